@@ -1,0 +1,57 @@
+"""A change to the host, as data: declared, shown, consented to, journalled, applied, undone.
+
+Nothing here applies anything: one file in `app` does (`app/effects.py`), so that every change
+goes through consent and the journal.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+ActionKind: TypeAlias = Literal["attribute", "command", "resource"]
+ResourceKind: TypeAlias = Literal["directory", "file", "namespace", "loop", "mount", "process"]
+
+
+class Action(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One change. Exactly what is written to the journal and shown in the plan.
+
+    kind       attribute: write `new` to the sysfs/procfs file `target`; `old` is read again when it is applied.
+               command:   run `apply`; the inverse is `undo` (empty where `irreversible`).
+               resource:  create `resource` at `target`; the inverse removes it.
+    consent    True where a setting of the host changes; a private directory needs none.
+    side_paths attributes that applying silently resets (tunables, nr_requests): saved and restored with it.
+    parameters what a resource needs beside its target (sizes in bytes, source of a mount), as text.
+    """
+
+    kind: ActionKind
+    title: str
+    target: str
+    resource: ResourceKind | None = None
+    old: str | None = None
+    new: str | None = None
+    apply: tuple[str, ...] = ()
+    undo: tuple[str, ...] = ()
+    irreversible: bool = False
+    consent: bool = False
+    risk: str = ""
+    rights: str = ""
+    survives_reboot: bool = False
+    side_paths: tuple[str, ...] = ()
+    parameters: dict[str, str] = {}
+
+
+def private_directory(parent: str) -> Action:
+    """A directory of hostdx's own (mode 0700) under `parent`; removed with all it holds.
+
+    The name is chosen when it is made: `parent/.hostdx-<random>`.
+    """
+    return Action(
+        kind="resource",
+        resource="directory",
+        title=f"private directory under {parent}",
+        target=f"{parent.rstrip('/') or '/'}/.hostdx-*".replace("//", "/"),
+        risk="none: removed when the run ends",
+        survives_reboot=True,
+    )

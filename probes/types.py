@@ -1,0 +1,61 @@
+"""The words every layer shares: what was read, what could not be read, what was measured."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, TypeGuard, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+# What an event can carry. Values are finite: NaN and infinity have no JSON form.
+Json: TypeAlias = (
+    str | int | float | bool | None | list["Json"] | dict[str, "Json"]  # a recursive JSON value
+)
+
+AbsentKind: TypeAlias = Literal[
+    "missing",  # no such file or directory
+    "permission",  # a right is missing; the reason names it
+    "container",  # hidden by the container's boundary
+    "tool",  # the command is not installed
+    "captured",  # the captured tree does not hold it
+    "timeout",  # the read hung and was abandoned
+    "unsupported",  # this kernel or device does not offer it
+    "invalid",  # there, but not in a form that we understand
+]
+
+
+class Absent(msgspec.Struct, frozen=True):
+    """Why a fact could not be read. Absent is not zero; it is false in a condition."""
+
+    reason: str
+    kind: AbsentKind = "missing"
+    source: str = ""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+class Fact(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A value read from the host. `source` is the path or the command it came from."""
+
+    name: str
+    value: Json
+    source: str
+    unit: str = ""
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """One measured value. `time_s` is monotonic seconds since the run began."""
+
+    series: str
+    variant: str
+    block: int
+    time_s: float
+    value: float
+    unit: str
+
+
+def present(value: T | Absent) -> TypeGuard[T]:
+    """True where the value was read; narrows `T | Absent` to `T` (also for false values such as 0)."""
+    return not isinstance(value, Absent)

@@ -1,0 +1,279 @@
+"""The typed events of a run: one stream, many views (law 1).
+
+One JSON object a line, tagged by `type`, in the order of their time. Every view (screen, replay,
+report, `--json`) is a function of this stream and of nothing else. The schema is versioned:
+an unknown type or field is survived, a known type with wrong fields is an error.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.action import Action
+from probes.types import Json
+from scenarios.finding import Finding
+from scenarios.plan import Plan
+
+SCHEMA = "hostdx/1"
+
+Interval: TypeAlias = tuple[float, float]
+VerdictWord: TypeAlias = Literal["slower", "faster", "no material difference", "inconclusive", "not applicable"]
+Phase: TypeAlias = Literal["warmup", "onset", "steady", "reference", "before", "idle", "after"]
+StepState: TypeAlias = Literal["started", "done", "skipped", "failed"]
+Status: TypeAlias = Literal["done", "skipped", "failed", "interrupted"]
+
+
+class Event(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, tag_field="type"):
+    """`t` is seconds since the run began, on a monotonic clock."""
+
+    t: float
+
+
+class Began(Event, tag="run"):
+    """The first line: what runs, where, and which process writes (its start time tells it from a reused pid)."""
+
+    schema: str
+    version: str
+    scenario: str
+    command: list[str]
+    host: str
+    wall: str  # UTC, ISO 8601
+    seed: int
+    pid: int
+    pid_start: int  # field 22 of /proc/PID/stat, clock ticks since boot
+    boot_id: str
+    options: dict[str, Json] = {}
+
+
+class Planned(Event, tag="plan"):
+    plan: Plan
+
+
+class Offer(Event, tag="offer"):
+    """A scenario that can be started here, or why not (`blocked`)."""
+
+    id: str
+    title: str
+    question: str
+    takes_s: float
+    needs: str = ""
+    answers: str = ""
+    blocked: str = ""
+
+
+class FactRead(Event, tag="fact"):
+    name: str
+    value: Json
+    source: str
+    unit: str = ""
+
+
+class AbsentFact(Event, tag="absent"):
+    name: str
+    reason: str
+    source: str = ""
+
+
+class Checked(Event, tag="check"):
+    """One read-only rule was evaluated. `ok`: silent; `spoke`: a finding follows; `unreadable`: with the reason."""
+
+    rule: str
+    state: Literal["ok", "spoke", "unreadable", "not applicable"]
+    reason: str = ""
+
+
+class Step(Event, tag="step"):
+    id: str
+    title: str
+    state: StepState
+    reason: str = ""
+
+
+class ActionEvent(Event, tag="action"):
+    """An action's life. `id` is the journal's entry."""
+
+    id: str
+    action: Action
+    state: Literal["applied", "reverted", "failed", "refused", "kept"]
+    reason: str = ""
+
+
+class Block(Event, tag="block"):
+    """One block of one variant. `t` is its end; `values` maps the workload's metric names to the block's value.
+
+    `histogram` holds [upper bound in ns, count] pairs. `device_bytes` is what the leaf devices' own counters
+    moved during the block; `foreign` says in plain words what disturbed it.
+    """
+
+    workload: str
+    variant: str
+    group: int
+    index: int
+    seconds: float
+    values: dict[str, float]
+    phase: Phase = "steady"
+    operations: int = 0
+    bytes: int = 0
+    device_bytes: int | None = None
+    cpu_s: float = 0.0
+    p50_ns: int | None = None
+    p99_ns: int | None = None
+    histogram: list[tuple[int, int]] = []
+    disturbed: str = ""
+
+
+class SampleTaken(Event, tag="sample"):
+    """A value inside a longer block, or of a watch."""
+
+    series: str
+    variant: str
+    block: int
+    value: float
+    unit: str
+
+
+class Group(Event, tag="group"):
+    """A finished group: its order ("ABBA") and, per metric and pair, ln(variant/baseline) with more = better."""
+
+    workload: str
+    index: int
+    order: str
+    log_ratios: dict[str, float] = {}  # key: "metric|baseline|variant"
+    disturbed: str = ""
+
+
+class Estimate(Event, tag="estimate"):
+    """The running estimate after a group; `ci95` is the interval that would hold if it stopped now."""
+
+    workload: str
+    metric: str
+    baseline: str
+    variant: str
+    groups: int
+    ratio: float
+    ci95: Interval | None = None
+    seconds_left: float | None = None
+    text: str = ""
+
+
+class Guard(Event, tag="guard"):
+    """What disturbed, whose it was, and what was done about it. Names come from the host: data, never markup."""
+
+    kind: str
+    text: str
+    culprit: str = ""
+    workload: str = ""
+    group: int | None = None
+    severity: Literal["warning", "notice"] = "notice"
+
+
+class Verdict(Event, tag="verdict"):
+    """ratio: variant over baseline, under 1 is slower; null where the verdict is `not applicable`."""
+
+    workload: str
+    metric: str
+    baseline: str
+    variant: str
+    verdict: VerdictWord
+    reason: str | None = None
+    ratio: float | None = None
+    ci95: Interval | None = None
+    delta: float | None = None
+    delta_ci95: Interval | None = None
+    delta_unit: str = ""
+    groups: int = 0
+    look: int = 0
+    alpha: float = 0.05
+    smallest_effect: float | None = None
+    seconds: float = 0.0
+    control: bool = False  # a negative control that must not move
+    explain: str = ""
+    scope: str = ""  # "this stack" or "this disk"
+    seconds_to_decide: float | None = None  # for `inconclusive`: about how long it would take
+
+
+class SeriesVerdict(Event, tag="series"):
+    """A trend over rounds, or an after/before beyond the idle control. Slopes are fractions of round 1."""
+
+    workload: str
+    rounds: int
+    verdict: VerdictWord
+    slope_per_round: float | None = None
+    ci95: Interval | None = None
+    p: float | None = None
+    per_gb: float | None = None
+    per_gb_ci95: Interval | None = None
+    reason: str | None = None
+    explain: str = ""
+    smallest_effect: float | None = None
+
+
+class Pulse(Event, tag="pulse"):
+    """The host's own state, once a second. Shares are 0..1, rates are per second."""
+
+    load1: float
+    cpu: float
+    steal: float = 0.0
+    iowait: float = 0.0
+    psi_cpu: float | None = None
+    psi_io: float | None = None
+    psi_memory: float | None = None
+    devices: dict[str, tuple[float, float, float]] = {}  # name -> read B/s, write B/s, utilisation
+    ours: dict[str, tuple[float, float]] = {}  # name -> our own read B/s, write B/s
+
+
+class Progress(Event, tag="progress"):
+    """What is being done now and how long the rest takes (None: not known yet)."""
+
+    step: str
+    text: str
+    seconds_left: float | None = None
+    done: float | None = None  # share 0..1 of the whole run
+
+
+class Found(Event, tag="finding"):
+    finding: Finding
+
+
+class Extra(Event, tag="extra"):
+    """A scenario's own part of the result document, such as fstrim's `ledger`."""
+
+    name: str
+    value: Json
+
+
+class Note(Event, tag="note"):
+    text: str
+
+
+class Ended(Event, tag="end"):
+    status: Status
+    reason: str | None = None
+    exit: int = 0
+
+
+AnyEvent: TypeAlias = (
+    Began
+    | Planned
+    | Offer
+    | FactRead
+    | AbsentFact
+    | Checked
+    | Step
+    | ActionEvent
+    | Block
+    | SampleTaken
+    | Group
+    | Estimate
+    | Guard
+    | Verdict
+    | SeriesVerdict
+    | Pulse
+    | Progress
+    | Found
+    | Extra
+    | Note
+    | Ended
+)

@@ -1,0 +1,44 @@
+"""A finding: what is wrong, what proves it, what to do."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Severity: TypeAlias = Literal["critical", "warning", "notice", "ok"]
+Confidence: TypeAlias = Literal["measured", "rule", "hint"]
+SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "notice", "ok")  # worst first
+
+
+class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A fact or an effect in one line, with the path or command it was read from."""
+
+    text: str
+    source: str = ""
+
+
+class Remedy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What to do. Commands are exact for this host; hostdx shows them and never runs them."""
+
+    title: str
+    commands: tuple[str, ...] = ()
+    persistent: tuple[str, ...] = ()
+    verify: tuple[str, ...] = ()
+    undo: tuple[str, ...] = ()
+    warning: str = ""
+
+
+class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """`id` is dotted and stable ("storage.pcie-link"); `prove` names the scenario that would measure it."""
+
+    id: str
+    severity: Severity
+    title: str
+    confidence: Confidence = "rule"
+    evidence: tuple[Evidence, ...] = ()
+    remedy: tuple[Remedy, ...] = ()
+    references: tuple[str, ...] = ()
+    subject: str = ""  # the device, interface or directory it is about
+    prove: str = ""
+    prove_options: tuple[str, ...] = ()

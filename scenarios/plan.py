@@ -1,0 +1,101 @@
+"""A plan: what a run would do, said before anything happens. The same text feeds screen, help and report."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+import msgspec
+
+from probes.action import Action
+from probes.types import Json
+
+
+class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`better` says which direction is good; the ratio is always turned so that under 1 is slower."""
+
+    name: str  # "IOPS", "MB/s", "ns/packet"
+    unit: str
+    better: Literal["more", "less"] = "more"
+    judged: bool = True  # False: shown beside, never judged (p99)
+
+
+class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One kind of load. The first metric is the leading one. Durations in seconds.
+
+    A block lasts `block_s` or `min_operations`, whichever is longer, at most `max_block_s`; its first `onset_s`
+    are reported apart. Fewer than `min_groups` groups within the budget: not started, and that is said.
+    """
+
+    id: str
+    title: str
+    metrics: tuple[Metric, ...]
+    block_s: float = 0.5
+    max_block_s: float = 5.0
+    min_operations: int = 200
+    onset_s: float = 0.0
+    min_groups: int = 8
+    control: bool = False
+    equivalent: str = ""  # the fio (or other) command line that would measure the same
+    why: str = ""
+
+
+class Variant(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One of the things compared. `label` is what a person reads; `facts` what tells it from the others."""
+
+    id: str  # "A", "B", "none", "mq-deadline", "before", ...
+    label: str
+    detail: str = ""
+    facts: dict[str, str] = {}
+
+
+class PlannedStep(msgspec.Struct, frozen=True, omit_defaults=True):
+    id: str
+    title: str
+    seconds: float = 0.0
+
+
+class Written(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Bytes written at most to a device; `endurance_share` (0..1) of its rated endurance where known."""
+
+    device: str
+    bytes: int
+    where: str = ""
+    endurance_share: float | None = None
+
+
+class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """`seconds` is the whole run; `measuring_s` the part that the budget bounds.
+
+    `refusal` says why it cannot be done here (exit status 3); `not_applicable` lists what will be left out and why.
+    """
+
+    scenario: str
+    title: str
+    question: str
+    why: str = ""
+    options: dict[str, Json] = {}
+    variants: tuple[Variant, ...] = ()
+    workloads: tuple[Workload, ...] = ()
+    steps: tuple[PlannedStep, ...] = ()
+    reads: tuple[str, ...] = ()
+    actions: tuple[Action, ...] = ()
+    writes: tuple[Written, ...] = ()
+    differs: tuple[str, ...] = ()  # what else differs between the variants (attribution)
+    rights: tuple[str, ...] = ()
+    seconds: float = 0.0
+    measuring_s: float = 0.0
+    sentences: tuple[str, ...] = ()  # the plan in plain words, one line each
+    left_out: tuple[str, ...] = ()
+    refusal: str = ""
+    digest: str = ""
+
+    @property
+    def needs_consent(self) -> bool:
+        return any(action.consent for action in self.actions)
+
+    def sealed(self) -> Plan:
+        """The plan with its digest: over what would be done (not over free space, times or wording)."""
+        done = (self.scenario, sorted(self.options.items()), self.variants, self.workloads, self.actions, self.writes)
+        body = msgspec.json.encode(done, order="deterministic")
+        return msgspec.structs.replace(self, digest=hashlib.sha256(body).hexdigest()[:16])
