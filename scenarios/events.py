@@ -14,7 +14,7 @@ import msgspec
 from probes.action import Action
 from probes.types import Json
 from scenarios.finding import Finding
-from scenarios.plan import Plan
+from scenarios.plan import Option, Plan
 
 SCHEMA = "hostdx/1"
 
@@ -61,6 +61,7 @@ class Offer(Event, tag="offer"):
     needs: str = ""
     answers: str = ""
     blocked: str = ""
+    options: tuple[Option, ...] = ()
 
 
 class FactRead(Event, tag="fact"):

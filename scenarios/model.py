@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import ClassVar, Protocol
 
 import msgspec
 
@@ -13,23 +13,7 @@ from probes.action import Action
 from probes.host import Host
 from probes.types import Json
 from scenarios.events import AnyEvent
-from scenarios.plan import Plan
-
-OptionKind: TypeAlias = Literal["path", "text", "integer", "number", "bytes", "flag", "choice"]
-
-
-class Option(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A scenario's option, declared once: feeds the command line, the plan screen and the help."""
-
-    name: str  # without dashes: "dir"
-    kind: OptionKind
-    help: str
-    default: Json = None
-    multiple: bool = False
-    required: bool = False
-    choices: tuple[str, ...] = ()
-    hidden: bool = False
-
+from scenarios.plan import Option, Plan
 
 class Refused(Exception):
     """The run cannot be done here (exit status 3). The text is one line: what, where, why, what next."""

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from probes.action import Action
 from probes.types import Json
+
+
+OptionKind: TypeAlias = Literal["path", "text", "integer", "number", "bytes", "flag", "choice"]
+
+
+class Option(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A scenario's option, declared once: feeds the command line, the plan screen and the help."""
+
+    name: str  # without dashes: "dir"
+    kind: OptionKind
+    help: str
+    default: Json = None
+    multiple: bool = False
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    hidden: bool = False
 
 
 class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
