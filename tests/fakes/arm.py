@@ -1,0 +1,98 @@
+"""An arm whose blocks cost no time and give what a noise model says."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from probes.bench.measured import Measured, NotApplicable
+from tests.fakes.clock import FakeClock
+from tests.fakes.noise import Noise, quiet
+
+
+class FakeArm:
+    """Implements `scenarios.arm.Arm`.
+
+    `values` maps metric names to what a quiet machine gives (multiplied by the noise; the names in `less` are
+    divided by it). `calls` is the log of what was called, shared between arms if given:
+    ("activate" | "block" | "quiesce", variant). `operations_per_s` decides operations and bytes (4 KiB each).
+    `fail_activate` and `fail_block_at` (the n-th block of this arm, from 0) raise NotApplicable.
+    `onset_s` is held apart in each block (`onset_factor` times its value). `hang` makes blocks wait for ever,
+    for tests of cancellation: `running` says whether a load is under way.
+    """
+
+    def __init__(
+        self,
+        variant: str,
+        clock: FakeClock,
+        values: Mapping[str, float] | None = None,
+        *,
+        noise: Noise = quiet,
+        less: tuple[str, ...] = (),
+        operations_per_s: float = 10_000.0,
+        calls: list[tuple[str, str]] | None = None,
+        fail_activate: str = "",
+        fail_block_at: int | None = None,
+        fail_reason: str = "served by a cache: 3 % of the bytes reached vda",
+        onset_s: float = 0.0,
+        onset_factor: float = 2.0,
+        p99_ns: int | None = None,
+        hang: bool = False,
+    ) -> None:
+        self.variant = variant
+        self.clock = clock
+        self.values = dict(values or {"IOPS": 10_000.0})
+        self.noise = noise
+        self.less = less
+        self.operations_per_s = operations_per_s
+        self.calls = calls if calls is not None else []
+        self.fail_activate = fail_activate
+        self.fail_block_at = fail_block_at
+        self.fail_reason = fail_reason
+        self.onset_s = onset_s
+        self.onset_factor = onset_factor
+        self.p99_ns = p99_ns
+        self.hang = hang
+        self.blocks = 0
+        self.asked: list[float] = []  # the seconds each block was asked for
+        self.running = False
+
+    async def activate(self) -> None:
+        self.calls.append(("activate", self.variant))
+        if self.fail_activate:
+            raise NotApplicable(self.fail_activate)
+
+    async def quiesce(self) -> None:
+        self.calls.append(("quiesce", self.variant))
+
+    async def block(self, seconds: float) -> Measured:
+        self.calls.append(("block", self.variant))
+        number, self.blocks = self.blocks, self.blocks + 1
+        self.asked.append(seconds)
+        factor = self.noise(self.clock.now())
+        self.running = True
+        try:
+            if self.hang:
+                await asyncio.Event().wait()
+            await self.clock.sleep(seconds)
+        finally:
+            self.running = False
+        if number == self.fail_block_at:
+            raise NotApplicable(self.fail_reason)
+        onset = None
+        if self.onset_s:
+            onset = self._measured(self.onset_s, factor * self.onset_factor)
+        return self._measured(seconds - self.onset_s, factor, onset)
+
+    def _measured(self, seconds: float, factor: float, onset: Measured | None = None) -> Measured:
+        operations = round(self.operations_per_s * seconds * factor)
+        return Measured(
+            seconds=seconds,
+            values={k: v / factor if k in self.less else v * factor for k, v in self.values.items()},
+            operations=operations,
+            bytes=operations * 4096,
+            device_bytes=operations * 4096,
+            cpu_s=0.1 * seconds,
+            p99_ns=self.p99_ns,
+            onset=onset,
+        )

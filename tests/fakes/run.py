@@ -1,0 +1,82 @@
+"""A run that collects its events and carries out actions only as far as a test needs them."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from probes.action import Action
+from probes.host import Host
+from probes.types import Json
+from scenarios.events import AnyEvent
+from scenarios.model import Applied, Options
+from scenarios.plan import Option, Plan
+from tests.fakes.clock import FakeClock
+
+E = TypeVar("E")
+
+EMPTY_PLAN = Plan(scenario="fake", title="a fake", question="does it work?")
+
+
+class FakeRun:
+    """Implements `scenarios.model.Run`.
+
+    Actions are recorded in `applied` and `reverted`, in order. Directory resources are really made (under the
+    action's parent, which must exist) and removed again; everything else happens in the record only.
+    `refuse` names the action titles that are refused (for want of consent).
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int = 1,
+        host: Host | None = None,
+        clock: FakeClock | None = None,
+        options: Mapping[str, Json] | None = None,
+        declared: tuple[Option, ...] = (),
+        plan: Plan = EMPTY_PLAN,
+    ) -> None:
+        self.host = host if host is not None else Host("/nonexistent-captured-tree")
+        self.clock = clock if clock is not None else FakeClock()
+        self.options = Options(options or {}, declared)
+        self.plan = plan
+        self.seed = seed
+        self.rng = random.Random(seed)
+        self.events: list[AnyEvent] = []
+        self.applied: list[Action] = []
+        self.reverted: list[Action] = []
+        self._began = self.clock.now()
+
+    def time(self) -> float:
+        return self.clock.now() - self._began
+
+    def emit(self, event: AnyEvent) -> None:
+        self.events.append(event)
+
+    def of(self, kind: type[E]) -> list[E]:
+        """The events of one kind, in order."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def change(self, action: Action) -> AbstractAsyncContextManager[Applied]:
+        return self._change(action)
+
+    @asynccontextmanager
+    async def _change(self, action: Action) -> AsyncIterator[Applied]:
+        value = action.new if action.new is not None else action.target
+        made: Path | None = None
+        if action.kind == "resource" and action.resource == "directory":
+            made = Path(tempfile.mkdtemp(prefix=".hostdx-", dir=str(Path(action.target).parent)))
+            value = str(made)
+        self.applied.append(action)
+        try:
+            yield Applied(id=f"a{len(self.applied)}", action=action, value=value)
+        finally:
+            if made is not None:
+                await asyncio.to_thread(shutil.rmtree, made, True)
+            self.reverted.append(action)
