@@ -1,0 +1,76 @@
+"""Reads knowledge: dated, sourced TOML beside this file, and a site's own in /etc/hostdx/knowledge.d/*.toml.
+
+A file holds arrays of tables (`[[kernel_fault]]`); each table is one entry of the array's type. A site's file
+may hold any of them, and its entries come first, so that a site can say something before we do.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+
+from probes.types import Json
+
+HERE = Path(__file__).parent
+SITE = Path("/etc/hostdx/knowledge.d")
+MOST_BYTES = 1 << 20  # a knowledge file is written by hand; anything longer is not one
+
+T = TypeVar("T")
+
+
+class Loaded(msgspec.Struct, Generic[T], frozen=True):
+    """The entries, a site's own first, and one line for each of the site's that could not be used."""
+
+    entries: tuple[T, ...]
+    problems: tuple[str, ...] = ()
+
+
+def tables(path: Path) -> dict[str, Json]:
+    """One file's content. Raises ValueError with one line that names the file."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise ValueError(f"{path}: longer than {MOST_BYTES} bytes")
+        read: dict[str, Json] = tomllib.loads(data.decode())
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    return read
+
+
+def entries(path: Path, key: str, kind: type[T]) -> Loaded[T]:
+    """The entries under `key` in one file; one that does not fit its type is a problem, not a failure."""
+    try:
+        found = tables(path).get(key, [])
+    except ValueError as error:
+        return Loaded((), (str(error),))
+    if not isinstance(found, list):
+        return Loaded((), (f"{path}: {key} must be an array of tables, [[{key}]]",))
+    good: list[T] = []
+    problems: list[str] = []
+    for number, entry in enumerate(found, 1):
+        try:
+            good.append(msgspec.convert(entry, kind))
+        except msgspec.ValidationError as error:
+            problems.append(f"{path}: {key} number {number}: {error}")
+    return Loaded(tuple(good), tuple(problems))
+
+
+def load(name: str, key: str, kind: type[T], site: Path = SITE) -> Loaded[T]:
+    """The entries under `key` of `name`.toml beside this file, after those of the site's own files.
+
+    Raises ValueError where our own file is wrong; a site's mistakes are returned as problems.
+    """
+    own = entries(HERE / f"{name}.toml", key, kind)
+    if own.problems:
+        raise ValueError(own.problems[0])
+    parts = [entries(path, key, kind) for path in sorted(site.glob("*.toml"))]
+    return Loaded(
+        tuple(e for part in parts for e in part.entries) + own.entries,
+        tuple(p for part in parts for p in part.problems),
+    )

@@ -1,0 +1,98 @@
+"""Rows for kernels.toml: the versions that a fault names are matched, their neighbours are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scenarios.knowledge.kernels import KernelFault, faults_of, kernel_faults, numbers
+from scenarios.knowledge.load import entries, load
+
+ROWS = [
+    # the versions that the talk names
+    ("4.18.0-348.el8.x86_64", "", {"bfq-stall"}),
+    ("4.18.0-348.7.1.el8_5.x86_64", "", {"bfq-stall"}),
+    ("4.18.0-331.el8.x86_64", "", {"blk-mq-null"}),
+    ("4.18.0-338.el8.x86_64", "", {"blk-mq-null"}),
+    # and their neighbours
+    ("4.18.0-358.el8.x86_64", "", set()),
+    ("4.18.0-357.el8.x86_64", "", {"bfq-stall"}),
+    ("4.18.0-347.el8.x86_64", "", {"blk-mq-null"}),
+    ("4.18.0-330.el8.x86_64", "", set()),
+    ("4.18.0-305.25.1.el8_4.x86_64", "", set()),
+    ("4.18.0-372.9.1.el8.x86_64", "", set()),
+    ("4.18.0-348.el9.x86_64", "", set()),  # the same number in another family says nothing
+    ("5.14.0-427.13.1.el9_4.x86_64", "", set()),
+    ("3.10.0-1160.el7.x86_64", "", set()),
+    # upstream and Debian
+    ("5.17.3", "", {"bfq-unpatched"}),
+    ("5.18.0", "", set()),
+    ("5.7.19", "", set()),
+    ("5.13.15", "", {"bfq-unpatched", "blk-mq-null"}),
+    ("5.13.16", "", {"bfq-unpatched"}),
+    ("6.1.0-18-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.76-1 (2024-02-01)", set()),
+    ("5.10.0-28-amd64", "#1 SMP Debian 5.10.209-2 (2024-01-31)", {"bfq-unpatched"}),
+    ("4.18.0-348", "", set()),  # upstream never had this number: no .el8, no claim
+    ("", "", set()),
+    ("garbage", "", set()),
+]
+
+
+@pytest.mark.parametrize(("release", "version", "expected"), ROWS, ids=[r[0] or "empty" for r in ROWS])
+def test_a_release_meets_its_faults(release: str, version: str, expected: set[str]) -> None:
+    assert {f.id for f in faults_of(release, version)} == expected
+
+
+def test_every_entry_is_sourced_and_has_a_row() -> None:
+    met = {id(f) for release, version, _ in ROWS for f in faults_of(release, version)}
+    for fault in kernel_faults().entries:
+        assert fault.sources and fault.dated and fault.remedy
+        assert id(fault) in met, f"no row meets {fault.id} of {fault.family}"
+
+
+def test_numbers_stop_at_the_first_word() -> None:
+    assert numbers("4.18.0-348.7.1.el8_5.x86_64") == (4, 18, 0, 348, 7, 1)
+    assert numbers("6.18.44-fc-v657") == (6, 18, 44)
+
+
+SITE_ENTRY = """
+[[kernel_fault]]
+id = "our-own"
+title = "Our driver"
+family = "el9"
+since = "5.14.0-427"
+dated = 2026-01-02
+effect = "slow"
+remedy = "update"
+sources = ["ticket 12"]
+"""
+
+
+def test_a_site_adds_entries_before_ours(tmp_path: Path) -> None:
+    (tmp_path / "10-ours.toml").write_text(SITE_ENTRY)
+    loaded = load("kernels", "kernel_fault", KernelFault, site=tmp_path)
+    assert loaded.entries[0].id == "our-own" and len(loaded.entries) > 1
+    assert loaded.problems == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("[[kernel_fault]]\nid = 3\n", "kernel_fault number 1"),
+        ("kernel_fault = 1\n", "array of tables"),
+        ("not toml", "10-bad.toml"),
+        (SITE_ENTRY + "typo = 1\n", "unknown field `typo`"),
+    ],
+)
+def test_a_sites_mistake_is_said_and_costs_nothing_else(tmp_path: Path, text: str, problem: str) -> None:
+    (tmp_path / "10-bad.toml").write_text(text)
+    (tmp_path / "20-good.toml").write_text(SITE_ENTRY)
+    loaded = load("kernels", "kernel_fault", KernelFault, site=tmp_path)
+    assert loaded.entries[0].id == "our-own"
+    assert problem in loaded.problems[0]
+
+
+def test_bytes_that_are_no_text_are_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_bytes(b"\xff\xfe = 1")
+    assert entries(tmp_path / "x.toml", "kernel_fault", KernelFault).problems
