@@ -1,0 +1,252 @@
+"""Read-only rules about disks and their links: what is slower than the hardware allows before anything is measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from probes.host import Host
+from probes.system.block import BlockDevice, block_devices
+from probes.types import Absent, present
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.rules.rule import Inapplicable, Rule, Unreadable
+
+
+def disks(host: Host) -> list[BlockDevice]:
+    """Whole devices with a size: no partitions, no empty loop or zram devices."""
+    return [
+        d
+        for d in host.once(block_devices).values()
+        if not d.parent and present(d.size_bytes) and d.size_bytes > 0
+    ]
+
+
+def named(device: BlockDevice) -> str:
+    return f"{device.name} ({device.model})" if present(device.model) and device.model else device.name
+
+
+def pcie_link(host: Host) -> Iterator[Finding]:
+    """`current_link_*` against `max_link_*` of the controller (Documentation/ABI/testing/sysfs-bus-pci)."""
+    nvme = [d for d in disks(host) if d.transport == "nvme"]
+    if not nvme:
+        raise Inapplicable("no NVMe disk")
+    linked = [(d, d.link) for d in nvme if present(d.link)]
+    if not linked:
+        raise Unreadable(f"no PCIe link state for {', '.join(d.name for d in nvme)}")
+    for device, link in linked:
+        if not link.degraded:
+            continue
+        yield Finding(
+            id="storage.pcie-link",
+            severity="warning",
+            subject=device.name,
+            title=f"{device.name} runs its PCIe link at {link.now}, it could do {link.at_most}",
+            evidence=(
+                Evidence(
+                    f"{named(device)}: link now {link.now}, at most {link.at_most}",
+                    f"{device.path}/device/device/current_link_width",
+                ),
+            ),
+            remedy=(
+                Remedy(
+                    title="Find what holds the link down: the slot's width, bifurcation, a riser, or the firmware's PCIe speed",
+                    commands=(
+                        "lspci -vv | grep -E 'Non-Volatile|LnkCap:|LnkSta:'",
+                        "dmesg | grep 'available PCIe bandwidth'",
+                    ),
+                    persistent=("firmware set-up: PCIe speed of the slot to Auto, bifurcation x4",),
+                    verify=(f"cat {device.path}/device/device/current_link_width",),
+                    warning="Some drives lower the link's speed while idle: read it again under load.",
+                ),
+            ),
+            references=("Documentation/ABI/testing/sysfs-bus-pci",),
+            prove="storage",
+        )
+
+
+def sata_link(host: Host) -> Iterator[Finding]:
+    """`ata_link/*/sata_spd` against the port's limit: a cable or backplane, or a forced speed."""
+    sata = [d for d in disks(host) if d.transport == "sata"]
+    if not sata:
+        raise Inapplicable("no SATA disk")
+    linked = [(d, d.link) for d in sata if present(d.link)]
+    if not linked:
+        raise Unreadable(f"no SATA link speed for {', '.join(d.name for d in sata)}")
+    for device, link in linked:
+        if not link.degraded:
+            continue
+        yield Finding(
+            id="storage.sata-link",
+            severity="warning",
+            subject=device.name,
+            title=f"{device.name} runs its SATA link at {link.now}, it could do {link.at_most}",
+            evidence=(
+                Evidence(f"{named(device)}: {link.now} of {link.at_most}", "/sys/class/ata_link/*/sata_spd"),
+            ),
+            remedy=(
+                Remedy(
+                    title="Reseat or replace the cable or backplane slot; look for a forced speed",
+                    commands=(
+                        "grep . /sys/class/ata_link/link*/sata_spd /sys/class/ata_link/link*/hw_sata_spd_limit",
+                        "grep -o 'libata.force=[^ ]*' /proc/cmdline",
+                        "dmesg | grep -E 'SATA link|limiting SATA link speed'",
+                    ),
+                    verify=("grep . /sys/class/ata_link/link*/sata_spd",),
+                ),
+            ),
+            references=("Documentation/ABI/testing/sysfs-ata",),
+            prove="storage",
+        )
+
+
+def ncq(host: Host) -> Iterator[Finding]:
+    """A queue depth of 1 on SATA: native command queueing is off, and the disk serves one request at a time."""
+    sata = [d for d in disks(host) if d.transport == "sata"]
+    if not sata:
+        raise Inapplicable("no SATA disk")
+    read = [(d, host.integer(f"/sys/block/{d.name}/device/queue_depth")) for d in sata]
+    if all(isinstance(depth, Absent) for _, depth in read):
+        raise Unreadable("device/queue_depth of no SATA disk could be read")
+    for device, depth in read:
+        if depth != 1:
+            continue
+        yield Finding(
+            id="storage.ncq",
+            severity="warning",
+            subject=device.name,
+            title=f"{device.name} takes one request at a time: native command queueing is off",
+            evidence=(Evidence("queue depth 1 (32 with NCQ)", f"/sys/block/{device.name}/device/queue_depth"),),
+            remedy=(
+                Remedy(
+                    title="Controller to AHCI in the firmware; remove libata.force=noncq; then read it again",
+                    commands=("grep -o 'libata.force=[^ ]*' /proc/cmdline", "dmesg | grep -i ncq"),
+                    verify=(f"cat /sys/block/{device.name}/device/queue_depth",),
+                ),
+            ),
+            prove="storage",
+        )
+
+
+def link_power(host: Host) -> Iterator[Finding]:
+    """SATA link power management: a link that sleeps wakes up in up to 10 ms (partial/slumber states)."""
+    paths = host.glob("/sys/class/scsi_host/host*/link_power_management_policy")
+    if not any(d.transport == "sata" for d in disks(host)):
+        raise Inapplicable("no SATA disk")
+    if not paths:
+        raise Unreadable("no link_power_management_policy below /sys/class/scsi_host")
+    for path in paths:
+        policy = host.text(path)
+        if not present(policy) or policy.strip() in {"max_performance", "keep_firmware_settings", ""}:
+            continue
+        hba = path.split("/")[4]
+        yield Finding(
+            id="storage.link-power",
+            severity="notice",
+            confidence="hint",
+            subject=hba,
+            title=f"SATA port {hba} saves power on its link ({policy.strip()}): waking up costs latency",
+            evidence=(Evidence(policy.strip(), path),),
+            remedy=(
+                Remedy(
+                    title="Keep the link awake",
+                    commands=(f"echo max_performance > {path}",),
+                    persistent=(
+                        "/etc/udev/rules.d/60-hostdx-lpm.rules: "
+                        'ACTION=="add", SUBSYSTEM=="scsi_host", KERNEL=="host*", '
+                        'ATTR{link_power_management_policy}="max_performance"',
+                    ),
+                    verify=(f"cat {path}",),
+                    undo=(f"echo {policy.strip()} > {path}",),
+                ),
+            ),
+            prove="storage",
+        )
+
+
+def raid_state(host: Host) -> Iterator[Finding]:
+    """md arrays that are degraded or being rebuilt: both slow every request (Documentation/admin-guide/md.rst)."""
+    arrays = [d for d in host.once(block_devices).values() if d.kind == "md"]
+    if not arrays:
+        raise Inapplicable("no md array")
+    for device in arrays:
+        base = f"/sys/block/{device.name}/md"
+        degraded, action = host.integer(f"{base}/degraded"), host.text(f"{base}/sync_action")
+        busy = action.strip() if present(action) else ""
+        if present(degraded) and degraded > 0:
+            yield Finding(
+                id="storage.raid-degraded",
+                severity="critical",
+                subject=device.name,
+                title=f"{device.name} is degraded: {degraded} member(s) missing",
+                evidence=(Evidence(f"degraded {degraded}", f"{base}/degraded"),),
+                remedy=(
+                    Remedy(
+                        title="Find the missing member and replace it",
+                        commands=("cat /proc/mdstat", f"mdadm --detail /dev/{device.name}"),
+                        verify=(f"cat {base}/degraded",),
+                    ),
+                ),
+            )
+        if busy in {"resync", "recover", "check", "repair", "reshape"}:
+            yield Finding(
+                id="storage.raid-busy",
+                severity="warning",
+                subject=device.name,
+                title=f"{device.name} is in a {busy}: it competes with every request",
+                evidence=(Evidence(busy, f"{base}/sync_action"),),
+                remedy=(
+                    Remedy(
+                        title="Wait for it, or lower its speed while jobs run",
+                        commands=("cat /proc/mdstat", "cat /proc/sys/dev/raid/speed_limit_max"),
+                    ),
+                ),
+            )
+
+
+def smart(host: Host) -> Iterable[Finding]:
+    """`smartctl -H`: a disk that calls itself failing. Needs root and smartmontools."""
+    real = [d for d in disks(host) if d.transport in {"sata", "sas", "nvme"}]
+    if not real:
+        raise Inapplicable("no physical disk")
+    found: list[Finding] = []
+    reasons: list[str] = []
+    for device in real[:24]:
+        text = host.command("smartctl", "-j", "-H", f"/dev/{device.name}")
+        if not present(text):
+            reasons.append(text.reason)
+            continue
+        try:
+            status = json.loads(text).get("smart_status", {})
+            passed = status.get("passed") if isinstance(status, dict) else None
+        except (ValueError, AttributeError):
+            reasons.append("smartctl's answer is not JSON")
+            continue
+        if passed is False:
+            found.append(
+                Finding(
+                    id="storage.smart",
+                    severity="critical",
+                    subject=device.name,
+                    title=f"{named(device)} reports that it is failing",
+                    evidence=(Evidence("SMART overall health: FAILED", f"smartctl -H /dev/{device.name}"),),
+                    remedy=(
+                        Remedy(
+                            title="Save the data, then replace the disk",
+                            commands=(f"smartctl -x /dev/{device.name}",),
+                        ),
+                    ),
+                )
+            )
+    if not found and len(reasons) == len(real[:24]):
+        raise Unreadable(f"SMART health: {reasons[0]}")
+    return found
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("storage.pcie-link", "storage", "PCIe link of each NVMe disk", pcie_link),
+    Rule("storage.sata-link", "storage", "SATA link of each disk", sata_link),
+    Rule("storage.ncq", "storage", "native command queueing", ncq),
+    Rule("storage.link-power", "storage", "SATA link power management", link_power),
+    Rule("storage.raid", "storage", "md arrays degraded or rebuilding", raid_state),
+    Rule("storage.smart", "storage", "disks that call themselves failing", smart),
+)
