@@ -1,0 +1,220 @@
+"""The decision: when to stop, and which word the run may say.
+
+One `Comparison` for each workload x metric x pair. Its error is alpha / family (Bonferroni: comparisons
+stop at different times, and each may be the only one that is read), spent over the planned looks by
+`boundary`. The interval of a look is the repeated confidence interval at that look's nominal level, so it
+holds whenever the run stops.
+
+A word is given by the rule of the design: `slower`/`faster` when that interval excludes 1 and the estimate
+is beyond the margin, `no material difference` when it lies within [1/(1+margin), 1+margin], else
+`inconclusive`. With fewer than 8 groups a run stops early only for a large effect: the whole interval must
+lie beyond the margin.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from scenarios import boundary
+from scenarios.explain import verdict_text
+from scenarios.stats import Better, Spread, over_groups
+
+Word: TypeAlias = Literal["slower", "faster", "no material difference", "inconclusive"]
+LARGE_ONLY_BELOW = 8  # groups
+_FEWEST = 3  # with two groups Student's interval spans everything
+
+
+class Estimated(NamedTuple):
+    """`ci95`: the interval that would hold if it stopped now; `look` counts from 1, 0 between looks."""
+
+    ratio: float
+    ci95: tuple[float, float]
+    groups: int
+    look: int
+
+
+class Decision(NamedTuple):
+    """What a verdict event needs. `alpha` is this comparison's share of the family's error."""
+
+    verdict: Word
+    ratio: float | None
+    ci95: tuple[float, float] | None
+    groups: int
+    look: int
+    alpha: float
+    smallest_effect: float | None
+    seconds_to_decide: float | None
+    explain: str
+    reason: str | None = None
+
+
+def orders(variants: Sequence[str], rng: random.Random) -> Iterator[tuple[str, ...]]:
+    """Endless groups of blocks: a random permutation and then its mirror image (ABBA or BAAB for two).
+
+    The mirror gives every variant the same mean place, so a linear drift cancels for every pair. Each group
+    is drawn afresh: exchanging two variants' names leaves the draw's distribution as it is, and that is
+    what makes the signs of the noise fair coins (see `stats`). A Latin square would tie the groups together
+    and lose it.
+    """
+    while True:
+        half = list(variants)
+        rng.shuffle(half)
+        yield (*half, *reversed(half))
+
+
+@dataclass
+class Comparison:
+    """Log ratios of the groups of one comparison, and what may be said about them.
+
+    `margin` as a share (0.05), `alpha` for the whole family of `family` comparisons, `planned_groups` as many
+    groups as the budget allows. `better` is the metric's good direction; log ratios come already turned.
+    """
+
+    baseline: str
+    variant: str
+    metric: str
+    better: Better = "more"
+    margin: float = 0.05
+    alpha: float = 0.05
+    family: int = 1
+    min_groups: int = 8
+    planned_groups: int = 30
+    log_ratios: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.looks = boundary.looks(self.planned_groups, self.min_groups)
+
+    def add(self, log_ratio: float) -> None:
+        """One finished group: ln(variant/baseline), below 0 is slower (see `stats.log_ratio`)."""
+        self.log_ratios.append(log_ratio)
+
+    @property
+    def share(self) -> float:
+        """This comparison's part of alpha."""
+        return self.alpha / max(1, self.family)
+
+    @property
+    def look(self) -> int:
+        """The number of the look that is due now, from 1; 0 between looks."""
+        groups = len(self.log_ratios)
+        return self.looks.index(groups) + 1 if groups in self.looks else 0
+
+    def level(self, final: bool = False) -> float:
+        """The nominal two-sided level of an interval taken now, paid for by the looks there were."""
+        groups = len(self.log_ratios)
+        counts = (*(look for look in self.looks if look < groups), groups)
+        final = final or groups >= self.planned_groups
+        return boundary.level(counts, max(self.planned_groups, groups), self.share, final)
+
+    def spread(self, final: bool = False) -> Spread | None:
+        """Estimate and interval of the log ratio, at this look's level."""
+        if len(self.log_ratios) < _FEWEST:
+            return None
+        return over_groups(self.log_ratios, self.level(final))
+
+    def natural(self, differences: Sequence[float], final: bool = False) -> Spread | None:
+        """The same interval over the groups' differences in the metric's own unit (`stats.difference`)."""
+        return over_groups(differences, self.level(final)) if len(differences) >= _FEWEST else None
+
+    def estimate(self) -> Estimated | None:
+        """The running estimate; None with fewer than three groups."""
+        spread = self.spread()
+        if spread is None:
+            return None
+        return Estimated(_ratio(spread.estimate), _ratios(spread), len(self.log_ratios), self.look)
+
+    def at_look(self, group_seconds: float | None = None) -> Decision | None:
+        """The decision, if a look is due now and it decides (the last planned one always does)."""
+        groups = len(self.log_ratios)
+        if groups >= self.planned_groups:
+            return self.final(group_seconds)
+        if not self.look:
+            return None
+        spread = self.spread()
+        if spread is None:
+            return None
+        word = self._word(spread, last=False)
+        return None if word == "inconclusive" else self._decision(word, spread, group_seconds)
+
+    def final(self, group_seconds: float | None = None) -> Decision:
+        """The decision now, whatever was planned: what is left of alpha is spent here."""
+        spread = self.spread(final=True)
+        if spread is None:
+            text = verdict_text("inconclusive", self.log_ratios, None, self.margin)
+            look = len(self._looked())
+            groups = len(self.log_ratios)
+            return Decision(
+                "inconclusive", None, None, groups, look, self.share, None, None, text, "too few groups"
+            )
+        return self._decision(self._word(spread, last=True), spread, group_seconds)
+
+    def _looked(self) -> list[int]:
+        return [look for look in self.looks if look <= len(self.log_ratios)]
+
+    def _word(self, spread: Spread, last: bool) -> Word:
+        groups = len(self.log_ratios)
+        edge = math.log1p(self.margin)
+        large_only = groups < (self.min_groups if last else max(self.min_groups, LARGE_ONLY_BELOW))
+        if large_only:
+            if spread.high < -edge:
+                return "slower"
+            return "faster" if spread.low > edge else "inconclusive"
+        if spread.high < 0 and spread.estimate < -edge:
+            return "slower"
+        if spread.low > 0 and spread.estimate > edge:
+            return "faster"
+        return "no material difference" if spread.low >= -edge and spread.high <= edge else "inconclusive"
+
+    def _decision(self, word: Word, spread: Spread, group_seconds: float | None) -> Decision:
+        interval = _ratios(spread)
+        smallest = (interval[1] - interval[0]) / 2
+        groups = len(self.log_ratios)
+        needed = groups_needed(spread, groups, self.margin) if word == "inconclusive" else None
+        seconds = None if needed is None or group_seconds is None else needed * group_seconds
+        text = verdict_text(word, self.log_ratios, interval, self.margin, smallest, seconds)
+        look = max(1, len(self._looked()) if groups in self.looks else len(self._looked()) + 1)
+        reason = None
+        if word == "inconclusive" and groups < self.min_groups:
+            reason = f"{groups} groups where {self.min_groups} are needed"
+        ratio = _ratio(spread.estimate)
+        return Decision(word, ratio, interval, groups, look, self.share, smallest, seconds, text, reason)
+
+    def groups_left(self) -> int | None:
+        """The planner: about how many more groups until a look decides; None before the first three."""
+        spread = self.spread()
+        if spread is None:
+            return None
+        groups = len(self.log_ratios)
+        needed = groups_needed(spread, groups, self.margin)
+        for look in self.looks:
+            if look > groups and look >= needed:
+                return look - groups
+        return max(0, self.planned_groups - groups)
+
+    def seconds_left(self, group_seconds: float) -> float | None:
+        """The planner in seconds."""
+        left = self.groups_left()
+        return None if left is None else left * group_seconds
+
+
+def groups_needed(spread: Spread, groups: int, margin: float) -> int: """About how many groups would decide,
+if the estimate stays where it is and the width falls with the root.
+
+    Near the margin no number of groups decides soon; a quarter of the margin is the finest that is promised.
+    """
+    edge = math.log1p(margin)
+    size = abs(spread.estimate)
+    room = max(size if size > edge else edge - size, edge / 4)
+    return max(1, math.ceil(groups * (spread.half_width / room) ** 2))
+
+
+def _ratio(log: float) -> float:
+    return math.exp(min(700.0, max(-700.0, log)))
+
+
+def _ratios(spread: Spread) -> tuple[float, float]:
+    return _ratio(spread.low), _ratio(spread.high)
