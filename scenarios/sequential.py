@@ -201,8 +201,8 @@ class Comparison:
         return None if left is None else left * group_seconds
 
 
-def groups_needed(spread: Spread, groups: int, margin: float) -> int: """About how many groups would decide,
-if the estimate stays where it is and the width falls with the root.
+def groups_needed(spread: Spread, groups: int, margin: float) -> int:
+    """About how many groups would decide, if the estimate stays and the width falls with the root.
 
     Near the margin no number of groups decides soon; a quarter of the margin is the finest that is promised.
     """
