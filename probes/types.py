@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeGuard, TypeVar
 
 import msgspec
 
 T = TypeVar("T")
 
 # What an event can carry. Values are finite: NaN and infinity have no JSON form.
-Json: TypeAlias = (
-    str | int | float | bool | None | list["Json"] | dict[str, "Json"]  # a recursive JSON value
-)
+# msgspec cannot build a decoder for an alias that names itself (forward reference), so it sees Any.
+if TYPE_CHECKING:
+    Json: TypeAlias = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+else:
+    Json = Any
 
 AbsentKind: TypeAlias = Literal[
     "missing",  # no such file or directory
