@@ -1,0 +1,102 @@
+"""Reads in a child process that is abandoned when it hangs: a thread stuck in the kernel would keep us from exiting."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+import threading
+import time
+import weakref
+
+ABANDON_AFTER_S = 2.0
+RETRY_AFTER_S = 60.0  # a path that hung is not tried again before: each try costs a process and 2 s
+
+
+class Hung(Exception):
+    """The read did not come back in time; its process was abandoned."""
+
+
+class GuardedReader:
+    """One child process, started with the first read, reused, replaced when it hangs. Safe from several threads."""
+
+    def __init__(self, abandon_after_s: float = ABANDON_AFTER_S) -> None:
+        self.abandon_after_s = abandon_after_s
+        self._child: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+        self._hung: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, operation: str, path: str, *, root: str = "", limit_bytes: int = 0) -> object:
+        """What `probes.reader.answer` gives for it. Raises OSError from the child, and Hung."""
+        with self._lock:
+            now = time.monotonic()
+            if now - self._hung.get(path, -RETRY_AFTER_S) < RETRY_AFTER_S:
+                raise Hung(path)
+            request = json.dumps([operation, path, root, limit_bytes]).encode() + b"\n"
+            reply = self._exchange(request, now + self.abandon_after_s)
+            if reply is None:
+                self._hung[path] = time.monotonic()
+                raise Hung(path)
+        answer = json.loads(reply)
+        if "errno" in answer:
+            raise OSError(answer["errno"], answer["text"], path)
+        return answer["value"]
+
+    def close(self) -> None:
+        if self._child is not None and self._owner == os.getpid():
+            _stop(self._child)
+        self._child = None
+
+    def _exchange(self, request: bytes, deadline: float) -> bytes | None:
+        """The answer's line, or None when the child died or hung (it is gone then)."""
+        child = self._running()
+        assert child.stdin is not None and child.stdout is not None
+        reply = bytearray()
+        try:
+            os.write(child.stdin.fileno(), request)  # < PIPE_BUF for any path: never partial
+            with selectors.DefaultSelector() as ready:
+                ready.register(child.stdout.fileno(), selectors.EVENT_READ)
+                while not reply.endswith(b"\n"):
+                    left = deadline - time.monotonic()
+                    if left <= 0 or not ready.select(left):
+                        raise TimeoutError
+                    data = os.read(child.stdout.fileno(), 1 << 16)
+                    if not data:
+                        raise BrokenPipeError
+                    reply += data
+        except OSError:  # TimeoutError and BrokenPipeError are OSErrors
+            self.close()
+            return None
+        return bytes(reply)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        # After a fork the pipes belong to the parent: answers would get mixed up.
+        if self._child is None or self._owner != os.getpid() or self._child.poll() is not None:
+            self._child = subprocess.Popen(
+                [sys.executable, "-P", "-m", "probes.reader"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                cwd="/",
+                start_new_session=True,  # a Ctrl-C at the terminal is ours to handle
+            )
+            self._owner = os.getpid()
+            weakref.finalize(self, _stop, self._child, os.getpid())
+        return self._child
+
+
+def _stop(child: subprocess.Popen[bytes], owner: int | None = None) -> None:
+    if owner is not None and owner != os.getpid():
+        return
+    child.kill()
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            pipe.close()
+    try:
+        child.wait(0.2)  # stuck in the kernel: left behind, reaped by a later Popen
+    except subprocess.TimeoutExpired:
+        pass

@@ -1,0 +1,240 @@
+"""The host that is looked at: the live machine, or a captured tree (a dump of sysfs and procfs, a sosreport).
+
+Reading never raises and never blocks for ever; what cannot be read is an `Absent` that says why.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from typing import Any, TypeVar, cast
+
+from probes import sosreport
+from probes.command import run_command
+from probes.guarded import GuardedReader, Hung
+from probes.inside import outside, resolve
+from probes.regular import TooLarge, decode, list_directory, read_regular
+from probes.rights import denied
+from probes.types import Absent, AbsentKind
+
+T = TypeVar("T")
+
+_MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ESRCH, errno.ENODEV, errno.ENXIO}
+# What sysfs and procfs answer for what a device or kernel lacks: PSI on EL9, the link of a dead PCIe device.
+_UNSUPPORTED = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS, errno.ENODATA, errno.EAGAIN, errno.ENOTTY}
+_DENIED = {errno.EACCES, errno.EPERM}
+_MAGIC = frozenset("*?[")
+
+
+class Host:
+    """`root` is None for the live machine. Paths are always as on the host: `/sys/block/sda/size`."""
+
+    def __init__(self, root: str | None = None) -> None:
+        self.live = root is None
+        self.root = None if root is None else captured_root(root)
+        self._guarded = GuardedReader()
+        self._memo: dict[Callable[[Host], Any], Any] = {}
+        self._lock = threading.RLock()
+
+    def text(self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False) -> str | Absent:
+        """A regular file's text without its last line ends; larger than `limit_bytes` is Absent, never cut.
+
+        `may_hang` reads through a child process that is abandoned after 2 s: files on a network file
+        system, the /proc files of another process, the sysfs files of a dying device.
+        """
+        try:
+            if may_hang:
+                asked = self._guarded.ask("text", path, root=self.root or "", limit_bytes=limit_bytes)
+                return cast(str, asked).rstrip("\n")
+            data = read_regular(self._local(path), limit_bytes, follow=self.live)
+        except (OSError, ValueError, Hung) as error:
+            absent = self._absent(path, error)
+            return self._setting(path, absent) if path.startswith("/proc/sys/") else absent
+        return decode(data).rstrip("\n")
+
+    def integer(self, path: str) -> int | Absent:
+        """A file that holds one number (decimal, or hexadecimal with 0x)."""
+        text = self.text(path, 4096)
+        if isinstance(text, Absent):
+            return text
+        try:
+            return int(text, 16 if text.strip().startswith("0x") else 10)
+        except ValueError:
+            return Absent(f"{path} holds no number: {text[:40]!r}", "invalid", path)
+
+    def listing(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
+        """The names in a directory, sorted."""
+        try:
+            if may_hang:
+                return tuple(cast(list[str], self._guarded.ask("listing", path, root=self.root or "")))
+            return tuple(list_directory(self._local(path)))
+        except (OSError, ValueError, Hung) as error:
+            return self._absent(path, error)
+
+    def link(self, path: str) -> str | Absent:
+        """A symlink's target as it is written."""
+        try:
+            return decode(os.fsencode(os.readlink(self._local(path, last=False))))
+        except OSError as error:
+            if error.errno == errno.EINVAL:
+                return Absent(f"{path} is not a symlink", "invalid", path)
+            return self._absent(path, error)
+        except ValueError as error:
+            return self._absent(path, error)
+
+    def real(self, path: str, *, may_hang: bool = False) -> str | Absent:
+        """The host path without symlinks, of something that exists."""
+        try:
+            if may_hang and self.live:
+                return cast(str, self._guarded.ask("real", path))
+            if self.root is None:
+                return os.path.realpath(path, strict=True)
+            return resolve(self.root, path)
+        except (OSError, ValueError, Hung) as error:
+            return self._absent(path, error)
+
+    def exists(self, path: str, *, may_hang: bool = False) -> bool:
+        """False as well where it cannot be known; ask `text` or `listing` for the reason."""
+        try:
+            if may_hang:
+                return bool(self._guarded.ask("exists", path, root=self.root or ""))
+            os.stat(self._local(path))
+        except (OSError, ValueError, Hung):
+            return False
+        return True
+
+    def statvfs(self, path: str) -> os.statvfs_result | Absent:
+        """Space and inodes of the file system at `path`; live only. Through the child: NFS hangs here."""
+        if not self.live:
+            return Absent("a captured tree does not hold how full its file systems were", "captured", path)
+        try:
+            return os.statvfs_result(cast(list[int], self._guarded.ask("statvfs", path)))
+        except (OSError, ValueError, Hung) as error:
+            return self._absent(path, error)
+
+    def glob(self, pattern: str) -> tuple[str, ...]:
+        """Existing paths that match, sorted: `*`, `?` and `[...]` within one name, hidden names only by a dot."""
+        found = [""]
+        for part in pattern.split("/"):
+            if not part:
+                continue
+            if not _MAGIC & set(part):
+                found = [f"{base}/{part}" for base in found if self._lies_at(f"{base}/{part}")]
+                continue
+            found = [
+                f"{base}/{name}"
+                for base in found
+                for name in self._names(base or "/")
+                if fnmatchcase(name, part) and (part.startswith(".") or not name.startswith("."))
+            ]
+        return tuple(sorted(path or "/" for path in found))
+
+    def command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
+        """A read-only query's standard output; from a sosreport the output that was kept.
+
+        A failure is Absent with what the command said, unless `any_status` (smartctl's status is a bit mask).
+        """
+        if self.live:
+            return run_command(argv, timeout_s, any_status=any_status)
+        source = " ".join(argv)
+        if not self.exists(sosreport.FOLDER):
+            return Absent(f"a captured tree holds no output of {source}", "captured", source)
+        for path in self.glob(f"{sosreport.FOLDER}/*/{_literal(sosreport.file_name(argv))}"):
+            return self.text(path, 8 << 20)
+        return Absent(f"the sosreport holds no output of {source}", "captured", source)
+
+    def once(self, fn: Callable[[Host], T]) -> T:
+        """`fn(self)`, worked out once for this host."""
+        with self._lock:
+            if fn not in self._memo:
+                self._memo[fn] = fn(self)
+            return cast(T, self._memo[fn])
+
+    def close(self) -> None:
+        """Ends the child process, if one was started. The host can still be read."""
+        self._guarded.close()
+
+    def _local(self, path: str, *, last: bool = True) -> str:
+        if self.root is None:
+            return path
+        return outside(self.root, resolve(self.root, path, last=last))
+
+    def _names(self, folder: str) -> tuple[str, ...]:
+        names = self.listing(folder)
+        return () if isinstance(names, Absent) else names
+
+    def _lies_at(self, path: str) -> bool:
+        try:
+            os.lstat(self._local(path, last=False))
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def _absent(self, path: str, error: Exception) -> Absent:
+        if isinstance(error, Hung):
+            return Absent(
+                f"{path} did not answer within {self._guarded.abandon_after_s:g} s", "timeout", path
+            )
+        if isinstance(error, TooLarge):
+            return Absent(f"{path} is {error.strerror}", "invalid", path)
+        if not isinstance(error, OSError):
+            return Absent(f"{path!r} cannot be a path", "invalid", path)
+        code = error.errno or 0
+        if code in _MISSING:
+            if self.live:
+                return Absent(f"{path} does not exist", "missing", path)
+            return Absent(f"the captured tree has no {path}", "captured", path)
+        if code in _DENIED:
+            try:
+                local = self._local(path)
+            except (OSError, ValueError):
+                local = path
+            return denied(path, local, path)
+        kind: AbsentKind = "unsupported" if code in _UNSUPPORTED else "invalid"
+        return Absent(f"{path}: {error.strerror or error}", kind, path)
+
+    def _setting(self, path: str, otherwise: Absent) -> str | Absent:
+        """A sosreport holds the settings as the output of `sysctl -a`."""
+        if self.live or otherwise.kind != "captured":
+            return otherwise
+        return self.once(_settings).get(sosreport.setting_key(path), otherwise)
+
+
+def captured_root(folder: str) -> str:
+    """The folder that holds `sys` or `proc`: the given one, or the only one in it (as archives unpack)."""
+    base = os.path.realpath(folder)
+    try:
+        names = list_directory(base)
+        if {"sys", "proc"} & set(names):
+            return base
+        inner = [f"{base}/{name}" for name in names]
+        holding = [path for path in inner if not os.path.islink(path) and _holds_a_host(path)]  # noqa: PTH114
+    except (OSError, ValueError):
+        return base
+    return holding[0] if len(holding) == 1 else base
+
+
+def root_problem(folder: str) -> str:
+    """Why a folder is no captured host, in one line; empty where it is one."""
+    try:
+        base = captured_root(folder)
+        os.listdir(base)
+    except (OSError, ValueError) as error:
+        return f"{folder}: {error.strerror if isinstance(error, OSError) else error}"
+    return "" if _holds_a_host(base) else f"{folder} holds neither sys nor proc: not a captured host"
+
+
+def _holds_a_host(path: str) -> bool:
+    return any(os.path.isdir(f"{path}/{name}") for name in ("sys", "proc"))  # noqa: PTH112
+
+
+def _settings(host: Host) -> dict[str, str]:
+    text = host.command("sysctl", "-a")
+    return sosreport.settings(text) if isinstance(text, str) else {}
+
+
+def _literal(name: str) -> str:
+    return "".join(f"[{letter}]" if letter in _MAGIC else letter for letter in name)

@@ -1,0 +1,59 @@
+"""A block device's queue limits (Documentation/ABI/stable/sysfs-block)."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Absent
+
+
+class QueueLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """`hw_queues` is the number of hardware queues; `write_cache` is what the kernel believes, not what the drive does."""
+
+    nr_requests: int | Absent
+    max_sectors_kb: int | Absent
+    read_ahead_kb: int | Absent
+    logical_block_bytes: int | Absent
+    physical_block_bytes: int | Absent
+    discard_max_bytes: int | Absent
+    discard_granularity_bytes: int | Absent
+    write_cache: str | Absent
+    wbt_lat_usec: int | Absent
+    hw_queues: int | Absent
+    device_queue_depth: int | Absent  # SCSI only; 1 on SATA means that NCQ is off
+
+
+def queue_limits(host: Host, path: str) -> QueueLimits:
+    """Of the disk at the sysfs folder `path`."""
+    queue = f"{path}/queue"
+    names = host.listing(f"{path}/mq")
+    return QueueLimits(
+        nr_requests=host.integer(f"{queue}/nr_requests"),
+        max_sectors_kb=host.integer(f"{queue}/max_sectors_kb"),
+        read_ahead_kb=host.integer(f"{queue}/read_ahead_kb"),
+        logical_block_bytes=host.integer(f"{queue}/logical_block_size"),
+        physical_block_bytes=host.integer(f"{queue}/physical_block_size"),
+        discard_max_bytes=host.integer(f"{queue}/discard_max_bytes"),
+        discard_granularity_bytes=host.integer(f"{queue}/discard_granularity"),
+        write_cache=host.text(f"{queue}/write_cache"),
+        wbt_lat_usec=host.integer(f"{queue}/wbt_lat_usec"),
+        hw_queues=names if isinstance(names, Absent) else len(names),
+        device_queue_depth=host.integer(f"{path}/device/queue_depth"),
+    )
+
+
+def schedulers(host: Host, path: str) -> tuple[str | Absent, tuple[str, ...]]:
+    """The active I/O scheduler and those on offer: `[none] mq-deadline`; a bare `none` where there is no choice."""
+    text = host.text(f"{path}/queue/scheduler")
+    if isinstance(text, Absent):
+        return text, ()
+    offered = tuple(word.strip("[]") for word in text.split())
+    active = re.search(r"\[([^\]]+)\]", text)
+    if active:
+        return active[1], offered
+    if len(offered) == 1:
+        return offered[0], offered
+    return Absent(f"{path}/queue/scheduler marks none as active: {text[:60]!r}", "invalid", path), offered
