@@ -126,13 +126,14 @@ class Block(Event, tag="block"):
 
 
 class SampleTaken(Event, tag="sample"):
-    """A value inside a longer block, or of a watch."""
+    """A value inside a longer block, or of a watch. `at_s`: when it was taken, where it is written later."""
 
     series: str
     variant: str
     block: int
     value: float
     unit: str
+    at_s: float | None = None
 
 
 class Group(Event, tag="group"):

@@ -1,4 +1,4 @@
-"""Both ends of an experiment, faked: a clock that does not wait, a run that collects events, arms with noise."""
+"""Both ends of an experiment, faked: a clock that does not wait, a run that collects, arms with noise."""
 
 from tests.fakes.arm import FakeArm
 from tests.fakes.clock import FakeClock

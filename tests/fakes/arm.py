@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 
 from probes.bench.measured import Measured, NotApplicable
-from tests.fakes.clock import FakeClock
+from scenarios.model import Clock
 from tests.fakes.noise import Noise, quiet
 
 
@@ -24,7 +24,7 @@ class FakeArm:
     def __init__(
         self,
         variant: str,
-        clock: FakeClock,
+        clock: Clock,
         values: Mapping[str, float] | None = None,
         *,
         noise: Noise = quiet,

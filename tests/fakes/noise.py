@@ -21,7 +21,7 @@ def white(seed: int, sigma: float) -> Noise:
 
 
 def autoregressive(seed: int, rho: float, sigma: float) -> Noise:
-    """AR(1) from block to block: `sigma` is the logarithm's standard deviation, `rho` its lag-1 correlation."""
+    """AR(1) over the blocks: `sigma` is the logarithm's standard deviation, `rho` its lag-1 correlation."""
     rng = random.Random(seed)
     state = rng.gauss(0.0, sigma)
 

@@ -15,7 +15,7 @@ from probes.action import Action
 from probes.host import Host
 from probes.types import Json
 from scenarios.events import AnyEvent
-from scenarios.model import Applied, Options
+from scenarios.model import Applied, Clock, Options
 from scenarios.plan import Option, Plan
 from tests.fakes.clock import FakeClock
 
@@ -43,7 +43,7 @@ class FakeRun:
         plan: Plan = EMPTY_PLAN,
     ) -> None:
         self.host = host if host is not None else Host("/nonexistent-captured-tree")
-        self.clock = clock if clock is not None else FakeClock()
+        self.clock: Clock = clock if clock is not None else FakeClock()
         self.options = Options(options or {}, declared)
         self.plan = plan
         self.seed = seed

@@ -1,0 +1,184 @@
+"""The host's own state: load, CPU time, pressure and devices, as counters and as rates between two readings.
+
+Cheap enough for once a second and for the gaps between blocks: some small files, no process is started.
+"""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from probes.host import Host
+from probes.system.diskstats import DiskCounters, disk_counters
+from probes.types import Absent
+
+# /proc/stat counts in USER_HZ: 100 on every architecture that Linux still supports, but Alpha.
+TICKS_PER_S = 100.0
+
+
+class CpuTime(msgspec.Struct, frozen=True):
+    """Seconds since boot, summed over all CPUs. `guest` is part of `user` and is not counted twice."""
+
+    user_s: float
+    system_s: float  # with irq and softirq
+    idle_s: float
+    iowait_s: float
+    steal_s: float
+
+    @property
+    def busy_s(self) -> float:
+        return self.user_s + self.system_s
+
+    @property
+    def total_s(self) -> float:
+        return self.busy_s + self.idle_s + self.iowait_s + self.steal_s
+
+
+class Pressure(msgspec.Struct, frozen=True):
+    """Seconds since boot in which some, or all, tasks waited for the resource (accounting/psi.rst)."""
+
+    some_s: float
+    full_s: float | None = None
+
+
+class Counters(msgspec.Struct, frozen=True):
+    """One reading. `time_s` is monotonic; None or an empty mapping: could not be read, which is not zero."""
+
+    time_s: float
+    load1: float | None = None
+    cpu: CpuTime | None = None
+    cpus: int = 0
+    psi_cpu: Pressure | None = None
+    psi_io: Pressure | None = None
+    psi_memory: Pressure | None = None
+    disks: dict[str, DiskCounters] = {}
+    running: int | None = None  # runnable tasks, ourselves included
+    blocked: int | None = None  # tasks in uninterruptible sleep for I/O
+
+
+class Rates(msgspec.Struct, frozen=True):
+    """Between two readings. Shares: 0..1 of all CPUs or of the time. Devices: read B/s, write B/s, busy share."""
+
+    seconds: float
+    load1: float
+    cpu: float
+    steal: float
+    iowait: float
+    psi_cpu: float | None
+    psi_io: float | None
+    psi_memory: float | None
+    devices: dict[str, tuple[float, float, float]]
+
+
+def read_counters(host: Host, now_s: float | None = None) -> Counters:
+    """Everything at once; works on a captured tree as well and never raises."""
+    load = _text(host, "/proc/loadavg")
+    cpu, cpus, running, blocked = _cpu(host)
+    disks = disk_counters(host)
+    return Counters(
+        time_s=time.monotonic() if now_s is None else now_s,
+        load1=_number(load.split()[0]) if load.split() else None,
+        cpu=cpu,
+        cpus=cpus,
+        psi_cpu=_pressure(host, "cpu"),
+        psi_io=_pressure(host, "io"),
+        psi_memory=_pressure(host, "memory"),
+        disks={} if isinstance(disks, Absent) else disks,
+        running=running,
+        blocked=blocked,
+    )
+
+
+def pulse(previous: Counters, now: Counters) -> Rates:
+    """What the host did between two readings. A counter that ran backwards (device replaced) is nothing."""
+    seconds = max(now.time_s - previous.time_s, 1e-6)
+    busy = steal = iowait = 0.0
+    if now.cpu is not None and previous.cpu is not None:
+        total = now.cpu.total_s - previous.cpu.total_s
+        if total > 0:
+            busy = _share(now.cpu.busy_s - previous.cpu.busy_s, total)
+            steal = _share(now.cpu.steal_s - previous.cpu.steal_s, total)
+            iowait = _share(now.cpu.iowait_s - previous.cpu.iowait_s, total)  # may run backwards: proc(5)
+    devices = {}
+    for name, disk in now.disks.items():
+        before = previous.disks.get(name)
+        if before is None or disk.operations <= before.operations:
+            continue
+        devices[name] = (
+            max(0, disk.read_bytes - before.read_bytes) / seconds,
+            max(0, disk.write_bytes - before.write_bytes) / seconds,
+            _share(disk.busy_s - before.busy_s, seconds),
+        )
+    return Rates(
+        seconds=seconds,
+        load1=now.load1 or 0.0,
+        cpu=busy,
+        steal=steal,
+        iowait=iowait,
+        psi_cpu=_waited(previous.psi_cpu, now.psi_cpu, seconds),
+        psi_io=_waited(previous.psi_io, now.psi_io, seconds),
+        psi_memory=_waited(previous.psi_memory, now.psi_memory, seconds),
+        devices=devices,
+    )
+
+
+def _cpu(host: Host) -> tuple[CpuTime | None, int, int | None, int | None]:
+    text = host.text("/proc/stat", 4 << 20)  # one number an interrupt: large on large hosts
+    if isinstance(text, Absent):
+        return None, 0, None, None
+    cpu: CpuTime | None = None
+    cpus = 0
+    tasks: dict[str, int] = {}
+    for line in text.splitlines():
+        if line.startswith("cpu "):
+            cpu = _cpu_time(line.split()[1:])
+        elif line.startswith("cpu"):
+            cpus += 1
+        elif line.startswith(("procs_running ", "procs_blocked ")):
+            name, _, value = line.partition(" ")
+            if value.isdigit():
+                tasks[name] = int(value)
+    return cpu, cpus, tasks.get("procs_running"), tasks.get("procs_blocked")
+
+
+def _cpu_time(fields: list[str]) -> CpuTime | None:
+    if len(fields) < 4 or not all(f.isdigit() for f in fields):
+        return None
+    user, nice, system, idle, iowait, irq, softirq, steal = (
+        [int(f) / TICKS_PER_S for f in fields[:8]] + [0.0] * 8
+    )[:8]
+    return CpuTime(user + nice, system + irq + softirq, idle, iowait, steal)
+
+
+def _pressure(host: Host, resource: str) -> Pressure | None:
+    """None where the kernel has no PSI, or has it but switched off (EL9: reading gives EOPNOTSUPP)."""
+    totals: dict[str, float] = {}
+    for line in _text(host, f"/proc/pressure/{resource}").splitlines():
+        kind, _, rest = line.partition(" ")
+        value = rest.rpartition("total=")[2]
+        if value.isdigit():
+            totals[kind] = int(value) / 1e6
+    return Pressure(totals["some"], totals.get("full")) if "some" in totals else None
+
+
+def _waited(previous: Pressure | None, now: Pressure | None, seconds: float) -> float | None:
+    if previous is None or now is None:
+        return None
+    return _share(now.some_s - previous.some_s, seconds)
+
+
+def _share(part: float, whole: float) -> float:
+    return min(1.0, max(0.0, part / whole))
+
+
+def _text(host: Host, path: str) -> str:
+    text = host.text(path, 4096)
+    return "" if isinstance(text, Absent) else text
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

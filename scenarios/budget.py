@@ -1,0 +1,92 @@
+"""The planner: what the seconds of measuring are spent on, and how long the rest will take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scenarios.model import Clock
+from scenarios.plan import Workload
+
+
+def group_seconds(workload: Workload, arms: int, block_s: float | None = None) -> float:
+    """Seconds of one group: two blocks an arm (ABBA). Switching comes on top and is measured."""
+    return 2 * arms * (workload.block_s if block_s is None else block_s)
+
+
+def least_seconds(workload: Workload, arms: int, group_s: float | None = None) -> float:
+    """Seconds below which a workload is not started: the fewest groups that can decide, after the warm-up."""
+    return workload.min_groups * (group_seconds(workload, arms) if group_s is None else group_s)
+
+
+class Budget:
+    """Wall seconds of measuring of a whole run. Workloads come in the order of their importance.
+
+    What a workload leaves over (an early verdict) goes to those that follow.
+    """
+
+    def __init__(self, total_s: float, clock: Clock) -> None:
+        self.total_s = total_s
+        self._clock = clock
+        self._began = clock.now()
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self.total_s - (self._clock.now() - self._began))
+
+    def share(self, waiting: Sequence[Workload], arms: int) -> float:
+        """Seconds for the first of the workloads that still wait.
+
+        Each later one keeps the least that it needs, as long as this one has its own; the slack is shared.
+        """
+        left = self.left_s
+        least = least_seconds(waiting[0], arms)
+        kept = 0.0
+        others = 0
+        for workload in waiting[1:]:
+            need = least_seconds(workload, arms)
+            if least + kept + need > left:
+                break
+            kept += need
+            others += 1
+        slack = left - least - kept
+        return left if slack <= 0 else least + slack / (others + 1)
+
+
+class Pace:
+    """How long a group of this workload really takes, switching included, and how many still fit."""
+
+    def __init__(self, clock: Clock, budget_s: float, expected_group_s: float) -> None:
+        self._clock = clock
+        self._began = clock.now()
+        self.budget_s = budget_s
+        self._group_s = expected_group_s
+        self._measured = 0
+        self._since = self._began
+
+    @property
+    def spent_s(self) -> float:
+        return self._clock.now() - self._began
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self.budget_s - self.spent_s)
+
+    @property
+    def group_s(self) -> float:
+        return self._group_s
+
+    def expect(self, group_s: float) -> None:
+        """What the warm-up tells of a group's length."""
+        self._group_s = group_s
+
+    def group_began(self) -> None:
+        self._since = self._clock.now()
+
+    def group_ended(self) -> None:
+        took = self._clock.now() - self._since
+        self._measured += 1
+        self._group_s += (took - self._group_s) / self._measured
+
+    @property
+    def groups_that_fit(self) -> int:
+        return int(self.left_s / self._group_s + 1e-9) if self._group_s > 0 else 0

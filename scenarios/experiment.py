@@ -1,0 +1,303 @@
+"""The interleaved experiment: the same workload on several variants, group by group, until it is decided.
+
+Order, unit of inference, looks, blocks, budget and guards are fixed before the first block (design: "The
+experiment"). Cancelling it propagates into the block under way; the arms stop their own load.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+from probes.bench.measured import Measured, NotApplicable
+from scenarios import events as ev
+from scenarios.arm import Arm
+from scenarios.budget import Pace, group_seconds, least_seconds
+from scenarios.groups import Group, Pair
+from scenarios.guards import Watch
+from scenarios.judge import Judge, judges_for
+from scenarios.model import Run
+from scenarios.plan import Workload
+from scenarios.sequential import orders
+
+# A run whose groups are disturbed more often than not tells of the neighbour, not of the variants. Counted
+# from the sixth group on (the fourth where blocks are long), so that one burst at the start does not end it.
+DISTURBED_AT_MOST = 0.5
+DISTURBED_COUNTED_FROM = 6
+
+
+class _Gone(Exception):
+    """An arm turned out not to be applicable."""
+
+    def __init__(self, variant: str, reason: str) -> None:
+        super().__init__(reason)
+        self.variant = variant
+        self.reason = reason
+
+
+async def compare(
+    run: Run,
+    workload: Workload,
+    arms: Sequence[Arm],
+    *,
+    budget_s: float,
+    family: int,
+    margin: float = 0.05,
+    watch: Watch | None = None,
+    pairs: Sequence[Pair] | None = None,
+    scope: str = "",
+) -> list[ev.Verdict]:
+    """Measures and judges; every judged metric of every pair gets its verdict, as an event and in the result.
+
+    budget_s  wall seconds of measuring for this workload, warm-up and switching included.
+    family    how many comparisons (workload x pair) the whole run makes: its family-wise error is 5 %.
+    pairs     (baseline, variant); without it the first arm is everybody's baseline.
+    scope     "this stack" or "this disk": what the verdicts speak of.
+    """
+    if len(arms) < 2:
+        raise ValueError("an experiment needs two variants")
+    wanted = list(pairs) if pairs is not None else [(arms[0].variant, a.variant) for a in arms[1:]]
+    pace = Pace(run.clock, budget_s, group_seconds(workload, len(arms)))
+    experiment = _Experiment(run, workload, arms, wanted, pace, watch)
+    return await experiment.conduct(
+        lambda planned: judges_for(
+            workload, wanted, family=family, margin=margin, planned_groups=planned, scope=scope
+        )
+    )
+
+
+class _Experiment:
+    def __init__(
+        self,
+        run: Run,
+        workload: Workload,
+        arms: Sequence[Arm],
+        pairs: Sequence[Pair],
+        pace: Pace,
+        watch: Watch | None,
+    ) -> None:
+        self.run = run
+        self.workload = workload
+        self.arms = {arm.variant: arm for arm in arms}
+        self.pairs = list(pairs)
+        self.pace = pace
+        self.watch = watch
+        self.block_s = workload.block_s
+        self.blocks = itertools.count()
+        self.active: Arm | None = None
+        self.gone: list[_Gone] = []
+        self.disturbed: list[str] = []
+
+    async def conduct(self, judges_of: Callable[[int], list[Judge]]) -> list[ev.Verdict]:
+        """Warm-up, groups, verdicts. `judges_of` is asked once, when it is known how many groups will fit."""
+        reason = self._does_not_fit()
+        if not reason and self.watch is not None:
+            await self.watch.settle()
+            reason = self.watch.stopped
+        if not reason:
+            await self._warm_up()
+            reason = self._does_not_fit()
+        judges = judges_of(max(self.pace.groups_that_fit, self.workload.min_groups))
+        if reason:
+            self.run.emit(ev.Note(t=self.run.time(), text=f"{self.workload.title}: {reason}"))
+        broken_off = "" if reason else await self._groups(judges)
+        return [self._verdict(judge, reason, broken_off) for judge in judges]
+
+    def _verdict(self, judge: Judge, not_started: str, broken_off: str) -> ev.Verdict:
+        t = self.run.time()
+        gone = next((g for g in self.gone if g.variant in judge.pair), None)
+        if gone is not None and not judge.decided:
+            verdict = judge.not_applicable(t, self.pace, f"{gone.variant}: {gone.reason}")
+        elif not_started:
+            verdict = judge.not_started(t, not_started)
+        elif broken_off:
+            verdict = judge.broken_off(t, self.pace, broken_off)
+        else:
+            verdict = judge.conclude(t, self.pace, f"not decided within {self.pace.budget_s:.0f} s")
+        self.run.emit(verdict)
+        return verdict
+
+    def _does_not_fit(self) -> str:
+        if not self.pairs:
+            return ""
+        need = least_seconds(self.workload, len(self.arms), self.pace.group_s)
+        if need <= self.pace.left_s * 1.001:
+            return ""
+        return (
+            f"not started: {self.workload.min_groups} groups of {len(self.arms)} variants need {need:.0f} s, "
+            f"and {self.pace.left_s:.0f} s of the budget are left"
+        )
+
+    async def _warm_up(self) -> None:
+        """One block an arm that never counts; it tells how long a block must be for the fewest operations."""
+        longest = self.workload.block_s
+        began = self.run.clock.now()
+        measured_s = 0.0
+        arms = list(self.arms.values())
+        for arm in arms:
+            try:
+                measured = await self._block(arm, Group(-1, (arm.variant,)), "warmup")
+            except _Gone as gone:
+                self._drop(gone)
+                continue
+            measured_s += self.block_s
+            if measured.operations > 0 and measured.seconds > 0:
+                needed = self.workload.min_operations * measured.seconds / measured.operations
+                longest = max(longest, needed + self.workload.onset_s)
+        switching_s = max(0.0, self.run.clock.now() - began - measured_s)
+        self.block_s = min(longest, max(self.workload.max_block_s, self.workload.block_s))
+        # ABBA and its successor switch twice a group where the warm-up switched once an arm.
+        blocks_s = group_seconds(self.workload, len(self.arms), self.block_s)
+        self.pace.expect(blocks_s + 2 * switching_s * len(self.arms) / max(1, len(arms)))
+
+    async def _groups(self, judges: Sequence[Judge]) -> str:
+        """Groups until everything is decided or the budget is spent. Returns why it was broken off, or ""."""
+        draw = orders(tuple(self.arms), self.run.rng)
+        for index in itertools.count():
+            open_judges = [j for j in judges if not j.decided and j.pair in self.pairs]
+            if not open_judges or self.pace.groups_that_fit < 1:
+                break
+            self._progress(index, open_judges)
+            group = Group(index, next(draw))
+            self.pace.group_began()
+            try:
+                await self._measure(group)
+            except _Gone as gone:
+                group.disturbed.append(f"{gone.variant} is not applicable: {gone.reason}")
+                self._emit_group(group)
+                self._drop(gone)
+                draw = orders(tuple(self.arms), self.run.rng)
+                continue
+            self.pace.group_ended()
+            if stalled := group.stalled(self.workload, self.pairs):
+                group.disturbed.append(stalled)
+            self._emit_group(group)
+            if self.watch is not None and self.watch.stopped:
+                return self.watch.stopped
+            if group.disturbed:
+                self.disturbed.append(group.disturbed[0])
+                if self._too_disturbed(index + 1):
+                    return self._why_too_disturbed(index + 1)
+                continue
+            for judge in open_judges:
+                judge.add(group, self.pace)
+                if estimate := judge.estimate(self.run.time(), group, self.pace):
+                    self.run.emit(estimate)
+        return ""
+
+    async def _measure(self, group: Group) -> None:
+        for variant in group.order:
+            group.add(variant, await self._block(self.arms[variant], group, "steady"))
+
+    async def _block(self, arm: Arm, group: Group, phase: ev.Phase) -> Measured:
+        try:
+            await self._switch_to(arm)
+            if self.watch is not None:
+                self.watch.begin()
+            measured = await arm.block(self.block_s)
+        except NotApplicable as why:
+            self.active = None
+            raise _Gone(arm.variant, str(why)) from why
+        found = self.watch.end(self.workload.id, arm.variant, measured) if self.watch is not None else None
+        disturbed = ""
+        if found is not None and phase == "steady":
+            disturbed = found.text
+            group.disturbed.append(found.text)
+            self.run.emit(found.event(self.run.time(), self.workload.id, group.index))
+        index = next(self.blocks)
+        if measured.onset is not None:
+            self._emit_block(arm.variant, group.index, index, "onset", measured.onset, "")
+        self._emit_block(arm.variant, group.index, index, phase, measured, disturbed)
+        self._emit_within(arm.variant, index, measured)
+        return measured
+
+    async def _switch_to(self, arm: Arm) -> None:
+        """Waits for what the other one has in flight before the next is made active."""
+        if self.active is arm:
+            return
+        if self.active is not None:
+            before, self.active = self.active, None
+            await before.quiesce()
+        await arm.activate()
+        self.active = arm
+
+    def _emit_within(self, variant: str, index: int, measured: Measured) -> None:
+        began = self.run.time() - measured.seconds
+        for within in measured.within:
+            self.run.emit(
+                ev.SampleTaken(
+                    t=self.run.time(),
+                    at_s=max(0.0, began + within.offset_s),
+                    series=within.series,
+                    variant=variant,
+                    block=index,
+                    value=within.value,
+                    unit=within.unit,
+                )
+            )
+
+    def _emit_block(
+        self, variant: str, group: int, index: int, phase: ev.Phase, measured: Measured, disturbed: str
+    ) -> None:
+        self.run.emit(
+            ev.Block(
+                t=self.run.time(),
+                workload=self.workload.id,
+                variant=variant,
+                group=group,
+                index=index,
+                seconds=measured.seconds,
+                values=measured.values,
+                phase=phase,
+                operations=measured.operations,
+                bytes=measured.bytes,
+                device_bytes=measured.device_bytes,
+                cpu_s=measured.cpu_s,
+                p50_ns=measured.p50_ns,
+                p99_ns=measured.p99_ns,
+                histogram=measured.histogram,
+                disturbed=disturbed,
+            )
+        )
+
+    def _emit_group(self, group: Group) -> None:
+        self.run.emit(
+            ev.Group(
+                t=self.run.time(),
+                workload=self.workload.id,
+                index=group.index,
+                order=group.label,
+                log_ratios={} if group.disturbed else group.log_ratios(self.workload, self.pairs),
+                disturbed="; ".join(dict.fromkeys(group.disturbed)),
+            )
+        )
+
+    def _progress(self, index: int, judges: Sequence[Judge]) -> None:
+        left = [judge.seconds_left(self.pace) for judge in judges]
+        known = [s for s in left if s is not None]
+        again = f", {len(self.disturbed)} measured again" if self.disturbed else ""
+        self.run.emit(
+            ev.Progress(
+                t=self.run.time(),
+                step=self.workload.id,
+                text=f"{self.workload.title}: group {index + 1}{again}",
+                seconds_left=min(max(known), self.pace.left_s) if known else None,
+            )
+        )
+
+    def _drop(self, gone: _Gone) -> None:
+        """Goes on with the others; what is compared with this variant is not applicable."""
+        self.gone.append(gone)
+        self.pairs = [pair for pair in self.pairs if gone.variant not in pair]
+        needed = {variant for pair in self.pairs for variant in pair}
+        share = len(needed) / max(1, len(self.arms))
+        self.arms = {variant: arm for variant, arm in self.arms.items() if variant in needed}
+        self.pace.expect(self.pace.group_s * share)
+
+    def _too_disturbed(self, attempted: int) -> bool:
+        enough = attempted >= min(DISTURBED_COUNTED_FROM, self.workload.min_groups)
+        return enough and len(self.disturbed) > DISTURBED_AT_MOST * attempted
+
+    def _why_too_disturbed(self, attempted: int) -> str:
+        culprit = max(self.disturbed, key=self.disturbed.count)
+        return f"{len(self.disturbed)} of {attempted} groups were disturbed, most often: {culprit}"

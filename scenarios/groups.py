@@ -1,0 +1,79 @@
+"""A group: blocks of every variant, interleaved. It is the unit of inference; a single block never is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from probes.bench.measured import Measured
+from scenarios.plan import Metric, Workload
+from scenarios.stats import difference, log_ratio
+
+Pair = tuple[str, str]  # baseline, variant
+
+
+class Group:
+    """The blocks of one group, by variant, in the order measured. `order`: the variants, block by block."""
+
+    def __init__(self, index: int, order: Sequence[str]) -> None:
+        self.index = index
+        self.order = tuple(order)
+        self.blocks: dict[str, list[Measured]] = {}
+        self.disturbed: list[str] = []  # what disturbed, in plain words; not empty: measured again as a whole
+
+    @property
+    def label(self) -> str:
+        """ "ABBA"; with spaces where the variants' names are longer than a letter."""
+        return ("" if all(len(v) == 1 for v in self.order) else " ").join(self.order)
+
+    def add(self, variant: str, measured: Measured) -> None:
+        self.blocks.setdefault(variant, []).append(measured)
+
+    def operations(self, variant: str) -> int:
+        return sum(m.operations for m in self.blocks.get(variant, ()))
+
+    def values(self, variant: str, metric: Metric) -> list[float]:
+        return [m.values.get(metric.name, 0.0) for m in self.blocks.get(variant, ())]
+
+    def log_ratio(self, metric: Metric, pair: Pair) -> float | None:
+        """ln(variant / baseline), turned so that under 0 is slower; None where a block gave nothing."""
+        return log_ratio(self.values(pair[0], metric), self.values(pair[1], metric), metric.better)
+
+    def difference(self, metric: Metric, pair: Pair) -> float:
+        """variant - baseline in the metric's own unit and direction."""
+        return difference(self.values(pair[0], metric), self.values(pair[1], metric))
+
+    def stalled(self, workload: Workload, pairs: Iterable[Pair]) -> str:
+        """Which variant gave nothing in a block (there is no ratio then), in plain words; or ""."""
+        for pair in pairs:
+            for metric in workload.metrics:
+                if metric.judged and self.log_ratio(metric, pair) is None:
+                    bad = next((v for v in pair if not all(x > 0 for x in self.values(v, metric))), pair[1])
+                    return f"a block of {bad} gave no {metric.name}"
+        return ""
+
+    def log_ratios(self, workload: Workload, pairs: Iterable[Pair]) -> dict[str, float]:
+        """Of every metric and pair, as the group event carries them: "metric|baseline|variant"."""
+        return {
+            f"{metric.name}|{pair[0]}|{pair[1]}": ratio
+            for pair in pairs
+            for metric in workload.metrics
+            if (ratio := self.log_ratio(metric, pair)) is not None
+        }
+
+    def p99_ns(self, variant: str) -> int | None:
+        """From 1000 operations a group on: with fewer, the 99th percentile rests on less than ten of them."""
+        if self.operations(variant) < 1000:
+            return None
+        blocks = self.blocks[variant]
+        counts: dict[int, int] = {}
+        for measured in blocks:
+            for upper, count in measured.histogram:
+                counts[upper] = counts.get(upper, 0) + count
+        if not counts:
+            return max((m.p99_ns for m in blocks if m.p99_ns is not None), default=None)
+        left = sum(counts.values()) / 100
+        for upper in sorted(counts, reverse=True):
+            left -= counts[upper]
+            if left < 0:
+                return upper
+        return None
