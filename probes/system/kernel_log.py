@@ -1,0 +1,206 @@
+"""The kernel's log: read from the machine or a captured file, followed live, and its hung-task reports parsed.
+
+Sources: Documentation/ABI/testing/dev-kmsg (records), kernel/hung_task.c (the report's lines),
+Documentation/admin-guide/sysctl/kernel.rst (hung_task_*, dmesg_restrict).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from probes.host import Host
+from probes.system.tasks import frame
+from probes.types import Absent, present
+
+MOST_BYTES = 16 << 20
+_FILES = ("/var/log/dmesg", "/var/log/kern.log", "/var/log/messages", "/var/log/syslog")
+_CAPTURED = ("/dmesg", "/dmesg.txt", "/sos_commands/kernel/dmesg_-T")
+
+_MONOTONIC = re.compile(r"^(?:<\d+>)?\[\s*(\d+\.\d+)\]\s?(.*)$")
+_SYSLOG = re.compile(r"^(?:\w{3}\s+\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) \S+ kernel: (.*)$")
+_CALENDAR = re.compile(r"^\[\w{3} \w{3}\s+\d+ [\d:]+ \d{4}\]\s?(.*)$")
+_HUNG = re.compile(
+    r"INFO: task (?P<comm>.{1,32}?):(?P<pid>\d+) (?:is )?blocked (?:in I/O wait )?for more than (?P<s>\d+) seconds"
+)
+_RELEASE = re.compile(r"^\s+(?:Not tainted|Tainted: .*?) (\d+\.\d+\S*) ")
+_OWN_LINES = re.compile(
+    r'^\s*(?:task:|Call Trace:|Workqueue:|<TASK>|</TASK>|"echo 0 >|Not tainted|Tainted|\[<|\? ?\w)'
+)
+_NULL = re.compile(r"(?:kernel )?NULL pointer dereference")
+_RIP = re.compile(r"RIP: (?:[0-9a-f]+:)?\[?<?(?:[0-9a-f]*>?\]?\s*)?([A-Za-z_][\w.]*)\+0x")
+_MOST_LINES_OF_A_REPORT = 60
+
+
+class LogLine(msgspec.Struct, frozen=True):
+    """One line without its prefix; `time_s` is seconds since boot where the line says so."""
+
+    text: str
+    time_s: float | None = None
+
+
+class KernelLog(msgspec.Struct, frozen=True):
+    lines: tuple[LogLine, ...]
+    source: str
+
+
+class HungTask(msgspec.Struct, frozen=True):
+    """One report of the hung-task watch: the task, how long it was blocked at least, its kernel, its stack."""
+
+    comm: str
+    pid: int
+    seconds: int
+    time_s: float | None = None
+    release: str = ""
+    stack: tuple[str, ...] = ()
+
+
+class NullDereference(msgspec.Struct, frozen=True):
+    """A null-pointer oops: the function where it happened, and the work queue's function if it was one."""
+
+    function: str
+    worker: str = ""
+    time_s: float | None = None
+
+
+def parse_line(line: str) -> LogLine:
+    """Takes dmesg's, syslog's and journalctl's prefixes off."""
+    syslog = _SYSLOG.match(line)
+    if syslog:
+        line = syslog.group(1)
+    found = _MONOTONIC.match(line)
+    if found:
+        return LogLine(found.group(2), float(found.group(1)))
+    calendar = _CALENDAR.match(line)
+    return LogLine(calendar.group(1) if calendar else line)
+
+
+def kernel_log(host: Host) -> KernelLog | Absent:
+    """The log of this boot, or of a captured host; absent with the last source's reason."""
+    absent: list[Absent] = []
+    for argv in (
+        ("dmesg",),
+        ("journalctl", "-k", "-b", "-o", "short-monotonic", "--no-pager", "-n", "20000"),
+    ):
+        text = host.command(*argv)
+        if present(text) and text.strip():
+            return KernelLog(_kernel_lines(text), " ".join(argv))
+        absent.append(text if isinstance(text, Absent) else Absent(f"{argv[0]} shows nothing"))
+    for path in _FILES if host.live else (*_CAPTURED, *_FILES):
+        text = host.text(path, MOST_BYTES)
+        if present(text):
+            return KernelLog(_kernel_lines(text), path)
+    denied = next((a for a in absent if a.kind == "permission"), None)
+    return denied or absent[0]
+
+
+def _kernel_lines(text: str) -> tuple[LogLine, ...]:
+    """The kernel's own lines; a syslog file also holds those of services."""
+    lines = text.splitlines()
+    if any(" kernel: " in line for line in lines):
+        lines = [line for line in lines if " kernel: " in line]
+    return tuple(parse_line(line) for line in lines)
+
+
+def hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
+    """Every hung-task report. A report's stack ends with the first line that does not belong to one."""
+    found: list[HungTask] = []
+    current: re.Match[str] | None = None
+    time_s: float | None = None
+    release, frames, count = "", [""], 0
+
+    def close() -> None:
+        if current:
+            found.append(
+                HungTask(
+                    comm=current["comm"],
+                    pid=int(current["pid"]),
+                    seconds=int(current["s"]),
+                    time_s=time_s,
+                    release=release,
+                    stack=tuple(frames),
+                )
+            )
+
+    for line in lines:
+        start = _HUNG.search(line.text)
+        if start:
+            close()
+            current, time_s, release, frames, count = start, line.time_s, "", [], 0
+            continue
+        if not current:
+            continue
+        count += 1
+        named = _RELEASE.match(line.text)
+        function = frame(line.text)
+        if named:
+            release = named.group(1)
+        elif function and "? " not in line.text:
+            frames.append(function)
+        elif (not function and not _OWN_LINES.match(line.text)) or count > _MOST_LINES_OF_A_REPORT:
+            close()
+            current = None
+    close()
+    return tuple(found)
+
+
+def null_dereferences(lines: Iterable[LogLine]) -> tuple[NullDereference, ...]:
+    """Every null-pointer oops with the function that its RIP names, within the 30 lines after it."""
+    held = list(lines)
+    found: list[NullDereference] = []
+    for number, line in enumerate(held):
+        if not _NULL.search(line.text):
+            continue
+        after = [later.text for later in held[number + 1 : number + 31]]
+        rip = next((m.group(1) for text in after if (m := _RIP.search(text))), "")
+        work = next((t.split("Workqueue:", 1)[1].strip() for t in after if "Workqueue:" in t), "")
+        found.append(NullDereference(rip, work, line.time_s))
+    return tuple(found)
+
+
+class Follower:
+    """New kernel lines since it was opened. /dev/kmsg needs root, or kernel.dmesg_restrict=0.
+
+    Never waits: the device is read without blocking (an overrun loses lines and goes on).
+    """
+
+    def __init__(self, path: str = "/dev/kmsg") -> None:
+        self.problem = ""
+        self._fd = -1
+        try:
+            self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            os.lseek(self._fd, 0, os.SEEK_END)
+        except OSError as error:
+            self.problem = f"{path}: {error.strerror} (needs root, or kernel.dmesg_restrict=0)"
+            self.close()
+
+    def new(self, most: int = 2000) -> list[LogLine]:
+        """What was logged since the last call, at most `most` records."""
+        lines: list[LogLine] = []
+        while self._fd >= 0 and len(lines) < most:
+            try:
+                data = os.read(self._fd, 1 << 16)
+            except BrokenPipeError:  # the ring wrapped: lines are lost, reading goes on (dev-kmsg)
+                continue
+            except OSError:
+                break
+            if not data:
+                break
+            lines.append(parse_record(data.decode(errors="backslashreplace")))
+        return lines
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+        self._fd = -1
+
+
+def parse_record(record: str) -> LogLine:
+    """A record of /dev/kmsg, "6,339,5140900,-;text": priority, sequence number, microseconds, flags."""
+    head, _, text = record.partition(";")
+    fields = head.split(",")
+    line = text.split("\n", 1)[0]
+    return LogLine(line, int(fields[2]) / 1e6 if len(fields) > 2 and fields[2].isdigit() else None)

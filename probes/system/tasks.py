@@ -1,0 +1,188 @@
+"""Tasks in uninterruptible sleep (D): which, in which kernel function, on which file.
+
+`procs_blocked` and PSI count only tasks in io_schedule(): one that waits for a frozen file system shows in
+neither (measured), so the states themselves are read. /proc/PID/stat takes no lock that a stuck task can hold
+(fs/proc/array.c, do_task_stat); stack and syscall take the task's exec_update_lock and are read through the
+guarded reader. A link below fd or cwd is only read, never followed: it may lead into a dead file system.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Absent, present
+
+KERNEL_THREAD = 0x00200000  # PF_KTHREAD, include/linux/sched.h
+# A vfork parent sleeps in D for the few milliseconds until its child has called exec (kernel/fork.c).
+HARMLESS_WAITS = frozenset({"kernel_clone", "wait_for_vfork_done", "do_fork", "_do_fork"})
+_FRAME = re.compile(r"\s*(?:\[<[0-9a-fx]+>\]\s*)?(?:\?\s*)?([A-Za-z_][\w.]*)\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?")
+_NO_WCHAN = frozenset({"0", "-", ""})
+
+
+class TaskStat(msgspec.Struct, frozen=True):
+    """The fields of /proc/PID/stat that are used here (proc(5)); `start_ticks` is clock ticks since boot."""
+
+    tid: int
+    comm: str
+    state: str
+    flags: int
+    threads: int
+    start_ticks: int
+
+
+class Task(msgspec.Struct, frozen=True):
+    """A task in D. `tid` and `start_ticks` name it for good; `switches` tells one sleep from the next."""
+
+    pid: int
+    tid: int
+    comm: str
+    start_ticks: int
+    kernel_thread: bool
+    wchan: str | Absent
+    switches: int | Absent
+
+    @property
+    def key(self) -> tuple[int, int]:
+        return self.tid, self.start_ticks
+
+
+class Scan(msgspec.Struct, frozen=True):
+    """One pass over /proc: the tasks in D, and how many processes and threads were looked at."""
+
+    tasks: tuple[Task, ...]
+    processes: int
+    threads: int
+    unreadable: int = 0
+
+
+class OpenFile(msgspec.Struct, frozen=True):
+    """A file that a task has open or works in. `how` is "syscall" (the call it sleeps in), "fd" or "cwd"."""
+
+    path: str
+    how: str
+
+
+def parse_stat(text: str) -> TaskStat | Absent:
+    """The name lies between the first and the last parenthesis and may itself hold spaces and parentheses."""
+    head, opening, rest = text.partition("(")
+    comm, closing, tail = rest.rpartition(")")
+    fields = tail.split()
+    try:
+        if not opening or not closing:
+            raise ValueError
+        return TaskStat(int(head), comm, fields[0], int(fields[6]), int(fields[17]), int(fields[19]))
+    except (ValueError, IndexError):
+        return Absent("not the format of /proc/PID/stat", kind="invalid")
+
+
+def tasks_in_d(host: Host) -> Scan | Absent:
+    """Every task in D now, threads too; processes that end meanwhile are passed over."""
+    names = host.listing("/proc")
+    if isinstance(names, Absent):
+        return names
+    pids = sorted(int(n) for n in names if n.isdigit())
+    if not pids:
+        return Absent("/proc shows no process", kind="captured" if not host.live else "container")
+    found: list[Task] = []
+    threads = unreadable = 0
+    for pid in pids:
+        leader = _stat(host, f"/proc/{pid}")
+        if isinstance(leader, Absent):
+            unreadable += leader.kind not in ("missing", "captured")
+            continue
+        threads += max(1, leader.threads)
+        for stat in _threads(host, pid, leader):
+            if stat.state == "D":
+                task = _task(host, pid, stat)
+                if task.wchan not in HARMLESS_WAITS:
+                    found.append(task)
+    return Scan(tuple(found), len(pids), threads, unreadable)
+
+
+def _stat(host: Host, directory: str) -> TaskStat | Absent:
+    text = host.text(f"{directory}/stat", 4096)
+    return text if isinstance(text, Absent) else parse_stat(text)
+
+
+def _threads(host: Host, pid: int, leader: TaskStat) -> Iterator[TaskStat]:
+    yield leader
+    if leader.threads < 2:
+        return
+    tids = host.listing(f"/proc/{pid}/task")
+    for tid in tids if present(tids) else ():
+        if tid.isdigit() and int(tid) != pid:
+            stat = _stat(host, f"/proc/{pid}/task/{tid}")
+            if present(stat):
+                yield stat
+
+
+def _task(host: Host, pid: int, stat: TaskStat) -> Task:
+    directory = f"/proc/{pid}/task/{stat.tid}"
+    if not host.exists(directory):  # a captured tree may hold only /proc/PID
+        directory = f"/proc/{pid}"
+    wchan = host.text(f"{directory}/wchan", 4096)
+    if present(wchan) and wchan.strip() in _NO_WCHAN:
+        wchan = Absent("the kernel names no wait channel", kind="unsupported", source=f"{directory}/wchan")
+    status = host.text(f"{directory}/status", 1 << 16)
+    return Task(
+        pid=pid,
+        tid=stat.tid,
+        comm=stat.comm,
+        start_ticks=stat.start_ticks,
+        kernel_thread=bool(stat.flags & KERNEL_THREAD),
+        wchan=wchan.strip() if present(wchan) else wchan,
+        switches=_switches(status),
+    )
+
+
+def _switches(status: str | Absent) -> int | Absent:
+    if isinstance(status, Absent):
+        return status
+    match = re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", status, re.MULTILINE)
+    return int(match.group(1)) if match else Absent("no voluntary_ctxt_switches", kind="invalid")
+
+
+def stack(host: Host, task: Task) -> tuple[str, ...] | Absent:
+    """The kernel functions that the task sleeps in, innermost first; needs root."""
+    text = host.text(f"/proc/{task.pid}/task/{task.tid}/stack", 1 << 16, may_hang=True)
+    if isinstance(text, Absent):
+        return text
+    frames = tuple(f for f in map(frame, text.splitlines()) if f)
+    return frames or Absent("the kernel shows no stack", kind="unsupported")
+
+
+def frame(line: str) -> str:
+    """The function of one line of a kernel stack: "[<0>] nfs4_wait+0x1f/0x40 [nfs]" gives "nfs4_wait"."""
+    match = _FRAME.match(line)
+    return match.group(1) if match else ""
+
+
+def files_of(host: Host, task: Task, most: int = 64) -> tuple[OpenFile, ...]:
+    """The files that say where a task may be stuck, the likeliest first.
+
+    The one of the call that it sleeps in, where that may be read, then the open ones, then its working
+    directory. Other users' tasks need root.
+    """
+    found: list[OpenFile] = []
+    base = f"/proc/{task.pid}/task/{task.tid}"
+    call = host.text(f"{base}/syscall", 4096, may_hang=True)
+    words = call.split() if present(call) else []
+    if len(words) > 1 and words[0].isdigit() and words[1].startswith("0x"):
+        number = int(words[1], 16)  # the first argument; a descriptor for read, write, fsync, fchdir, ...
+        if number < 1 << 16:
+            target = host.link(f"{base}/fd/{number}")
+            if present(target) and target.startswith("/"):
+                found.append(OpenFile(target, "syscall"))
+    names = host.listing(f"{base}/fd")
+    for name in (names if present(names) else ())[:most]:
+        target = host.link(f"{base}/fd/{name}")
+        if present(target) and target.startswith("/") and not target.startswith(("/dev/", "/proc/")):
+            found.append(OpenFile(target, "fd"))
+    cwd = host.link(f"{base}/cwd")
+    if present(cwd) and cwd.startswith("/"):
+        found.append(OpenFile(cwd, "cwd"))
+    return tuple(found)
