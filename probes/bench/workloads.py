@@ -1,0 +1,171 @@
+"""The built-in engine's loads, as data: what a block does, in which order of importance, and who would measure the same.
+
+The order is the design's: what most jobs feel first. One process a worker, so a queue depth of N is N workers.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Kind: TypeAlias = Literal["read", "write", "metadata", "cpu"]
+
+MIB = 1 << 20
+# A 1 MiB write block on a fast disk would spend the run's 8 GiB in four blocks; 128 MiB is enough to be stable.
+MOST_WRITTEN_A_BLOCK = 128 * MIB
+# The write file need not be large: it is overwritten, not cached.
+LARGEST_WRITE_FILE = 256 * MIB
+NAMES_AT_ONCE = 64  # files that the metadata load has in its directory at any moment
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """One kind of load. `metric` is the leading one; `better` its good direction. Sizes in bytes, times in seconds.
+
+    workers     processes, each with one operation in flight: the queue depth.
+    sync        every write is followed by fdatasync, and its latency holds both.
+    sequential  each worker runs through a part of the file of its own; otherwise uniformly random offsets.
+    """
+
+    id: str
+    title: str
+    kind: Kind
+    metric: str
+    unit: str
+    why: str
+    better: Literal["more", "less"] = "more"
+    block_bytes: int = 4096
+    workers: int = 1
+    sequential: bool = False
+    sync: bool = False
+    block_s: float = 0.5
+    max_block_s: float = 5.0
+    min_operations: int = 200
+    most_bytes: int | None = None  # a block's end, where it comes before its time
+    control: bool = False
+
+
+LOADS: tuple[Load, ...] = (
+    Load(
+        id="randread-4k-qd1",
+        title="4 KiB random read, one at a time",
+        kind="read",
+        metric="IOPS",
+        unit="IOPS",
+        why="the latency of one read: databases, small files, starting programs",
+    ),
+    Load(
+        id="randread-4k-qd16",
+        title="4 KiB random read, 16 at a time",
+        kind="read",
+        metric="IOPS",
+        unit="IOPS",
+        workers=16,
+        why="what the device does in parallel: where NVMe leaves SATA behind",
+    ),
+    Load(
+        id="fsync-4k-qd1",
+        title="4 KiB random write with fdatasync",
+        kind="write",
+        metric="IOPS",
+        unit="IOPS",
+        sync=True,
+        why="the price of durability: databases, mail, package managers; shows write caches and power-loss protection",
+    ),
+    Load(
+        id="metadata",
+        title="create, stat and delete files",
+        kind="metadata",
+        metric="ops/s",
+        unit="ops/s",
+        why="unpacking, building, software on a shared area: the file system more than the disk",
+    ),
+    Load(
+        id="read-1m-qd8",
+        title="1 MiB sequential read, 8 at a time",
+        kind="read",
+        metric="MB/s",
+        unit="MB/s",
+        block_bytes=MIB,
+        workers=8,
+        sequential=True,
+        why="streaming event files",
+    ),
+    Load(
+        id="write-1m-qd8",
+        title="1 MiB sequential write, 8 at a time",
+        kind="write",
+        metric="MB/s",
+        unit="MB/s",
+        block_bytes=MIB,
+        workers=8,
+        sequential=True,
+        min_operations=64,
+        most_bytes=MOST_WRITTEN_A_BLOCK,
+        why="writing output and checkpoints",
+    ),
+    Load(
+        id="cpu",
+        title="CPU only (negative control)",
+        kind="cpu",
+        metric="iterations/s",
+        unit="iterations/s",
+        control=True,
+        why="touches no disk: if it differs, the comparison is not about the disk",
+    ),
+)
+
+IDS: tuple[str, ...] = tuple(load.id for load in LOADS)
+
+
+def load_of(workload_id: str) -> Load:
+    """The load with this id; KeyError with the known ones otherwise."""
+    for load in LOADS:
+        if load.id == workload_id:
+            return load
+    raise KeyError(f"no such load: {workload_id!r} (known: {', '.join(IDS)})")
+
+
+def write_file_bytes(size_bytes: int) -> int:
+    """The size of the file that is written to, given the size of the one that is read."""
+    return min(size_bytes, LARGEST_WRITE_FILE)
+
+
+def fio_equivalent(workload: str, size_bytes: int, directory: str, seconds: int = 3) -> str:
+    """The fio command line that measures the same; for metadata mdtest's, for the CPU none ("").
+
+    psync with as many jobs, because that is what the engine does; `--filename` makes the jobs share one file, as ours do.
+    `--refill_buffers` keeps the data incompressible. Options: fio's HOWTO (direct, offset_increment, fdatasync).
+    """
+    load = load_of(workload)
+    if load.kind == "cpu":
+        return ""
+    if load.kind == "metadata":
+        return shlex.join(
+            ["mdtest", "-F", "-u", "-C", "-T", "-r", "-n", str(NAMES_AT_ONCE), "-i", "100", "-d", directory]
+        )
+    write = load.kind == "write"
+    size = write_file_bytes(size_bytes) if write else size_bytes
+    pattern = ("write" if write else "read") if load.sequential else ("randwrite" if write else "randread")
+    share = size // load.workers // load.block_bytes * load.block_bytes
+    return shlex.join(
+        [
+            "fio",
+            f"--name={load.id}",
+            f"--filename={directory.rstrip('/')}/hostdx.fio",
+            f"--rw={pattern}",
+            f"--bs={load.block_bytes // 1024}k",
+            "--ioengine=psync",
+            "--direct=1",
+            f"--numjobs={load.workers}",
+            *([f"--size={share}", f"--offset_increment={share}"] if load.sequential else [f"--size={size}"]),
+            *(["--norandommap"] if not load.sequential else []),
+            *(["--fdatasync=1"] if load.sync else []),
+            *(["--refill_buffers"] if write else []),
+            "--time_based",
+            f"--runtime={seconds}",
+            "--group_reporting",
+            "--unlink=1",
+        ]
+    )
