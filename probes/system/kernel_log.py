@@ -1,4 +1,4 @@
-"""The kernel's log: read from the machine or a captured file, followed live, and its hung-task reports parsed.
+"""The kernel's log: read from the machine or a captured file, followed live; hung-task reports and oopses.
 
 Sources: Documentation/ABI/testing/dev-kmsg (records), kernel/hung_task.c (the report's lines),
 Documentation/admin-guide/sysctl/kernel.rst (hung_task_*, dmesg_restrict).
@@ -24,14 +24,15 @@ _MONOTONIC = re.compile(r"^(?:<\d+>)?\[\s*(\d+\.\d+)\]\s?(.*)$")
 _SYSLOG = re.compile(r"^(?:\w{3}\s+\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) \S+ kernel: (.*)$")
 _CALENDAR = re.compile(r"^\[\w{3} \w{3}\s+\d+ [\d:]+ \d{4}\]\s?(.*)$")
 _HUNG = re.compile(
-    r"INFO: task (?P<comm>.{1,32}?):(?P<pid>\d+) (?:is )?blocked (?:in I/O wait )?for more than (?P<s>\d+) seconds"
+    r"INFO: task (?P<comm>.{1,32}?):(?P<pid>\d+) "
+    r"(?:is )?blocked (?:in I/O wait )?for more than (?P<s>\d+) seconds"
 )
 _RELEASE = re.compile(r"^\s+(?:Not tainted|Tainted: .*?) (\d+\.\d+\S*) ")
 _OWN_LINES = re.compile(
     r'^\s*(?:task:|Call Trace:|Workqueue:|<TASK>|</TASK>|"echo 0 >|Not tainted|Tainted|\[<|\? ?\w)'
 )
 _NULL = re.compile(r"(?:kernel )?NULL pointer dereference")
-_RIP = re.compile(r"RIP: (?:[0-9a-f]+:)?\[?<?(?:[0-9a-f]*>?\]?\s*)?([A-Za-z_][\w.]*)\+0x")
+_RIP = re.compile(r"RIP: (?:[0-9a-f]+:)?(?:\[<[0-9a-f]+>\]\s*)*([A-Za-z_][\w.]*)\+0x")
 _MOST_LINES_OF_A_REPORT = 60
 
 
@@ -48,7 +49,7 @@ class KernelLog(msgspec.Struct, frozen=True):
 
 
 class HungTask(msgspec.Struct, frozen=True):
-    """One report of the hung-task watch: the task, how long it was blocked at least, its kernel, its stack."""
+    """One report of the hung-task watch: the task, how long at least, its kernel, its stack (inner first)."""
 
     comm: str
     pid: int
