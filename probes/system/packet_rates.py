@@ -1,0 +1,180 @@
+"""How many packets this host receives: by CPU, by protocol and by interface, as counters and as rates between two reads."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Absent
+
+SOFTNET = "/proc/net/softnet_stat"
+SNMP6 = "/proc/net/snmp6"
+SNMP = "/proc/net/snmp"
+STAT = "/proc/stat"
+
+
+class PacketCounters(msgspec.Struct, frozen=True, kw_only=True):
+    """Totals since boot at `time_s` (monotonic seconds). All are after GRO: an aggregate of 45 frames counts once,
+    except the interfaces', which most drivers count by frame."""
+
+    time_s: float
+    processed: tuple[int, ...] | Absent  # packets by CPU (softnet_stat, column 1)
+    backlog_drops: int | Absent = 0  # column 2
+    squeezes: int | Absent = 0  # column 3: softirq ran out of budget with work left
+    ipv6: int | Absent = 0  # Ip6InReceives
+    ipv4: int | Absent = 0  # InReceives
+    interfaces: dict[str, tuple[int, int]] = {}  # name -> received packets, received bytes
+    softirq: dict[int, tuple[int, int]] = {}  # CPU -> jiffies in softirq, all jiffies
+
+
+class PacketRates(msgspec.Struct, frozen=True, kw_only=True):
+    """Per second. `busiest_softirq` is the largest share (0..1) of one CPU's time that went to softirqs."""
+
+    seconds: float
+    ipv6: float | Absent
+    ipv4: float | Absent
+    processed: float | Absent
+    backlog_drops: float | Absent
+    squeezes: float | Absent
+    interfaces: dict[str, tuple[float, float]]
+    busiest_cpu: int | None = None
+    busiest_softirq: float | None = None
+
+    @property
+    def ipv6_share(self) -> float | None:
+        """IPv6 packets of all IP packets, 0..1."""
+        if isinstance(self.ipv6, Absent) or isinstance(self.ipv4, Absent) or self.ipv6 + self.ipv4 <= 0:
+            return None
+        return self.ipv6 / (self.ipv6 + self.ipv4)
+
+
+def packet_counters(host: Host, now: float | None = None) -> PacketCounters:
+    """All counters in one go; what cannot be read is Absent with its reason."""
+    softnet = _softnet(host)
+    columns = softnet if not isinstance(softnet, Absent) else ()
+    return PacketCounters(
+        time_s=time.monotonic() if now is None else now,
+        processed=tuple(row[0] for row in columns) if not isinstance(softnet, Absent) else softnet,
+        backlog_drops=sum(row[1] for row in columns) if not isinstance(softnet, Absent) else softnet,
+        squeezes=sum(row[2] for row in columns) if not isinstance(softnet, Absent) else softnet,
+        ipv6=_ipv6(host),
+        ipv4=_ipv4(host),
+        interfaces=_interfaces(host),
+        softirq=_softirq(host),
+    )
+
+
+def rates(before: PacketCounters, after: PacketCounters) -> PacketRates | Absent:
+    """Rates between two reads; Absent where no time passed. A counter that ran backwards gives 0."""
+    seconds = after.time_s - before.time_s
+    if seconds <= 0:
+        return Absent("no time passed between the two reads", "invalid")
+    busiest = _busiest(before, after)
+    return PacketRates(
+        seconds=seconds,
+        ipv6=_rate(before.ipv6, after.ipv6, seconds),
+        ipv4=_rate(before.ipv4, after.ipv4, seconds),
+        processed=_rate(_total(before.processed), _total(after.processed), seconds),
+        backlog_drops=_rate(before.backlog_drops, after.backlog_drops, seconds),
+        squeezes=_rate(before.squeezes, after.squeezes, seconds),
+        interfaces={
+            name: (max(0, now[0] - then[0]) / seconds, max(0, now[1] - then[1]) / seconds)
+            for name, now in after.interfaces.items()
+            if (then := before.interfaces.get(name)) is not None
+        },
+        busiest_cpu=busiest[0] if busiest else None,
+        busiest_softirq=busiest[1] if busiest else None,
+    )
+
+
+def uptime_s(host: Host) -> float | Absent:
+    text = host.text("/proc/uptime")
+    if isinstance(text, Absent):
+        return text
+    try:
+        return float(text.split()[0])
+    except (ValueError, IndexError):
+        return Absent("/proc/uptime holds no number", "invalid", "/proc/uptime")
+
+
+def _total(values: tuple[int, ...] | Absent) -> int | Absent:
+    return values if isinstance(values, Absent) else sum(values)
+
+
+def _rate(before: int | Absent, after: int | Absent, seconds: float) -> float | Absent:
+    if isinstance(before, Absent):
+        return before
+    if isinstance(after, Absent):
+        return after
+    return max(0, after - before) / seconds
+
+
+def _softnet(host: Host) -> list[list[int]] | Absent:
+    """Rows by CPU, hexadecimal; 10 columns on old kernels, 15 on new ones: only the first three are used."""
+    text = host.text(SOFTNET)
+    if isinstance(text, Absent):
+        return text
+    try:
+        rows = [[int(word, 16) for word in line.split()] for line in text.splitlines() if line.strip()]
+    except ValueError:
+        rows = []
+    if not rows or any(len(row) < 3 for row in rows):
+        return Absent(f"{SOFTNET} is not in a form that we understand", "invalid", SOFTNET)
+    return rows
+
+
+def _ipv6(host: Host) -> int | Absent:
+    text = host.text(SNMP6)
+    if isinstance(text, Absent):
+        return text if text.kind != "missing" else Absent("this kernel runs without IPv6", "missing", SNMP6)
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 2 and words[0] == "Ip6InReceives" and words[1].isdigit():
+            return int(words[1])
+    return Absent(f"{SNMP6} does not count Ip6InReceives", "invalid", SNMP6)
+
+
+def _ipv4(host: Host) -> int | Absent:
+    text = host.text(SNMP)
+    if isinstance(text, Absent):
+        return text
+    lines = [line.split() for line in text.splitlines() if line.startswith("Ip:")]
+    try:
+        return int(lines[1][lines[0].index("InReceives")])
+    except (ValueError, IndexError):
+        return Absent(f"{SNMP} does not count InReceives", "invalid", SNMP)
+
+
+def _interfaces(host: Host) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    names = host.listing("/sys/class/net")
+    for name in names if not isinstance(names, Absent) else ():
+        folder = f"/sys/class/net/{name}/statistics"
+        packets, size = host.integer(f"{folder}/rx_packets"), host.integer(f"{folder}/rx_bytes")
+        if name != "lo" and not isinstance(packets, Absent) and not isinstance(size, Absent):
+            found[name] = (packets, size)
+    return found
+
+
+def _softirq(host: Host) -> dict[int, tuple[int, int]]:
+    """cpuN user nice system idle iowait irq softirq steal ..., in jiffies (proc(5)); guest time is within user."""
+    text = host.text(STAT)
+    found: dict[int, tuple[int, int]] = {}
+    for line in text.splitlines() if not isinstance(text, Absent) else ():
+        words = line.split()
+        if len(words) >= 8 and words[0].startswith("cpu") and words[0][3:].isdigit():
+            numbers = [int(w) for w in words[1:9] if w.isdigit()]
+            if len(numbers) >= 7:
+                found[int(words[0][3:])] = (numbers[6], sum(numbers))
+    return found
+
+
+def _busiest(before: PacketCounters, after: PacketCounters) -> tuple[int, float] | None:
+    shares = {
+        cpu: (now[0] - then[0]) / (now[1] - then[1])
+        for cpu, now in after.softirq.items()
+        if (then := before.softirq.get(cpu)) is not None and now[1] > then[1]
+    }
+    return max(shares.items(), key=lambda item: item[1]) if shares else None

@@ -1,0 +1,103 @@
+"""The host's route tables: how many routes a reverse lookup searches, and what they are, so that they can be copied."""
+
+from __future__ import annotations
+
+import ipaddress
+import sys
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Absent
+
+IPV6 = "/proc/net/ipv6_route"
+IPV4 = "/proc/net/route"
+MOST_BYTES = 64 << 20  # a full IPv6 table of 250,000 routes is 37 MB of text
+_LOCAL = 0x80000000  # RTF_LOCAL (linux/ipv6_route.h)
+_REJECT = 0x0200  # RTF_REJECT (linux/route.h)
+
+
+class Route(msgspec.Struct, frozen=True):
+    """A unicast route: a prefix ("2001:db8::/32") and the interface that it leads out by."""
+
+    prefix: str
+    interface: str
+
+
+class RouteTable(msgspec.Struct, frozen=True, kw_only=True):
+    """`total` counts every entry of the kernel's table, local and multicast ones included; `unicast` is what a
+    reverse lookup of a remote source searches. IPv4 lists the main table only."""
+
+    total: int
+    unicast: tuple[Route, ...]
+    source: str
+
+    @property
+    def interfaces(self) -> tuple[str, ...]:
+        return tuple(sorted({route.interface for route in self.unicast}))
+
+    @property
+    def defaults(self) -> tuple[str, ...]:
+        """The interfaces with a default route."""
+        return tuple(sorted({r.interface for r in self.unicast if r.prefix in ("::/0", "0.0.0.0/0")}))
+
+
+def ipv6_routes(host: Host) -> RouteTable | Absent:
+    """All IPv6 tables in one list, readable by everyone."""
+    text = host.text(IPV6, MOST_BYTES)
+    if isinstance(text, Absent):
+        return text
+    total, found = 0, []
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) != 10:
+            continue
+        total += 1
+        try:
+            flags, length = int(words[8], 16), int(words[1], 16)
+            address = ipaddress.IPv6Address(int(words[0], 16))
+            if flags & (_LOCAL | _REJECT) or words[9] == "lo" or address.is_multicast:
+                continue
+            found.append(Route(f"{address}/{length}", words[9]))
+        except ValueError:
+            continue
+    return RouteTable(total=total, unicast=tuple(found), source=IPV6)
+
+
+def ipv4_routes(host: Host) -> RouteTable | Absent:
+    """The main IPv4 table. Its addresses are in the host's byte order: that of this machine is assumed for a tree too."""
+    text = host.text(IPV4, MOST_BYTES)
+    if isinstance(text, Absent):
+        return text
+    total, found = 0, []
+    for line in text.splitlines()[1:]:
+        words = line.split()
+        if len(words) < 8:
+            continue
+        total += 1
+        try:
+            flags = int(words[3], 16)
+            address = ipaddress.IPv4Address(int(words[1], 16).to_bytes(4, sys.byteorder))
+            mask = ipaddress.IPv4Address(int(words[7], 16).to_bytes(4, sys.byteorder))
+            if flags & _REJECT or words[0] == "lo":
+                continue
+            found.append(Route(str(ipaddress.IPv4Network(f"{address}/{mask}", strict=False)), words[0]))
+        except (ValueError, OverflowError):
+            continue
+    return RouteTable(total=total, unicast=tuple(found), source=IPV4)
+
+
+def policy_rules(host: Host, protocol: str = "IPv6") -> int | Absent:
+    """How many policy routing rules there are; 2 (IPv6) and 3 (IPv4) are those that every kernel has."""
+    flag = "-6" if protocol == "IPv6" else "-4"
+    text = host.command("ip", flag, "rule", "show")
+    if isinstance(text, Absent):
+        return text
+    return len([line for line in text.splitlines() if line.strip()])
+
+
+def forwarding(host: Host) -> dict[str, bool]:
+    """Whether this host routes for others, by protocol (all interfaces)."""
+    paths = {"IPv6": "/proc/sys/net/ipv6/conf/all/forwarding", "IPv4": "/proc/sys/net/ipv4/ip_forward"}
+    read = {name: host.integer(path) for name, path in paths.items()}
+    return {name: value != 0 for name, value in read.items() if not isinstance(value, Absent)}

@@ -1,0 +1,76 @@
+"""IPv4's own reverse-path check, the setting rp_filter: off, strict or loose (RFC 3704). IPv6 has none."""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Absent
+
+CONF = "/proc/sys/net/ipv4/conf"
+WORDS = {0: "off", 1: "strict", 2: "loose"}
+
+
+class RpFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings by interface. What counts is the larger of `all` and the interface's own, so that 2 in `all`
+    makes a strict interface loose (Documentation/networking/ip-sysctl.rst, rp_filter)."""
+
+    everywhere: int  # conf/all
+    default: int | Absent  # conf/default: for interfaces that are yet to come
+    own: dict[str, int]  # by interface, without lo
+    valid_mark: dict[str, int] = {}  # src_valid_mark where it is set
+    drops: int | Absent = 0  # IPReversePathFilter since boot
+
+    def effective(self, interface: str) -> int:
+        return max(self.everywhere, self.own.get(interface, 0))
+
+    @property
+    def active(self) -> dict[str, int]:
+        """The interfaces on which packets are checked, with how."""
+        return {name: value for name in self.own if (value := self.effective(name)) > 0}
+
+    @property
+    def loosened(self) -> tuple[str, ...]:
+        """Interfaces set to strict that are loose because `all` is 2."""
+        return tuple(name for name, value in self.own.items() if value == 1 and self.everywhere == 2)
+
+
+def rp_filter(host: Host) -> RpFilter | Absent:
+    """The settings, world-readable. Absent where there is no IPv4 or the tree holds none."""
+    everywhere = host.integer(f"{CONF}/all/rp_filter")
+    if isinstance(everywhere, Absent):
+        return everywhere
+    names = host.listing(CONF)
+    own: dict[str, int] = {}
+    marks: dict[str, int] = {}
+    for name in names if not isinstance(names, Absent) else ():
+        if name in ("all", "default", "lo"):
+            continue
+        value = host.integer(f"{CONF}/{name}/rp_filter")
+        if not isinstance(value, Absent):
+            own[name] = value
+        mark = host.integer(f"{CONF}/{name}/src_valid_mark")
+        if not isinstance(mark, Absent) and mark:
+            marks[name] = mark
+    return RpFilter(
+        everywhere=everywhere,
+        default=host.integer(f"{CONF}/default/rp_filter"),
+        own=own,
+        valid_mark=marks,
+        drops=dropped(host),
+    )
+
+
+def dropped(host: Host) -> int | Absent:
+    """Packets that rp_filter has dropped since boot: IPReversePathFilter of TcpExt in /proc/net/netstat."""
+    path = "/proc/net/netstat"
+    text = host.text(path)
+    if isinstance(text, Absent):
+        return text
+    lines = [line.split() for line in text.splitlines() if line.startswith("TcpExt:")]
+    if len(lines) == 2 and "IPReversePathFilter" in lines[0]:
+        try:
+            return int(lines[1][lines[0].index("IPReversePathFilter")])
+        except (ValueError, IndexError):
+            return Absent(f"{path} is not in a form that we understand", "invalid", path)
+    return Absent(f"{path} does not count IPReversePathFilter", "unsupported", path)

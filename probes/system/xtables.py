@@ -1,0 +1,99 @@
+"""Finds `-m rpfilter` in the output of ip6tables-save and iptables-save, legacy or nft (iptables-extensions(8))."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import msgspec
+
+from probes.system.reverse_path import Form, Hook, Protocol, ReversePathRule, hooks_by_chain
+from probes.types import Absent
+
+# Where the built-in chains sit: linux/netfilter_ipv6.h, enum nf_ip6_hook_priorities.
+_PRIORITY = {"raw": -300, "mangle": -150, "nat": -100, "filter": 0, "security": 50}
+_BUILT_IN = {"PREROUTING": "prerouting", "INPUT": "input", "FORWARD": "forward", "OUTPUT": "output"}
+_COUNTED = re.compile(r"^\[(\d+):\d+\] ")
+
+
+def rules_from_save(
+    text: str, protocol: Protocol, form: Form, source: str
+) -> tuple[ReversePathRule, ...] | Absent:
+    """The rpfilter rules of one `*-save` output (with or without `-c`)."""
+    table = ""
+    base: dict[tuple[str, ...], Hook] = {}
+    jumps: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    guarded: set[tuple[str, ...]] = set()
+    found: list[tuple[tuple[str, ...], ReversePathRule]] = []
+    for raw in text.splitlines():
+        line = raw.strip()
+        if not line or line.startswith("#") or line == "COMMIT":
+            continue
+        if line.startswith("*"):
+            table = line[1:]
+            continue
+        if not table:
+            return Absent("this is not what iptables-save prints", "invalid", source)
+        if line.startswith(":"):
+            name = line[1:].split()[0]
+            if name in _BUILT_IN:
+                base[(table, name)] = Hook(_BUILT_IN[name], _PRIORITY.get(table, 0))
+            continue
+        counted = _COUNTED.match(line)
+        words = _words(line[counted.end() :] if counted else line)
+        if len(words) < 2 or words[0] != "-A":
+            continue
+        key = (table, words[1])
+        target = next((words[i + 1] for i, w in enumerate(words[:-1]) if w in ("-j", "-g")), "")
+        if target:
+            jumps.setdefault(key, set()).add((table, target))
+        if _has_match(words, "rpfilter"):
+            rule = _rule(protocol, form, key, words, key in guarded, source)
+            found.append((key, msgspec.structs.replace(rule, packets=int(counted[1]) if counted else None)))
+        if target == "ACCEPT" and len(words) == 8 and "ESTABLISHED" in _states(words):
+            guarded.add(key)
+    hooks = hooks_by_chain(base, jumps)
+    return tuple(msgspec.structs.replace(rule, hooks=hooks.get(key, ())) for key, rule in found)
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:  # an unbalanced quote in a comment
+        return line.split()
+
+
+def _has_match(words: list[str], name: str) -> bool:
+    return any(w == "-m" and n == name for w, n in zip(words, words[1:], strict=False))
+
+
+def _states(words: list[str]) -> set[str]:
+    for word, value in zip(words, words[1:], strict=False):
+        if word in ("--ctstate", "--state"):
+            return set(value.split(","))
+    return set()
+
+
+def _rule(
+    protocol: Protocol, form: Form, key: tuple[str, ...], words: list[str], guarded: bool, source: str
+) -> ReversePathRule:
+    loose = "--loose" in words
+    flags = ["saddr"]
+    if "--validmark" in words:
+        flags.append("mark")
+    if not loose:
+        flags.append("iif")
+    states = _states(words)
+    return ReversePathRule(
+        form=form,
+        protocols=(protocol,),
+        family="ip6" if protocol == "IPv6" else "ip",
+        table=key[0],
+        chain=key[1],
+        hooks=(),
+        check="loose" if loose else "strict",
+        flags=tuple(flags),
+        new_only=guarded or (bool(states) and "ESTABLISHED" not in states),
+        text=" ".join(words),
+        source=source,
+    )
