@@ -1,4 +1,4 @@
-"""Reads in a child process that is abandoned when it hangs: a thread stuck in the kernel would keep us from exiting."""
+"""Reads in a child process that is abandoned when it hangs: a thread stuck in the kernel cannot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Hung(Exception):
 
 
 class GuardedReader:
-    """One child process, started with the first read, reused, replaced when it hangs. Safe from several threads."""
+    """One child process, started with the first read, reused, replaced when it hangs. Thread-safe."""
 
     def __init__(self, abandon_after_s: float = ABANDON_AFTER_S) -> None:
         self.abandon_after_s = abandon_after_s

@@ -1,4 +1,4 @@
-"""An unpacked sosreport as a captured host: commands' outputs and kernel settings lie in files of their own."""
+"""An unpacked sosreport as a captured host: commands' outputs and kernel settings lie in their own files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def file_name(argv: tuple[str, ...]) -> str:
 
 
 def setting_key(path: str) -> str:
-    """The name that `sysctl -a` prints for a file of /proc/sys: dots and slashes change places (sysctl(8))."""
+    """The name that `sysctl -a` prints for a file of /proc/sys: dots and slashes change places."""
     return path.removeprefix("/proc/sys/").translate(str.maketrans("/.", "./"))
 
 

@@ -44,7 +44,7 @@ class BlockDevice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def block_devices(host: Host) -> dict[str, BlockDevice]:
-    """Every disk and partition by kernel name, read afresh. Hidden path devices of NVMe multipath are left out."""
+    """Every disk and partition by kernel name, read afresh. Hidden paths of NVMe multipath are left out."""
     names = host.listing("/sys/block")
     found: dict[str, BlockDevice] = {}
     for name in names if present(names) else ():
@@ -83,7 +83,7 @@ def leaves(host: Host, name: str) -> tuple[str, ...]:
 
 
 def under(host: Host, name: str) -> tuple[str, ...]:
-    """What a device is directly built on: the disk of a partition, the slaves of LVM, md, dm-crypt, multipath."""
+    """What a device is directly built on: a partition's disk, the slaves of LVM, md, dm-crypt, multipath."""
     path = host.real(f"/sys/class/block/{name}")
     if isinstance(path, Absent):
         path = host.real(f"/sys/block/{name}")
@@ -170,7 +170,7 @@ def _model(host: Host, name: str, path: str, folders: tuple[str, ...]) -> str | 
 
 
 def _rotational(host: Host, path: str, what: str, how: str | Absent, model: str | Absent) -> bool | Absent:
-    """The flag, where it can be believed. virtio says 1 on flash, and a loop device copies what lies under its file."""
+    """The flag, where it can be believed: virtio says 1 on flash, a loop device copies it from its file's."""
     source = f"{path}/queue/rotational"
     if what in _IN_MEMORY or how == "pmem" or (present(how) and how.startswith("nvme")):
         return False

@@ -10,7 +10,7 @@ import msgspec
 from probes.host import Host
 from probes.types import Absent, present
 
-# Payload share of the line rate. PCIe: 8b/10b up to 5 GT/s, 128b/130b to 32 GT/s, then FLITs of 236 of 256 bytes
+# Payload share of the line rate. PCIe: 8b/10b up to 5 GT/s, 128b/130b to 32 GT/s, then 236 of 256 bytes of a FLIT
 # (PCI Express Base Specification 6.0, 4.2.3: 236 bytes of packets, 6 of link layer, 8 of CRC, 6 of FEC).
 _PCIE_EIGHT_OF_TEN_GTS = 5.0
 _PCIE_FLIT_GTS = 64.0
@@ -20,8 +20,8 @@ _SERIAL_EIGHT_OF_TEN = 0.8  # SATA (all three generations) and SAS up to 12 Gb/s
 class Link(msgspec.Struct, frozen=True, kw_only=True):
     """`bytes_per_s` is after the line encoding, before protocol overhead.
 
-    `at_most` is what the device and its port can both do; where only one is known, that one. `degraded` is true only
-    where both are known or the kernel itself lowered the limit.
+    `at_most` is what the device and its port can both do; where only one is known, that one. `degraded` is true
+    only where both are known or the kernel itself lowered the limit.
     """
 
     kind: Literal["sata", "sas", "pcie"]

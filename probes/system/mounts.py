@@ -34,8 +34,8 @@ IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
 
 
 class Mount(msgspec.Struct, frozen=True, kw_only=True):
-    """One line of mountinfo. `root` is what of the file system is mounted; `options` are the mount's and the super
-    block's, each once; `devno` is empty where only /proc/mounts was captured.
+    """One line of mountinfo. `root` is what of the file system is mounted; `options` the mount's and the
+    super block's, each once; `devno` is empty where only /proc/mounts was captured.
     """
 
     mountpoint: str
@@ -49,7 +49,7 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a directory lies. `device` is the kernel name on top; `layers` go from it down to the `leaves`."""
+    """Where a directory lies. `device` is the kernel name on top; `layers` go down to the `leaves`."""
 
     directory: str
     mount: Mount
@@ -110,12 +110,12 @@ def parse_mounts(line: str, number: int) -> Mount | None:
 
 
 def unescape(text: str) -> str:
-    """The kernel writes space, tab, newline, backslash and `#` as three octal digits (fs/proc_namespace.c)."""
+    """The kernel writes space, tab, newline and backslash as three octal digits."""
     return re.sub(r"\\([0-3][0-7]{2})", lambda found: chr(int(found[1], 8)), text)
 
 
 def mount_of(host: Host, directory: str) -> Mount | Absent:
-    """The mount that a path is on, as the kernel finds it: from the root mount down, later mounts over earlier ones."""
+    """The mount that a path is on, as the kernel finds it: from the root mount down, later over earlier."""
     table = mounts(host)
     if isinstance(table, Absent):
         return table
@@ -129,7 +129,7 @@ def mount_of(host: Host, directory: str) -> Mount | Absent:
 
 
 def visible_mount(table: tuple[Mount, ...], path: str) -> Mount | None:
-    """A mount on /a hides an older one on /a/b; so it is the chain of parents that decides, not the longest prefix."""
+    """A mount on /a hides an older one on /a/b: the chain of parents decides, not the longest prefix."""
     over = [m for m in table if _holds(m.mountpoint, path)]
     known = {m.id for m in over}
     tops = [m for m in over if m.parent not in known or m.parent == m.id]
@@ -170,7 +170,7 @@ def _holds(mountpoint: str, path: str) -> bool:
 
 
 def _devices(host: Host, mount: Mount) -> tuple[str, ...] | Absent:
-    """The kernel names under a mount, the one that it names first; several for a btrfs over several devices."""
+    """The kernel names under a mount, first the one that it names; several for a btrfs over several."""
     if mount.fstype in IN_MEMORY:
         return Absent(f"{mount.fstype} lies in memory, on no device", "unsupported", mount.mountpoint)
     if mount.fstype in NETWORK:

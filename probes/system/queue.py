@@ -11,7 +11,7 @@ from probes.types import Absent
 
 
 class QueueLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """`hw_queues` is the number of hardware queues; `write_cache` is what the kernel believes, not what the drive does."""
+    """`write_cache` is what the kernel believes, not what the drive does; `hw_queues` a count."""
 
     nr_requests: int | Absent
     max_sectors_kb: int | Absent
@@ -46,7 +46,7 @@ def queue_limits(host: Host, path: str) -> QueueLimits:
 
 
 def schedulers(host: Host, path: str) -> tuple[str | Absent, tuple[str, ...]]:
-    """The active I/O scheduler and those on offer: `[none] mq-deadline`; a bare `none` where there is no choice."""
+    """The active scheduler and those on offer: `[none] mq-deadline`; a bare `none` where there is no other."""
     text = host.text(f"{path}/queue/scheduler")
     if isinstance(text, Absent):
         return text, ()

@@ -1,4 +1,4 @@
-"""How a block device is attached, told by its real sysfs path: robust on every kernel, unlike udev's ID_BUS."""
+"""How a block device is attached, told by its real sysfs path: right on every kernel, unlike ID_BUS."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def kind(host: Host, name: str, path: str) -> str:
 
 
 def transport(host: Host, name: str, path: str, what: str) -> str | Absent:
-    """nvme (PCIe), nvme-tcp, nvme-rdma, nvme-fc, nvme-loop, sata, ata, sas, usb, iscsi, fc, mmc, virtio, virtio-scsi,
-    xen, hyperv, vmware, raid, scsi, pmem, rbd; for what is no physical disk its kind (loop, zram, md, lvm, multipath, ...).
+    """nvme (PCIe), nvme-tcp, nvme-rdma, nvme-fc, nvme-loop, sata, ata, sas, usb, iscsi, fc, mmc, virtio,
+    virtio-scsi, xen, hyperv, vmware, raid, scsi, pmem, rbd; for what is no physical disk its kind.
     """
     if name.startswith("nvme"):
         return _nvme(host, path)
@@ -100,7 +100,7 @@ def emulated(model: str | Absent) -> bool:
 def controllers(host: Host, path: str) -> tuple[str, ...]:
     """The sysfs folders of an NVMe namespace's controllers; several with native multipath.
 
-    There the block device lies in the virtual folder nvme-subsystem/nvme-subsysN, which links to its controllers.
+    There the block device lies in nvme-subsystem/nvme-subsysN, which links to its controllers.
     """
     above = path.rsplit("/", 1)[0]
     if "/nvme-subsystem/" not in path:

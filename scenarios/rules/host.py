@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from probes.host import Host
-from probes.types import present
+from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.rules.rule import Inapplicable, Rule, Unreadable
 
@@ -53,7 +53,7 @@ def governor(host: Host) -> Iterator[Finding]:
 def pressure(host: Host) -> Iterator[Finding]:
     """Pressure stall information of the last minute (Documentation/accounting/psi.rst)."""
     read = {kind: host.text(f"/proc/pressure/{kind}") for kind in ("cpu", "io", "memory")}
-    reasons = [v.reason for v in read.values() if not present(v)]
+    reasons = [v.reason for v in read.values() if isinstance(v, Absent)]
     if len(reasons) == len(read):
         raise Unreadable(f"pressure stall information: {reasons[0]} (boot with psi=1)")
     for kind, text in read.items():
@@ -87,7 +87,7 @@ def average(text: str) -> float | None:
 def offline(host: Host) -> Iterator[Finding]:
     """CPUs that are there but switched off: fewer cores than were paid for."""
     present_cpus, off = (host.text(f"/sys/devices/system/cpu/{name}") for name in ("present", "offline"))
-    if not present(off):
+    if isinstance(off, Absent):
         raise Unreadable(f"/sys/devices/system/cpu/offline: {off.reason}")
     # `offline` also counts CPUs that can never come (possible but not present): only those present matter.
     missing = cpu_list(off) & cpu_list(present_cpus) if present(present_cpus) else cpu_list(off)
@@ -151,7 +151,7 @@ def clock_source(host: Host) -> Iterator[Finding]:
     """A slow clock source (hpet, acpi_pm, jiffies) makes every gettimeofday a system call with a device access."""
     base = "/sys/devices/system/clocksource/clocksource0"
     now = host.text(f"{base}/current_clocksource")
-    if not present(now):
+    if isinstance(now, Absent):
         raise Unreadable(f"clock source: {now.reason}")
     if now.strip() in {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"}:
         yield Finding(

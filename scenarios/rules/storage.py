@@ -115,7 +115,9 @@ def ncq(host: Host) -> Iterator[Finding]:
             severity="warning",
             subject=device.name,
             title=f"{device.name} takes one request at a time: native command queueing is off",
-            evidence=(Evidence("queue depth 1 (32 with NCQ)", f"/sys/block/{device.name}/device/queue_depth"),),
+            evidence=(
+                Evidence("queue depth 1 (32 with NCQ)", f"/sys/block/{device.name}/device/queue_depth"),
+            ),
             remedy=(
                 Remedy(
                     title="Controller to AHCI in the firmware; remove libata.force=noncq; then read it again",
@@ -212,7 +214,7 @@ def smart(host: Host) -> Iterable[Finding]:
     reasons: list[str] = []
     for device in real[:24]:
         text = host.command("smartctl", "-j", "-H", f"/dev/{device.name}")
-        if not present(text):
+        if isinstance(text, Absent):
             reasons.append(text.reason)
             continue
         try:
