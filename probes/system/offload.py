@@ -72,7 +72,7 @@ def _live(interface: str) -> Offload | Absent:
 
 
 def set_offload(interface: str, *, tso: bool, gso: bool, gro: bool) -> None:
-    """Sets an interface of the caller's own network namespace. Only the measurement calls it, inside its own."""
+    """Sets an interface of the caller's network namespace. Only the measurement calls it, inside its own."""
     for command, value in ((_STSO, tso), (_SGSO, gso), (_SGRO, gro)):
         _call(interface, command, int(value))
 

@@ -1,4 +1,4 @@
-"""How many packets this host receives: by CPU, by protocol and by interface, as counters and as rates between two reads."""
+"""How many packets this host receives, by CPU, protocol, interface: counters, and rates between reads."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ STAT = "/proc/stat"
 
 
 class PacketCounters(msgspec.Struct, frozen=True, kw_only=True):
-    """Totals since boot at `time_s` (monotonic seconds). All are after GRO: an aggregate of 45 frames counts once,
-    except the interfaces', which most drivers count by frame."""
+    """Totals since boot at `time_s` (monotonic seconds). All are after GRO: an aggregate of 45 frames counts
+    once, except the interfaces', which most drivers count by frame."""
 
     time_s: float
     processed: tuple[int, ...] | Absent  # packets by CPU (softnet_stat, column 1)
@@ -159,7 +159,7 @@ def _interfaces(host: Host) -> dict[str, tuple[int, int]]:
 
 
 def _softirq(host: Host) -> dict[int, tuple[int, int]]:
-    """cpuN user nice system idle iowait irq softirq steal ..., in jiffies (proc(5)); guest time is within user."""
+    """cpuN user nice system idle iowait irq softirq steal, in jiffies (proc(5)); guest time is within user."""
     text = host.text(STAT)
     found: dict[int, tuple[int, int]] = {}
     for line in text.splitlines() if not isinstance(text, Absent) else ():

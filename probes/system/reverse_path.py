@@ -1,4 +1,4 @@
-"""One rule that asks the routing table about a packet's source: the same fact in every form a ruleset has for it."""
+"""A rule that asks the routing table about a packet's source: the same fact in every ruleset's form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Protocol: TypeAlias = Literal["IPv4", "IPv6"]
 Form: TypeAlias = Literal["nft", "iptables-nft", "iptables-legacy"]
 Check: TypeAlias = Literal["strict", "loose", "type", "unknown"]
 
-# nft's names for priorities: linux/netfilter_ipv4.h, enum nf_ip_hook_priorities; nft(8), "standard priority names".
+# nft's names for priorities: linux/netfilter_ipv4.h, nf_ip_hook_priorities; nft(8), "standard priority names".
 PRIORITIES: dict[str, int] = {
     "raw": -300,
     "mangle": -150,
@@ -34,9 +34,9 @@ class Hook(msgspec.Struct, frozen=True, order=True):
 class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
     """A reverse-path check in the ruleset.
 
-    `hooks` are those of the base chains that reach it (empty: nothing jumps to its chain, so it never runs).
-    `flags` are the parts of the lookup ("saddr", "mark", "iif"); strict looks for a route through the interface
-    that the packet came in by, loose for any, type only asks what kind of address the source is.
+    `hooks` are those of the base chains that reach it (empty: nothing jumps to its chain, it never runs).
+    `flags` are the parts of the lookup ("saddr", "mark", "iif"); strict looks for a route through the
+    interface that the packet came in by, loose for any, type only asks what kind of address the source is.
     `new_only`: packets of established flows do not get as far as this check.
     """
 
@@ -77,7 +77,7 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> str:
-        """Where it sits, in words: `table inet firewalld, chain filter_PREROUTING (prerouting, priority 10)`."""
+        """Where it sits: `table inet firewalld, chain filter_PREROUTING (prerouting, priority 10)`."""
         hook = self.first_hook
         where = f"{hook.name}, priority {hook.priority}" if hook else "not reached from any hook"
         return f"table {self.family} {self.table}, chain {self.chain} ({where})"
@@ -93,7 +93,7 @@ def check_of(result: str, flags: tuple[str, ...]) -> Check:
 def hooks_by_chain(
     base: dict[tuple[str, ...], Hook], jumps: dict[tuple[str, ...], set[tuple[str, ...]]]
 ) -> dict[tuple[str, ...], tuple[Hook, ...]]:
-    """For every chain the hooks of the base chains from which jumps lead to it. Keys are (family, table, chain)."""
+    """For every chain the hooks of the base chains that lead to it. Keys are (family, table, chain)."""
     reached: dict[tuple[str, ...], set[Hook]] = {}
     for start, hook in base.items():
         open_ends, seen = [start], {start}
@@ -107,7 +107,7 @@ def hooks_by_chain(
 
 
 def protocols_of(family: str, nfproto: str | None) -> tuple[Protocol, ...]:
-    """Which protocols a rule speaks of: by its table's family, narrowed by `meta nfproto` in an inet table."""
+    """Which protocols a rule speaks of: by its table's family, narrowed by `meta nfproto` in an inet one."""
     if family == "ip" or nfproto == "ipv4":
         return ("IPv4",)
     if family == "ip6" or nfproto == "ipv6":

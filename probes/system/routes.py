@@ -1,4 +1,4 @@
-"""The host's route tables: how many routes a reverse lookup searches, and what they are, so that they can be copied."""
+"""The host's route tables: how many routes a reverse lookup searches, and what they are, to be copied."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Route(msgspec.Struct, frozen=True):
 
 
 class RouteTable(msgspec.Struct, frozen=True, kw_only=True):
-    """`total` counts every entry of the kernel's table, local and multicast ones included; `unicast` is what a
-    reverse lookup of a remote source searches. IPv4 lists the main table only."""
+    """`total` counts every entry of the kernel's table, local and multicast ones included; `unicast` is
+    what a reverse lookup of a remote source searches. IPv4 lists the main table only."""
 
     total: int
     unicast: tuple[Route, ...]
@@ -65,7 +65,7 @@ def ipv6_routes(host: Host) -> RouteTable | Absent:
 
 
 def ipv4_routes(host: Host) -> RouteTable | Absent:
-    """The main IPv4 table. Its addresses are in the host's byte order: that of this machine is assumed for a tree too."""
+    """The main IPv4 table. Addresses are in the host's byte order: this machine's, for a tree as well."""
     text = host.text(IPV4, MOST_BYTES)
     if isinstance(text, Absent):
         return text

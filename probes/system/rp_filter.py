@@ -12,8 +12,8 @@ WORDS = {0: "off", 1: "strict", 2: "loose"}
 
 
 class RpFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings by interface. What counts is the larger of `all` and the interface's own, so that 2 in `all`
-    makes a strict interface loose (Documentation/networking/ip-sysctl.rst, rp_filter)."""
+    """The settings by interface. What counts is the larger of `all` and the interface's own, so
+    that 2 in `all` makes a strict interface loose (Documentation/networking/ip-sysctl.rst, rp_filter)."""
 
     everywhere: int  # conf/all
     default: int | Absent  # conf/default: for interfaces that are yet to come

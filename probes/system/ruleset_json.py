@@ -1,7 +1,7 @@
 """Finds reverse-path checks in `nft -j list ruleset` (libnftables-json(5)).
 
-iptables-nft keeps `-m rpfilter` as a foreign match, `{"xt": {"type": "match", "name": "rpfilter"}}`, without its
-flags: those come from iptables-save (see xtables.py).
+iptables-nft keeps `-m rpfilter` as a foreign match, `{"xt": {"type": "match", "name": "rpfilter"}}`, without
+its flags: those come from iptables-save (see xtables.py).
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ def _checks(
             if isinstance(fib, dict) and "saddr" in _words(fib.get("flags")):
                 flags, result = tuple(_words(fib.get("flags"))), str(fib.get("result", ""))
                 narrowed = f"meta nfproto {nfproto} " if nfproto else ""
+                lookup = f"fib {' . '.join(flags)} {result}"
                 yield ReversePathRule(
                     form="nft",
                     protocols=protocols_of(family, nfproto),
@@ -102,7 +103,7 @@ def _checks(
                     flags=flags,
                     new_only=guarded or _only_new(expressions),
                     packets=counted,
-                    text=f"{narrowed}fib {' . '.join(flags)} {result}{_answer(expression)}{_ending(expressions)}",
+                    text=f"{narrowed}{lookup}{_answer(expression)}{_ending(expressions)}",
                     source=source,
                 )
             elif isinstance(foreign, dict) and foreign.get("name") == "rpfilter":

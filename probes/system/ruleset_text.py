@@ -1,4 +1,4 @@
-"""Finds reverse-path checks in `nft list ruleset` as text: where nft was built without JSON, and in captured trees."""
+"""Finds reverse-path checks in the text of `nft list ruleset`: for an nft without JSON and captured trees."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STATE = re.compile(r"\bct state (?!vmap|!=)\{?\s*([\w, ]+?)\s*(?:\}|counter|acc
 
 
 def rules_from_text(text: str, source: str = "nft list ruleset") -> tuple[ReversePathRule, ...] | Absent:
-    """The reverse-path checks of one ruleset; Absent where the text is not a ruleset. An empty ruleset is ()."""
+    """The reverse-path checks of one ruleset; Absent where the text is not one. An empty ruleset is ()."""
     family = table = chain = ""
     base: dict[tuple[str, ...], Hook] = {}
     jumps: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
@@ -84,7 +84,7 @@ def _rule(key: tuple[str, ...], line: str, bare: str, guarded: bool, source: str
     nfproto = _NFPROTO.search(bare)
     packets = _PACKETS.search(bare)
     flags = tuple(fib[1].split(" . ")) if fib else ()
-    # iptables-nft's own match is shown as `fib ... oif 0`, a spelling that nft itself never prints for a native rule
+    # iptables-nft's own match is shown as `fib ... oif 0`, a spelling that nft never prints for a native rule
     foreign = fib is None or bare[fib.end() :].lstrip().startswith("0 ")
     return ReversePathRule(
         form="iptables-nft" if foreign else "nft",
@@ -108,7 +108,7 @@ def _states(bare: str) -> set[str]:
 
 
 def _lets_established_through(bare: str) -> bool:
-    """`ct state established,related accept`, or the same in a vmap, with nothing before it that narrows it."""
+    """`ct state established,related accept`, or the same in a vmap, with nothing that narrows it."""
     if bare.startswith("ct state vmap"):
         return bool(re.search(r"established : accept", bare))
     return bare.startswith("ct state") and bare.endswith(" accept") and "established" in _states(bare)

@@ -1,9 +1,10 @@
-"""Finds `-m rpfilter` in the output of ip6tables-save and iptables-save, legacy or nft (iptables-extensions(8))."""
+"""Finds `-m rpfilter` in what ip6tables-save and iptables-save print (iptables-extensions(8))."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from itertools import pairwise
 
 import msgspec
 
@@ -64,11 +65,11 @@ def _words(line: str) -> list[str]:
 
 
 def _has_match(words: list[str], name: str) -> bool:
-    return any(w == "-m" and n == name for w, n in zip(words, words[1:], strict=False))
+    return any(w == "-m" and n == name for w, n in pairwise(words))
 
 
 def _states(words: list[str]) -> set[str]:
-    for word, value in zip(words, words[1:], strict=False):
+    for word, value in pairwise(words):
         if word in ("--ctstate", "--state"):
             return set(value.split(","))
     return set()
