@@ -3,7 +3,8 @@
 Reading never raises and never blocks for ever; what cannot be read is an `Absent` that says why.
 """
 
-# ruff: noqa: PTH  (os functions on text: pathlib costs several times as much on thousands of files)
+# os functions on text: pathlib costs several times as much on thousands of files.
+# ruff: noqa: PTH
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Where a path of a captured host lies on this machine: no symlink leads out of the root."""
 
-# ruff: noqa: PTH  (os functions on text: pathlib costs several times as much on thousands of files)
+# os functions on text: pathlib costs several times as much on thousands of files.
+# ruff: noqa: PTH
 
 from __future__ import annotations
 

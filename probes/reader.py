@@ -4,7 +4,8 @@ One request a line on stdin, one answer each on stdout; ends when stdin closes, 
 parent (unless the kernel holds it, which is why it exists).
 """
 
-# ruff: noqa: PTH  (os functions on text: pathlib costs several times as much on thousands of files)
+# os functions on text: pathlib costs several times as much on thousands of files.
+# ruff: noqa: PTH
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Bounded reads of regular files and directories; nothing else is opened. Raises OSError, ValueError."""
 
-# ruff: noqa: PTH  (os functions on text: pathlib costs several times as much on thousands of files)
+# os functions on text: pathlib costs several times as much on thousands of files.
+# ruff: noqa: PTH
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def queue_limits(host: Host, path: str) -> QueueLimits:
 
 
 def schedulers(host: Host, path: str) -> tuple[str | Absent, tuple[str, ...]]:
-    """The active scheduler and those on offer: `[none] mq-deadline`; a bare `none` where there is no other."""
+    """The active scheduler and those on offer: `[none] mq-deadline`; a bare `none` is the only one."""
     text = host.text(f"{path}/queue/scheduler")
     if isinstance(text, Absent):
         return text, ()
