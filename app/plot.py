@@ -1,0 +1,109 @@
+"""The one place that knows plotext: series of points in, lines of plain text out.
+
+plotext 5.3 draws on one global figure. It is cleared here each time, its limit to the terminal's size is lifted, both
+axes' limits are fixed, and values that are not finite are dropped (an infinity crashes it). Moving to plotext 6, which
+replaced the module's functions by one figure object, changes this file only. No colours: a series is known by its marker,
+so that a view can colour the marker and a ticket can do without.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_BOX = str.maketrans("┤│└─┬┼├┘", "||+-++|+")
+_STEPS = (1.0, 2.0, 5.0, 10.0)
+
+
+class Series(NamedTuple):
+    """Points (x, y) drawn with a one-cell `marker`; later series are drawn over earlier ones."""
+
+    marker: str
+    points: Sequence[tuple[float, float]]
+
+
+class Axis(NamedTuple):
+    low: float
+    high: float
+    log: bool = False
+
+
+def nice_axis(values: Sequence[float]) -> Axis:
+    """Limits round all values in steps that seldom move; logarithmic where they span more than five times."""
+    finite = [v for v in values if math.isfinite(v)]
+    if not finite:
+        return Axis(0.0, 1.0)
+    low, high = min(finite), max(finite)
+    if low > 0 and high / low > 5:
+        return Axis(_round(low, up=False), _round(high, up=True), log=True)
+    if low >= 0:
+        return Axis(0.0, _round(high, up=True) if high > 0 else 1.0)
+    reach = _round(max(abs(low), abs(high)), up=True)
+    return Axis(-reach, reach)
+
+
+def _round(value: float, *, up: bool) -> float:
+    power = 10.0 ** math.floor(math.log10(value))
+    steps = [s * power for s in _STEPS]
+    return next(s for s in steps if s >= value * 0.999) if up else [s for s in steps if s <= value * 1.001][-1]
+
+
+def si(value: float) -> str:
+    """Three digits and a prefix: `7.5k`, `120M`, `0.25`."""
+    for limit, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= limit:
+            return f"{value / limit:.3g}{prefix}"
+    return f"{value:.3g}"
+
+
+def plot(
+    series: Sequence[Series], width: int, height: int, x: Axis, y: Axis, *, ascii_only: bool = False
+) -> list[str]:
+    """`height` lines of exactly `width` cells: the points over `x`, with labelled ticks on both axes."""
+    if width < 12 or height < 4:
+        return [" " * width for _ in range(max(0, height))]
+    import plotext as plt  # type: ignore[import-untyped,unused-ignore]  # 36 ms: only where something is drawn
+
+    plt.clear_figure()
+    plt.theme("clear")
+    plt.limit_size(False, False)
+    plt.plot_size(width, height)
+    plt.frame(False)
+    plt.xaxes(True, False)
+    plt.yaxes(True, False)
+
+    def up(value: float) -> float:
+        return math.log10(value) if y.log else value
+
+    plt.xlim(x.low, x.high)
+    plt.ylim(up(y.low), up(y.high))
+    for one in series:
+        points = [
+            (px, up(py))
+            for px, py in one.points
+            if math.isfinite(px) and math.isfinite(py) and (py > 0 or not y.log)
+        ]
+        if points:
+            plt.scatter([p[0] for p in points], [p[1] for p in points], marker=one.marker)
+        else:
+            plt.scatter([x.low], [up(y.low)], marker=" ")  # else the axes are left out
+    if not series:
+        plt.scatter([x.low], [up(y.low)], marker=" ")
+    ticks = _ticks(y, 3 if height < 10 else 5)
+    plt.yticks([up(t) for t in ticks], [si(t).rjust(6) for t in ticks])
+    steps = [x.low + (x.high - x.low) * n / 4 for n in range(5)]
+    plt.xticks(steps, [f"{s:.0f}" for s in steps])
+    lines = [line.rstrip() for line in plt.uncolorize(plt.build()).split("\n")]
+    if ascii_only:
+        lines = [line.translate(_BOX) for line in lines]
+    return [line[:width].ljust(width) for line in lines[:height]]
+
+
+def _ticks(axis: Axis, most: int) -> list[float]:
+    if not axis.log:
+        return [axis.low + (axis.high - axis.low) * n / (most - 1) for n in range(most)]
+    power = 10.0 ** math.floor(math.log10(axis.low))
+    marks = [m * power * 10**n for n in range(13) for m in (1, 2, 5)]
+    inside = [m for m in marks if axis.low * 0.999 <= m <= axis.high * 1.001]
+    return inside if len(inside) <= most else inside[:: -(-len(inside) // most)]
