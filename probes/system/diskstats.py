@@ -14,7 +14,7 @@ SECTOR_BYTES = 512
 
 
 class DiskCounters(msgspec.Struct, frozen=True):
-    """Since boot. `busy_s`: time with something in flight; `waited_s`: over all requests; None: not counted."""
+    """Since boot. `busy_s`: time with something in flight; `waited_s`: over all requests; None: unknown."""
 
     reads: int
     read_bytes: int

@@ -58,7 +58,7 @@ class Counters(msgspec.Struct, frozen=True):
 
 
 class Rates(msgspec.Struct, frozen=True):
-    """Between two readings. Shares: 0..1 of all CPUs or of the time. Devices: read B/s, write B/s, busy share."""
+    """Between two readings. Shares: 0..1 of all CPUs or of the time. Devices: read, write B/s, busy share."""
 
     seconds: float
     load1: float

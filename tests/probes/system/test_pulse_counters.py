@@ -1,0 +1,118 @@
+"""Counters and rates from captured trees: every known shape of diskstats, hosts without PSI, counters that run back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.system.diskstats import disk_counters
+from probes.system.pulse import Counters, pulse, read_counters
+
+CPUS = "cpu0 1 1 1 1 1 1 1 1 0 0\ncpu1 1 1 1 1 1 1 1 1 0 0\nprocs_running 3\n"
+STAT = "cpu  100 10 50 {idle} 20 5 5 {steal} 30 0\n" + CPUS
+LINE_14 = "   8       0 sda 10 1 800 7 20 2 1600 9 3 1500 2500"
+LINE_18 = "   8      16 sdb 10 1 800 7 20 2 1600 9 0 1500 2500 4 0 4096 3"
+LINE_20 = " 259       0 nvme0n1 10 1 800 7 20 2 1600 9 0 1500 2500 4 0 4096 3 6 12"
+
+
+def tree(root: Path, **files: str) -> Host:
+    for name, text in files.items():
+        path = root / "proc" / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (root / "proc").mkdir(exist_ok=True)
+    return Host(str(root))
+
+
+@pytest.mark.parametrize(
+    ("line", "discards", "discard_bytes", "flushes"),
+    [(LINE_14, None, None, None), (LINE_18, 4, 4096 * 512, None), (LINE_20, 4, 4096 * 512, 6)],
+)
+def test_columns_of_every_kernel(
+    tmp_path: Path, line: str, discards: int | None, discard_bytes: int | None, flushes: int | None
+) -> None:
+    found = disk_counters(tree(tmp_path, diskstats=line + "\n"))
+    assert isinstance(found, dict)
+    [disk] = found.values()
+    assert (disk.reads, disk.read_bytes, disk.writes, disk.write_bytes) == (10, 800 * 512, 20, 1600 * 512)
+    assert (disk.busy_s, disk.waited_s) == (1.5, 2.5)
+    assert (disk.discards, disk.discard_bytes, disk.flushes) == (discards, discard_bytes, flushes)
+
+
+def test_short_and_odd_lines_are_left_out(tmp_path: Path) -> None:
+    host = tree(
+        tmp_path,
+        diskstats=f"   8       1 sda1 1 2 3 4\n\ngarbage\n   8 0 sdz a b c d e f g h i j k\n{LINE_14}\n",
+    )
+    found = disk_counters(host)
+    assert isinstance(found, dict)
+    assert list(found) == ["sda"]
+
+
+def test_rates_between_two_readings(tmp_path: Path) -> None:
+    before = read_counters(
+        tree(
+            tmp_path / "a", stat=STAT.format(idle=800, steal=10), diskstats=LINE_14, loadavg="0.5 1 1 1/9 7"
+        ),
+        10.0,
+    )
+    line = "   8       0 sda 110 1 1800 7 20 2 3600 9 3 2500 2500"
+    after = read_counters(
+        tree(tmp_path / "b", stat=STAT.format(idle=850, steal=60), diskstats=line, loadavg="1.25 1 1 1/9 7"),
+        12.0,
+    )
+    rates = pulse(before, after)
+    assert rates.seconds == 2.0
+    assert rates.load1 == 1.25
+    assert rates.steal == 0.5  # 50 of 100 ticks
+    assert rates.cpu == 0.0
+    assert rates.devices == {"sda": (1000 * 512 / 2, 2000 * 512 / 2, 0.5)}
+    assert before.cpus == 2
+    assert before.running == 3
+
+
+def test_guest_time_is_not_counted_twice(tmp_path: Path) -> None:
+    cpu = read_counters(tree(tmp_path, stat=STAT.format(idle=0, steal=0))).cpu
+    assert cpu is not None
+    assert cpu.user_s == 1.1
+    assert cpu.system_s == pytest.approx(0.6)
+
+
+def test_pressure_is_absent_without_psi_and_read_where_there_is(tmp_path: Path) -> None:
+    without = read_counters(tree(tmp_path / "el9", stat=STAT.format(idle=1, steal=1)))
+    assert without.psi_io is None
+    assert pulse(without, without).psi_io is None
+    some = "some avg10=0.13 avg60=0.09 avg300=0.08 total={}\nfull avg10=0.06 avg60=0.06 avg300=0.07 total=100000\n"
+    before = read_counters(tree(tmp_path / "a", pressure__io=some.format(1_000_000)), 0.0)
+    after = read_counters(tree(tmp_path / "b", pressure__io=some.format(1_500_000)), 1.0)
+    assert before.psi_io is not None
+    assert before.psi_io.full_s == 0.1
+    assert pulse(before, after).psi_io == 0.5
+
+
+def test_an_old_kernels_cpu_pressure_has_no_full_line(tmp_path: Path) -> None:
+    host = tree(tmp_path, pressure__cpu="some avg10=0.00 avg60=0.00 avg300=0.00 total=5000000\n")
+    pressure = read_counters(host).psi_cpu
+    assert pressure is not None
+    assert (pressure.some_s, pressure.full_s) == (5.0, None)
+
+
+def test_counters_that_run_backwards_never_give_a_negative_rate(tmp_path: Path) -> None:
+    high = read_counters(tree(tmp_path / "a", stat=STAT.format(idle=800, steal=90), diskstats=LINE_14), 0.0)
+    low = read_counters(
+        tree(
+            tmp_path / "b", stat=STAT.format(idle=900, steal=10), diskstats="8 0 sda 11 0 1 0 0 0 0 0 0 0 0"
+        ),
+        1.0,
+    )
+    rates = pulse(high, low)
+    assert rates.steal == 0.0
+    assert all(value >= 0 for value in rates.devices.get("sda", ()))
+
+
+def test_an_empty_tree_gives_nothing_and_does_not_raise(tmp_path: Path) -> None:
+    counters = read_counters(tree(tmp_path), 1.0)
+    assert counters == Counters(time_s=1.0)
+    assert pulse(counters, counters).devices == {}
