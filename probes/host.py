@@ -4,7 +4,7 @@ Reading never raises and never blocks for ever; what cannot be read is an `Absen
 """
 
 # os functions on text: pathlib costs several times as much on thousands of files.
-# ruff: noqa: PTH
+# ruff: noqa: PTH115, PTH116, PTH208
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Where a path of a captured host lies on this machine: no symlink leads out of the root."""
 
 # os functions on text: pathlib costs several times as much on thousands of files.
-# ruff: noqa: PTH
+# ruff: noqa: PTH115
 
 from __future__ import annotations
 

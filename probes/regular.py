@@ -1,7 +1,7 @@
 """Bounded reads of regular files and directories; nothing else is opened. Raises OSError, ValueError."""
 
 # os functions on text: pathlib costs several times as much on thousands of files.
-# ruff: noqa: PTH
+# ruff: noqa: PTH116
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Why the kernel said no, in words: which right is missing to read a path."""
 
 # os functions on text: pathlib costs several times as much on thousands of files.
-# ruff: noqa: PTH
+# ruff: noqa: PTH116, PTH123
 
 from __future__ import annotations
 

@@ -7,12 +7,15 @@ import re
 import msgspec
 
 from probes.host import Host
+from probes.system.ata import ata_port
 from probes.system.link import Link, pcie_link, sas_link, sata_link
 from probes.system.queue import QueueLimits, queue_limits, schedulers
 from probes.system.transport import VIRTUAL_TRANSPORTS, controllers, emulated, kind, transport
+from probes.system.udev import udev_property
 from probes.types import Absent, present
 
 SECTOR_BYTES = 512  # sysfs counts in these whatever the device's own block is
+SCSI_MODEL_LENGTH = 16  # INQUIRY data has no room for more; udev asks the drive itself
 _IN_MEMORY = ("zram", "ram", "pmem")
 
 
@@ -45,11 +48,9 @@ class BlockDevice(msgspec.Struct, frozen=True, kw_only=True):
 
 def block_devices(host: Host) -> dict[str, BlockDevice]:
     """Every disk and partition by kernel name, read afresh. Hidden paths of NVMe multipath are left out."""
-    names = host.listing("/sys/block")
     found: dict[str, BlockDevice] = {}
-    for name in names if present(names) else ():
-        path = host.real(f"/sys/block/{name}")
-        if isinstance(path, Absent) or host.text(f"{path}/hidden") == "1":
+    for name, path in _disk_folders(host):
+        if host.text(f"{path}/hidden") == "1":
             continue
         disk = _disk(host, name, path)
         found[name] = disk
@@ -98,6 +99,18 @@ def under(host: Host, name: str) -> tuple[str, ...]:
     return slaves if present(slaves) and not name.startswith("loop") else ()
 
 
+def _disk_folders(host: Host) -> list[tuple[str, str]]:
+    """Names and real folders. Some captured trees hold a device in only one of the two places."""
+    found: dict[str, str] = {}
+    for place in ("/sys/block", "/sys/class/block"):
+        names = host.listing(place)
+        for name in names if present(names) else ():
+            path = host.real(f"{place}/{name}")
+            if name not in found and present(path) and not host.exists(f"{path}/partition"):
+                found[name] = path
+    return sorted(found.items())
+
+
 def _disk(host: Host, name: str, path: str) -> BlockDevice:
     what = kind(host, name, path)
     how = transport(host, name, path, what)
@@ -125,7 +138,7 @@ def _disk(host: Host, name: str, path: str) -> BlockDevice:
         slaves=slaves if present(slaves) and what != "loop" else (),
         label=label if present(label) else "",
         backing_file=backing if present(backing) else "",
-        paths=tuple(folder.rsplit("/", 1)[-1] for folder in folders),
+        paths=tuple(n for folder in folders if (n := folder.rsplit("/", 1)[-1]).startswith("nvme")),
         read_only=host.text(f"{path}/ro") == "1",
     )
 
@@ -159,12 +172,16 @@ def _devno(host: Host, path: str) -> str:
 
 
 def _model(host: Host, name: str, path: str, folders: tuple[str, ...]) -> str | Absent:
+    if "/ata" in path and present(port := ata_port(host, path)) and port.model:
+        return port.model
     for source in (*(f"{folder}/model" for folder in folders), f"{path}/device/model"):
         text = host.text(source)
         if present(text) and text.strip():
-            return " ".join(text.split())
-    card = host.text(f"{path}/device/name")  # mmc
-    if present(card) and "/mmc_host/" in path:
+            short = " ".join(text.split())
+            full = len(text.strip()) >= SCSI_MODEL_LENGTH and udev_property(host, name, "ID_MODEL_ENC")
+            return full if isinstance(full, str) and full.startswith(short) else short
+    card = host.text(f"{path}/device/name") if "/mmc_host/" in path else Absent("no card")
+    if present(card):
         return card.strip()
     return Absent(f"{name} tells no model", "unsupported", f"{path}/device/model")
 
@@ -213,9 +230,7 @@ def _numa_node(host: Host, path: str) -> int | Absent:
 def _link(host: Host, path: str, how: str | Absent, folders: tuple[str, ...]) -> Link | Absent:
     if how == "nvme" and folders:
         device = host.real(f"{folders[0]}/device")
-        return pcie_link(
-            host, device if present(device) else re.sub(r"/nvme/nvme\d+.*|/nvme\d+n.*", "", path)
-        )
+        return pcie_link(host, device if present(device) else re.sub(r"/nvme/nvme\d+$", "", folders[0]))
     if how == "sata":
         return sata_link(host, path)
     if how == "sas":

@@ -8,9 +8,10 @@ from typing import Literal
 import msgspec
 
 from probes.host import Host
+from probes.system.ata import ata_port, gigabits
 from probes.types import Absent, present
 
-# Payload share of the line rate. PCIe: 8b/10b up to 5 GT/s, 128b/130b to 32 GT/s, then 236 of 256 bytes of a FLIT
+# Payload share of the line rate. PCIe: 8b/10b up to 5 GT/s, 128b/130b to 32 GT/s, then FLITs: 236 of 256 bytes
 # (PCI Express Base Specification 6.0, 4.2.3: 236 bytes of packets, 6 of link layer, 8 of CRC, 6 of FEC).
 _PCIE_EIGHT_OF_TEN_GTS = 5.0
 _PCIE_FLIT_GTS = 64.0
@@ -20,8 +21,8 @@ _SERIAL_EIGHT_OF_TEN = 0.8  # SATA (all three generations) and SAS up to 12 Gb/s
 class Link(msgspec.Struct, frozen=True, kw_only=True):
     """`bytes_per_s` is after the line encoding, before protocol overhead.
 
-    `at_most` is what the device and its port can both do; where only one is known, that one. `degraded` is true
-    only where both are known or the kernel itself lowered the limit.
+    `at_most` is what the device and its port can both do; where only one is known, that one. `degraded` is
+    true only where both are known, or where the kernel itself lowered the limit.
     """
 
     kind: Literal["sata", "sas", "pcie"]
@@ -77,47 +78,37 @@ def pcie_link(host: Host, folder: str) -> Link | Absent:
 
 
 def sata_link(host: Host, path: str) -> Link | Absent:
-    """From the ata_link of the port (Documentation/ABI/testing/sysfs-ata): `6.0 Gbps`, or `<unknown>`.
-
-    udev's ID_ATA_SATA_SIGNAL_RATE_GEN* is no help: ata_id never prints GEN3.
-    """
-    found = re.match(r"(.*/ata(\d+))/host\d+/target\d+:(\d+):", path)
-    if found is None:
-        return Absent(f"{path} is not behind a libata port", "unsupported", path)
-    port, number, channel = found.groups()
-    # Behind a port multiplier each device has a link of its own, numbered by the SCSI channel.
-    names = (f"link{number}.{channel}", f"link{number}")
-    folders = [f"{port}/{n}/ata_link/{n}" for n in names] + [f"/sys/class/ata_link/{n}" for n in names]
-    folder = next((f for f in folders if host.exists(f)), folders[1])
-    text = host.text(f"{folder}/sata_spd")
-    if isinstance(text, Absent):
-        return text
-    now = gigabits(text)
-    if now is None:
-        return Absent(
-            f"the kernel does not know the link's speed: {text.strip()[:40]}", "unsupported", folder
-        )
-    hardware, allowed = (_limit(host, f"{folder}/{n}") for n in ("hw_sata_spd_limit", "sata_spd_limit"))
-    device = _drive_generation(host, folder)
-    known = [speed for speed in (hardware, device) if speed]
+    """From the ata_link of the port. udev is no help here: ata_id never prints ID_ATA_SATA_SIGNAL_RATE_GEN3."""
+    port = ata_port(host, path)
+    if isinstance(port, Absent):
+        return port
+    if port.now is None:
+        return Absent("the kernel does not know the link's speed", "unsupported", f"{port.folder}/sata_spd")
+    known = [speed for speed in (port.controller, port.drive) if speed]
     best = min(known) if known else None
-    lowered = bool(allowed and hardware and allowed < hardware and (not device or allowed < device))
-    below = bool(hardware and device and now < min(hardware, device)) or (lowered and now <= (allowed or 0))
+    below = len(known) == 2 and port.now < min(known)
+    held = port.imposed is not None and port.now <= port.imposed and (best is None or port.imposed < best)
     limited = ""
-    if below:
-        limited = "the kernel lowered the speed" if lowered else "runs below what drive and port can both do"
-    elif hardware and device and hardware < device:
-        limited = "the port can do less than the drive"
+    if held and port.lowered:
+        limited = "the kernel lowered the speed after errors"
+    elif held and below:
+        limited = "firmware or libata.force limits the port"
+    elif below:
+        limited = "runs below what drive and controller can do: a slower port, the cable or the backplane"
+    elif port.controller and port.drive and port.controller < port.drive:
+        limited = "the controller can do less than the drive"
     return Link(
         kind="sata",
-        now=_gigabit_words(now),
+        now=_gigabit_words(port.now),
         at_most=_gigabit_words(best) if best else "",
-        bytes_per_s=_serial(now),
-        most_bytes_per_s=_serial(best) if best else Absent("no limit is told", "missing", folder),
-        degraded=below,
-        source=f"{folder}/sata_spd",
-        device_most=_gigabit_words(device) if device else "",
-        port_most=_gigabit_words(hardware) if hardware else "",
+        bytes_per_s=_serial(port.now),
+        most_bytes_per_s=_serial(best)
+        if best
+        else Absent("neither drive nor port tells", "missing", port.folder),
+        degraded=below or (held and port.lowered),
+        source=f"{port.folder}/sata_spd",
+        device_most=_gigabit_words(port.drive) if port.drive else "",
+        port_most=_gigabit_words(port.controller) if port.controller else "",
         limited_by=limited,
     )
 
@@ -135,7 +126,8 @@ def sas_link(host: Host, path: str) -> Link | Absent:
     now = host.text(f"{folder}/negotiated_linkrate")
     if isinstance(now, Absent):
         return now
-    rate, most = gigabits(now), _limit(host, f"{folder}/maximum_linkrate_hw")
+    limit = host.text(f"{folder}/maximum_linkrate_hw")
+    rate, most = gigabits(now), gigabits(limit) if present(limit) else None
     if rate is None:
         return Absent(f"no link rate: {now.strip()[:40]}", "unsupported", folder)
     return Link(
@@ -148,12 +140,6 @@ def sas_link(host: Host, path: str) -> Link | Absent:
         source=f"{folder}/negotiated_linkrate",
         port_most=_gigabit_words(most) if most else "",
     )
-
-
-def gigabits(text: str) -> float | None:
-    """`6.0 Gbps` (libata) and `12.0 Gbit` (SAS) as a number."""
-    found = re.match(r"\s*([0-9.]+)\s*Gb", text)
-    return float(found[1]) if found else None
 
 
 def _pcie_pair(host: Host, folder: str, which: str) -> tuple[float, int] | Absent:
@@ -180,23 +166,3 @@ def _gigabit_words(speed: float) -> str:
 
 def _serial(gigabit: float) -> int:
     return round(gigabit * 1e9 * _SERIAL_EIGHT_OF_TEN / 8)
-
-
-def _limit(host: Host, path: str) -> float | None:
-    text = host.text(path)
-    return gigabits(text) if present(text) else None
-
-
-def _drive_generation(host: Host, link: str) -> float | None:
-    """What the drive itself supports: bits 1 to 3 of word 76 of its IDENTIFY data (ATA8-ACS 7.16)."""
-    name = link.rsplit("/", 1)[-1].removeprefix("link")
-    device = f"dev{name}.0" if "." not in name else f"dev{name}"
-    text = host.text(f"/sys/class/ata_device/{device}/id")
-    words = text.split() if present(text) else []
-    try:
-        capabilities = int(words[76], 16)
-    except (IndexError, ValueError):
-        return None
-    if capabilities in (0, 0xFFFF):
-        return None
-    return next((speed for bit, speed in ((3, 6.0), (2, 3.0), (1, 1.5)) if capabilities & 1 << bit), None)

@@ -104,7 +104,7 @@ def controllers(host: Host, path: str) -> tuple[str, ...]:
     """
     above = path.rsplit("/", 1)[0]
     if "/nvme-subsystem/" not in path:
-        return (above,)
+        return (above.removesuffix("/block"),)  # kernel 3.x: the namespace lies right in the PCI device
     names = host.listing(above)
     links = (f"{above}/{n}" for n in names if re.fullmatch(r"nvme\d+", n)) if isinstance(names, tuple) else ()
     real = (host.real(link) for link in links)
