@@ -111,7 +111,14 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return any(action.consent for action in self.actions)
 
     def sealed(self) -> Plan:
-        """The plan with its digest: over what would be done (not over free space, times or wording)."""
-        done = (self.scenario, sorted(self.options.items()), self.variants, self.workloads, self.actions, self.writes)
+        """The plan with its digest: over what would be done, not over times, wording or the fill level of today."""
+        done = (
+            self.scenario,
+            sorted(self.options.items()),
+            [(v.id, v.label) for v in self.variants],
+            [w.id for w in self.workloads],
+            self.actions,
+            [(w.device, w.where, w.bytes >> 30) for w in self.writes],
+        )
         body = msgspec.json.encode(done, order="deterministic")
         return msgspec.structs.replace(self, digest=hashlib.sha256(body).hexdigest()[:16])

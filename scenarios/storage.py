@@ -1,0 +1,244 @@
+"""Scenario `storage`: is it the disk?
+
+Compares directories under the built-in engine's loads, says what each reaches of its link, and what else differs.
+A CPU-only load runs along as the negative control; `--pid` and `--cgroup` tell how long a real job waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import ClassVar
+
+from probes.bench.job import JobWait, watch_job
+
+from probes.action import private_directory
+from probes.bench.budget import WriteBudget
+from probes.bench.measured import BenchRefused, NotApplicable
+from probes.bench.storage import StorageBench
+from probes.host import Host
+from probes.types import Absent
+from scenarios import events as ev
+from scenarios.budget import Budget
+from scenarios.experiment import compare
+from scenarios.guards import Watch, watch_for
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Usage
+from scenarios.plan import Option, Plan, Workload
+from scenarios.storage_arms import Level, StorageArm, as_json, mean_interval
+from scenarios.storage_findings import class_findings, job_finding, lesson, level, link_findings
+from scenarios.storage_plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
+from scenarios.storage_targets import Target, default_directories
+
+# A single directory has nothing to be interleaved with: so many seconds a load are enough for its level.
+SINGLE_BLOCKS_AT_MOST = 24
+
+
+class Storage:
+    id: ClassVar[str] = "storage"
+    title: ClassVar[str] = "Is it the disk?"
+    question: ClassVar[str] = "Which of these directories is faster, by how much, and would a job notice?"
+    why: ClassVar[str] = (
+        "Most workloads never feel the disk; a few feel it badly. When the system and the disk are changed at once, "
+        "the disk is blamed for both. This compares reads, synced writes, metadata and streams, and says what of it "
+        "is the disk."
+    )
+    answers: ClassVar[str] = "compares disks and file systems under six loads"
+    takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 15
+    needs: ClassVar[str] = ""
+    order: ClassVar[int] = 2
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(
+            name="dir",
+            kind="path",
+            multiple=True,
+            help="directory to measure in; the first one is the baseline",
+        ),
+        Option(
+            name="size", kind="bytes", help="size of the test file (default: 1 GiB or 5 % of the free space)"
+        ),
+        Option(
+            name="pid", kind="integer", multiple=True, help="also measure how long this process waits for I/O"
+        ),
+        Option(name="cgroup", kind="path", help="also measure how long this cgroup waits for I/O"),
+        *COMMON_OPTIONS,
+    )
+
+    def __init__(self, stretch: dict[str, float] | None = None, only: tuple[str, ...] = ()) -> None:
+        """`stretch` plants a longer latency into variants and `only` restricts the loads: for tests, not for users."""
+        self.stretch = stretch or {}
+        self.only = only
+
+    def blocked(self, host: Host) -> str:
+        if not host.live:
+            return "a captured tree cannot be measured"
+        return "" if default_directories(host) else "neither $TMPDIR nor /var/tmp is there: name --dir"
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        return self._lay_out(host, options)[0]
+
+    def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Layout]:
+        if not host.live:
+            raise Usage("storage: a captured tree cannot be measured; leave out --root")
+        plan, layout = make(host, options, title=self.title, question=self.question, why=self.why)
+        return plan, layout
+
+    async def run(self, run: Run) -> None:
+        plan, layout = self._lay_out(run.host, run.options)
+        if plan.refusal:
+            raise Refused(plan.refusal)
+        loads = [w for w in plan.workloads if not self.only or w.id in self.only]
+        await self._job(run)
+        written = WriteBudget()
+        async with AsyncExitStack() as stack:
+            benches = await self._prepare(run, layout, loads, written, stack)
+            watch = watch_for(run, devices=[name for one in layout.targets for name in one.place.leaves])
+            budget = Budget(plan.measuring_s, run.clock)
+            levels: list[Level] = []
+            verdicts: list[ev.Verdict] = []
+            for index, load in enumerate(loads):
+                waiting = loads[index:]
+                share = budget.share(waiting, max(2, len(layout.targets)))
+                arms = [StorageArm(one.letter, benches[one.letter], load) for one in layout.targets]
+                run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state="started"))
+                said = await self._load(run, load, arms, share, len(loads), watch, plan)
+                verdicts += said
+                levels += [
+                    made for one, arm in zip(layout.targets, arms, strict=True) if (made := leveled(one, arm))
+                ]
+                state, reason = outcome(arms, said)
+                run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state=state, reason=reason))
+        conclude(run, layout, levels, verdicts)
+
+    async def _prepare(
+        self, run: Run, layout: Layout, loads: list[Workload], written: WriteBudget, stack: AsyncExitStack
+    ) -> dict[str, StorageBench]:
+        """The private directories and the filled files of every directory; closed by `stack`."""
+        run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="started"))
+        benches: dict[str, StorageBench] = {}
+        for one in layout.targets:
+            made = await stack.enter_async_context(run.change(private_directory(one.directory)))
+            bench = StorageBench(
+                run.host, one.directory, made.value, layout.size_bytes, run.seed, one.place.leaves,
+                self.stretch.get(one.letter, 0.0), budget=written,
+            )  # fmt: skip
+            stack.push_async_callback(bench.close)
+            try:
+                await bench.prepare(told(run, one), [load.id for load in loads])
+            except BenchRefused as why:
+                raise Refused(str(why)) from None
+            for note in bench.notes:
+                run.emit(ev.Note(t=run.time(), text=f"{one.letter} ({one.directory}): {note}"))
+            benches[one.letter] = bench
+        run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="done"))
+        return benches
+
+    async def _load(
+        self,
+        run: Run,
+        load: Workload,
+        arms: list[StorageArm],
+        share: float,
+        family: int,
+        watch: Watch,
+        plan: Plan,
+    ) -> list[ev.Verdict]:
+        if len(arms) == 1:
+            await single(run, load, arms[0], share)
+            return []
+        scope = "this stack" if plan.differs else "this disk"
+        return await compare(
+            run, load, arms, budget_s=share, family=family * (len(arms) - 1),
+            margin=run.options.number("margin", 0.05), watch=watch, scope=scope,
+        )  # fmt: skip
+
+    async def _job(self, run: Run) -> None:
+        """How long a real job waits for I/O, watched before our own load starts."""
+        pids = tuple(int(p) for p in run.options.strings("pid"))
+        cgroup = run.options.string("cgroup")
+        if not pids and not cgroup:
+            return
+        run.emit(ev.Step(t=run.time(), id="job", title="watch the job's own I/O wait", state="started"))
+        seen = await watch_job(run.host, pids=pids, cgroup=cgroup or None, seconds=JOB_S)
+        if isinstance(seen, Absent):
+            run.emit(ev.AbsentFact(t=run.time(), name="job.io_wait", reason=seen.reason, source=seen.source))
+            run.emit(ev.Step(t=run.time(), id="job", title="", state="skipped", reason=seen.reason))
+            return
+        said(run, seen, f"cgroup {cgroup}" if cgroup else "pid " + ", ".join(map(str, pids)))
+        run.emit(ev.Step(t=run.time(), id="job", title="watch the job's own I/O wait", state="done"))
+
+
+def said(run: Run, seen: JobWait, what: str) -> None:
+    run.emit(
+        ev.Extra(
+            t=run.time(), name="job", value={"what": what, "waited": seen.share, "samples": seen.samples}
+        )
+    )
+    run.emit(ev.Found(t=run.time(), finding=job_finding(seen.share, seen.ci95, what, seen.samples)))
+
+
+def told(run: Run, one: Target) -> Callable[[int, int], None]:
+    """Progress of the files' writing as events."""
+
+    def tell(done: int, whole: int) -> None:
+        text = f"{one.letter}: writing test files in {one.directory}, {done / 2**20:.0f} of {whole / 2**20:.0f} MiB"
+        run.emit(ev.Progress(t=run.time(), step="prepare", text=text))
+
+    return tell
+
+
+async def single(run: Run, load: Workload, arm: StorageArm, share: float) -> None:
+    """The level of one directory: blocks one after another, the first a warm-up."""
+    ends = run.clock.now() + share
+    try:
+        for index in range(SINGLE_BLOCKS_AT_MOST + 1):
+            if index and run.clock.now() + load.block_s > ends:
+                break
+            measured = await arm.block(load.block_s)
+            phase: ev.Phase = "steady" if index else "warmup"
+            if not index:
+                arm.values.clear()
+            run.emit(
+                ev.Block(
+                    t=run.time(), workload=load.id, variant=arm.variant, group=index, index=index, phase=phase,
+                    seconds=measured.seconds, values=measured.values, operations=measured.operations,
+                    bytes=measured.bytes, device_bytes=measured.device_bytes, cpu_s=measured.cpu_s,
+                    p50_ns=measured.p50_ns, p99_ns=measured.p99_ns,
+                )
+            )  # fmt: skip
+            run.emit(
+                ev.Progress(t=run.time(), step=load.id, text=load.title, seconds_left=ends - run.clock.now())
+            )
+    except NotApplicable as why:
+        run.emit(ev.Note(t=run.time(), text=f"{load.title}: not applicable: {why}"))
+        arm.values.clear()
+
+
+def outcome(arms: list[StorageArm], verdicts: list[ev.Verdict]) -> tuple[ev.StepState, str]:
+    """How a load's step ended; skipped where nothing was measured, with the reason."""
+    if any(arm.values for arm in arms):
+        return "done", ""
+    reasons = [v.reason for v in verdicts if v.reason]
+    return "skipped", reasons[0] if reasons else "nothing could be measured"
+
+
+def leveled(one: Target, arm: StorageArm) -> Level | None:
+    if not arm.values:
+        return None
+    mean, interval = mean_interval(arm.values)
+    metric = arm.metric
+    return level(
+        one, arm.workload.id, metric.name, metric.unit, mean, interval, len(arm.values), sorted(arm.remarks)
+    )
+
+
+def conclude(run: Run, layout: Layout, levels: list[Level], verdicts: list[ev.Verdict]) -> None:
+    """The levels and the findings that stand on them."""
+    run.emit(ev.Extra(t=run.time(), name="levels", value=as_json(levels)))
+    findings = [*link_findings(layout.targets, levels), *class_findings(levels, layout.targets)]
+    learned = lesson(verdicts)
+    for finding in (*findings, *((learned,) if learned else ())):
+        run.emit(ev.Found(t=run.time(), finding=finding))
+    moved = [v for v in verdicts if v.control and v.verdict in ("slower", "faster")]
+    for verdict in moved:
+        text = f"the control ({verdict.workload}) moved too ({verdict.explain}): the comparison is not about the disk alone"
+        run.emit(ev.Guard(t=run.time(), kind="control", text=text, severity="warning"))

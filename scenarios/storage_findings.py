@@ -1,0 +1,161 @@
+"""What the storage scenario concludes beside its verdicts: link limits, the class's usual range, the job's share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from probes.system.block import BlockDevice
+from probes.types import present
+from scenarios.events import Verdict
+from scenarios.explain import percent
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.storage_arms import Level
+from scenarios.storage_limits import disk_class, link_share
+from scenarios.storage_targets import Target
+
+# A stream that reaches this share of its link's payload rate is held by the link, not by the medium.
+LINK_BOUND = 0.85
+BYTES_PER_UNIT = {"MB/s": 1e6, "B/s": 1.0, "MiB/s": 2.0**20}
+
+
+def level(
+    one: Target, workload: str, metric: str, unit: str, mean: float, ci95: tuple[float, float] | None,
+    blocks: int, remarks: Sequence[str],
+) -> Level:  # fmt: skip
+    """A directory's level with what it reaches of its link and what its class usually gives."""
+    device = one.devices[0] if len(one.devices) == 1 else None
+    share = None
+    usual = None
+    title = ""
+    if device is not None:
+        if unit in BYTES_PER_UNIT:
+            share = link_share(device, mean * BYTES_PER_UNIT[unit])
+        known = disk_class(device)
+        if known is not None:
+            usual, title = known.ranges.get(workload), known.title
+    return Level(
+        workload=workload, variant=one.letter, metric=metric, unit=unit, blocks=blocks, mean=mean, ci95=ci95,
+        link_share=share, usual=usual, usual_class=title if usual else "", remarks=tuple(remarks),
+    )  # fmt: skip
+
+
+def link_findings(targets: Sequence[Target], levels: Sequence[Level]) -> list[Finding]:
+    """Streams that stand at the limit of a link, and links that run below what they could."""
+    found: list[Finding] = []
+    for one in targets:
+        for device in one.devices:
+            if present(device.link) and device.link.degraded:
+                found.append(degraded(one, device, levels))
+        at_limit = [v for v in levels if v.variant == one.letter and (v.link_share or 0) >= LINK_BOUND]
+        if at_limit and one.devices and present(one.devices[0].link):
+            best = max(at_limit, key=lambda v: v.link_share or 0)
+            found.append(
+                Finding(
+                    id="storage.link-bound",
+                    severity="notice",
+                    confidence="measured",
+                    subject=one.leaf_names,
+                    title=f"{one.leaf_names} streams at {best.link_share:.0%} of its link: the link is the limit, "
+                    "not the medium",
+                    evidence=(
+                        Evidence(
+                            f"{best.workload}: {best.mean:.0f} {best.unit} over {one.devices[0].link.now}",
+                            one.devices[0].link.source,
+                        ),
+                    ),
+                )
+            )
+    return found
+
+
+def degraded(one: Target, device: BlockDevice, levels: Sequence[Level]) -> Finding:
+    link = device.link
+    assert present(link)
+    reached = [
+        f"{v.workload} reaches {v.link_share:.0%} of the link as it runs now"
+        for v in levels
+        if v.variant == one.letter and v.link_share is not None
+    ]
+    return Finding(
+        id=f"storage.{link.kind}-link",
+        severity="warning",
+        confidence="measured" if reached else "rule",
+        subject=device.name,
+        title=f"{device.name} runs its link at {link.now}, it could do {link.at_most}",
+        evidence=(
+            Evidence(f"{link.now} of {link.at_most}", link.source),
+            *(Evidence(text) for text in reached),
+        ),
+        remedy=(
+            Remedy(
+                title="Find what holds the link down: slot width, bifurcation, riser, cable, backplane, a forced speed",
+                commands=("dmesg | grep -E 'available PCIe bandwidth|SATA link'",),
+                verify=(f"cat {link.source}",),
+            ),
+        ),
+    )
+
+
+def class_findings(levels: Sequence[Level], targets: Sequence[Target]) -> list[Finding]:
+    """Levels outside of what the class usually gives: a hint, never a verdict."""
+    letters = {one.letter: one for one in targets}
+    found: list[Finding] = []
+    for value in levels:
+        if value.usual is None:
+            continue
+        low, high = value.usual
+        most = value.ci95[1] if value.ci95 else value.mean
+        if most < low:
+            one = letters[value.variant]
+            found.append(
+                Finding(
+                    id="storage.below-class",
+                    severity="warning",
+                    confidence="hint",
+                    subject=f"{one.leaf_names} {value.workload}",
+                    title=f"{one.leaf_names}: {value.workload} gives {value.mean:.0f} {value.unit}, "
+                    f"a {value.usual_class} usually {low:.0f} to {high:.0f}",
+                    evidence=(Evidence(f"{value.blocks} blocks in {one.directory}"),),
+                )
+            )
+    return found
+
+
+def job_finding(waited: float, interval: tuple[float, float] | None, what: str, samples: int) -> Finding:
+    """Amdahl's limit: a job that waits the share w for a disk gains at most w/2 of its time from one twice as fast."""
+    high = interval[1] if interval else waited
+    text = f"{what} waited {percent(waited)} of its time for I/O: a disk twice as fast gains it at most {percent(high / 2)}"
+    spread = f"95 % interval {percent(interval[0])} to {percent(interval[1])}, " if interval else ""
+    return Finding(
+        id="storage.job",
+        severity="notice" if high < 0.10 else "warning",
+        confidence="measured",
+        subject=what,
+        title=text,
+        evidence=(Evidence(f"{spread}{samples} samples"),),
+    )
+
+
+def lesson(verdicts: Sequence[Verdict]) -> Finding | None:
+    """The AlmaLinux 9 talk's lesson: what a slower disk costs depends on how long the job waits for it."""
+    slower = [v for v in verdicts if not v.control and v.verdict == "slower" and v.ratio]
+    if not slower:
+        return None
+    worst = min(slower, key=lambda v: v.ratio or 1.0)
+    times = 1 / (worst.ratio or 1.0)
+    gain = 0.1 * (1 - 1 / times)
+    return Finding(
+        id="storage.share",
+        severity="notice",
+        confidence="measured",
+        subject=worst.workload,
+        title=f"a job that spends 10 % of its time in {worst.workload} on {worst.variant} would need "
+        f"{percent(gain)} less on {worst.baseline}; one that never waits for the disk gains nothing",
+        evidence=(Evidence(f"{worst.variant} against {worst.baseline}: {worst.explain}"),),
+        remedy=(
+            Remedy(
+                title="Measure how long your job really waits before you buy or move anything",
+                commands=("hostdx run storage --pid PID",),
+            ),
+        ),
+    )

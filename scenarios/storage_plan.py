@@ -1,0 +1,203 @@
+"""The storage scenario's plan: what would be measured, written, refused and left out, before anything happens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from probes.bench.refusals import Suitability, suitability
+
+from probes.action import private_directory
+from probes.bench.budget import MOST_WRITTEN_BYTES
+from probes.bench.workloads import LOADS, Load, fio_equivalent, write_file_bytes
+from probes.host import Host
+from probes.types import Absent
+from scenarios.budget import least_seconds
+from scenarios.model import Options, Usage
+from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from scenarios.storage_limits import endurance_share
+from scenarios.storage_targets import (
+    Target,
+    could_be_named,
+    default_directories,
+    differences,
+    same_device,
+    target,
+    traits,
+    variant,
+)
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+DEFAULT_BUDGET_S = 120.0
+JOB_S = 10.0  # how long a job's own I/O wait is watched before our load starts
+PREPARE_BYTES_PER_S = 200e6  # a careful guess until the first file is written; the plan says "about"
+
+# The order of importance, with the control early enough to be measured whatever the budget is.
+ORDER: tuple[str, ...] = (
+    "randread-4k-qd1",
+    "randread-4k-qd16",
+    "fsync-4k-qd1",
+    "cpu",
+    "metadata",
+    "read-1m-qd8",
+    "write-1m-qd8",
+)
+
+
+class Layout:
+    """The directories that will be measured, with what stands against each, and what was left out."""
+
+    def __init__(self, host: Host, options: Options) -> None:
+        named = options.strings("dir")
+        wanted = named or default_directories(host)
+        if len(wanted) > len(LETTERS):
+            raise Usage(
+                f"storage: at most {len(LETTERS)} directories can be compared, {len(wanted)} were given"
+            )
+        if len(set(wanted)) < len(wanted):
+            raise Usage("storage: the same directory is named twice with --dir; name different ones")
+        self.targets: list[Target] = []
+        self.suitable: dict[str, Suitability] = {}
+        self.left_out: list[str] = []
+        self.refusals: list[str] = []
+        for directory in wanted:
+            self._add(host, directory, options.integer("size") or None, explicit=bool(named))
+        if not named:
+            others = could_be_named(host, self.targets)
+            self.left_out += [f"not measured unless named with --dir: {line}" for line in others]
+
+    def _add(self, host: Host, directory: str, size_bytes: int | None, *, explicit: bool) -> None:
+        fit = suitability(host, directory, explicit=explicit, size_bytes=size_bytes)
+        reason = fit.refusal
+        found = target(host, LETTERS[len(self.targets)], directory, explicit=explicit)
+        if isinstance(found, Absent):
+            reason = reason or f"{directory}: {found.reason}"
+        if reason or isinstance(found, Absent):
+            (self.refusals if explicit else self.left_out).append(reason)
+            return
+        self.targets.append(found)
+        self.suitable[found.letter] = fit
+
+    @property
+    def refusal(self) -> str:
+        """Why nothing is measured; one directory that was named and cannot be measured is enough."""
+        if self.refusals:
+            return self.refusals[0]
+        if not self.targets:
+            reasons = "; ".join(self.left_out[:2]) or "neither $TMPDIR nor /var/tmp is there"
+            return f"no directory to measure in: {reasons}; name one with --dir"
+        return ""
+
+    @property
+    def size_bytes(self) -> int:
+        """One size for all, so that the comparison is fair: the smallest that fits everywhere."""
+        return min((fit.size_bytes for fit in self.suitable.values()), default=0)
+
+
+def workload(load: Load, size_bytes: int, directory: str) -> Workload:
+    """The engine's load as a workload of an experiment."""
+    return Workload(
+        id=load.id,
+        title=load.title,
+        metrics=(Metric(name=load.metric, unit=load.unit, better=load.better),),
+        block_s=load.block_s,
+        max_block_s=load.max_block_s,
+        min_operations=load.min_operations,
+        control=load.control,
+        equivalent=fio_equivalent(load.id, size_bytes, directory),
+        why=load.why,
+    )
+
+
+def workloads(size_bytes: int, directory: str) -> tuple[Workload, ...]:
+    by_id = {load.id: load for load in LOADS}
+    return tuple(workload(by_id[i], size_bytes, directory) for i in ORDER)
+
+
+def written(targets: Sequence[Target], size_bytes: int) -> tuple[Written, ...]:
+    """What the files and the writing loads put on each device at most; the run's limit holds for all together."""
+    files = size_bytes + write_file_bytes(size_bytes)
+    by_device: dict[str, list[Target]] = {}
+    for one in targets:
+        by_device.setdefault(one.leaf_names, []).append(one)
+    most = max(MOST_WRITTEN_BYTES, files * len(targets))
+    found: list[Written] = []
+    for name, there in by_device.items():
+        share = endurance_share(there[0].devices[0], most) if there[0].devices else None
+        where = ", ".join(t.directory for t in there)
+        found.append(Written(device=name, bytes=most, where=where, endurance_share=share))
+    return tuple(found)
+
+
+def sentences(plan: Plan, size_bytes: int, notes: Sequence[str]) -> tuple[str, ...]:
+    """The plan in plain words."""
+    lines: list[str] = []
+    for one in plan.writes:
+        if one.endurance_share is None:
+            wear = "its rated endurance is not known"
+        else:
+            wear = f"{one.endurance_share:.3%} of its rated endurance"
+        lines.append(f"will write at most {one.bytes / 2**30:.0f} GiB to {one.device} ({wear})")
+    lines.append(
+        f"takes about {plan.seconds:.0f} s: {plan.measuring_s:.0f} s of measuring at most, "
+        f"and the preparation of files of {size_bytes / 2**20:.0f} MiB"
+    )
+    lines.append("leaves no file (they have no name even while it runs), changes no setting")
+    lines.append("stops itself if others' I/O waits twice as long for 3 s; Ctrl-C stops it within 2 s")
+    return (*lines, *notes)
+
+
+def make(host: Host, options: Options, *, title: str, question: str, why: str) -> tuple[Plan, Layout]:
+    layout = Layout(host, options)
+    targets, size = layout.targets, layout.size_bytes
+    variants: list[Variant] = [variant(host, one) for one in targets]
+    loads = workloads(size, targets[0].directory) if targets else ()
+    budget = options.number("budget") or DEFAULT_BUDGET_S
+    if budget < least_seconds(loads[0], max(2, len(targets))) if loads else False:
+        need = least_seconds(loads[0], max(2, len(targets)))
+        raise Usage(
+            f"storage: a budget of {budget:.0f} s is too short for one workload; give --budget {need:.0f} or more"
+        )
+    prepare_s = len(targets) * (size + write_file_bytes(size)) / PREPARE_BYTES_PER_S + 2.0
+    watches_job = bool(options.strings("pid") or options.string("cgroup"))
+    job_s = JOB_S if watches_job else 0.0
+    notes = [f"{one.letter}: {note}" for one in targets for note in layout.suitable[one.letter].notes]
+    if len(targets) > 1 and same_device(targets):
+        notes.append(
+            f"both lie on {targets[0].leaf_names}: any difference is the file system's or the directory's"
+        )
+    if len(targets) == 1:
+        notes.append("one directory: it is measured against what its class and its link should give")
+    plan = Plan(
+        scenario="storage",
+        title=title,
+        question=question,
+        why=why,
+        options=dict(options.values),
+        variants=tuple(variants),
+        workloads=loads,
+        steps=(
+            *((PlannedStep("job", "watch the job's own I/O wait", job_s),) if watches_job else ()),
+            PlannedStep("prepare", "write the test files", prepare_s),
+            *(PlannedStep(w.id, w.title, budget / max(1, len(loads))) for w in loads),
+        ),
+        reads=("block devices and their links", "mounts", "/proc/diskstats", "/proc/pressure", "/proc/stat"),
+        actions=tuple(private_directory(one.directory) for one in targets),
+        writes=written(targets, size),
+        differs=differences(variants) if len(variants) > 1 else (),
+        rights=("write permission in each directory",),
+        seconds=budget + prepare_s + job_s,
+        measuring_s=budget,
+        left_out=tuple(layout.left_out),
+        refusal=layout.refusal,
+    )
+    return replace_sentences(plan, sentences(plan, size, notes)), layout
+
+
+def replace_sentences(plan: Plan, lines: tuple[str, ...]) -> Plan:
+    import msgspec
+
+    changed: Plan = msgspec.structs.replace(plan, sentences=() if plan.refusal else lines)
+    return changed.sealed()
+
+
+__all__ = ["Layout", "make", "traits", "workloads"]
