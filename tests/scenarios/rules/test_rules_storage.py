@@ -1,0 +1,105 @@
+"""Disk rules on small captured trees: what they say, and that they stay silent on healthy ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from scenarios.rules import storage
+from scenarios.rules.rule import Inapplicable, Unreadable
+
+PCI = "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
+
+
+def put(root: Path, path: str, text: str) -> None:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def link(root: Path, path: str, target: str) -> None:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.symlink_to(target)
+
+
+def nvme(root: Path, width: str) -> Host:
+    put(root, f"{PCI}/nvme/nvme0/nvme0n1/size", "1953525168\n")
+    put(root, f"{PCI}/nvme/nvme0/nvme0n1/queue/rotational", "0\n")
+    put(root, f"{PCI}/nvme/nvme0/model", "Samsung PM9A3   \n")
+    put(root, f"{PCI}/nvme/nvme0/transport", "pcie\n")
+    for folder, lanes in ((PCI, width), (str(Path(PCI).parent), "4")):
+        put(root, f"{folder}/current_link_speed", "8.0 GT/s PCIe\n")
+        put(root, f"{folder}/max_link_speed", "8.0 GT/s PCIe\n")
+        put(root, f"{folder}/current_link_width", f"{lanes}\n")
+        put(root, f"{folder}/max_link_width", "4\n")
+    link(root, f"{PCI}/nvme/nvme0/device", "../../../0000:01:00.0")
+    link(root, f"{PCI}/nvme/nvme0/nvme0n1/device", "../../nvme0")
+    link(root, "sys/class/nvme/nvme0", f"../../../{PCI}/nvme/nvme0")
+    link(root, "sys/block/nvme0n1", f"../../{PCI}/nvme/nvme0/nvme0n1")
+    link(root, "sys/class/block/nvme0n1", f"../../../{PCI}/nvme/nvme0/nvme0n1")
+    return Host(str(root))
+
+
+def test_a_link_with_half_its_lanes_is_named(tmp_path: Path) -> None:
+    found = list(storage.pcie_link(nvme(tmp_path, "2")))
+    assert [(f.id, f.subject, f.severity) for f in found] == [("storage.pcie-link", "nvme0n1", "warning")]
+    assert "x2" in found[0].title and "x4" in found[0].title
+
+
+def test_a_full_link_is_not_accused(tmp_path: Path) -> None:
+    assert list(storage.pcie_link(nvme(tmp_path, "4"))) == []
+
+
+def test_no_nvme_disk_is_said_not_guessed(tmp_path: Path) -> None:
+    with pytest.raises(Inapplicable):
+        list(storage.pcie_link(Host(str(tmp_path))))
+
+
+def sata(root: Path, **files: str) -> Host:
+    base = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0"
+    put(root, f"{base}/block/sda/size", "976773168\n")
+    put(root, f"{base}/block/sda/queue/rotational", "0\n")
+    put(root, f"{base}/model", "Samsung SSD 870\n")
+    for name, text in files.items():
+        put(root, f"{base}/{name}", text)
+    link(root, f"{base}/block/sda/device", "../../../0:0:0:0")
+    link(root, "sys/block/sda", f"../../{base}/block/sda")
+    link(root, "sys/class/block/sda", f"../../../{base}/block/sda")
+    return Host(str(root))
+
+
+@pytest.mark.parametrize(("depth", "ids"), [("1\n", ["storage.ncq"]), ("32\n", []), ("31\n", [])])
+def test_a_queue_of_one_means_no_ncq(tmp_path: Path, depth: str, ids: list[str]) -> None:
+    assert [f.id for f in storage.ncq(sata(tmp_path, queue_depth=depth))] == ids
+
+
+def test_a_queue_that_cannot_be_read_is_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable):
+        list(storage.ncq(sata(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("policy", "ids"), [("med_power_with_dipm\n", ["storage.link-power"]), ("max_performance\n", [])]
+)
+def test_a_sleeping_link_is_a_hint(tmp_path: Path, policy: str, ids: list[str]) -> None:
+    put(tmp_path, "sys/class/scsi_host/host0/link_power_management_policy", policy)
+    found = list(storage.link_power(sata(tmp_path)))
+    assert [f.id for f in found] == ids
+    assert all("echo max_performance" in f.remedy[0].commands[0] for f in found)
+
+
+def test_a_degraded_array_is_critical_and_a_resync_a_warning(tmp_path: Path) -> None:
+    base = "sys/devices/virtual/block/md0"
+    put(tmp_path, f"{base}/size", "1000\n")
+    put(tmp_path, f"{base}/md/degraded", "1\n")
+    put(tmp_path, f"{base}/md/sync_action", "recover\n")
+    link(tmp_path, "sys/block/md0", "../devices/virtual/block/md0")
+    link(tmp_path, "sys/class/block/md0", "../../devices/virtual/block/md0")
+    found = list(storage.raid_state(Host(str(tmp_path))))
+    assert {(f.id, f.severity) for f in found} == {
+        ("storage.raid-degraded", "critical"),
+        ("storage.raid-busy", "warning"),
+    }
