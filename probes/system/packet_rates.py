@@ -159,7 +159,7 @@ def _interfaces(host: Host) -> dict[str, tuple[int, int]]:
 
 
 def _softirq(host: Host) -> dict[int, tuple[int, int]]:
-    """cpuN user nice system idle iowait irq softirq steal, in jiffies (proc(5)); guest time is within user."""
+    """cpuN user nice system idle iowait irq softirq steal, in jiffies (proc(5)); guest is within user."""
     text = host.text(STAT)
     found: dict[int, tuple[int, int]] = {}
     for line in text.splitlines() if not isinstance(text, Absent) else ():

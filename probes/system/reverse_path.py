@@ -10,7 +10,7 @@ Protocol: TypeAlias = Literal["IPv4", "IPv6"]
 Form: TypeAlias = Literal["nft", "iptables-nft", "iptables-legacy"]
 Check: TypeAlias = Literal["strict", "loose", "type", "unknown"]
 
-# nft's names for priorities: linux/netfilter_ipv4.h, nf_ip_hook_priorities; nft(8), "standard priority names".
+# nft's names for priorities: linux/netfilter_ipv4.h, nf_ip_hook_priorities; nft(8).
 PRIORITIES: dict[str, int] = {
     "raw": -300,
     "mangle": -150,

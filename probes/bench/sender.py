@@ -1,0 +1,134 @@
+"""The load: small UDP packets or one TCP stream between the private namespaces, from one CPU, for a bounded time.
+
+The receiver's softirq runs on the sender's CPU (veth), so that the wall time of a packet is sending, receiving and
+the rule together. Wall time, not process time: what the kernel frees later (RCU) belongs to the cost.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from types import FrameType
+
+import msgspec
+
+from probes.bench.measured import BenchRefused
+from probes.bench.namespaces import Namespaces, die_with_parent
+
+MOST_SECONDS = 30.0
+DISCARD_PORT = 9
+_BATCH = 256  # sends between two looks at the clock: 0.3 ms
+_PAYLOAD = b"\0" * 64
+_CHUNK = b"\0" * (128 << 10)
+
+
+class Sent(msgspec.Struct, frozen=True, kw_only=True):
+    """What one block moved. `cpu_s` is this process's own time, the receiver's softirq included."""
+
+    packets: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    cpu_s: float = 0.0
+    stopped: bool = False
+
+
+class Stop:
+    """Set by SIGUSR1: a block that was cancelled ends within a batch."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        signal.signal(signal.SIGUSR1, self._on_signal)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self.asked = True
+
+
+def udp_socket(namespaces: Namespaces, source: str, target: str) -> socket.socket:
+    """A connected UDP socket that belongs to the sending namespace."""
+    namespaces.enter("sender")
+    family = socket.AF_INET6 if ":" in target else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+    made.bind((source, 0))
+    made.connect((target, DISCARD_PORT))
+    namespaces.enter("receiver")
+    return made
+
+
+def send_packets(sock: socket.socket, count: int) -> None:
+    for _ in range(count):
+        sock.send(_PAYLOAD)
+
+
+def udp_block(sock: socket.socket, seconds: float, stop: Stop) -> Sent:
+    """64-byte payloads as fast as one CPU makes them, for `seconds`."""
+    send, payload, packets = sock.send, _PAYLOAD, 0
+    cpu = time.process_time()
+    began = time.perf_counter()
+    end = began + min(seconds, MOST_SECONDS)
+    now = began
+    while now < end and not stop.asked:
+        for _ in range(_BATCH):
+            send(payload)
+        packets += _BATCH
+        now = time.perf_counter()
+    return Sent(
+        packets=packets,
+        bytes=packets * len(_PAYLOAD),
+        seconds=now - began,
+        cpu_s=time.process_time() - cpu,
+        stopped=stop.asked,
+    )
+
+
+def tcp_block(namespaces: Namespaces, target: str, seconds: float, stop: Stop) -> Sent:
+    """One TCP stream; a child process in the receiving namespace drains it and counts."""
+    namespaces.enter("receiver")
+    family = socket.AF_INET6 if ":" in target else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM | socket.SOCK_CLOEXEC) as listener:
+        listener.bind((target, 0))
+        listener.listen(1)
+        port = listener.getsockname()[1]
+        reading, writing = os.pipe()
+        parent = os.getpid()
+        child = os.fork()
+        if child == 0:
+            _drain(listener, writing, parent)
+    os.close(writing)
+    try:
+        namespaces.enter("sender")
+        cpu = time.process_time()
+        with socket.create_connection((target, port), timeout=5.0) as stream:
+            namespaces.enter("receiver")
+            began = time.perf_counter()
+            end = began + min(seconds, MOST_SECONDS)
+            while time.perf_counter() < end and not stop.asked:
+                stream.sendall(_CHUNK)
+            stream.shutdown(socket.SHUT_WR)
+            received = int(os.read(reading, 64) or b"0")
+        took = time.perf_counter() - began
+    except OSError as error:
+        os.kill(child, signal.SIGKILL)
+        raise BenchRefused(f"the TCP stream between the private namespaces failed: {error}") from None
+    finally:
+        os.close(reading)
+        used = os.wait4(child, 0)[2]
+    own = time.process_time() - cpu + used.ru_utime + used.ru_stime
+    return Sent(bytes=received, seconds=took, cpu_s=own, stopped=stop.asked)
+
+
+def _drain(listener: socket.socket, writing: int, parent: int) -> None:
+    """The child: it dies with its parent, and never returns into the parent's code."""
+    try:
+        die_with_parent(parent)
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+        listener.settimeout(10.0)
+        stream, _ = listener.accept()
+        stream.settimeout(10.0)
+        buffer, total = bytearray(1 << 20), 0
+        while size := stream.recv_into(buffer):
+            total += size
+        os.write(writing, str(total).encode())
+    finally:
+        os._exit(0)
