@@ -9,8 +9,8 @@ MOST_WRITTEN_A_RUN = 8 * GIB
 class WriteBudget:
     """One for the whole run, shared by its benches. Bytes.
 
-    What counts is what the devices' counters moved while we wrote (btrfs writes 148 KiB for a 4 KiB fdatasync), and
-    never less than what we wrote. Others' writes in that time count as well: the bound errs on the careful side.
+    What counts is what the devices' counters moved while we wrote (btrfs writes 148 KiB for a 4 KiB fdatasync),
+    and never less than what we wrote. Others' writes in that time count as well: it errs on the careful side.
     """
 
     def __init__(self, most_bytes: int = MOST_WRITTEN_A_RUN) -> None:
@@ -37,6 +37,6 @@ class WriteBudget:
         if self.spent_bytes + expected <= self.most_bytes:
             return ""
         return (
-            f"the run's write budget is spent: {self.spent_bytes / GIB:.1f} of {self.most_bytes / GIB:.1f} GiB by the "
-            "device's own counters, so nothing more is written; a smaller --size leaves more for measuring"
+            f"the run's write budget is spent: {self.spent_bytes / GIB:.1f} of {self.most_bytes / GIB:.1f} GiB by "
+            "the device's own counters, so nothing more is written; a smaller --size leaves more for measuring"
         )

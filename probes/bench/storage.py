@@ -1,19 +1,44 @@
 """The built-in storage engine: needs neither root nor fio.
 
 One persistent process a worker, O_DIRECT into an aligned buffer, precomputed offsets, latencies kept. With threads
-instead of processes it reached 0.6 of fio's psync IOPS, with processes 0.94 to 1.03 (measured, design page).
+instead it reached 0.6 of fio's psync IOPS, with processes 0.94 to 1.03 (measured, design page).
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
+import random
+import time
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from probes.bench.budget import WriteBudget
-from probes.bench.measured import Measured
+from probes.bench.cache import cache_check
+from probes.bench.files import TestFile, open_unnamed
+from probes.bench.measured import BenchRefused, Measured, NotApplicable
+from probes.bench.pool import Pool, WorkerFailed
+from probes.bench.summary import slice_ends, summed
+from probes.bench.workloads import (
+    IDS,
+    NAMES_AT_ONCE,
+    Load,
+    file_bytes,
+    load_of,
+    prepared_bytes,
+    write_file_bytes,
+)
 from probes.host import Host
+from probes.system.diskstats import disk_counters
+from probes.types import Absent
+
+__all__ = ["Progress", "StorageBench", "cache_check"]
 
 Progress: TypeAlias = Callable[[int, int], None]  # bytes written so far, bytes to write
+
+LEAD_S = 0.002  # from "all are ready" to the common start
+QUIET_AT_MOST_S = 2.0
+BUSY_AT_MOST_S = 0.1  # once others were seen to keep the device busy, waiting for silence is no use
 
 
 class StorageBench:
@@ -22,8 +47,8 @@ class StorageBench:
     directory          where the unnamed files are made (O_TMPFILE, else unlinked at once).
     private_directory  a directory of our own, made and removed by the caller: the metadata load works in it. Without
                        it that load is not applicable.
-    size_bytes         of the file that is read; the file that is written is `write_file_bytes(size_bytes)`.
-    seed               of offsets and data.
+    size_bytes         of the file that is read; the other one is `write_file_bytes(size_bytes)`.
+    seed               of the offsets.
     leaves             kernel names of the leaf devices ("vda"); empty: nothing is checked against counters.
     budget             shared by all benches of a run.
     stretch            a planted latency for tests: 0.2 makes every operation 20 % longer.
@@ -41,38 +66,204 @@ class StorageBench:
         *,
         budget: WriteBudget | None = None,
     ) -> None:
-        raise NotImplementedError
+        self.host = host
+        self.directory = directory
+        self.private_directory = private_directory
+        self.size_bytes = file_bytes(size_bytes)
+        self.leaves = tuple(leaves)
+        self.stretch = stretch
+        self.budget = budget if budget is not None else WriteBudget()
+        self._rng = random.Random(seed)
+        self._files: dict[str, TestFile] = {}
+        self._names_fd: int | None = None
+        self._pool = Pool(())
+        self._rates: dict[str, float] = {}  # bytes a second, by load
+        self._quiet_s = QUIET_AT_MOST_S
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What must be said beside every result: "buffered: this file system refuses O_DIRECT", ..."""
-        raise NotImplementedError
+        """What must be said beside every result of this directory."""
+        notes = []
+        if any(not file.direct for file in self._files.values()):
+            notes.append("buffered: the file system refuses O_DIRECT, so the page cache takes part")
+        if self._files and not self.leaves:
+            notes.append("no device counters: whether reads reach the device could not be checked")
+        return tuple(notes)
 
     async def prepare(self, progress: Progress | None = None, workloads: Sequence[str] = ()) -> None:
-        """Makes and fills the files that `workloads` (default: all) need. Raises BenchRefused. Progress on the loop."""
-        raise NotImplementedError
+        """Makes and fills the files that `workloads` (default: all) need. Raises BenchRefused.
+
+        `progress` is called on the event loop. One bench after the other: they share the write budget's counters.
+        """
+        wanted = tuple(workloads) or IDS
+        kinds = {load_of(workload).kind for workload in wanted}
+        total = prepared_bytes(self.size_bytes, wanted)
+        if refusal := self.budget.refusal(total):
+            raise BenchRefused(f"{self.directory}: {refusal}")
+        sizes = {"read": self.size_bytes, "write": write_file_bytes(self.size_bytes)}
+        where = self.private_directory or self.directory
+        try:
+            for kind in ("read", "write"):
+                if kind in kinds:
+                    self._files[kind] = await asyncio.to_thread(open_unnamed, where, sizes[kind])
+            if "metadata" in kinds and self.private_directory is not None:
+                self._names_fd = os.open(self.private_directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            fds = [file.fd for file in self._files.values()]
+            self._pool = Pool([*fds, *([self._names_fd] if self._names_fd is not None else [])])
+            await self._fill(progress, total)
+        except OSError as error:
+            await self.close()
+            raise BenchRefused(f"{self.directory}: {error.strerror}; name another --dir") from error
+        except BaseException:
+            await self.close()
+            raise
+
+    async def _fill(self, progress: Progress | None, total: int) -> None:
+        finished = 0
+        for file in self._files.values():
+
+            def tell(written: int, before: int = finished) -> None:
+                if progress is not None:
+                    progress(before + written, total)
+
+            device = self._device_bytes("write")
+            try:
+                await self._pool.long("fill", tell, fd=file.fd, bytes=file.bytes)
+            except WorkerFailed as error:
+                raise BenchRefused(
+                    f"{self.directory}: writing the test file of {file.bytes >> 20} MiB failed: {error}; "
+                    "free some space, or name another --dir"
+                ) from error
+            self.budget.spend(file.bytes, self._moved("write", device))
+            finished += file.bytes
 
     async def block(
         self, workload_id: str, seconds: float, *, onset_s: float = 0.0, min_operations: int | None = None
     ) -> Measured:
-        """One block. Longer than `seconds` until `min_operations` (the load's own by default) are done, at most the
-        load's `max_block_s` (or `seconds`, if more). Raises BenchRefused if a worker died, NotApplicable if the write
-        budget is spent. Cancelling stops the workers within 0.2 s; the next block starts new ones.
+        """One block of about `seconds`, longer until `min_operations` (default: the load's own) are done, at most the
+        load's `max_block_s`. Its first `onset_s` are reported apart.
+
+        Raises NotApplicable where the write budget is spent or the load cannot run here, WorkerFailed (a
+        BenchRefused) where a worker died. Cancelling kills the workers at once; the next block starts new ones.
         """
-        raise NotImplementedError
+        load = load_of(workload_id)
+        least = load.min_operations if min_operations is None else min_operations
+        most, seconds = self._bounded(load, seconds, least)
+        ends = slice_ends(seconds, onset_s)
+        at_most_s = max(seconds, load.max_block_s)
+        specs = [self._spec(load, index, ends, least, most, at_most_s) for index in range(load.workers)]
+        device = self._device_bytes(load.kind)
+        replies = await self._pool.block(specs, LEAD_S + 0.0002 * load.workers)
+        moved = self._moved(load.kind, device)
+        measured = summed(load, replies, ends, len(ends) > 1 and ends[0] == onset_s, moved)
+        self._account(load, replies, moved)
+        return measured
+
+    def _bounded(self, load: Load, seconds: float, least: int) -> tuple[int | None, float]:
+        """The most operations a worker, and the seconds that keep a block of a fast disk within its bytes."""
+        if load.kind != "write":
+            return None, seconds
+        rate = self._rates.get(load.id, 0.0)
+        expected = load.block_bytes * least
+        if load.most_bytes is not None:
+            if rate > 0:
+                seconds = min(seconds, load.most_bytes / rate)
+            expected = max(load.most_bytes, expected)
+        elif rate > 0:
+            expected = max(expected, int(rate * seconds))
+        if refusal := self.budget.refusal(expected):
+            raise NotApplicable(refusal)
+        # Half as much again: what ends the block is its time, so that all workers stop together.
+        bound = load.most_bytes * 3 // 2 if load.most_bytes is not None else self.budget.left_bytes
+        return max(1, bound // load.block_bytes // load.workers), seconds
+
+    def _spec(
+        self, load: Load, index: int, ends: list[float], least: int, most: int | None, at_most_s: float
+    ) -> dict[str, Any]:
+        spec: dict[str, Any] = {
+            "kind": load.kind,
+            "fd": -1,
+            "seed": self._rng.getrandbits(48),
+            "stretch": self.stretch,
+            "slices": ends,
+            "least": -(-least // load.workers),
+            "most": most,
+            "at_most_s": at_most_s,
+        }
+        if load.kind == "metadata":
+            if self._names_fd is None:
+                raise NotApplicable(f"{self.directory}: no directory of our own to create files in")
+            return spec | {"fd": self._names_fd, "names": NAMES_AT_ONCE}
+        if load.kind == "cpu":
+            return spec
+        file = self._files.get(load.kind)
+        if file is None:
+            raise NotApplicable(f"{self.directory}: no test file was prepared for {load.id}")
+        length = file.bytes // load.workers if load.sequential else file.bytes
+        return spec | {
+            "fd": file.fd,
+            "first": index * length if load.sequential else 0,
+            "length": length,
+            "block_bytes": load.block_bytes,
+            "sequential": load.sequential,
+            "sync": load.sync,
+            "direct": file.direct,
+        }
+
+    def _account(self, load: Load, replies: Sequence[dict[str, Any]], moved: int | None) -> None:
+        if load.kind != "write":
+            return
+        ours = sum(reply["n"] for reply in replies) * load.block_bytes
+        self.budget.spend(ours, moved)
+        spent = max(reply["ns"] for reply in replies) / 1e9
+        if spent > 0:
+            self._rates[load.id] = ours / spent
+
+    def _device_bytes(self, kind: str) -> int | None:
+        """The leaves' own count of bytes in a load's direction; None without leaves or counters."""
+        if kind not in ("read", "write") or not self.leaves:
+            return None
+        counters = disk_counters(self.host)
+        if isinstance(counters, Absent) or not all(leaf in counters for leaf in self.leaves):
+            return None
+        found = [counters[leaf] for leaf in self.leaves]
+        return sum(c.read_bytes if kind == "read" else c.write_bytes for c in found)
+
+    def _moved(self, kind: str, before: int | None) -> int | None:
+        now = self._device_bytes(kind)
+        return None if now is None or before is None else max(0, now - before)
 
     async def quiesce(self) -> None:
-        """fdatasync of what was written, then until the leaves have nothing in flight; at most 2 s."""
-        raise NotImplementedError
+        """fdatasync of what was written, then until the leaves have nothing in flight; at most 2 s.
+
+        A device that others keep busy is never silent: that is found out once, and later waits are short.
+        """
+        until = time.monotonic() + QUIET_AT_MOST_S
+        if file := self._files.get("write"):
+            await self._pool.sync(file.fd, QUIET_AT_MOST_S)
+        until = min(until, time.monotonic() + self._quiet_s)
+        while self._in_flight() > 0:
+            if time.monotonic() >= until:
+                self._quiet_s = BUSY_AT_MOST_S
+                return
+            await asyncio.sleep(0.002)
+
+    def _in_flight(self) -> int:
+        """Requests under way on the leaves (Documentation/ABI/stable/sysfs-block: reads, writes)."""
+        total = 0
+        for leaf in self.leaves:
+            text = self.host.text(f"/sys/class/block/{leaf}/inflight")
+            if isinstance(text, str):
+                total += sum(int(word) for word in text.split() if word.isdigit())
+        return total
 
     async def close(self) -> None:
         """Ends the workers and closes the files, which frees their space. May be called twice."""
-        raise NotImplementedError
-
-
-def cache_check(measured: Measured) -> str:
-    """For a block of a read load: why its bytes did not come from the device, or "".
-
-    No counters (`device_bytes` None): no check, "".
-    """
-    raise NotImplementedError
+        await self._pool.close()
+        fds = [file.fd for file in self._files.values()]
+        if self._names_fd is not None:
+            fds.append(self._names_fd)
+        self._files, self._names_fd = {}, None
+        self._pool = Pool(())
+        for fd in fds:
+            await asyncio.to_thread(os.close, fd)

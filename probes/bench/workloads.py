@@ -1,11 +1,12 @@
-"""The built-in engine's loads, as data: what a block does, in which order of importance, and who would measure the same.
+"""The built-in engine's loads, as data: what a block does, and which other tool would measure the same.
 
-The order is the design's: what most jobs feel first. One process a worker, so a queue depth of N is N workers.
+Most important first, as in the design: what most jobs feel. One process a worker: a queue depth of N is N workers.
 """
 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -13,15 +14,15 @@ import msgspec
 Kind: TypeAlias = Literal["read", "write", "metadata", "cpu"]
 
 MIB = 1 << 20
-# A 1 MiB write block on a fast disk would spend the run's 8 GiB in four blocks; 128 MiB is enough to be stable.
+# A 1 MiB write block on a fast disk would spend the run's 8 GiB in four blocks.
 MOST_WRITTEN_A_BLOCK = 128 * MIB
-# The write file need not be large: it is overwritten, not cached.
 LARGEST_WRITE_FILE = 256 * MIB
+UNIT = 8 * MIB  # eight workers run through an eighth of the file each, in blocks of 1 MiB
 NAMES_AT_ONCE = 64  # files that the metadata load has in its directory at any moment
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
-    """One kind of load. `metric` is the leading one; `better` its good direction. Sizes in bytes, times in seconds.
+    """One kind of load. `metric` is the leading one, `better` its good direction. Bytes and seconds.
 
     workers     processes, each with one operation in flight: the queue depth.
     sync        every write is followed by fdatasync, and its latency holds both.
@@ -71,7 +72,7 @@ LOADS: tuple[Load, ...] = (
         metric="IOPS",
         unit="IOPS",
         sync=True,
-        why="the price of durability: databases, mail, package managers; shows write caches and power-loss protection",
+        why="the price of durability: databases, mail, package managers; shows power-loss protection",
     ),
     Load(
         id="metadata",
@@ -120,23 +121,52 @@ IDS: tuple[str, ...] = tuple(load.id for load in LOADS)
 
 
 def load_of(workload_id: str) -> Load:
-    """The load with this id; KeyError with the known ones otherwise."""
+    """The load with this id; KeyError otherwise."""
     for load in LOADS:
         if load.id == workload_id:
             return load
     raise KeyError(f"no such load: {workload_id!r} (known: {', '.join(IDS)})")
 
 
+def file_bytes(size_bytes: int) -> int:
+    """The size of the file that is read: `size_bytes` rounded down to eight parts of whole MiB."""
+    return max(UNIT, size_bytes // UNIT * UNIT)
+
+
 def write_file_bytes(size_bytes: int) -> int:
-    """The size of the file that is written to, given the size of the one that is read."""
-    return min(size_bytes, LARGEST_WRITE_FILE)
+    """The size of the file that is written to, given the size of the one that is read: a quarter of it.
+
+    It need not be large, because it is overwritten, and every byte of it wears the disk.
+    """
+    return max(UNIT, min(size_bytes // 4, LARGEST_WRITE_FILE) // UNIT * UNIT)
+
+
+def prepared_bytes(size_bytes: int, workloads: Sequence[str] = IDS) -> int:
+    """What `prepare` writes for these loads."""
+    kinds = {load_of(workload).kind for workload in workloads}
+    return (file_bytes(size_bytes) if "read" in kinds else 0) + (
+        write_file_bytes(size_bytes) if "write" in kinds else 0
+    )
+
+
+def most_written(workload: str, seconds: float) -> int:
+    """What blocks of this load write at most in `seconds`, for the plan; 0 for loads that write no data.
+
+    The synchronous load is taken at 20,000 operations a second, which no disk without a cache reaches.
+    """
+    load = load_of(workload)
+    if load.kind != "write":
+        return 0
+    if load.most_bytes is not None:
+        return int(load.most_bytes * max(1.0, seconds / load.block_s))
+    return int(load.block_bytes * 20_000 * seconds)
 
 
 def fio_equivalent(workload: str, size_bytes: int, directory: str, seconds: int = 3) -> str:
     """The fio command line that measures the same; for metadata mdtest's, for the CPU none ("").
 
-    psync with as many jobs, because that is what the engine does; `--filename` makes the jobs share one file, as ours do.
-    `--refill_buffers` keeps the data incompressible. Options: fio's HOWTO (direct, offset_increment, fdatasync).
+    psync with as many jobs, because that is what the engine does; `--filename` makes them share one file, as ours
+    do; `--refill_buffers` keeps the data incompressible (fio's HOWTO). fio lays the file out before it measures.
     """
     load = load_of(workload)
     if load.kind == "cpu":
@@ -146,7 +176,7 @@ def fio_equivalent(workload: str, size_bytes: int, directory: str, seconds: int 
             ["mdtest", "-F", "-u", "-C", "-T", "-r", "-n", str(NAMES_AT_ONCE), "-i", "100", "-d", directory]
         )
     write = load.kind == "write"
-    size = write_file_bytes(size_bytes) if write else size_bytes
+    size = write_file_bytes(size_bytes) if write else file_bytes(size_bytes)
     pattern = ("write" if write else "read") if load.sequential else ("randwrite" if write else "randread")
     share = size // load.workers // load.block_bytes * load.block_bytes
     return shlex.join(

@@ -1,0 +1,78 @@
+"""A histogram of latencies with logarithmic buckets: constant size, mergeable, 3 % wide. Standard library only.
+
+The scheme is fio's and HdrHistogram's: the highest bit chooses the octave, the next five bits the bucket in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+SUB_BITS = 5
+_SUB = 1 << SUB_BITS
+
+
+def bucket(ns: int) -> int:
+    """The number of the bucket that holds `ns` (0 and up); grows with `ns`."""
+    if ns < _SUB:
+        return max(0, ns)
+    shift = ns.bit_length() - 1 - SUB_BITS
+    return (shift << SUB_BITS) + (ns >> shift)
+
+
+def lower_bound(number: int) -> int:
+    """The smallest value in the bucket, in ns."""
+    if number < 2 * _SUB:
+        return number
+    shift = (number >> SUB_BITS) - 1
+    return ((number & (_SUB - 1)) + _SUB) << shift
+
+
+def upper_bound(number: int) -> int:
+    """The largest value in the bucket, in ns."""
+    return lower_bound(number + 1) - 1
+
+
+def fold(latencies_ns: Iterable[int]) -> dict[int, int]:
+    """Bucket number -> count."""
+    counts: dict[int, int] = {}
+    get = counts.get
+    for ns in latencies_ns:
+        if ns < _SUB:
+            number = ns if ns > 0 else 0
+        else:
+            shift = ns.bit_length() - 1 - SUB_BITS
+            number = (shift << SUB_BITS) + (ns >> shift)
+        counts[number] = get(number, 0) + 1
+    return counts
+
+
+def merge(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
+    total: dict[int, int] = {}
+    for part in parts:
+        for number, count in part.items():
+            total[number] = total.get(number, 0) + count
+    return total
+
+
+def percentile(counts: Mapping[int, int], share: float) -> int | None:
+    """The value in ns that `share` (0..1) of all lie at or below, interpolated in its bucket; None without any.
+
+    Nearest rank: the smallest value such that at least `share` of all are not greater.
+    """
+    total = sum(counts.values())
+    if total <= 0:
+        return None
+    rank = max(1, min(total, -int(-share * total // 1)))
+    seen = 0
+    for number in sorted(counts):
+        count = counts[number]
+        if seen + count >= rank:
+            low, high = lower_bound(number), upper_bound(number)
+            return low + (high - low) * (rank - seen) // count
+        seen += count
+    return None
+
+
+def pairs(counts: Mapping[int, int]) -> list[tuple[int, int]]:
+    """[upper bound in ns, count] by rising bound: the form of `Measured.histogram`."""
+    return [(upper_bound(number), counts[number]) for number in sorted(counts)]

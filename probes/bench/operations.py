@@ -1,0 +1,217 @@
+"""One block of one worker: made ready, run against the clock, folded afterwards. Standard library only."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import mmap
+import os
+import random
+import resource
+import sys
+import time
+from array import array
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from probes.bench import histogram, loops
+
+POOL_BYTES = 4 << 20
+MOST_OFFSETS = 1 << 18
+CPU_BYTES = bytes(range(256)) * 256  # 64 KiB
+CPU_STEPS = 2000
+
+
+class Source:
+    """What one worker keeps over its blocks: buffers, where it is in the file, how fast it was."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.position: dict[tuple[int, int], int] = {}
+        self.rate = 20_000.0
+        self._read: mmap.mmap | None = None
+        self._pool: mmap.mmap | None = None
+        self._random = b""
+
+    def read_buffer(self, size: int) -> loops.Buffers:
+        # An anonymous map is page aligned, as O_DIRECT wants it.
+        if self._read is None or len(self._read) < size:
+            self._read = mmap.mmap(-1, size)
+        return [memoryview(self._read)[:size]]
+
+    def pool(self) -> mmap.mmap:
+        """4 MiB that neither compress nor repeat: random once, rotated by an odd number of words every time."""
+        if self._pool is None:
+            self._pool = mmap.mmap(-1, POOL_BYTES)
+            half = os.urandom(POOL_BYTES)
+            self._random = half + half
+        start = self.rng.randrange(POOL_BYTES // 16) * 16 + 8
+        self._pool[:] = self._random[start : start + POOL_BYTES]
+        return self._pool
+
+    def turns(self, size: int) -> Iterator[loops.Buffers]:
+        """Aligned windows on the pool, one write each, in turn."""
+        view = memoryview(self.pool())
+        step = min(size, 1 << 18)
+        starts = list(range(0, POOL_BYTES - size + 1, step))
+        self.rng.shuffle(starts)
+        return itertools.cycle([[view[at : at + size]] for at in starts])
+
+    def random_offsets(self, first: int, length: int, size: int, count: int) -> Iterator[int]:
+        """`count` uniform offsets of blocks of `size` bytes in `length` bytes from `first`."""
+        blocks = length // size
+        drawn = array("Q", self.rng.randbytes(8 * count))
+        return iter([first + number % blocks * size for number in drawn])
+
+    def next_offsets(self, first: int, length: int, size: int, count: int) -> Iterator[int]:
+        """`count` offsets one after the other, going on where the last block stopped, round and round."""
+        blocks = length // size
+        at = self.position.get((first, size), 0)
+        return iter([first + number % blocks * size for number in range(at, at + count)])
+
+    def went(self, first: int, size: int, blocks: int) -> None:
+        self.position[first, size] = self.position.get((first, size), 0) + blocks
+
+
+def run_block(spec: dict[str, Any], source: Source, ready: Callable[[], int]) -> dict[str, Any]:
+    """`ready` says that all is prepared and gives the common start (perf_counter_ns).
+
+    spec: kind, seed, fd, first, length, block_bytes, sequential, sync, direct, stretch; slices: ends in seconds after
+    the start; least: operations to reach (until `at_most_s`); most: operations not to exceed, or null.
+    Returns slices of {"ns", "n", "cpu", "h"}: duration, operations, own CPU seconds, bucket numbers with counts.
+    """
+    source.rng.seed(spec["seed"])
+    run, finish, draw = _prepared(spec, source)
+    most = sys.maxsize if spec["most"] is None else spec["most"]
+    # Twice what the block needs at the rate of the last one is drawn before the clock runs.
+    stock = max(1024, spec["least"], min(MOST_OFFSETS, int(2 * source.rate * spec["slices"][-1])))
+    offsets = draw(stock)
+    done = 0
+    raw: list[tuple[int, list[int], float]] = []
+
+    def go(stop: int, limit: int) -> None:
+        nonlocal offsets, done
+        stamps: list[int] = []
+        began, cpu = time.perf_counter_ns(), _cpu_s()
+        at = began
+        while at < stop and len(stamps) < limit:
+            had = len(stamps)
+            run(itertools.islice(offsets, limit - had), stop, stamps.append)
+            if len(stamps) == had:
+                offsets = draw(stock)
+            else:
+                at = stamps[-1]
+        raw.append((began, stamps, _cpu_s() - cpu))
+        done += len(stamps)
+
+    start = loops.wait_until(ready())
+    try:
+        for end in spec["slices"]:
+            go(start + int(end * 1e9), most - done)
+        if done < min(spec["least"], most):
+            go(start + int(spec["at_most_s"] * 1e9), min(spec["least"], most) - done)
+    finally:
+        finish(done)
+    elapsed = max((stamps[-1] for _, stamps, _ in raw if stamps), default=start) - start
+    if done and elapsed > 0:
+        source.rate = done / elapsed * 1e9
+    return {"slices": [_folded(*part) for part in raw], "ns": elapsed, "n": done}
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def _folded(began: int, stamps: list[int], cpu_s: float) -> dict[str, Any]:
+    latencies = map(int.__sub__, stamps, itertools.chain((began,), stamps))
+    counts = histogram.fold(latencies)
+    return {
+        "ns": stamps[-1] - began if stamps else 0,
+        "n": len(stamps),
+        "cpu": cpu_s,
+        "h": sorted(counts.items()),
+    }
+
+
+Loop = Callable[[Iterator[int], int, loops.Note], None]
+Offsets = Callable[[int], Iterator[int]]
+
+
+def _prepared(spec: dict[str, Any], source: Source) -> tuple[Loop, Callable[[int], None], Offsets]:
+    """The loop, what must be done after it (given the operations done), and where offsets come from."""
+    kind, stretch = spec["kind"], spec["stretch"]
+    if kind == "metadata":
+        return _metadata(spec)
+    if kind == "cpu":
+        counting = itertools.count()
+        return (
+            lambda offsets, stop, note: loops.any_operation(cpu_work, offsets, stop, note, stretch),
+            lambda done: None,
+            lambda count: itertools.islice(counting, count),
+        )
+    fd, first, length, size = spec["fd"], spec["first"], spec["length"], spec["block_bytes"]
+    if spec["sequential"]:
+
+        def offsets(count: int) -> Iterator[int]:
+            return source.next_offsets(first, length, size, count)
+
+        def finish(done: int) -> None:
+            source.went(first, size, done)
+    else:
+
+        def offsets(count: int) -> Iterator[int]:
+            return source.random_offsets(first, length, size, count)
+
+        def finish(done: int) -> None:
+            pass
+
+    return _transfer(spec, source, fd, size, stretch), finish, offsets
+
+
+def _transfer(spec: dict[str, Any], source: Source, fd: int, size: int, stretch: float) -> Loop:
+    direct, sync = spec["direct"], spec["sync"]
+    if spec["kind"] == "read":
+        buffers = source.read_buffer(size)
+        if direct and not stretch:
+            return lambda offsets, stop, note: loops.reads(fd, buffers, size, offsets, stop, note)
+
+        def operation(offset: int) -> None:
+            if os.preadv(fd, buffers, offset) != size:
+                raise loops.Short(offset)
+            if not direct:
+                os.posix_fadvise(fd, offset, size, os.POSIX_FADV_DONTNEED)
+    else:
+        turns = source.turns(size)
+        if direct and not stretch:
+            loop = loops.synced_writes if sync else loops.writes
+            return lambda offsets, stop, note: loop(fd, turns, size, offsets, stop, note)
+
+        def operation(offset: int) -> None:
+            if os.pwritev(fd, next(turns), offset) != size:
+                raise loops.Short(offset)
+            # Without O_DIRECT a write ends in memory: only fdatasync makes it reach the device.
+            if sync or not direct:
+                os.fdatasync(fd)
+
+    return lambda offsets, stop, note: loops.any_operation(operation, offsets, stop, note, stretch)
+
+
+def _metadata(spec: dict[str, Any]) -> tuple[Loop, Callable[[int], None], Offsets]:
+    from probes.bench.metadata import Names
+
+    names = Names(spec["fd"], spec["names"])
+    counting = itertools.count()
+    return (
+        lambda offsets, stop, note: loops.any_operation(names.step, offsets, stop, note, spec["stretch"]),
+        lambda done: names.clear(),
+        lambda count: itertools.islice(counting, count),
+    )
+
+
+def cpu_work(_number: int) -> None:
+    """Always the same: a hash in C and integer arithmetic in the interpreter, together some hundred microseconds."""
+    hashlib.sha256(CPU_BYTES).digest()
+    value = 1
+    for step in range(CPU_STEPS):
+        value = (value * 1103515245 + step) & 0xFFFFFFFF
