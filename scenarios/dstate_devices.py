@@ -1,0 +1,79 @@
+"""What the block devices do while tasks wait: do they complete anything, and who holds what is not completed?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from probes.host import Host
+from probes.system.block import under
+from probes.system.diskstats import DiskCounters
+from probes.system.scheduler import bracketed, hardware_queues, inflight
+from probes.types import Absent, present
+
+# The kernel counts a device's completions in /proc/diskstats; a disk that spins up or recovers a sector can be
+# quiet for some seconds, so this is the least that is called stuck.
+QUIET_S = 3.0
+
+
+class DeviceState(msgspec.Struct, frozen=True, kw_only=True):
+    """`driver_holds`: requests that the driver has (Absent: not readable); `quiet_s`: since the last completion.
+
+    On blk-mq `inflight` counts only what has a driver tag: a task that waits in the block layer for a device
+    that completes nothing and whose driver holds nothing waits for the scheduler (block/blk-mq.c,
+    blk_mq_check_inflight).
+    """
+
+    name: str
+    quiet_s: float
+    driver_holds: int | Absent
+    scheduler: str | Absent
+    hw_queues: int | Absent
+    suspended: bool = False
+
+    @property
+    def holds_and_completes_nothing(self) -> bool:
+        return self.quiet_s >= QUIET_S and present(self.driver_holds) and self.driver_holds > 0
+
+
+class Devices:
+    """Follows the completions of every device from sample to sample."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[int, float]] = {}
+        self.quiet_s: dict[str, float] = {}
+        self.held: dict[str, int] = {}
+
+    def add(self, counters: Mapping[str, DiskCounters], now_s: float) -> None:
+        for name, now in counters.items():
+            done = now.operations + (now.discards or 0) + (now.flushes or 0)
+            known = self._last.get(name)
+            if known is None or known[0] != done:
+                self._last[name] = known = (done, now_s)
+            self.quiet_s[name] = now_s - known[1]
+            self.held[name] = now.in_flight
+
+    def state(self, host: Host, name: str) -> DeviceState:
+        held = inflight(host, name)
+        holds = held if isinstance(held, Absent) else sum(held)
+        text = host.text(f"/sys/block/{name}/queue/scheduler")
+        return DeviceState(
+            name=name,
+            quiet_s=self.quiet_s.get(name, 0.0),
+            driver_holds=holds,
+            scheduler=bracketed(text)[0] if present(text) else text,
+            hw_queues=hardware_queues(host, name),
+            suspended=suspended(host, name),
+        )
+
+    def stuck(self, host: Host) -> tuple[DeviceState, ...]:
+        """Devices at the bottom that hold requests and complete none."""
+        names = [n for n, held in self.held.items() if held > 0 and self.quiet_s.get(n, 0.0) >= QUIET_S]
+        states = [self.state(host, n) for n in names if not under(host, n)]
+        return tuple(s for s in states if s.holds_and_completes_nothing)
+
+
+def suspended(host: Host, name: str) -> bool:
+    """True for a device-mapper device that is suspended (a snapshot being taken, or `dmsetup suspend`)."""
+    return host.text(f"/sys/block/{name}/dm/suspended") == "1"

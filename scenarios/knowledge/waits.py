@@ -1,0 +1,39 @@
+"""What a kernel function that a task sleeps in waits for (waits.toml)."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from scenarios.knowledge.load import load
+
+WaitKind: TypeAlias = Literal["network", "fuse", "frozen", "memory", "block", "lock", "unknown"]
+
+
+class Wait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Functions that mean one kind of wait."""
+
+    kind: Literal["network", "fuse", "frozen", "memory", "block", "lock"]
+    functions: tuple[str, ...]
+    dated: datetime.date
+    source: str
+
+
+@lru_cache(maxsize=1)
+def waits() -> tuple[Wait, ...]:
+    return load("waits", "wait", Wait).entries
+
+
+def wait_kind(functions: Iterable[str]) -> tuple[WaitKind, str]:
+    """The kind, and the function that says so; "unknown" where none is known. Innermost function first."""
+    names = tuple(functions)
+    for wait in waits():
+        for name in names:
+            if any(fnmatchcase(name, pattern) for pattern in wait.functions):
+                return wait.kind, name
+    return "unknown", names[0] if names else ""

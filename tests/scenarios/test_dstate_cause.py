@@ -1,0 +1,178 @@
+"""What a stuck task waits for: rows of wait channels, places and device states."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.system.tasks import Task
+from probes.types import Absent
+from scenarios.dstate_cause import Cause, Stuck, cause_of
+from scenarios.dstate_devices import DeviceState
+from scenarios.dstate_findings import finding_of, grouped
+from scenarios.dstate_place import Place
+from scenarios.knowledge.kernels import faults_of
+from scenarios.knowledge.waits import wait_kind, waits
+from scenarios.stuck import Sleep, Sleeps
+
+NO = Absent("not readable")
+XFS = Place(
+    mountpoint="/data", fstype="xfs", source="/dev/sdb1", device="sdb1", devices=("sdb",), how="syscall"
+)
+NFS = Place(mountpoint="/nfs", fstype="nfs4", source="srv:/export", how="fd")
+LVM = Place(mountpoint="/lv", fstype="ext4", source="/dev/vg/lv", device="dm-0", devices=("sdb",), how="fd")
+
+
+def task(tid: int = 7, comm: str = "xrootd", wchan: str | Absent = "io_schedule", switches: int = 5) -> Task:
+    return Task(tid, tid, comm, 100, False, wchan, switches)
+
+
+def stuck(*functions: str, place: Place | None = None, seconds: float = 5.0, tid: int = 7) -> Stuck:
+    one = task(tid, wchan=functions[0] if functions else NO)
+    return Stuck(Sleep(one, 0.0, seconds, 6), functions, place)
+
+
+def device(
+    name: str = "sdb",
+    quiet_s: float = 20.0,
+    held: int | Absent = 0,
+    scheduler: str = "bfq",
+    hw_queues: int = 16,
+    suspended: bool = False,
+) -> DeviceState:
+    return DeviceState(
+        name=name,
+        quiet_s=quiet_s,
+        driver_holds=held,
+        scheduler=scheduler,
+        hw_queues=hw_queues,
+        suspended=suspended,
+    )
+
+
+TOP = device("sdb1", scheduler="none")
+ROWS = [
+    # a file server: by its functions, or by the file system of what it has open
+    (stuck("rpc_wait_bit_killable", "nfs4_proc_getattr"), [], Cause("network", "", "rpc_wait_bit_killable")),
+    (stuck("folio_wait_bit_common", place=NFS), [], Cause("network", "srv:/export", "folio_wait_bit_common")),
+    (stuck("request_wait_answer"), [], Cause("fuse", "", "request_wait_answer")),
+    # a frozen file system: sure with the caller in the stack, or with an idle device; else a hint
+    (
+        stuck("percpu_rwsem_wait", "__percpu_down_read", "mnt_want_write", place=XFS),
+        [],
+        Cause("frozen", "/data", "percpu_rwsem_wait"),
+    ),
+    (stuck("percpu_rwsem_wait", place=XFS), [TOP, device()], Cause("frozen", "/data", "percpu_rwsem_wait")),
+    (stuck("percpu_rwsem_wait"), [], Cause("frozen", "", "percpu_rwsem_wait", False)),
+    (
+        stuck("percpu_rwsem_wait", place=XFS),
+        [TOP, device(quiet_s=0.5)],
+        Cause("frozen", "/data", "percpu_rwsem_wait", False),
+    ),
+    # the device holds requests and completes none
+    (stuck("io_schedule", place=XFS), [TOP, device(held=31)], Cause("device", "sdb", "io_schedule")),
+    # the driver holds nothing, and still nothing moves: the scheduler has it
+    (stuck("blk_mq_get_tag", place=XFS), [TOP, device()], Cause("scheduler", "sdb", "blk_mq_get_tag")),
+    (
+        stuck("blk_mq_get_tag", place=XFS),
+        [TOP, device(quiet_s=4)],
+        Cause("scheduler", "sdb", "blk_mq_get_tag", False),
+    ),
+    (stuck("wbt_wait", place=XFS), [TOP, device(scheduler="none")], Cause("block", "sdb", "wbt_wait")),
+    # it completes requests: slow
+    (
+        stuck("xfs_buf_iowait", place=XFS),
+        [TOP, device(quiet_s=0.1, held=31)],
+        Cause("busy", "sdb", "xfs_buf_iowait"),
+    ),
+    # something in the middle is suspended
+    (
+        stuck("io_schedule", place=LVM),
+        [device("dm-0", suspended=True), device()],
+        Cause("suspended", "dm-0", "io_schedule"),
+    ),
+    (stuck("throttle_direct_reclaim", "shrink_node"), [], Cause("memory", "", "throttle_direct_reclaim")),
+    (stuck("rwsem_down_write_slowpath", place=XFS), [], Cause("lock", "/data", "rwsem_down_write_slowpath")),
+    (stuck("my_driver_wait"), [], Cause("unknown", "", "my_driver_wait")),
+    (stuck(), [], Cause("unknown", "", "")),
+    # the driver's count cannot be read: no guess
+    (stuck("io_schedule", place=XFS), [TOP, device(held=NO)], Cause("block", "sdb", "io_schedule")),
+]
+
+
+@pytest.mark.parametrize(("one", "devices", "expected"), ROWS)
+def test_a_stuck_task_gets_its_cause(one: Stuck, devices: list[DeviceState], expected: Cause) -> None:
+    assert cause_of(one, {d.name: d for d in devices}) == expected
+
+
+def test_without_a_place_a_single_silent_device_is_a_hint() -> None:
+    silent = device(held=3)
+    assert cause_of(stuck("io_schedule"), {}, [silent]) == Cause("device", "sdb", "io_schedule", False)
+    assert cause_of(stuck("io_schedule"), {}, [silent, device("sdc", held=1)]).kind == "block"
+
+
+def test_every_kind_of_wait_is_met_by_a_row() -> None:
+    met = {wait_kind(one.functions)[0] for one, _, _ in ROWS}
+    assert {w.kind for w in waits()} <= met
+
+
+def test_a_storm_is_one_finding_and_grows_critical() -> None:
+    many = [stuck("blk_mq_get_tag", place=XFS, seconds=200.0 - n, tid=n) for n in range(40)]
+    states = {d.name: d for d in (TOP, device())}
+    (group,) = grouped([(s, cause_of(s, states)) for s in many])
+    finding = finding_of(group, states, faults_of("4.18.0-348.el8.x86_64"))
+    assert (finding.id, finding.severity, finding.confidence) == ("dstate.scheduler", "critical", "measured")
+    assert finding.title.startswith("40 tasks wait for sdb")
+    assert any("and 35 more" in e.text for e in finding.evidence)
+    assert any("bfq-stall" in e.source for e in finding.evidence)
+    assert "EL 8.6" in finding.remedy[0].title
+
+
+def test_the_kernels_fault_is_not_claimed_for_one_queue_or_another_scheduler() -> None:
+    for state in (device(hw_queues=1), device(scheduler="mq-deadline")):
+        states = {d.name: d for d in (TOP, state)}
+        one = stuck("blk_mq_get_tag", place=XFS)
+        (group,) = grouped([(one, cause_of(one, states))])
+        finding = finding_of(group, states, faults_of("4.18.0-348.el8.x86_64"))
+        assert finding.id == "dstate.scheduler" and not finding.references
+
+
+@pytest.mark.parametrize(
+    "kind", ["network", "fuse", "frozen", "suspended", "device", "busy", "memory", "lock"]
+)
+def test_every_cause_says_what_to_do_with_names_quoted(kind: str) -> None:
+    place = Place(mountpoint="/a b;reboot", fstype="xfs", how="fd")
+    cause = Cause(kind, "/a b;reboot")  # type: ignore[arg-type]
+    (group,) = grouped([(stuck("x", place=place), cause)])
+    finding = finding_of(group, {})
+    assert finding.remedy
+    for remedy in finding.remedy:
+        for command in (*remedy.commands, *remedy.persistent):
+            assert "/a b;reboot" not in command or "'/a b;reboot'" in command
+
+
+def test_three_samples_of_one_sleep_are_stuck_and_new_sleeps_are_not() -> None:
+    sleeps = Sleeps()
+    for second in range(3):
+        assert not sleeps.add([task()], float(second)).stuck
+    assert [s.task.tid for s in sleeps.add([task()], 3.0).stuck] == [7]
+    assert not sleeps.add([task()], 4.0).stuck  # said once
+    assert [s.seconds for s in sleeps.stuck()] == [4.0]
+    change = sleeps.add([task(switches=6)], 5.0)  # it ran in between
+    assert [s.seconds for s in change.ended] == [4.0] and not sleeps.stuck()
+    assert not sleeps.add([], 6.0).ended
+
+
+def test_a_busy_task_is_never_stuck() -> None:
+    sleeps = Sleeps()
+    for second in range(20):
+        assert not sleeps.add([task(switches=second)], float(second)).stuck
+    for second in range(20, 30):
+        assert not sleeps.add([task(wchan=f"f{second}")], float(second)).stuck
+
+
+def test_the_end_of_a_stuck_task_is_told() -> None:
+    sleeps = Sleeps()
+    for second in range(5):
+        sleeps.add([task()], float(second))
+    assert [s.seconds for s in sleeps.add([], 5.0).ended] == [4.0]
+    assert sleeps.longest[task().key].seconds == 4.0
