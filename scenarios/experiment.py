@@ -113,7 +113,9 @@ class _Experiment:
         elif broken_off:
             verdict = judge.broken_off(t, self.pace, broken_off)
         else:
-            verdict = judge.conclude(t, self.pace, f"not decided within {self.pace.budget_s:.0f} s")
+            blame = self.watch.blame(self.workload.id) if self.watch is not None else ""
+            why = f"not decided within {self.pace.budget_s:.0f} s"
+            verdict = judge.conclude(t, self.pace, f"{why}; {blame}" if blame else why)
         self.run.emit(verdict)
         return verdict
 
@@ -201,8 +203,8 @@ class _Experiment:
         found = self.watch.end(self.workload.id, arm.variant, measured) if self.watch is not None else None
         disturbed = ""
         if found is not None and phase == "steady":
-            disturbed = found.text
-            group.disturbed.append(found.text)
+            disturbed = found.sentence
+            group.disturbed.append(found.sentence)
             self.run.emit(found.event(self.run.time(), self.workload.id, group.index))
         index = next(self.blocks)
         if measured.onset is not None:

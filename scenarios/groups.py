@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from probes.bench.measured import Measured
 from scenarios.plan import Metric, Workload
-from scenarios.stats import difference, log_ratio
+from scenarios.stats import GroupValue, difference, group_value
 
 Pair = tuple[str, str]  # baseline, variant
 
@@ -34,9 +34,9 @@ class Group:
     def values(self, variant: str, metric: Metric) -> list[float]:
         return [m.values.get(metric.name, 0.0) for m in self.blocks.get(variant, ())]
 
-    def log_ratio(self, metric: Metric, pair: Pair) -> float | None:
+    def value(self, metric: Metric, pair: Pair) -> GroupValue | None:
         """ln(variant / baseline), turned so that under 0 is slower; None where a block gave nothing."""
-        return log_ratio(self.values(pair[0], metric), self.values(pair[1], metric), metric.better)
+        return group_value(self.values(pair[0], metric), self.values(pair[1], metric), metric.better)
 
     def difference(self, metric: Metric, pair: Pair) -> float:
         """variant - baseline in the metric's own unit and direction."""
@@ -46,7 +46,7 @@ class Group:
         """Which variant gave nothing in a block (there is no ratio then), in plain words; or ""."""
         for pair in pairs:
             for metric in workload.metrics:
-                if metric.judged and self.log_ratio(metric, pair) is None:
+                if metric.judged and self.value(metric, pair) is None:
                     bad = next((v for v in pair if not all(x > 0 for x in self.values(v, metric))), pair[1])
                     return f"a block of {bad} gave no {metric.name}"
         return ""
@@ -54,10 +54,10 @@ class Group:
     def log_ratios(self, workload: Workload, pairs: Iterable[Pair]) -> dict[str, float]:
         """Of every metric and pair, as the group event carries them: "metric|baseline|variant"."""
         return {
-            f"{metric.name}|{pair[0]}|{pair[1]}": ratio
+            f"{metric.name}|{pair[0]}|{pair[1]}": value.log_ratio
             for pair in pairs
             for metric in workload.metrics
-            if (ratio := self.log_ratio(metric, pair)) is not None
+            if (value := self.value(metric, pair)) is not None
         }
 
     def p99_ns(self, variant: str) -> int | None:

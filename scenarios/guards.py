@@ -1,47 +1,220 @@
-"""The guards: what else the host did while a block ran."""
+"""The guards: what else the host did while a block ran, whose it was, and when a run must stop."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from probes.bench.measured import Measured
+from probes.system.mounts import mount_of
+from probes.system.processes import Culprit, Look, Resource, busiest, cpu_seconds, family_of, look
+from probes.system.pulse import pulse, read_counters
+from probes.system.throttle import ThrottleReader
+from probes.types import Absent
 from scenarios import events as ev
+from scenarios.foreign import Reading, Usual, surroundings
 from scenarios.model import Run
+from scenarios.thresholds import PLACES_EVERY_S, SETTLE_S, Kind, threshold
 
 
 class Disturbance(msgspec.Struct, frozen=True):
-    """Something foreign in a block. `culprit` names the process or device where it could be found out."""
+    """Something foreign in a block. `culprit` names the process or device, where it could be found out."""
 
     kind: str
     text: str
     culprit: str = ""
 
+    @property
+    def sentence(self) -> str:
+        return f"{self.text}: {self.culprit}" if self.culprit else self.text
+
     def event(self, t: float, workload: str, group: int) -> ev.Guard:
-        return ev.Guard(
-            t=t, kind=self.kind, text=self.text, culprit=self.culprit, workload=workload, group=group
-        )
+        text = f"{self.text}; the group is measured again"
+        return ev.Guard(t=t, kind=self.kind, text=text, culprit=self.culprit, workload=workload, group=group)
 
 
 class Watch:
-    """`begin` and `end` around every block; `stopped` says why the run must not go on."""
+    """`settle` before the first block, `begin` and `end` around every block.
 
-    def __init__(self, run: Run, devices: Sequence[str] = ()) -> None:
+    `stopped` says why the run must not go on; nobody measures any more once it is set.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        devices: Sequence[str] = (),
+        *,
+        by_variant: Mapping[str, Sequence[str]] | None = None,
+        directories: Sequence[str] = (),
+    ) -> None:
         self.run = run
-        self.devices = tuple(devices)
         self.stopped = ""
+        self._devices = tuple(devices)
+        self._by_variant = dict(by_variant or {})
+        self._throttle = ThrottleReader(run.host)
+        self._usual: dict[tuple[str, str], Usual] = {}
+        self._culprits: dict[str, int] = {}
+        self._before: Reading | None = None
+        self._look: Look | None = None
+        self._settled = False
+        self._gap_s = self._gap_waited_s = 0.0
+        self._last: Reading | None = None
+        self._places_at = run.clock.now()
+        self._places = {d: _file_system(run, d) for d in directories}
 
     async def settle(self) -> None:
-        """Before the first block."""
+        """Once a run, before the first block: what others do while nothing of ours runs. Said, not judged."""
+        if self._settled:
+            return
+        self._settled = True
+        self._check_places()
+        self._look = look(self.run.host, io=bool(self._all_devices()))
+        before = self._reading()
+        await self.run.clock.sleep(SETTLE_S)
+        after = self._reading()
+        for kind, text in _loud(before, after, self._all_devices()):
+            culprit = self._name(kind)
+            self.run.emit(
+                ev.Guard(
+                    t=self.run.time(), kind=kind, text=f"before the first block: {text}", culprit=culprit
+                )
+            )
 
     def begin(self) -> None:
         """In the gap before a block."""
+        self._before = self._reading()
+        if self._last is not None:
+            gap = pulse(self._last.host, self._before.host)
+            if gap.psi_io is not None:
+                self._gap_s += gap.seconds
+                self._gap_waited_s += gap.psi_io * gap.seconds
 
     def end(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
-        """In the gap after it: what disturbed, beyond this run's own median; None if nothing did."""
-        return None
+        """In the gap after it: what disturbed it beyond what is usual for this variant; None if nothing did."""
+        before, self._before = self._before, None
+        self._last = after = self._reading()
+        if self.run.clock.now() - self._places_at >= PLACES_EVERY_S:
+            self._check_places()
+        if before is None:
+            return None
+        devices = self._by_variant.get(variant, self._devices)
+        usual = self._usual.setdefault((workload, variant), Usual())
+        found = usual.judge(surroundings(before, after, measured, devices))
+        if not found:
+            return None
+        kind, text = found[0]
+        culprit = self._name(kind)
+        if culprit:
+            self._culprits[culprit] = self._culprits.get(culprit, 0) + 1
+        return Disturbance(kind, text, culprit)
+
+    def blame(self, workload: str) -> str:
+        """For a run that could not decide: what others did in a tenth of its blocks or more; "" if nothing."""
+        counts: dict[Kind, int] = {}
+        blocks = 0
+        for (of, _), usual in self._usual.items():
+            if of == workload:
+                blocks += len(usual.blocks)
+                for kind, count in usual.beyond.items():
+                    counts[kind] = counts.get(kind, 0) + count
+        if not counts or max(counts.values()) * 10 < blocks:
+            return ""
+        kind = max(counts, key=lambda k: counts[k])
+        what = {"cpu": "CPU use of others", "steal": "the hypervisor", "device": "others' I/O on our device"}
+        text = f"{what.get(kind, kind)} stood out in {counts[kind]} of {blocks} blocks"
+        if self._culprits:
+            text += f" (most often {max(self._culprits, key=lambda c: self._culprits[c])})"
+        if self._gap_s > 1 and self._gap_waited_s > 0.1 * self._gap_s:
+            text += f"; between the blocks tasks waited for I/O {self._gap_waited_s / self._gap_s:.0%} of the time"
+        return text
+
+    def _all_devices(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self._devices, *(d for ds in self._by_variant.values() for d in ds))))
+
+    def _reading(self) -> Reading:
+        host = self.run.host
+        ours = cpu_seconds(family_of(host)) if host.live else 0.0
+        return Reading(read_counters(host, self.run.clock.now()), ours, self._throttle.read())
+
+    def _name(self, kind: str) -> str:
+        """The process behind it: found by what each used since the last look."""
+        if kind not in ("cpu", "device"):
+            return ""
+        resource: Resource = "cpu" if kind == "cpu" else "io"
+        now = look(self.run.host, io=bool(self._all_devices()))
+        before, self._look = self._look, now
+        ours = frozenset(family_of(self.run.host)) if self.run.host.live else frozenset()
+        found = busiest(before, now, resource, ours) if before is not None else None
+        if found is not None:
+            return _words(found, resource)
+        if resource == "io":
+            devices = ", ".join(self._all_devices())
+            hidden = (
+                f"{now.unreadable} processes' I/O is readable by root only"
+                if now.unreadable
+                else "no process"
+            )
+            return f"on {devices} ({hidden})"
+        return ""
+
+    def _check_places(self) -> None:
+        self._places_at = self.run.clock.now()
+        least = threshold("space")
+        for directory, kind in self._places.items():
+            if _file_system(self.run, directory) != kind:
+                self._stop("filesystem", f"another file system is mounted at {directory} now: it was {kind}")
+            space = self.run.host.statvfs(directory)
+            if isinstance(space, Absent) or not space.f_blocks:
+                continue
+            free = space.f_bavail * space.f_frsize
+            if free < max(least.floor, least.limit * space.f_blocks * space.f_frsize):
+                self._stop("space", f"the file system of {directory} is nearly full ({free >> 20} MiB free)")
+
+    def _stop(self, kind: str, text: str) -> None:
+        if not self.stopped:
+            self.stopped = text
+            self.run.emit(ev.Guard(t=self.run.time(), kind=kind, text=f"stopped: {text}", severity="warning"))
 
 
-def watch_for(run: Run, devices: Sequence[str] = ()) -> Watch:
-    return Watch(run, devices)
+def watch_for(
+    run: Run,
+    devices: Sequence[str] = (),
+    *,
+    by_variant: Mapping[str, Sequence[str]] | None = None,
+    directories: Sequence[str] = (),
+) -> Watch:
+    """One watch for a whole run.
+
+    devices      leaf devices that the blocks load; `by_variant` where each variant has its own.
+    directories  whose free space and file system type must stay as they are.
+    """
+    return Watch(run, devices, by_variant=by_variant, directories=directories)
+
+
+def _loud(before: Reading, after: Reading, devices: Sequence[str]) -> list[tuple[str, str]]:
+    """What a person should know before anything is measured: others are at work already."""
+    now = surroundings(before, after, None, devices)
+    rates = pulse(before.host, after.host)
+    found: list[tuple[str, str]] = []
+    if now.cpu is not None and now.cpu > threshold("cpu").limit:
+        found.append(("cpu", f"other processes use {now.cpu:.0%} of the CPUs"))
+    if now.steal is not None and now.steal > threshold("steal").limit:
+        found.append(("steal", f"the hypervisor takes {now.steal:.0%} of the CPU time"))
+    for device in devices:
+        read, written, busy = rates.devices.get(device, (0.0, 0.0, 0.0))
+        if busy > threshold("device").limit:
+            found.append(("device", f"{device} is {busy:.0%} busy ({(read + written) / 1e6:.1f} MB/s)"))
+    if rates.psi_io is not None and rates.psi_io > threshold("device").limit:
+        found.append(("pressure", f"tasks wait for I/O {rates.psi_io:.0%} of the time"))
+    return found
+
+
+def _words(culprit: Culprit, resource: Resource) -> str:
+    used = f"{culprit.rate:.1f} CPUs" if resource == "cpu" else f"{culprit.rate / 1e6:.1f} MB/s"
+    return f"{culprit.label}, {used}"
+
+
+def _file_system(run: Run, directory: str) -> str:
+    mount = mount_of(run.host, directory)
+    return "" if isinstance(mount, Absent) else f"{mount.fstype} on {mount.devno}"

@@ -52,10 +52,10 @@ class Judge:
 
     def add(self, group: Group, pace: Pace) -> None:
         """One undisturbed group; decides if a look is due."""
-        log_ratio = group.log_ratio(self.metric, self.pair)
-        if self.decided or log_ratio is None:
+        value = group.value(self.metric, self.pair)
+        if self.decided or value is None:
             return
-        self.comparison.add(log_ratio)
+        self.comparison.add(value.log_ratio, value.scatter)
         self.differences.append(group.difference(self.metric, self.pair))
         self._keep(self.comparison.at_look(pace.group_s), pace, final=False)
 

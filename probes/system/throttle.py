@@ -1,0 +1,83 @@
+"""What holds the CPUs back: heat, clock frequency, and the CPU quota of our own control group (v1 and v2)."""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Absent
+
+_CPUS = 16  # of a large host the first ones stand for all: each read costs some microseconds
+_V1_FOLDERS = ("/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu")
+
+
+class ThrottleCounters(msgspec.Struct, frozen=True):
+    """`thermal`: events since boot; `quota_s`: seconds our control groups were held back; `khz`: the fastest CPU now.
+
+    None: not offered here (most virtual machines have neither heat nor frequency).
+    """
+
+    thermal: int | None = None
+    quota_s: float | None = None
+    khz: int | None = None
+
+
+class ThrottleReader:
+    """Finds the files once, so that a reading in a gap costs only what there is."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        cpus = [f"/sys/devices/system/cpu/cpu{n}" for n in range(_CPUS)]
+        # x86 only: Documentation/admin-guide/abi, /sys/devices/system/cpu/cpuX/thermal_throttle
+        counters = ("core_throttle_count", "package_throttle_count")
+        heat = [f"{cpu}/thermal_throttle/{name}" for cpu in cpus for name in counters]
+        self._heat = tuple(path for path in heat if host.exists(path))
+        clocks = [f"{cpu}/cpufreq/scaling_cur_freq" for cpu in cpus]
+        self._clocks = tuple(path for path in clocks if host.exists(path))
+        self._quotas = quota_files(host)
+
+    def read(self) -> ThrottleCounters:
+        heat = [n for path in self._heat if isinstance(n := self._host.integer(path), int)]
+        clocks = [n for path in self._clocks if isinstance(n := self._host.integer(path), int)]
+        held = [s for path in self._quotas if (s := _held_back_s(self._host, path)) is not None]
+        return ThrottleCounters(
+            sum(heat) if heat else None, sum(held) if held else None, max(clocks, default=None)
+        )
+
+
+def quota_files(host: Host) -> tuple[str, ...]:
+    """cpu.stat of our control group and of the ones above it: a quota may stand at any height."""
+    text = host.text("/proc/self/cgroup", 1 << 16)
+    found: list[str] = []
+    for line in () if isinstance(text, Absent) else text.splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if not controllers:
+            bases: tuple[str, ...] = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
+        elif "cpu" in controllers.split(","):
+            bases = _V1_FOLDERS
+        else:
+            continue
+        for base in bases:
+            folder = path.rstrip("/")
+            while True:
+                if host.exists(f"{base}{folder}/cpu.stat"):
+                    found.append(f"{base}{folder}/cpu.stat")
+                if not folder:
+                    break
+                folder = folder.rpartition("/")[0]
+    return tuple(dict.fromkeys(found))
+
+
+def _held_back_s(host: Host, path: str) -> float | None:
+    text = host.text(path, 1 << 16)
+    if isinstance(text, Absent):
+        return None
+    for line in text.splitlines():
+        name, _, value = line.partition(" ")
+        if value.strip().isdigit():
+            if name == "throttled_usec":  # v2
+                return int(value) / 1e6
+            if name == "throttled_time":  # v1, nanoseconds
+                return int(value) / 1e9
+    return None

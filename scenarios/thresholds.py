@@ -1,0 +1,84 @@
+"""The guards' thresholds: fixed before the first block, each with its reason. The only place where they stand."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Kind = Literal["cpu", "steal", "device", "frequency", "heat", "quota", "space"]
+
+
+class Threshold(NamedTuple):
+    """A block is disturbed when its value passes the run's own median by `limit`; `floor` is the least that counts."""
+
+    kind: Kind
+    limit: float
+    unit: str
+    reason: str
+    floor: float = 0.0
+
+
+THRESHOLDS: tuple[Threshold, ...] = (
+    Threshold(
+        "cpu",
+        0.25,
+        "of all CPUs",
+        "CPU time of others: on two CPUs half a CPU more than usual, which one worker and its device's interrupts feel",
+        floor=0.90,  # and only where the CPUs were that full: what runs on an idle CPU displaces nobody
+    ),
+    Threshold(
+        "steal",
+        0.05,
+        "of all CPU time",
+        "time that the hypervisor gave to other machines: 5 % is the smallest effect that matters",
+    ),
+    Threshold(
+        "device",
+        0.25,
+        "of the device's usual traffic",
+        "bytes or operations of others on our device: a quarter more queueing shifts a latency by several percent",
+        floor=1
+        << 20,  # bytes a second (and 50 operations): below, a log daemon would disturb an idle disk's test
+    ),
+    Threshold(
+        "frequency",
+        0.15,
+        "below the usual clock",
+        "the fastest CPU's clock: turbo steps of 100 to 300 MHz are usual, a cap or a heat limit takes more",
+    ),
+    Threshold(
+        "heat", 0.0, "events", "a thermal throttling event: the hardware itself says that it was held back"
+    ),
+    Threshold(
+        "quota",
+        0.05,
+        "of the block",
+        "our own control group was held back by its CPU quota, more than it always is",
+    ),
+    Threshold(
+        "space",
+        0.01,
+        "of the file system free",
+        "below 1 % (or 256 MiB) allocation slows down and others' writes begin to fail: the run stops",
+        floor=256 << 20,
+    ),
+)
+
+LEAST_OPERATIONS_A_SECOND = 50.0  # of others on our device
+
+# Guards need some blocks of a variant before they know what is usual.
+BLOCKS_BEFORE_JUDGING = 3
+
+# What a host does in one block of ten is its weather: the interleaving deals with it, and measuring those groups again
+# would double the run on every busy host (four blocks a group: one in ten disturbed means one group in three).
+WEATHER = 0.90
+
+# Bystanders' waiting for I/O: twice as long for this long stops the run (design: the built-in storage engine).
+BYSTANDERS_FACTOR = 2.0
+BYSTANDERS_S = 3.0
+
+SETTLE_S = 0.5  # the look at the host before the first block, while nothing of ours runs
+PLACES_EVERY_S = 5.0  # free space and file system type
+
+
+def threshold(kind: Kind) -> Threshold:
+    return next(t for t in THRESHOLDS if t.kind == kind)
