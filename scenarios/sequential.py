@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scenarios import boundary
 from scenarios.explain import verdict_text
-from scenarios.stats import Better, Spread, over_groups
+from scenarios.stats import Better, Spread, calm_weights, over_groups
 
 Word: TypeAlias = Literal["slower", "faster", "no material difference", "inconclusive"]
 LARGE_ONLY_BELOW = 8  # groups
@@ -84,13 +84,15 @@ class Comparison:
     min_groups: int = 8
     planned_groups: int = 30
     log_ratios: list[float] = field(default_factory=list)
+    scatters: list[float | None] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.looks = boundary.looks(self.planned_groups, self.min_groups)
 
-    def add(self, log_ratio: float) -> None:
-        """One finished group: ln(variant/baseline), below 0 is slower (see `stats.log_ratio`)."""
+    def add(self, log_ratio: float, scatter: float | None = None) -> None:
+        """One finished group: the two fields of `stats.group_value` (without scatter all groups count alike)."""
         self.log_ratios.append(log_ratio)
+        self.scatters.append(scatter)
 
     @property
     def share(self) -> float:
@@ -114,11 +116,18 @@ class Comparison:
         """Estimate and interval of the log ratio, at this look's level."""
         if len(self.log_ratios) < _FEWEST:
             return None
-        return over_groups(self.log_ratios, self.level(final))
+        return over_groups(self.log_ratios, self.level(final), self._weights())
+
+    def _weights(self) -> list[float] | None:
+        known = [scatter for scatter in self.scatters if scatter is not None]
+        return calm_weights(known) if len(known) == len(self.log_ratios) else None
 
     def natural(self, differences: Sequence[float], final: bool = False) -> Spread | None:
         """The same interval over the groups' differences in the metric's own unit (`stats.difference`)."""
-        return over_groups(differences, self.level(final)) if len(differences) >= _FEWEST else None
+        if len(differences) < _FEWEST:
+            return None
+        weights = self._weights() if len(differences) == len(self.log_ratios) else None
+        return over_groups(differences, self.level(final), weights)
 
     def estimate(self) -> Estimated | None:
         """The running estimate; None with fewer than three groups."""
