@@ -31,7 +31,7 @@ class Event(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, tag_f
     t: float
 
 
-class Began(Event, tag="run"):
+class Began(Event, frozen=True, tag="run"):
     """The first line: what runs, where, and which process writes (its start time tells it from a reused pid)."""
 
     schema: str
@@ -47,11 +47,11 @@ class Began(Event, tag="run"):
     options: dict[str, Json] = {}
 
 
-class Planned(Event, tag="plan"):
+class Planned(Event, frozen=True, tag="plan"):
     plan: Plan
 
 
-class Offer(Event, tag="offer"):
+class Offer(Event, frozen=True, tag="offer"):
     """A scenario that can be started here, or why not (`blocked`)."""
 
     id: str
@@ -64,20 +64,20 @@ class Offer(Event, tag="offer"):
     options: tuple[Option, ...] = ()
 
 
-class FactRead(Event, tag="fact"):
+class FactRead(Event, frozen=True, tag="fact"):
     name: str
     value: Json
     source: str
     unit: str = ""
 
 
-class AbsentFact(Event, tag="absent"):
+class AbsentFact(Event, frozen=True, tag="absent"):
     name: str
     reason: str
     source: str = ""
 
 
-class Checked(Event, tag="check"):
+class Checked(Event, frozen=True, tag="check"):
     """One read-only rule was evaluated. `ok`: silent; `spoke`: a finding follows; `unreadable`: with the reason."""
 
     rule: str
@@ -85,14 +85,14 @@ class Checked(Event, tag="check"):
     reason: str = ""
 
 
-class Step(Event, tag="step"):
+class Step(Event, frozen=True, tag="step"):
     id: str
     title: str
     state: StepState
     reason: str = ""
 
 
-class ActionEvent(Event, tag="action"):
+class ActionEvent(Event, frozen=True, tag="action"):
     """An action's life. `id` is the journal's entry."""
 
     id: str
@@ -101,7 +101,7 @@ class ActionEvent(Event, tag="action"):
     reason: str = ""
 
 
-class Block(Event, tag="block"):
+class Block(Event, frozen=True, tag="block"):
     """One block of one variant. `t` is its end; `values` maps the workload's metric names to the block's value.
 
     `histogram` holds [upper bound in ns, count] pairs. `device_bytes` is what the leaf devices' own counters
@@ -125,7 +125,7 @@ class Block(Event, tag="block"):
     disturbed: str = ""
 
 
-class SampleTaken(Event, tag="sample"):
+class SampleTaken(Event, frozen=True, tag="sample"):
     """A value inside a longer block, or of a watch. `at_s`: when it was taken, where it is written later."""
 
     series: str
@@ -136,7 +136,7 @@ class SampleTaken(Event, tag="sample"):
     at_s: float | None = None
 
 
-class Group(Event, tag="group"):
+class Group(Event, frozen=True, tag="group"):
     """A finished group: its order ("ABBA") and, per metric and pair, ln(variant/baseline) with more = better."""
 
     workload: str
@@ -146,7 +146,7 @@ class Group(Event, tag="group"):
     disturbed: str = ""
 
 
-class Estimate(Event, tag="estimate"):
+class Estimate(Event, frozen=True, tag="estimate"):
     """The running estimate after a group; `ci95` is the interval that would hold if it stopped now."""
 
     workload: str
@@ -160,7 +160,7 @@ class Estimate(Event, tag="estimate"):
     text: str = ""
 
 
-class Guard(Event, tag="guard"):
+class Guard(Event, frozen=True, tag="guard"):
     """What disturbed, whose it was, and what was done about it. Names come from the host: data, never markup."""
 
     kind: str
@@ -171,7 +171,7 @@ class Guard(Event, tag="guard"):
     severity: Literal["warning", "notice"] = "notice"
 
 
-class Verdict(Event, tag="verdict"):
+class Verdict(Event, frozen=True, tag="verdict"):
     """ratio: variant over baseline, under 1 is slower; null where the verdict is `not applicable`."""
 
     workload: str
@@ -196,7 +196,7 @@ class Verdict(Event, tag="verdict"):
     seconds_to_decide: float | None = None  # for `inconclusive`: about how long it would take
 
 
-class SeriesVerdict(Event, tag="series"):
+class SeriesVerdict(Event, frozen=True, tag="series"):
     """A trend over rounds, or an after/before beyond the idle control. Slopes are fractions of round 1."""
 
     workload: str
@@ -212,7 +212,7 @@ class SeriesVerdict(Event, tag="series"):
     smallest_effect: float | None = None
 
 
-class Pulse(Event, tag="pulse"):
+class Pulse(Event, frozen=True, tag="pulse"):
     """The host's own state, once a second. Shares are 0..1, rates are per second."""
 
     load1: float
@@ -226,7 +226,7 @@ class Pulse(Event, tag="pulse"):
     ours: dict[str, tuple[float, float]] = {}  # name -> our own read B/s, write B/s
 
 
-class Progress(Event, tag="progress"):
+class Progress(Event, frozen=True, tag="progress"):
     """What is being done now and how long the rest takes (None: not known yet)."""
 
     step: str
@@ -235,22 +235,22 @@ class Progress(Event, tag="progress"):
     done: float | None = None  # share 0..1 of the whole run
 
 
-class Found(Event, tag="finding"):
+class Found(Event, frozen=True, tag="finding"):
     finding: Finding
 
 
-class Extra(Event, tag="extra"):
+class Extra(Event, frozen=True, tag="extra"):
     """A scenario's own part of the result document, such as fstrim's `ledger`."""
 
     name: str
     value: Json
 
 
-class Note(Event, tag="note"):
+class Note(Event, frozen=True, tag="note"):
     text: str
 
 
-class Ended(Event, tag="end"):
+class Ended(Event, frozen=True, tag="end"):
     status: Status
     reason: str | None = None
     exit: int = 0
