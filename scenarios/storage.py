@@ -240,5 +240,5 @@ def conclude(run: Run, layout: Layout, levels: list[Level], verdicts: list[ev.Ve
         run.emit(ev.Found(t=run.time(), finding=finding))
     moved = [v for v in verdicts if v.control and v.verdict in ("slower", "faster")]
     for verdict in moved:
-        text = f"the control ({verdict.workload}) moved too ({verdict.explain}): the comparison is not about the disk alone"
+        text = f"the control ({verdict.workload}) moved too ({verdict.explain}): this is not the disk alone"
         run.emit(ev.Guard(t=run.time(), kind="control", text=text, severity="warning"))

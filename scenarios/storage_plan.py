@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from probes.bench.refusals import Suitability, suitability
 
 from probes.action import private_directory
-from probes.bench.budget import MOST_WRITTEN_BYTES
+from probes.bench.budget import MOST_WRITTEN_A_RUN
 from probes.bench.workloads import LOADS, Load, fio_equivalent, write_file_bytes
 from probes.host import Host
 from probes.types import Absent
@@ -119,7 +119,7 @@ def written(targets: Sequence[Target], size_bytes: int) -> tuple[Written, ...]:
     by_device: dict[str, list[Target]] = {}
     for one in targets:
         by_device.setdefault(one.leaf_names, []).append(one)
-    most = max(MOST_WRITTEN_BYTES, files * len(targets))
+    most = max(MOST_WRITTEN_A_RUN, files * len(targets))
     found: list[Written] = []
     for name, there in by_device.items():
         share = endurance_share(there[0].devices[0], most) if there[0].devices else None
