@@ -229,7 +229,8 @@ def _numa_node(host: Host, path: str) -> int | Absent:
 
 def _link(host: Host, path: str, how: str | Absent, folders: tuple[str, ...]) -> Link | Absent:
     if how == "nvme" and folders:
-        device = host.real(f"{folders[0]}/device")
+        controller = folders[0].rsplit("/", 1)[-1].startswith("nvme")
+        device = host.real(f"{folders[0]}/device") if controller else folders[0]
         return pcie_link(host, device if present(device) else re.sub(r"/nvme/nvme\d+$", "", folders[0]))
     if how == "sata":
         return sata_link(host, path)

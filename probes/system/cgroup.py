@@ -1,0 +1,187 @@
+"""What the control group that we (or another process) run in is allowed to use; version 1, version 2 and both at once.
+
+A limit holds for everything below it, so that each group up to the root counts and the smallest wins.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+import msgspec
+
+from probes.host import Host
+from probes.system.cpulist import parse_list
+from probes.system.mounts import Mount, mounts
+from probes.types import Absent, present
+
+N = TypeVar("N", int, float)
+
+_NO_LIMIT_BYTES = 1 << 60  # version 1 writes the highest page-aligned number for "none"
+_V1_IO = {"read_bps": "rbps", "write_bps": "wbps", "read_iops": "riops", "write_iops": "wiops"}
+
+
+class IoLimit(msgspec.Struct, frozen=True):
+    """`what` is rbps, wbps (bytes per second), riops or wiops, as in io.max; `devno` is major:minor."""
+
+    devno: str
+    what: str
+    value: int
+    group: str
+
+
+class Cgroup(msgspec.Struct, frozen=True, kw_only=True):
+    """None means that there is no limit. `cpu_cores` is quota over period: 1.5 is one and a half CPUs.
+
+    `path` is the group in version 2 (or of version 1's cpu controller); `cpus` what cpuset allows;
+    `throttled_us` for how long the quota has held the group back so far.
+    """
+
+    version: str
+    path: str
+    cpu_cores: float | Absent | None
+    memory_bytes: int | Absent | None
+    io: tuple[IoLimit, ...]
+    cpus: frozenset[int] | Absent
+    throttled_us: int | Absent
+
+
+def cgroup(host: Host, pid: str = "self") -> Cgroup | Absent:
+    """Of a process. Absent where control groups are not mounted or the process is gone."""
+    text = host.text(f"/proc/{pid}/cgroup", may_hang=pid != "self")
+    if isinstance(text, Absent):
+        return text
+    table = mounts(host)
+    if isinstance(table, Absent):
+        return table
+    groups = _groups(text)
+    folders = {name: _folders(host, table, name, path) for name, path in groups.items()}
+    version = "v2" if set(groups) == {""} else "hybrid" if folders.get("") else "v1"
+    memory = _bytes(host, folders.get("", ()), "memory.max")
+    first = folders.get("memory", ())
+    return Cgroup(
+        version=version,
+        path=groups.get("cpu") or groups.get("", "/"),
+        cpu_cores=_least(_quota_v2(host, folders.get("", ())), _quota_v1(host, folders.get("cpu", ()))),
+        memory_bytes=_least(memory, _bytes(host, first, "memory.limit_in_bytes")),
+        io=(*_io_v2(host, folders.get("", ())), *_io_v1(host, folders.get("blkio", ()))),
+        cpus=_cpuset(host, (*folders.get("", ()), *folders.get("cpuset", ()))),
+        throttled_us=_throttled(host, (*folders.get("", ())[:1], *folders.get("cpu", ())[:1])),
+    )
+
+
+def _groups(text: str) -> dict[str, str]:
+    """The group by controller; the empty name is version 2's. `4:cpu,cpuacct:/user.slice`, `0::/user.slice`."""
+    groups: dict[str, str] = {}
+    for line in text.splitlines():
+        parts = line.split(":", 2)
+        if len(parts) == 3:
+            groups.update(dict.fromkeys(parts[1].split(","), parts[2]))
+    return groups
+
+
+def _folders(host: Host, table: tuple[Mount, ...], controller: str, path: str) -> tuple[str, ...]:
+    """The group's folder and those above it, up to where the hierarchy is mounted."""
+    for mount in reversed(table):
+        right = (
+            mount.fstype == "cgroup2"
+            if not controller
+            else mount.fstype == "cgroup" and controller in mount.options
+        )
+        if not right or not host.exists(mount.mountpoint):
+            continue
+        # In a container without a namespace of its own a part of the hierarchy is mounted, and the path has the whole.
+        below = path.removeprefix(mount.root) if mount.root != "/" and path.startswith(mount.root) else path
+        parts = [part for part in below.split("/") if part not in ("", "..")]
+        return tuple("/".join((mount.mountpoint, *parts[:n])) for n in range(len(parts), -1, -1))
+    return ()
+
+
+def _least(*limits: N | Absent | None) -> N | Absent | None:
+    found = [limit for limit in limits if not isinstance(limit, Absent)]
+    if not found:
+        return limits[0]
+    return min((limit for limit in found if limit is not None), default=None)
+
+
+def _each(host: Host, folders: tuple[str, ...], name: str) -> list[str] | Absent:
+    """The file in every group that has it: the root has no limits, nor has a group without the controller."""
+    if not folders:
+        return Absent("this version of control groups is not mounted", "unsupported", name)
+    texts = (host.text(f"{folder}/{name}") for folder in folders)
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _quota_v2(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
+    texts = _each(host, folders, "cpu.max")
+    if isinstance(texts, Absent):
+        return texts
+    pairs = (re.fullmatch(r"(\d+) (\d+)", text.strip()) for text in texts)
+    return min((int(p[1]) / int(p[2]) for p in pairs if p and int(p[2])), default=None)
+
+
+def _quota_v1(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
+    found: list[float] = []
+    seen = False
+    for folder in folders:
+        quota, period = (
+            host.integer(f"{folder}/cpu.cfs_quota_us"),
+            host.integer(f"{folder}/cpu.cfs_period_us"),
+        )
+        if present(quota) and present(period):
+            seen = True
+            if quota > 0 and period > 0:
+                found.append(quota / period)
+    if not seen:
+        return Absent("the cpu controller of version 1 is not mounted", "unsupported", "cpu.cfs_quota_us")
+    return min(found, default=None)
+
+
+def _bytes(host: Host, folders: tuple[str, ...], name: str) -> int | Absent | None:
+    texts = _each(host, folders, name)
+    if isinstance(texts, Absent):
+        return texts
+    numbers = [int(text) for text in texts if text.strip().isdigit()]
+    return min((number for number in numbers if number < _NO_LIMIT_BYTES), default=None)
+
+
+def _io_v2(host: Host, folders: tuple[str, ...]) -> list[IoLimit]:
+    """`8:16 rbps=2097152 wbps=max riops=max wiops=120` (Documentation/admin-guide/cgroup-v2.rst)."""
+    limits: list[IoLimit] = []
+    for folder in folders:
+        text = host.text(f"{folder}/io.max")
+        for line in text.splitlines() if isinstance(text, str) else ():
+            devno, _, rest = line.partition(" ")
+            pairs = re.findall(r"(rbps|wbps|riops|wiops)=(\d+)", rest)
+            limits += [IoLimit(devno, what, int(value), folder) for what, value in pairs]
+    return limits
+
+
+def _io_v1(host: Host, folders: tuple[str, ...]) -> list[IoLimit]:
+    limits: list[IoLimit] = []
+    for folder in folders:
+        for name, what in _V1_IO.items():
+            text = host.text(f"{folder}/blkio.throttle.{name}_device")
+            for devno, value in re.findall(r"^(\d+:\d+) (\d+)$", text, re.M) if isinstance(text, str) else ():
+                limits.append(IoLimit(devno, what, int(value), folder))
+    return limits
+
+
+def _cpuset(host: Host, folders: tuple[str, ...]) -> frozenset[int] | Absent:
+    for folder in folders:
+        for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"):
+            text = host.text(f"{folder}/{name}")
+            cpus = parse_list(text) if present(text) and text.strip() else None
+            if cpus:
+                return cpus
+    return Absent("the cpuset controller tells nothing", "unsupported", "cpuset.cpus.effective")
+
+
+def _throttled(host: Host, folders: tuple[str, ...]) -> int | Absent:
+    """Version 2 counts microseconds, version 1 nanoseconds."""
+    for folder in folders:
+        text = host.text(f"{folder}/cpu.stat")
+        found = re.search(r"^throttled_(usec|time) (\d+)$", text, re.M) if present(text) else None
+        if found:
+            return int(found[2]) // (1 if found[1] == "usec" else 1000)
+    return Absent("cpu.stat tells no throttling", "unsupported", "cpu.stat")

@@ -1,0 +1,71 @@
+"""Sets of CPUs as the kernel writes them: lists (`0-3,8`) and masks (`00000000,000000ff`)."""
+
+from __future__ import annotations
+
+import re
+
+from probes.host import Host
+from probes.types import Absent
+
+MOST_CPUS = 1 << 16  # a broken list such as 0-4000000000 must not fill the memory
+
+
+def parse_list(text: str) -> frozenset[int] | None:
+    """`0-3,8`; empty text is the empty set; None where it is no such list. Strides (`0-7:2/4`) are known too."""
+    found: set[int] = set()
+    for part in text.strip().split(","):
+        if not part:
+            continue
+        match = re.fullmatch(r"\s*(\d+)(?:-(\d+)(?::(\d+)/(\d+))?)?\s*", part)
+        if match is None:
+            return None
+        first = int(match[1])
+        last = int(match[2] or match[1])
+        if last < first or last >= MOST_CPUS:
+            return None
+        used, group = int(match[3] or 1), int(match[4] or 1)
+        found.update(cpu for cpu in range(first, last + 1) if group and (cpu - first) % group < used)
+    return frozenset(found)
+
+
+def parse_mask(text: str) -> frozenset[int] | None:
+    """Hexadecimal words of 32 bits, the highest first."""
+    digits = text.strip().replace(",", "")
+    if not re.fullmatch(r"[0-9a-fA-F]{1,16384}", digits):
+        return None
+    bits = int(digits, 16)
+    return frozenset(n for n in range(bits.bit_length()) if bits >> n & 1)
+
+
+def read_cpus(host: Host, folder: str, listed: str, masked: str) -> frozenset[int] | Absent:
+    """From the file with a list or, on old kernels, the one with a mask."""
+    text = host.text(f"{folder}/{listed}")
+    if isinstance(text, str):
+        cpus = parse_list(text)
+        return (
+            cpus
+            if cpus is not None
+            else Absent(f"no list of CPUs: {text[:40]!r}", "invalid", f"{folder}/{listed}")
+        )
+    mask = host.text(f"{folder}/{masked}")
+    if isinstance(mask, Absent):
+        return text
+    cpus = parse_mask(mask)
+    return (
+        cpus
+        if cpus is not None
+        else Absent(f"no mask of CPUs: {mask[:40]!r}", "invalid", f"{folder}/{masked}")
+    )
+
+
+def as_list(cpus: frozenset[int]) -> str:
+    """`0-3,8`, as the kernel and taskset(1) write it."""
+    parts: list[str] = []
+    ordered = sorted(cpus)
+    start = 0
+    for position, cpu in enumerate(ordered):
+        if position + 1 == len(ordered) or ordered[position + 1] != cpu + 1:
+            first = ordered[start]
+            parts.append(str(first) if first == cpu else f"{first}-{cpu}")
+            start = position + 1
+    return ",".join(parts)

@@ -1,0 +1,72 @@
+"""How the processors are clocked (Documentation/admin-guide/pm/cpufreq.rst). Absent in most virtual machines."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Absent, present
+
+ROOT = "/sys/devices/system/cpu"
+
+
+class Frequency(msgspec.Struct, frozen=True, kw_only=True):
+    """`governors` and `preferences` count the policies that use each; frequencies in kHz, the widest over all."""
+
+    driver: str | Absent
+    governors: dict[str, int]
+    preferences: dict[str, int]
+    lowest_khz: int | Absent
+    highest_khz: int | Absent
+    base_khz: int | Absent
+    turbo: bool | Absent
+
+
+def frequency(host: Host) -> Frequency | Absent:
+    """Over all policies; kernels before 4.3 have a cpufreq folder for each CPU instead."""
+    folders = host.glob(f"{ROOT}/cpufreq/policy*") or host.glob(f"{ROOT}/cpu[0-9]*/cpufreq")
+    if not folders:
+        if not host.live:
+            return Absent("the captured tree has no cpufreq", "captured", f"{ROOT}/cpufreq")
+        return Absent("no frequency control (usual in a virtual machine)", "missing", f"{ROOT}/cpufreq")
+    lowest, highest, base = ([], [], [])  # type: tuple[list[int], list[int], list[int]]
+    governors: Counter[str] = Counter()
+    preferences: Counter[str] = Counter()
+    for folder in folders:
+        if present(text := host.text(f"{folder}/scaling_governor")):
+            governors[text.strip()] += 1
+        if present(text := host.text(f"{folder}/energy_performance_preference")):
+            preferences[text.strip()] += 1
+        for name, values in (
+            ("cpuinfo_min_freq", lowest),
+            ("cpuinfo_max_freq", highest),
+            ("base_frequency", base),
+        ):
+            if present(value := host.integer(f"{folder}/{name}")):
+                values.append(value)
+    driver = host.text(f"{folders[0]}/scaling_driver")
+    nothing = Absent("the driver tells no such frequency", "unsupported", folders[0])
+    return Frequency(
+        driver=driver.strip() if present(driver) else driver,
+        governors=dict(governors),
+        preferences=dict(preferences),
+        lowest_khz=min(lowest, default=nothing),
+        highest_khz=max(highest, default=nothing),
+        base_khz=max(base, default=nothing),
+        turbo=_turbo(host),
+    )
+
+
+def _turbo(host: Host) -> bool | Absent:
+    """intel_pstate says it the other way round."""
+    off = host.text(f"{ROOT}/intel_pstate/no_turbo")
+    if present(off) and off.strip() in ("0", "1"):
+        return off.strip() == "0"
+    on = host.text(f"{ROOT}/cpufreq/boost")
+    if present(on) and on.strip() in ("0", "1"):
+        return on.strip() == "1"
+    return Absent(
+        "neither intel_pstate/no_turbo nor cpufreq/boost can be read", "unsupported", f"{ROOT}/cpufreq/boost"
+    )

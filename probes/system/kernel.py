@@ -1,0 +1,67 @@
+"""The running kernel."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Absent, present
+
+
+class Kernel(msgspec.Struct, frozen=True, kw_only=True):
+    """`release` as of uname -r, `build` as of uname -v, `numbers` the leading version numbers of the release."""
+
+    release: str | Absent
+    build: str | Absent
+    machine: str | Absent
+    cmdline: str | Absent
+    boot_id: str | Absent
+    tainted: int | Absent
+    numbers: tuple[int, ...] = ()
+
+    def parameters(self) -> dict[str, str]:
+        """The command line by name; a bare word has an empty value, of a repeated one the last counts."""
+        words = self.cmdline.split() if isinstance(self.cmdline, str) else []
+        return {name: value for name, _, value in (word.partition("=") for word in words)}
+
+
+def kernel(host: Host) -> Kernel:
+    """Live from uname(2); captured from /proc or the sosreport's `uname -a`."""
+    release, build, machine = _uname(host)
+    cmdline = host.text("/proc/cmdline")
+    boot = host.text("/proc/sys/kernel/random/boot_id")
+    found = re.match(r"\d+(?:\.\d+)*", release) if present(release) else None
+    return Kernel(
+        release=release,
+        build=build,
+        machine=machine,
+        cmdline=cmdline.strip() if present(cmdline) else cmdline,
+        boot_id=boot.strip() if present(boot) else boot,
+        tainted=host.integer("/proc/sys/kernel/tainted"),
+        numbers=tuple(int(part) for part in found[0].split(".")) if found else (),
+    )
+
+
+def _uname(host: Host) -> tuple[str | Absent, str | Absent, str | Absent]:
+    if host.live:
+        name = os.uname()
+        return name.release, name.version, name.machine
+    # `uname -a`: Linux NAME RELEASE #1 SMP ... x86_64 x86_64 x86_64 GNU/Linux
+    line = host.command("uname", "-a")
+    words = line.split() if present(line) else []
+    machine: str | Absent = Absent("the captured tree does not tell the machine", "captured", "uname -m")
+    build = host.text("/proc/sys/kernel/version")
+    release = host.text("/proc/sys/kernel/osrelease")
+    if len(words) > 4 and words[0] == "Linux":
+        release = words[2] if isinstance(release, Absent) else release
+        machine = words[-2] if words[-1].startswith("GNU") else words[-1]
+        build = " ".join(words[3:]) if isinstance(build, Absent) else build
+    version = host.text("/proc/version")
+    found = re.match(r"Linux version (\S+).*?(#\d.*)", version) if present(version) else None
+    if found:
+        release = found[1] if isinstance(release, Absent) else release
+        build = found[2] if isinstance(build, Absent) else build
+    return release, build, machine

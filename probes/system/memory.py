@@ -1,0 +1,69 @@
+"""Memory, swap and huge pages."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Absent, present
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """All sizes in bytes. `available` is the kernel's estimate of what can be had without swapping (since 3.14)."""
+
+    total: int | Absent
+    available: int | Absent
+    dirty: int | Absent
+    swap_total: int | Absent
+    swap_free: int | Absent
+    huge_pages: int | Absent
+    huge_page_bytes: int | Absent
+    transparent_huge_pages: str | Absent
+
+
+def memory(host: Host) -> Memory:
+    """From /proc/meminfo. On a live host whose kernel has no MemAvailable psutil's estimate is taken."""
+    values = meminfo(host)
+    available = _size(values, "MemAvailable")
+    if isinstance(available, Absent) and host.live and present(values):
+        available = _estimate()
+    pages = host.text("/sys/kernel/mm/transparent_hugepage/enabled")
+    chosen = re.search(r"\[(\w+)\]", pages) if present(pages) else None
+    return Memory(
+        total=_size(values, "MemTotal"),
+        available=available,
+        dirty=_size(values, "Dirty"),
+        swap_total=_size(values, "SwapTotal"),
+        swap_free=_size(values, "SwapFree"),
+        huge_pages=_size(values, "HugePages_Total"),
+        huge_page_bytes=_size(values, "Hugepagesize"),
+        transparent_huge_pages=chosen[1]
+        if chosen
+        else (pages if isinstance(pages, Absent) else pages.strip()),
+    )
+
+
+def meminfo(host: Host) -> dict[str, int] | Absent:
+    """/proc/meminfo in bytes; counts (HugePages_*) as they are."""
+    text = host.text("/proc/meminfo")
+    if isinstance(text, Absent):
+        return text
+    rows = re.findall(r"^([^:\n]+):\s+(\d+)( kB)?\s*$", text, re.MULTILINE)
+    return {name: int(number) * (1024 if unit else 1) for name, number, unit in rows}
+
+
+def _size(values: dict[str, int] | Absent, name: str) -> int | Absent:
+    if isinstance(values, Absent):
+        return values
+    return values.get(name, Absent(f"/proc/meminfo has no {name}", "unsupported", "/proc/meminfo"))
+
+
+def _estimate() -> int | Absent:
+    try:
+        import psutil
+
+        return int(psutil.virtual_memory().available)
+    except Exception as error:
+        return Absent(f"psutil cannot tell: {type(error).__name__}", "unsupported", "psutil")

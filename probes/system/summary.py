@@ -1,0 +1,205 @@
+"""The facts that every run records: one flat list, in the order in which a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from probes.host import Host
+from probes.system.arrays import md_arrays
+from probes.system.block import BlockDevice, block_devices, layers
+from probes.system.cgroup import cgroup
+from probes.system.cpu import ROOT, cpu
+from probes.system.cpulist import as_list
+from probes.system.distribution import distribution
+from probes.system.frequency import frequency
+from probes.system.kernel import kernel
+from probes.system.memory import memory
+from probes.system.mounts import mounts
+from probes.system.nic import nics
+from probes.system.numa import numa
+from probes.system.virtualisation import virtualisation
+from probes.types import Absent, Fact, Json
+
+Entry: TypeAlias = Fact | tuple[str, Absent]
+
+MOST_DISKS = 48  # a SAN shows hundreds of paths; the report of a run needs what it ran on
+MOST_MOUNTS = 32
+NONE = "none"
+
+
+def summary_facts(host: Host) -> list[Entry]:
+    """Values and, for what matters and could not be read, the reason. Takes about 20 ms on a small live host."""
+    return [
+        *_system(host),
+        *_processors(host),
+        *_memory(host),
+        *_limits(host),
+        *_disks(host),
+        *_mounts(host),
+        *_cards(host),
+    ]
+
+
+def entry(name: str, value: Json | Absent, source: str, unit: str = "") -> Entry:
+    """A fact, or the reason why there is none."""
+    return (name, value) if isinstance(value, Absent) else Fact(name, value, source, unit)
+
+
+def _system(host: Host) -> Iterator[Entry]:
+    name = host.text("/proc/sys/kernel/hostname")
+    yield entry("host.name", name, "/proc/sys/kernel/hostname")
+    system = distribution(host)
+    if isinstance(system, Absent):
+        yield "os.name", system
+    else:
+        yield Fact("os.name", system.name, system.source)
+        yield Fact("os.family", system.family, system.source)
+    core = kernel(host)
+    yield entry("kernel.release", core.release, "uname -r")
+    yield entry("kernel.build", core.build, "uname -v")
+    yield entry("kernel.machine", core.machine, "uname -m")
+    yield entry("kernel.cmdline", core.cmdline, "/proc/cmdline")
+    found = virtualisation(host)
+    seen = "; ".join(found.evidence) or "CPU flags, DMI, namespaces"
+    for word, value in (("hypervisor", found.hypervisor), ("container", found.container)):
+        yield entry(f"virtualisation.{word}", value if isinstance(value, Absent) else value or NONE, seen)
+
+
+def _processors(host: Host) -> Iterator[Entry]:
+    it = host.once(cpu)
+    place = f"{ROOT}/cpu*/topology"
+    yield entry("cpu.vendor", it.vendor, "/proc/cpuinfo")
+    yield entry("cpu.model", it.model, "/proc/cpuinfo")
+    yield entry("cpu.sockets", it.sockets, place)
+    yield entry("cpu.cores", it.cores, place)
+    yield entry("cpu.threads", it.threads, f"{ROOT}/online")
+    if it.offline:
+        yield Fact("cpu.offline", as_list(it.offline), f"{ROOT}/offline")
+    if it.isolated:
+        yield Fact("cpu.isolated", as_list(it.isolated), f"{ROOT}/isolated")
+    yield entry("cpu.smt", it.smt, f"{ROOT}/smt/control")
+    yield entry("cpu.hybrid", it.hybrid, place)
+    clock = frequency(host)
+    if isinstance(clock, Absent):
+        yield "cpu.governor", clock
+    else:
+        folder = f"{ROOT}/cpufreq/policy*"
+        words = [f"{name} ({n})" if len(clock.governors) > 1 else name for name, n in clock.governors.items()]
+        yield Fact("cpu.governor", ", ".join(words), f"{folder}/scaling_governor")
+        yield entry("cpu.frequency_driver", clock.driver, f"{folder}/scaling_driver")
+        yield entry("cpu.highest", clock.highest_khz, f"{folder}/cpuinfo_max_freq", "kHz")
+        yield entry("cpu.turbo", clock.turbo, "intel_pstate/no_turbo or cpufreq/boost")
+    nodes = numa(host)
+    if isinstance(nodes, Absent):
+        yield "numa.nodes", nodes
+    else:
+        doubt = Absent(nodes.doubt, "invalid", "/sys/devices/system/node") if nodes.doubt else None
+        yield entry("numa.nodes", doubt or nodes.with_cpus, "/sys/devices/system/node")
+        yield entry("numa.nodes_per_socket", nodes.per_socket, "/sys/devices/system/node")
+
+
+def _memory(host: Host) -> Iterator[Entry]:
+    it = memory(host)
+    yield entry("memory.total", it.total, "/proc/meminfo MemTotal", "B")
+    yield entry("memory.available", it.available, "/proc/meminfo MemAvailable", "B")
+    yield entry("memory.swap", it.swap_total, "/proc/meminfo SwapTotal", "B")
+    where = "/sys/kernel/mm/transparent_hugepage/enabled"
+    yield entry("memory.transparent_huge_pages", it.transparent_huge_pages, where)
+
+
+def _limits(host: Host) -> Iterator[Entry]:
+    it = cgroup(host)
+    if isinstance(it, Absent):
+        yield "cgroup.path", it
+        return
+    yield Fact("cgroup.version", it.version, "/proc/self/cgroup")
+    yield Fact("cgroup.path", it.path, "/proc/self/cgroup")
+    yield entry(
+        "cgroup.cpu", NONE if it.cpu_cores is None else it.cpu_cores, "cpu.max, cpu.cfs_quota_us", "CPUs"
+    )
+    yield entry("cgroup.memory", NONE if it.memory_bytes is None else it.memory_bytes, "memory.max", "B")
+    yield entry(
+        "cgroup.cpus", it.cpus if isinstance(it.cpus, Absent) else as_list(it.cpus), "cpuset.cpus.effective"
+    )
+    for limit in it.io:
+        yield Fact(f"cgroup.io.{limit.devno}.{limit.what}", limit.value, limit.group)
+
+
+def _disks(host: Host) -> Iterator[Entry]:
+    everything = block_devices(host)
+    if not everything:
+        why = host.listing("/sys/block")
+        yield "disk", why if isinstance(why, Absent) else Absent("no block device", "missing", "/sys/block")
+    shown = [d for d in everything.values() if not d.parent and _worth_showing(d)]
+    for disk in shown[:MOST_DISKS]:
+        yield from _disk(host, disk)
+    if len(shown) > MOST_DISKS:
+        yield Fact("disk.others", len(shown) - MOST_DISKS, "/sys/block")
+    for array in md_arrays(host):
+        place = f"/sys/block/{array.name}/md"
+        yield entry(f"md.{array.name}.level", array.level, f"{place}/level")
+        yield entry(f"md.{array.name}.state", array.state, f"{place}/array_state")
+        yield entry(f"md.{array.name}.missing", array.missing, f"{place}/degraded", "disks")
+        yield entry(f"md.{array.name}.action", array.action, f"{place}/sync_action")
+
+
+def _worth_showing(disk: BlockDevice) -> bool:
+    """Loop, ram and zram devices exist by the dozen without being used."""
+    if disk.kind == "loop":
+        return bool(disk.backing_file)
+    return disk.kind != "ram" and disk.size_bytes != 0
+
+
+def _disk(host: Host, disk: BlockDevice) -> Iterator[Entry]:
+    name, path = f"disk.{disk.name}", disk.path
+    physical = disk.kind == "disk"
+    yield Fact(f"{name}.kind", disk.kind, path)
+    yield entry(f"{name}.transport", disk.transport, path)
+    if physical:
+        yield entry(f"{name}.model", disk.model, f"{path}/device/model")
+    if disk.label:
+        yield Fact(f"{name}.label", disk.label, f"{path}/dm/name")
+    if disk.backing_file:
+        yield Fact(f"{name}.backing_file", disk.backing_file, f"{path}/loop/backing_file")
+    yield entry(f"{name}.size", disk.size_bytes, f"{path}/size", "B")
+    yield entry(f"{name}.rotational", disk.rotational, f"{path}/queue/rotational")
+    if disk.slaves:
+        yield Fact(f"{name}.on", list(layers(host, disk.name)[1:]), f"{path}/slaves")
+    if not physical:
+        return
+    yield entry(f"{name}.scheduler", disk.scheduler, f"{path}/queue/scheduler")
+    yield entry(f"{name}.nr_requests", disk.queue.nr_requests, f"{path}/queue/nr_requests")
+    yield entry(f"{name}.write_cache", disk.queue.write_cache, f"{path}/queue/write_cache")
+    yield entry(f"{name}.discard_max", disk.queue.discard_max_bytes, f"{path}/queue/discard_max_bytes", "B")
+    yield entry(f"{name}.numa_node", disk.numa_node, f"{path}/../numa_node")
+    if disk.transport in ("nvme", "sata", "sas"):
+        link = disk.link
+        yield entry(f"{name}.link", link if isinstance(link, Absent) else link.now, f"{path} link")
+        if not isinstance(link, Absent) and link.at_most:
+            yield Fact(f"{name}.link_at_most", link.at_most, link.source)
+
+
+def _mounts(host: Host) -> Iterator[Entry]:
+    table = mounts(host)
+    if isinstance(table, Absent):
+        yield "mount", table
+        return
+    seen: set[str] = set()
+    for mount in reversed(table):  # of several on one mount point the last counts
+        if not mount.source.startswith("/dev/") or mount.mountpoint in seen or len(seen) >= MOST_MOUNTS:
+            continue
+        seen.add(mount.mountpoint)
+        text = f"{mount.fstype} on {mount.source} ({','.join(mount.options)})"
+        yield Fact(f"mount.{mount.mountpoint}", text, "/proc/self/mountinfo")
+
+
+def _cards(host: Host) -> Iterator[Entry]:
+    for card in nics(host).values():
+        if not card.physical:
+            continue
+        place = f"/sys/class/net/{card.name}"
+        yield entry(f"nic.{card.name}.driver", card.driver, f"{place}/device/driver")
+        yield entry(f"nic.{card.name}.speed", card.speed_mbit, f"{place}/speed", "Mbit/s")
+        yield entry(f"nic.{card.name}.mtu", card.mtu, f"{place}/mtu", "B")
+        yield entry(f"nic.{card.name}.numa_node", card.numa_node, f"{place}/device/numa_node")

@@ -1,0 +1,170 @@
+"""Virtual machine or metal, container or not. Several marks are combined: each alone is wrong somewhere.
+
+systemd-detect-virt is not asked: it answers `docker` for a virtual machine whose disk was made from an image, because
+/.dockerenv was left in it.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from probes.host import Host
+from probes.system.cpu import cpu
+from probes.system.mounts import mount_of
+from probes.types import Absent, present
+
+# Beginnings of DMI vendor and product names (systemd src/basic/virt.c has the same knowledge).
+_DMI: tuple[tuple[str, str], ...] = (
+    ("KVM", "kvm"),
+    ("QEMU", "kvm"),
+    ("OpenStack", "kvm"),
+    ("Amazon EC2", "kvm"),
+    ("Google Compute", "kvm"),
+    ("VMware", "vmware"),
+    ("VMW", "vmware"),
+    ("innotek", "virtualbox"),
+    ("VirtualBox", "virtualbox"),
+    ("Oracle Virtual", "virtualbox"),
+    ("Xen", "xen"),
+    ("Bochs", "bochs"),
+    ("Parallels", "parallels"),
+    ("BHYVE", "bhyve"),
+    ("Hyper-V", "hyperv"),
+    ("Virtual Machine", "hyperv"),
+    ("Apple Virtualization", "apple"),
+)
+# The first PID and user namespaces have fixed inode numbers (include/linux/proc_ns.h, since 3.8).
+_FIRST_PID = "pid:[4026531836]"
+_RUNTIMES = (
+    ("docker", "docker"),
+    ("libpod", "podman"),
+    ("kubepods", "kubernetes"),
+    ("lxc", "lxc"),
+    ("crio", "crio"),
+)
+
+
+class Virtualisation(msgspec.Struct, frozen=True, kw_only=True):
+    """`hypervisor`: empty on metal, else its name (`unknown` where only the CPU flag tells). `container`: empty where
+    there is none, else the runtime. `evidence` is what was seen, in words.
+    """
+
+    hypervisor: str | Absent
+    container: str | Absent
+    evidence: tuple[str, ...] = ()
+
+    @property
+    def virtual(self) -> bool:
+        return isinstance(self.hypervisor, str) and self.hypervisor != ""
+
+
+def virtualisation(host: Host) -> Virtualisation:
+    """Combines the CPU's hypervisor flag, DMI, Xen's folders, the buses, the namespaces and the runtimes' marks."""
+    seen: list[str] = []
+    hypervisor = _hypervisor(host, seen)
+    return Virtualisation(hypervisor=hypervisor, container=_container(host, seen), evidence=tuple(seen))
+
+
+def _hypervisor(host: Host, seen: list[str]) -> str | Absent:
+    xen = host.text("/sys/hypervisor/type")
+    if present(xen) and xen.strip() == "xen":
+        features = host.text("/proc/xen/capabilities")
+        seen.append("/sys/hypervisor/type says xen")
+        return (
+            "" if present(features) and "control_d" in features else "xen"
+        )  # dom0 drives the hardware itself
+    flags = host.once(cpu).flags
+    flagged = "hypervisor" in flags
+    if flagged:
+        seen.append("the CPU has the hypervisor flag")
+    told_by_dmi = False
+    for name in ("sys_vendor", "product_name", "board_vendor", "bios_vendor"):
+        text = host.text(f"/sys/class/dmi/id/{name}")
+        if isinstance(text, Absent):
+            continue
+        told_by_dmi = True
+        found = next((word for start, word in _DMI if text.strip().startswith(start)), "")
+        # Metal instances of a cloud carry the cloud's name too: without the flag the name does not count on x86.
+        if found and (flagged or not flags):
+            seen.append(f"DMI {name} is {text.strip()}")
+            return found
+    if flagged:
+        return _by_bus(host, seen)
+    if flags or told_by_dmi:
+        return ""
+    return Absent(
+        "neither CPU flags nor DMI can be read", "captured" if not host.live else "missing", "/proc/cpuinfo"
+    )
+
+
+def _by_bus(host: Host, seen: list[str]) -> str:
+    """Firecracker and other small machines have no DMI table at all: their buses tell."""
+    if host.listing("/sys/bus/vmbus/devices"):
+        seen.append("it has a VMBus")
+        return "hyperv"
+    if host.listing("/sys/bus/xen/devices"):
+        seen.append("it has Xen devices")
+        return "xen"
+    clocks = host.text("/sys/devices/system/clocksource/clocksource0/available_clocksource")
+    if present(clocks) and "kvm-clock" in clocks:
+        seen.append("it offers kvm-clock")
+        return "kvm"
+    if host.listing("/sys/bus/virtio/devices"):
+        seen.append("it has virtio devices")
+        return "kvm"
+    return "unknown"
+
+
+def _container(host: Host, seen: list[str]) -> str | Absent:
+    runtime = _runtime(host, seen)
+    if not host.live:
+        return runtime or Absent("a captured tree does not tell namespaces", "captured", "/proc/self/ns/pid")
+    space = host.link("/proc/self/ns/pid")
+    if isinstance(space, Absent):
+        return runtime or space
+    if space != _FIRST_PID:
+        seen.append("its PID namespace is not the machine's first")
+        return runtime or "unknown"
+    # A container that shares the PID namespace (--pid=host) still has mounts of its own.
+    if not runtime:
+        return ""
+    if _shares_mounts(host):
+        seen.append(f"left out the {runtime} mark: processes and file systems are the machine's own")
+        return ""
+    return runtime
+
+
+def _shares_mounts(host: Host) -> bool:
+    """Whether we see the mounts of PID 1; where that may not be compared, whether / is a whole device's file system
+    (a container's is an overlay, or a folder of a device).
+    """
+    ours, first = host.link("/proc/self/ns/mnt"), host.link("/proc/1/ns/mnt")
+    if present(ours) and present(first):
+        return ours == first
+    root = mount_of(host, "/")
+    return present(root) and root.root == "/" and root.devno != "" and not root.devno.startswith("0:")
+
+
+def _runtime(host: Host, seen: list[str]) -> str:
+    for path, name in (("/run/.containerenv", "podman"), ("/.dockerenv", "docker")):
+        if host.exists(path):
+            seen.append(f"{path} exists")
+            return name
+    for path in ("/run/systemd/container", "/run/host/container-manager"):
+        text = host.text(path, 4096)
+        if present(text) and text.strip():
+            seen.append(f"{path} says {text.strip()[:40]}")
+            return text.strip()[:40]
+    environment = host.text("/proc/1/environ", 1 << 20)
+    found = re.search(r"(?:^|\0)container=([^\0]+)", environment) if present(environment) else None
+    if found:
+        seen.append(f"PID 1 runs with container={found[1][:40]}")
+        return found[1][:40]
+    groups = host.text("/proc/1/cgroup", 1 << 16)
+    for word, name in _RUNTIMES if isinstance(groups, str) else ():
+        if re.search(rf"[/:]{word}", str(groups)):
+            seen.append(f"PID 1 is in a control group of {name}")
+            return name
+    return ""
