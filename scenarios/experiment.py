@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from probes.bench.measured import Measured, NotApplicable
 from scenarios import events as ev
 from scenarios.arm import Arm
-from scenarios.budget import Pace, group_seconds, least_seconds
+from scenarios.blocks import block_events
+from scenarios.budget import Pace, group_seconds
 from scenarios.groups import Group, Pair
 from scenarios.guards import Watch
 from scenarios.judge import Judge, judges_for
@@ -122,7 +123,7 @@ class _Experiment:
     def _does_not_fit(self) -> str:
         if not self.pairs:
             return ""
-        need = least_seconds(self.workload, len(self.arms), self.pace.group_s)
+        need = self.workload.min_groups * self.pace.group_s
         if need <= self.pace.left_s * 1.001:
             return ""
         return (
@@ -137,6 +138,8 @@ class _Experiment:
         measured_s = 0.0
         arms = list(self.arms.values())
         for arm in arms:
+            if arm.variant not in self.arms:
+                continue
             try:
                 measured = await self._block(arm, Group(-1, (arm.variant,)), "warmup")
             except _Gone as gone:
@@ -206,11 +209,17 @@ class _Experiment:
             disturbed = found.sentence
             group.disturbed.append(found.sentence)
             self.run.emit(found.event(self.run.time(), self.workload.id, group.index))
-        index = next(self.blocks)
-        if measured.onset is not None:
-            self._emit_block(arm.variant, group.index, index, "onset", measured.onset, "")
-        self._emit_block(arm.variant, group.index, index, phase, measured, disturbed)
-        self._emit_within(arm.variant, index, measured)
+        for event in block_events(
+            self.run.time(),
+            measured,
+            workload=self.workload.id,
+            variant=arm.variant,
+            group=group.index,
+            index=next(self.blocks),
+            phase=phase,
+            disturbed=disturbed,
+        ):
+            self.run.emit(event)
         return measured
 
     async def _switch_to(self, arm: Arm) -> None:
@@ -222,45 +231,6 @@ class _Experiment:
             await before.quiesce()
         await arm.activate()
         self.active = arm
-
-    def _emit_within(self, variant: str, index: int, measured: Measured) -> None:
-        began = self.run.time() - measured.seconds
-        for within in measured.within:
-            self.run.emit(
-                ev.SampleTaken(
-                    t=self.run.time(),
-                    at_s=max(0.0, began + within.offset_s),
-                    series=within.series,
-                    variant=variant,
-                    block=index,
-                    value=within.value,
-                    unit=within.unit,
-                )
-            )
-
-    def _emit_block(
-        self, variant: str, group: int, index: int, phase: ev.Phase, measured: Measured, disturbed: str
-    ) -> None:
-        self.run.emit(
-            ev.Block(
-                t=self.run.time(),
-                workload=self.workload.id,
-                variant=variant,
-                group=group,
-                index=index,
-                seconds=measured.seconds,
-                values=measured.values,
-                phase=phase,
-                operations=measured.operations,
-                bytes=measured.bytes,
-                device_bytes=measured.device_bytes,
-                cpu_s=measured.cpu_s,
-                p50_ns=measured.p50_ns,
-                p99_ns=measured.p99_ns,
-                histogram=measured.histogram,
-                disturbed=disturbed,
-            )
-        )
 
     def _emit_group(self, group: Group) -> None:
         self.run.emit(

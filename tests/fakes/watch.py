@@ -1,0 +1,34 @@
+"""A watch that reports what a test tells it to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from probes.bench.measured import Measured
+from scenarios.guards import Disturbance, Watch
+from scenarios.model import Run
+
+Script = Callable[[int], Disturbance | None]  # the number of the block since the beginning, warm-up included
+
+
+class FakeWatch(Watch):
+    """`script` says of every block what disturbed it; `stop_after` blocks it stops the run."""
+
+    def __init__(self, run: Run, script: Script = lambda _block: None, stop_after: int | None = None) -> None:
+        super().__init__(run)
+        self.script = script
+        self.stop_after = stop_after
+        self.seen: list[tuple[str, str]] = []
+
+    async def settle(self) -> None:
+        return
+
+    def begin(self) -> None:
+        return
+
+    def end(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
+        number = len(self.seen)
+        self.seen.append((workload, variant))
+        if self.stop_after is not None and number + 1 >= self.stop_after:
+            self.stopped = "others' I/O waits twice as long: rsync [7]"
+        return self.script(number)
