@@ -1,0 +1,142 @@
+"""A run's changes to the host: only with consent, locked, journalled before, undone after, watched by a supervisor."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+
+from app import effects
+from app.failure import Failure
+from app.guardian import Guardian
+from app.journal import Entry, Header, Journal, Outcome
+from app.locks import Lock, target_name
+from app.state import journal_dir, private
+from probes.action import Action
+from scenarios.model import Applied
+from scenarios.plan import Plan
+
+
+class Changes:
+    """Made for one run; safe to call from several threads. `apply` raises Failure and then nothing is changed."""
+
+    def __init__(
+        self,
+        *,
+        plan: Plan,
+        consented: bool,
+        header: Header,
+        lies_on: Callable[[str], str],
+        warn: Callable[[str], None],
+    ) -> None:
+        """`lies_on(target)`: why the journal must not be trusted with a change to that target; empty where it may."""
+        self._plan = plan
+        self._consented = consented
+        self._header = header
+        self._lies_on = lies_on
+        self._warn = warn
+        self._journal: Journal | None = None
+        self._guardian: Guardian | None = None
+        self._locks: dict[str, tuple[Lock, int]] = {}
+        self._mutex = threading.Lock()
+        self._count = 0
+
+    def apply(self, action: Action) -> Applied:
+        with self._mutex:
+            self._check_consent(action)
+            journal = self._open_journal()
+            self._count += 1
+            identifier = f"{self._header.run}#{self._count}"
+            if action.consent:
+                self._lock(action)
+            try:
+                entry = effects.prepare(action, identifier)
+                journal.intend(entry)
+            except (effects.NotDone, Failure) as why:
+                self._unlock(action)
+                raise Failure(str(why)) from None
+            return self._carry_out(journal, entry)
+
+    def revert(self, identifier: str) -> Outcome:
+        with self._mutex:
+            journal = self._open_journal()
+            entry = journal.entry(identifier)
+            outcome = effects.revert(entry, (journal.descriptor,))
+            if outcome.state != "failed":
+                journal.strike(identifier, outcome)
+            self._unlock(entry.action)
+            return outcome
+
+    def close(self) -> list[Entry]:
+        """Ends the journal; what is still open could not be undone."""
+        with self._mutex:
+            if self._journal is None:
+                return []
+            left = self._journal.open_entries
+            self._journal.close()
+            if self._guardian is not None:
+                self._guardian.dismiss()
+            self._journal = None
+            return left
+
+    def _carry_out(self, journal: Journal, entry: Entry) -> Applied:
+        try:
+            entry = effects.carry_out(entry, (journal.descriptor,))
+        except effects.NotDone as why:
+            outcome = effects.revert(entry, (journal.descriptor,))
+            if outcome.state != "failed":
+                journal.strike(entry.id, outcome)
+            self._unlock(entry.action)
+            rest = "" if outcome.state != "failed" else f"; and it could not be undone: {outcome.reason}"
+            raise Failure(f"{why}{rest}") from None
+        journal.made(entry)
+        return Applied(id=entry.id, action=entry.action, value=entry.value)
+
+    def _check_consent(self, action: Action) -> None:
+        if not action.consent:
+            return
+        if not self._consented:
+            raise Failure(
+                f"{action.title}: changes a setting of this host, and nobody agreed to that; add --yes"
+            )
+        if not any(_same(planned, action) for planned in self._plan.actions):
+            raise Failure(f"{action.title}: {action.target}: is not in the plan that was agreed to; not done")
+        if action.kind == "attribute" and (why := self._lies_on(action.target)):
+            raise Failure(why)
+
+    def _open_journal(self) -> Journal:
+        if self._journal is None:
+            path = private(journal_dir()) / f"{self._header.run}.jsonl"
+            self._journal = Journal.create(path, self._header)
+            self._guardian = Guardian(path)
+            if not self._guardian.ready:
+                self._warn(f"{path}: no supervisor could be started; after a kill -9 run `hostdx undo`")
+        return self._journal
+
+    def _lock(self, action: Action) -> None:
+        name = target_name(action.target)
+        if name in self._locks:
+            lock, count = self._locks[name]
+        else:
+            command = " ".join(self._header.command)
+            lock, count = Lock(name, f"{action.target} is being changed", command, self._header.run), 0
+        self._locks[name] = (lock, count + 1)
+
+    def _unlock(self, action: Action) -> None:
+        name = target_name(action.target)
+        if not action.consent or name not in self._locks:
+            return
+        lock, count = self._locks.pop(name)
+        if count > 1:
+            self._locks[name] = (lock, count - 1)
+        else:
+            lock.release()
+
+
+def _same(planned: Action, action: Action) -> bool:
+    """The planned action is what is about to be done: same kind and target, and nothing else written or run."""
+    if planned.kind != action.kind or planned.resource != action.resource:
+        return False
+    if planned.target != action.target and not fnmatchcase(action.target, planned.target):
+        return False
+    return planned.new in (None, action.new) and planned.apply in ((), action.apply)

@@ -1,0 +1,50 @@
+"""Commands that change something: argument lists, bounded in time, in a session of their own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+
+TIMEOUT_S = 30.0
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class CommandFailed(Exception):
+    """One line: the command and what it said."""
+
+
+def command(argv: Sequence[str], *, keep: Sequence[int] = (), timeout_s: float = TIMEOUT_S) -> str:
+    """stdout. Raises CommandFailed. `keep`: descriptors that the command holds too (the journal's lock)."""
+    environment = os.environ | {"LC_ALL": "C"}
+    environment["PATH"] = f"{environment.get('PATH', '')}:{PATH}".lstrip(":")
+    shown = " ".join(argv)[:200]
+    try:
+        child = subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+            cwd="/",
+            pass_fds=tuple(keep),
+        )
+    except OSError as error:
+        what = "is not installed" if isinstance(error, FileNotFoundError) else str(error.strerror)
+        raise CommandFailed(f"{argv[0]}: {what} (`{shown}`)") from None
+    try:
+        answer, said = child.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        try:
+            child.communicate(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            pass  # in D state: it stays until the device answers
+        raise CommandFailed(f"`{shown}`: no end within {timeout_s:.0f} s") from None
+    if child.returncode != 0:
+        lines = said.decode("utf-8", "backslashreplace").split("\n")
+        text = next((line.strip() for line in lines if line.strip()), f"exit status {child.returncode}")
+        raise CommandFailed(f"`{shown}`: {text[:300]}")
+    return answer.decode("utf-8", "backslashreplace")

@@ -1,0 +1,22 @@
+"""The command line. What is not needed is not imported: `--version` answers as fast as a bare interpreter."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """The console script `hostdx`."""
+    if sys.argv[1:] == ["--version"]:
+        from app import __version__
+        from app.output import out
+
+        out(f"hostdx {__version__}")
+        sys.exit(0)
+    from app.entry import run_command_line
+
+    sys.exit(run_command_line(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

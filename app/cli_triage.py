@@ -1,0 +1,75 @@
+"""`hostdx triage`: facts, what can be run, and every read-only rule, in about a second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import click
+
+from app import result, wording
+from app.cli_plan import events_option, header
+from app.output import out, raw
+from app.printable import printable
+from app.recorder import encoded
+from app.session import Session
+from probes.host import Host
+from scenarios import events as ev
+
+
+@click.command(params=[events_option])
+@click.option(
+    "--root", type=click.Path(), help="Look at a captured tree (sysfs and procfs, sosreport) instead."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
+def triage(root: str | None, as_json: bool, events: bool) -> int:
+    """The host at a glance: every read-only rule. Writes nothing and starts no load."""
+    session = Session()
+    for event in _events(Host(root), root):
+        session.apply(event)
+        if events and not raw(encoded(event)):
+            return 0  # nobody reads any more
+    if as_json:
+        out(result.document_json(session, None))
+    elif not events:
+        for line in _lines(session):
+            out(printable(line))
+    return 0
+
+
+def _events(host: Host, root: str | None) -> Iterator[ev.AnyEvent]:
+    from scenarios.triage import examine
+
+    began = time.monotonic()
+
+    def now() -> float:
+        return time.monotonic() - began
+
+    yield header("triage", {"root": root} if root else {})
+    yield from examine(host, now)
+    yield ev.Ended(t=now(), status="done")
+
+
+def _lines(session: Session) -> list[str]:
+    lines = [f"{fact.name}: {_value(fact)}" for fact in session.facts.values()]
+    checks = session.checks.values()
+    spoke = sum(1 for check in checks if check.state == "spoke")
+    lines += ["", f"{spoke} of {len(checks)} checks speak"]
+    for found in session.worst_first:
+        lines.append(f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}")
+        lines += [f"    {one.text}" + (f" [{one.source}]" if one.source else "") for one in found.evidence]
+        if found.prove:
+            options = " ".join(("", *found.prove_options))
+            lines.append(f"    prove it: hostdx run {found.prove}{options}")
+    lines += [
+        f"? {check.rule}: could not be read: {check.reason}"
+        for check in checks
+        if check.state == "unreadable"
+    ]
+    lines += [f"? {absent.name}: {absent.reason}" for absent in session.absent.values()]
+    return lines
+
+
+def _value(fact: ev.FactRead) -> str:
+    text = ", ".join(str(v) for v in fact.value) if isinstance(fact.value, list) else str(fact.value)
+    return f"{text} {fact.unit}".rstrip()

@@ -1,0 +1,67 @@
+"""`hostdx undo`: what a killed run, or a power cut, left behind."""
+
+from __future__ import annotations
+
+import click
+
+from app import undo as undoing
+from app.failure import Failure
+from app.output import complain, out
+from app.printable import printable
+from app.stops import finish_first
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Say what would be undone; change nothing.")
+def undo(dry_run: bool) -> int:
+    """Undo what a killed run left behind, by its journal, last change first.
+
+    Refuses while the run is under way. A value that somebody else changed meanwhile is left alone and reported.
+    """
+    found, troubles = undoing.leftovers()
+    for trouble in troubles:
+        complain(trouble)
+    failed = bool(troubles)
+    nothing = True
+    for leftover in found:
+        if leftover.living:
+            if leftover.entries:
+                nothing = False
+                failed = True
+                who = leftover.header.who.pid
+                complain(
+                    f"undo: {leftover.header.run}: is under way (pid {who}); stop it with `kill -INT {who}`"
+                )
+        elif dry_run:
+            for entry, what in undoing.foreseen(leftover):
+                nothing = False
+                out(printable(f"{entry.action.title}: would {what}"))
+        else:
+            with finish_first():
+                done = _undone(leftover)
+            nothing = nothing and not done
+            failed = failed or any(one.outcome.state == "failed" for one in done)
+    if nothing and not failed:
+        out("nothing to undo")
+    return 3 if failed else 0
+
+
+def _undone(leftover: undoing.Leftover) -> list[undoing.Undone]:
+    try:
+        journal = undoing.take(leftover.path)
+    except undoing.Busy:
+        raise Failure(
+            f"undo: {leftover.header.run}: is being undone by its supervisor; try again in a moment"
+        ) from None
+    if journal is None:
+        return []
+    done = undoing.undo_entries(journal)
+    journal.close()
+    for one in done:
+        reason = f": {one.outcome.reason}" if one.outcome.reason else ""
+        line = f"{one.entry.action.title}: {one.outcome.state}{reason}"
+        if one.outcome.state == "failed":
+            complain(f"undo: {line}; it stays in {leftover.path}")
+        else:
+            out(printable(line))
+    return done

@@ -1,0 +1,240 @@
+"""One `hostdx run` from the request to its end: plan, consent, lock, recording, runner."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import shlex
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from app import __version__, bug, consent, failure, locks, undo
+from app.changes import Changes
+from app.clock import Monotonic
+from app.failure import Failure
+from app.journal import SCHEMA as JOURNAL_SCHEMA
+from app.journal import Header
+from app.process import Identity, identity
+from app.runner import Runner, listen_for_stops
+from app.session import Session
+from app.state import journal_dir, private, recordings_dir
+from app.stops import Stopped, Stops, stop_early
+from app.stream import Stream
+from app.tee import Tee
+from probes.host import Host
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.model import Options, Refused, Scenario, Usage
+from scenarios.plan import Option, Plan
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked for on the command line."""
+
+    options: dict[str, Json]
+    declared: tuple[Option, ...]
+    command: list[str]
+    yes: bool = False
+    consent: str = ""
+    recording: str = ""
+    events: str = ""
+
+
+class Execution:
+    """Made for one run; `outcome` never raises, whatever happens: it ends with an `Ended` event."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        host: Host,
+        request: Request,
+        show: Callable[[ev.AnyEvent], None],
+        complain: Callable[[str], None],
+    ) -> None:
+        self._scenario = scenario
+        self._host = host
+        self._request = request
+        self._complain = complain
+        self._clock = Monotonic()
+        self._began_s = self._clock.now()
+        self._wall = datetime.now(UTC)
+        self._me = identity()
+        self._options = Options(request.options, request.declared)
+        self._seed = (
+            self._options.integer("seed")
+            if "seed" in request.options
+            else random.SystemRandom().getrandbits(32)
+        )
+        self._stops = Stops()
+        self._stream = Stream(complain)
+        self._stream.show = show
+        self._lock: locks.Lock | None = None
+
+    @property
+    def session(self) -> Session:
+        return self._stream.session
+
+    @property
+    def recording(self) -> Path | None:
+        return self._stream.recording
+
+    def outcome(self) -> ev.Ended:
+        with stop_early():
+            ended = self._guarded()
+        self._stream.close(hurry=ended.status == "interrupted")
+        if self._lock is not None:
+            self._lock.release()
+        return ended
+
+    def _guarded(self) -> ev.Ended:
+        """What goes wrong before the scenario runs, as the event that it would have ended with."""
+        try:
+            return self._steps()
+        except Stopped as stopped:
+            self._stops.signal = stopped.number
+            return self._end("interrupted", self._stops.reason, self._stops.status)
+        except Usage as why:
+            return self._end("failed", str(why), failure.USAGE)
+        except Refused as why:
+            return self._end("skipped", str(why), failure.COULD_NOT)
+        except Failure as why:
+            return self._end("failed" if why.status == failure.USAGE else "skipped", why.text, why.status)
+        except Exception as error:
+            return self._end("failed", bug.save(error), failure.COULD_NOT)
+
+    def _end(self, status: ev.Status, reason: str, code: int) -> ev.Ended:
+        ended = ev.Ended(t=self._time(), status=status, reason=reason, exit=code)
+        self._stream.emit(ended)
+        return ended
+
+    def _steps(self) -> ev.Ended:
+        request = self._request
+        if request.events:
+            self._stream.tee = Tee(request.events)
+        if request.recording:  # by the app: it follows this file, also to learn of a refusal
+            self._stream.record(Path(request.recording).absolute())
+        self._stream.emit(self._began())
+        plan = self._plan()
+        self._stream.emit(ev.Planned(t=self._time(), plan=plan))
+        if plan.refusal:
+            raise Refused(plan.refusal)
+        self._check_leftovers()
+        consented = consent.asked(plan, yes=request.yes, digest=request.consent)
+        if getattr(
+            self._scenario, "measures", True
+        ):  # a watch that starts no load may run beside a measurement
+            self._lock = locks.measuring(self._shown(), f"{self._wall:%H:%M:%S} UTC")
+        if self._stream.recorder is None:
+            self._stream.record(private(recordings_dir()) / f"{self._run_id}.jsonl")
+        return asyncio.run(self._conduct(plan, consented))
+
+    async def _conduct(self, plan: Plan, consented: bool) -> ev.Ended:
+        listen_for_stops(asyncio.get_running_loop(), self._stops)
+        changes = Changes(
+            plan=plan,
+            consented=consented,
+            header=self._journal_header(),
+            lies_on=self._lies_on,
+            warn=self._complain,
+        )
+        runner = Runner(
+            scenario=self._scenario,
+            host=self._host,
+            clock=self._clock,
+            options=self._options,
+            plan=plan,
+            seed=self._seed,
+            changes=changes,
+            began_s=self._began_s,
+            emit=self._stream.emit,
+            save_bug=bug.save,
+            pulse=_pulse_source(self._host, plan),
+        )
+        try:
+            return await runner.conduct(self._facts, self._stops)
+        finally:
+            left = changes.close()
+            for entry in left:
+                self._complain(
+                    f"could not be undone: {entry.action.title} ({entry.value}); `hostdx undo` tries again"
+                )
+
+    def _plan(self) -> Plan:
+        if blocked := self._scenario.blocked(self._host):
+            raise Refused(blocked)
+        return self._scenario.plan(self._host, self._options).sealed()
+
+    def _check_leftovers(self) -> None:
+        """A killed run's settings would be measured as if they were the host's own."""
+        found, troubles = undo.leftovers()
+        for trouble in troubles:
+            self._complain(trouble)
+        for leftover in found:
+            if leftover.living or not leftover.entries:
+                continue
+            who = f"an earlier run ({leftover.header.run}) was killed and left {len(leftover.entries)} change(s)"
+            if undo.after_reboot(leftover.header.who) or not leftover.settings:
+                self._complain(f"{who}; `hostdx undo` removes what is left")
+            elif not consent.offer_undo(who, leftover):
+                raise Failure(
+                    f"{who} of this host's settings, which would be measured with it; run `hostdx undo` first"
+                )
+
+    def _facts(self) -> list[ev.AnyEvent]:
+        try:
+            from scenarios.triage import fact_events
+        except ModuleNotFoundError:
+            return []
+
+        return list(fact_events(self._host, self._time))
+
+    def _lies_on(self, target: str) -> str:
+        from app.journal_place import lies_on
+
+        return lies_on(self._host, private(journal_dir()), target)
+
+    def _time(self) -> float:
+        return self._clock.now() - self._began_s
+
+    @property
+    def _run_id(self) -> str:
+        return f"{self._wall:%Y%m%dT%H%M%SZ}-{self._scenario.id}-{self._me.pid}"
+
+    def _shown(self) -> str:
+        return shlex.join(self._request.command)
+
+    def _began(self) -> ev.Began:
+        return ev.Began(
+            t=0.0,
+            schema=ev.SCHEMA,
+            version=__version__,
+            scenario=self._scenario.id,
+            command=self._request.command,
+            host=os.uname().nodename,
+            wall=f"{self._wall:%Y-%m-%dT%H:%M:%SZ}",
+            seed=self._seed,
+            pid=self._me.pid,
+            pid_start=self._me.start,
+            boot_id=self._me.boot_id,
+            options=self._request.options,
+        )
+
+    def _journal_header(self) -> Header:
+        return Header(
+            schema=JOURNAL_SCHEMA,
+            run=self._run_id,
+            who=Identity(self._me.pid, self._me.start, self._me.boot_id),
+            command=self._request.command,
+            recording=str(self.recording or ""),
+            began_s=self._began_s,
+        )
+
+
+def _pulse_source(host: Host, plan: Plan) -> Callable[[float], ev.Pulse] | None:
+    from scenarios.pulse import PulseSource
+
+    return PulseSource(host, sorted({written.device for written in plan.writes})).next

@@ -1,0 +1,17 @@
+"""What ends a command with one line on stderr: never a traceback, never two lines."""
+
+from __future__ import annotations
+
+USAGE = 2
+COULD_NOT = 3
+INTERRUPTED = 130
+TERMINATED = 143
+
+
+class Failure(Exception):
+    """`text` is one line for the admin: what, where, why; what next. `status` is the exit status."""
+
+    def __init__(self, text: str, status: int = COULD_NOT) -> None:
+        super().__init__(text)
+        self.text = text
+        self.status = status

@@ -1,0 +1,262 @@
+"""The undo journal: what is about to be changed is on the disk before it is changed, and struck out after it is undone.
+
+One file a run. Its lock is held by the runner and by the children that change something for it, so that whoever
+gets the lock knows that nobody is changing anything any more.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from app.failure import Failure
+from app.process import Identity
+from probes.action import Action
+
+SCHEMA = "hostdx-journal/1"
+SIZE_LIMIT = 64 << 20
+
+State: TypeAlias = Literal["reverted", "kept", "failed"]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How undoing went. `kept`: left as it is on purpose; `failed`: to be tried again."""
+
+    state: State
+    reason: str = ""
+
+
+class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line", kw_only=True):
+    """`began_s` is CLOCK_MONOTONIC at t = 0 of the recording."""
+
+    schema: str
+    run: str
+    who: Identity
+    command: list[str]
+    recording: str
+    began_s: float
+
+
+class Entry(msgspec.Struct, frozen=True, tag="intend", tag_field="line", kw_only=True):
+    """An action as it is carried out. `value` is the exact name made or value written; `old` what was there;
+    `saved` the side paths' texts; `became` what could be read back, or the start time of a process."""
+
+    id: str
+    action: Action
+    value: str
+    old: str | None = None
+    saved: dict[str, str] = {}
+    made: bool = False
+    became: str = ""
+
+
+class Made(msgspec.Struct, frozen=True, tag="made", tag_field="line"):
+    id: str
+    value: str
+    became: str = ""
+
+
+class Struck(msgspec.Struct, frozen=True, tag="struck", tag_field="line"):
+    id: str
+    state: State
+    reason: str = ""
+
+
+Line: TypeAlias = Header | Entry | Made | Struck
+_decoder = msgspec.json.Decoder(Line)
+
+
+class Busy(Exception):
+    """Somebody holds the journal's lock."""
+
+
+class Journal:
+    """An open, locked journal file. `open_entries` are those not struck out yet, in the order they were made."""
+
+    def __init__(self, path: Path, descriptor: int, header: Header, entries: list[Entry]) -> None:
+        self.path = path
+        self.descriptor = descriptor
+        self.header = header
+        self._entries = {entry.id: entry for entry in entries}
+
+    @classmethod
+    def create(cls, path: Path, header: Header) -> Journal:
+        """Raises Failure where it cannot be written: then nothing may be changed."""
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+            descriptor = os.open(path, flags, 0o600)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            journal = cls(path, descriptor, header, [])
+            journal._append(header)
+            _sync_directory(path.parent)
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise _unwritable(path, error) from None
+        return journal
+
+    @classmethod
+    def take(cls, path: Path) -> Journal | None:
+        """A dead run's journal; None when it is gone meanwhile. Raises Busy, or Failure where it is not trusted."""
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise Failure(f"{path}: the journal cannot be opened: {error.strerror}") from None
+        try:
+            _check_trust(path, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(descriptor).st_nlink == 0:
+                os.close(descriptor)
+                return None
+            data = _content(descriptor)
+            header, entries = _parse(path, data)
+            os.ftruncate(descriptor, data.rfind(b"\n") + 1)  # half a line from a power cut: never acted upon
+            return cls(path, descriptor, header, entries)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise Busy from None
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    @property
+    def open_entries(self) -> list[Entry]:
+        return list(self._entries.values())
+
+    def entry(self, identifier: str) -> Entry:
+        return self._entries[identifier]
+
+    def intend(self, entry: Entry) -> None:
+        """On the disk before anything is done. Raises Failure: then nothing may be done."""
+        try:
+            self._append(entry)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+        self._entries[entry.id] = entry
+
+    def made(self, entry: Entry) -> None:
+        """Says what it became. A full disk is survived: undoing does not depend on this line."""
+        self._entries[entry.id] = entry
+        try:
+            self._append(Made(entry.id, entry.value, entry.became))
+        except OSError:
+            pass
+
+    def strike(self, identifier: str, outcome: Outcome) -> None:
+        """A full disk is survived too: undoing twice does no harm."""
+        self._entries.pop(identifier, None)
+        try:
+            self._append(Struck(identifier, outcome.state, outcome.reason))
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        """Removes the file when everything is struck out."""
+        if not self._entries:
+            try:
+                self.path.unlink(missing_ok=True)
+                _sync_directory(self.path.parent)
+            except OSError:
+                pass
+        os.close(self.descriptor)
+
+    def _append(self, line: Line) -> None:
+        data = msgspec.json.encode(line) + b"\n"
+        length = os.fstat(self.descriptor).st_size
+        try:
+            if os.write(self.descriptor, data) != len(data):
+                raise OSError(28, "no space left on device")
+            os.fsync(self.descriptor)
+        except OSError:
+            os.ftruncate(self.descriptor, length)
+            raise
+
+
+def peek(path: Path) -> tuple[Header, list[Entry]]:
+    """A journal's header and open entries without its lock. Raises Failure."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise Failure(f"{path}: the journal cannot be opened: {error.strerror}") from None
+    try:
+        _check_trust(path, descriptor)
+        return _parse(path, _content(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def journals(directory: Path) -> list[Path]:
+    """Oldest first (the name begins with the time)."""
+    try:
+        return sorted(p for p in directory.iterdir() if p.suffix == ".jsonl")
+    except OSError:
+        return []
+
+
+def _content(descriptor: int) -> bytes:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
+
+
+def _lines(path: Path, data: bytes) -> Iterator[Line]:
+    # what follows the last line end was never fsync'd completely, so it was never acted upon
+    for number, line in enumerate(data.split(b"\n")[:-1], 1):
+        try:
+            yield _decoder.decode(line)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            text = " ".join(str(error).split())[:120]
+            raise Failure(f"{path}: line {number}: the journal is damaged: {text}; undo it by hand") from None
+
+
+def _parse(path: Path, data: bytes) -> tuple[Header, list[Entry]]:
+    header: Header | None = None
+    entries: dict[str, Entry] = {}
+    for line in _lines(path, data):
+        match line:
+            case Header():
+                header = line
+            case Entry():
+                entries[line.id] = line
+            case Made() if line.id in entries:
+                entries[line.id] = msgspec.structs.replace(
+                    entries[line.id], made=True, value=line.value, became=line.became
+                )
+            case Struck():
+                entries.pop(line.id, None)
+    if header is None:
+        if entries:
+            raise Failure(f"{path}: the journal has no header; undo it by hand")
+        header = Header(
+            schema=SCHEMA, run=path.stem, who=Identity(0, 0, ""), command=[], recording="", began_s=0.0
+        )
+    return header, list(entries.values())
+
+
+def _check_trust(path: Path, descriptor: int) -> None:
+    """What a journal says is carried out: it must be ours alone."""
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise Failure(f"{path}: is not a journal of yours alone (owner or mode); not touched")
+    if found.st_size > SIZE_LIMIT:
+        raise Failure(f"{path}: larger than {SIZE_LIMIT >> 20} MiB; not a journal")
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unwritable(path: Path, error: OSError) -> Failure:
+    return Failure(
+        f"{path.parent}: the undo journal cannot be written: {error.strerror}; so nothing was changed"
+    )

@@ -1,0 +1,89 @@
+"""What a person at the terminal sees on stderr while `hostdx run` measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from app import output
+from app.plain import duration
+from app.printable import printable
+from app.session import Session
+from app.wording import verdict_sentence
+from scenarios import events as ev
+
+PLAIN_EVERY_S = (
+    15.0  # of the events' time: what is being done is said this often where no terminal redraws it
+)
+
+
+class View(Protocol):
+    def show(self, event: ev.AnyEvent) -> None: ...
+
+    def complain(self, text: str) -> None: ...
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[View]:
+    """rich on a terminal, plain lines else, only complaints with `quiet`."""
+    import sys
+
+    if quiet:
+        yield Quiet()
+    elif sys.stderr is not None and sys.stderr.isatty():
+        from app.progress_rich import Drawn
+
+        with Drawn() as drawn:
+            yield drawn
+    else:
+        yield Plain()
+
+
+class Quiet:
+    def show(self, event: ev.AnyEvent) -> None:
+        pass
+
+    def complain(self, text: str) -> None:
+        output.complain(text)
+
+
+class Plain(Quiet):
+    """One line for what changes: steps, verdicts, disturbances, findings, and now and then how long it takes."""
+
+    def __init__(self) -> None:
+        self._session = Session()
+        self._next_s = 0.0
+
+    def show(self, event: ev.AnyEvent) -> None:
+        self._session.apply(event)
+        line = notable(self._session, event)
+        if not line and isinstance(event, ev.Progress) and event.t >= self._next_s:
+            self._next_s = event.t + PLAIN_EVERY_S
+            line = event.text + left(event.seconds_left)
+        if line:
+            output.say(f"{event.t:7.1f} s  {printable(line)}")
+
+
+def notable(session: Session, event: ev.AnyEvent) -> str:
+    """The line for an event that is worth one; the rest only moves the numbers."""
+    match event:
+        case ev.Step(state="started"):
+            return event.title
+        case ev.Step(state="skipped" | "failed"):
+            return f"{event.title}: {event.state}: {event.reason}"
+        case ev.Verdict():
+            return verdict_sentence(session, event)
+        case ev.Guard():
+            return f"{event.text}: {event.culprit}" if event.culprit else event.text
+        case ev.Found():
+            return f"{event.finding.severity}: {event.finding.title}"
+        case ev.Note():
+            return event.text
+        case ev.ActionEvent(state="kept" | "failed"):
+            return f"{event.action.title}: {event.state}: {event.reason}"
+    return ""
+
+
+def left(seconds: float | None) -> str:
+    return "" if seconds is None else f", {duration(seconds)} left"

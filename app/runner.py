@@ -1,0 +1,170 @@
+"""The runner: gives a scenario its host, clock and changes, and turns however it ends into an `Ended` event."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any
+
+from app import failure
+from app.changes import Changes
+from app.failure import Failure
+from app.stops import Stops, through
+from probes.action import Action
+from probes.bench.measured import BenchRefused, NotApplicable
+from probes.host import Host
+from scenarios import events as ev
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.model import Applied, Clock, Options, Refused, Scenario, Usage
+from scenarios.plan import Plan
+
+PULSE_S = 1.0
+
+
+class Runner:
+    """Implements `scenarios.model.Run`."""
+
+    def __init__(
+        self,
+        *,
+        scenario: Scenario,
+        host: Host,
+        clock: Clock,
+        options: Options,
+        plan: Plan,
+        seed: int,
+        changes: Changes,
+        began_s: float,
+        emit: Callable[[ev.AnyEvent], None],
+        save_bug: Callable[[BaseException], str],
+        pulse: Callable[[float], ev.Pulse] | None = None,
+    ) -> None:
+        self.scenario = scenario
+        self.host = host
+        self.clock = clock
+        self.options = options
+        self.plan = plan
+        self.seed = seed
+        self.rng = random.Random(seed)
+        self._changes = changes
+        self._began_s = began_s
+        self._emit = emit
+        self._save_bug = save_bug
+        self._pulse = pulse
+
+    def time(self) -> float:
+        return max(0.0, self.clock.now() - self._began_s)
+
+    def emit(self, event: ev.AnyEvent) -> None:
+        self._emit(event)
+
+    def change(self, action: Action) -> AbstractAsyncContextManager[Applied]:
+        return self._change(action)
+
+    @asynccontextmanager
+    async def _change(self, action: Action) -> AsyncIterator[Applied]:
+        # Neither half may be broken off: what is half applied could not be undone (a second Ctrl-C must be harmless).
+        try:
+            applied, stopped = await through(asyncio.to_thread(self._changes.apply, action))
+        except Failure as why:
+            self.emit(ev.ActionEvent(t=self.time(), id="", action=action, state="refused", reason=why.text))
+            raise Refused(why.text) from None
+        try:
+            self.emit(
+                ev.ActionEvent(
+                    t=self.time(), id=applied.id, action=action, state="applied", reason=applied.value
+                )
+            )
+            if stopped:
+                raise asyncio.CancelledError
+            yield applied
+        finally:
+            outcome, stopped = await through(asyncio.to_thread(self._changes.revert, applied.id))
+            self.emit(
+                ev.ActionEvent(
+                    t=self.time(), id=applied.id, action=action, state=outcome.state, reason=outcome.reason
+                )
+            )
+            if outcome.state == "failed":
+                self.emit(ev.Found(t=self.time(), finding=_left_behind(action, outcome.reason)))
+            if stopped:
+                raise asyncio.CancelledError
+
+    async def conduct(self, prologue: Callable[[], list[ev.AnyEvent]], stops: Stops) -> ev.Ended:
+        """Runs the scenario to whatever end and emits that end. `prologue` reads the facts (in a thread)."""
+        pulses = asyncio.ensure_future(self._pulses())
+        try:
+            ended = await self._ending(self._work(prologue), stops)
+        finally:
+            pulses.cancel()
+            with suppress(asyncio.CancelledError):
+                await pulses
+        self.emit(ended)
+        return ended
+
+    async def _work(self, prologue: Callable[[], list[ev.AnyEvent]]) -> None:
+        for event in await asyncio.to_thread(prologue):
+            self.emit(event)
+        await self.scenario.run(self)
+
+    async def _ending(self, work: Coroutine[Any, Any, None], stops: Stops) -> ev.Ended:
+        task = asyncio.ensure_future(work)
+        stops.watch(task)
+        status: ev.Status = "done"
+        reason: str | None = None
+        code = 0
+        try:
+            await task
+        except asyncio.CancelledError:
+            pass
+        except (Refused, BenchRefused, NotApplicable) as why:
+            status, reason, code = "skipped", str(why), failure.COULD_NOT
+        except Usage as why:
+            status, reason, code = "failed", str(why), failure.USAGE
+        except Failure as why:
+            status, reason, code = "failed", why.text, why.status
+        except Exception as error:
+            status, reason, code = "failed", self._save_bug(error), failure.COULD_NOT
+        if stops.signal is not None:
+            status, reason, code = "interrupted", stops.reason, stops.status
+        elif task.cancelled():
+            status, reason, code = "failed", "the scenario broke itself off", failure.COULD_NOT
+        return ev.Ended(t=self.time(), status=status, reason=reason, exit=code)
+
+    async def _pulses(self) -> None:
+        """Also a missing pulse tells something: a view's clock stops, so a bad reading must not end them."""
+        while self._pulse is not None:
+            await asyncio.sleep(PULSE_S)
+            try:
+                self.emit(self._pulse(self.time()))
+            except (ArithmeticError, LookupError, ValueError, OSError) as error:
+                self._save_bug(error)
+                return
+
+
+def listen_for_stops(loop: asyncio.AbstractEventLoop, stops: Stops) -> None:
+    """Ctrl-C and SIGTERM stop the run; a closed terminal does not: the run goes on to its end."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stops.stop, number)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+def _left_behind(action: Action, reason: str) -> Finding:
+    return Finding(
+        id="hostdx.not-undone",
+        severity="critical",
+        confidence="measured",
+        title=f"could not be undone: {action.title}",
+        subject=action.target,
+        evidence=(Evidence(text=reason, source=action.target),),
+        remedy=(
+            Remedy(
+                title="try again when the cause is gone; the journal still knows it",
+                commands=("hostdx undo",),
+                verify=("hostdx undo --dry-run",),
+            ),
+        ),
+    )

@@ -1,0 +1,53 @@
+"""The events of a run on their way out: folded into the session, recorded, teed, shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from app.recorder import Recorder
+from app.session import Session
+from app.tee import Tee
+from scenarios import events as ev
+
+
+class Stream:
+    """What comes before `record` waits, so that a run which is refused at once leaves no recording."""
+
+    def __init__(self, complain: Callable[[str], None]) -> None:
+        self.session = Session()
+        self.show: Callable[[ev.AnyEvent], None] | None = None
+        self.recorder: Recorder | None = None
+        self.tee: Tee | None = None
+        self._complain = complain
+        self._early: list[ev.AnyEvent] = []
+
+    @property
+    def recording(self) -> Path | None:
+        return self.recorder.path if self.recorder is not None else None
+
+    def record(self, path: Path) -> None:
+        """Raises Failure where it cannot be written to."""
+        self.recorder = Recorder(path, self._complain)
+        for event in self._early:
+            self.recorder.write(event)
+        self._early.clear()
+
+    def emit(self, event: ev.AnyEvent) -> None:
+        self.session.apply(event)
+        if self.recorder is not None:
+            self.recorder.write(event)
+        else:
+            self._early.append(event)
+        if self.tee is not None:
+            self.tee.write(event)
+        if self.show is not None:
+            self.show(event)
+
+    def close(self, *, hurry: bool) -> None:
+        if self.recorder is not None:
+            self.recorder.close()
+            if not self.recorder.complete:
+                self._complain(f"{self.recorder.path}: is not complete: its disk is full")
+        if self.tee is not None:
+            self.tee.close(hurry=hurry)

@@ -1,0 +1,92 @@
+"""Undoes at once what a killed runner left behind: `python -P -m app.supervisor JOURNAL`, started by the runner.
+
+It has a session of its own, so neither a closed terminal nor a signal to the runner's group reaches it. It waits
+without waking up (a pidfd, and a pipe that the runner holds) and so disturbs no measurement.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from app import epilogue, undo
+from app.failure import Failure
+from app.guardian import GOODBYE
+from app.journal import Journal, Outcome, peek
+from app.process import Identity, lives
+
+# A child that was writing for the runner holds the journal's lock until it is done.
+PATIENCE_S = 10.0
+POLL_S = 0.5  # only on kernels before 5.3, which have no pidfd
+
+
+def main(argv: list[str]) -> int:
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGTSTP):
+        signal.signal(number, signal.SIG_IGN)
+    path = Path(argv[0])
+    header, _ = peek(path)
+    os.write(1, b"r")
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    os.dup2(null, 1)
+    if _dismissed(header.who):
+        return 0
+    journal = _take(path)
+    if journal is None:
+        return 0
+    try:
+        done = undo.undo_entries(journal)
+    finally:
+        journal.close()
+    with suppress(OSError, Failure):
+        epilogue.write(header, done)
+    return 0
+
+
+def _dismissed(runner: Identity) -> bool:
+    """Waits until the runner says goodbye (True) or is dead (False)."""
+    pidfd = _pidfd(runner)
+    poll = select.poll()
+    if pidfd is not None:
+        poll.register(pidfd, select.POLLIN)
+    poll.register(0, select.POLLIN)
+    while lives(runner):
+        ready = poll.poll(None if pidfd is not None else POLL_S * 1000)
+        for descriptor, _ in ready:
+            if descriptor != 0:
+                continue
+            if os.read(0, 1) == GOODBYE:
+                return True
+            poll.unregister(0)  # closed without goodbye: the runner is dying; the pidfd says when it is dead
+    return False
+
+
+def _pidfd(runner: Identity) -> int | None:
+    try:
+        return os.pidfd_open(runner.pid)
+    except (OSError, AttributeError):
+        return None
+
+
+def _take(path: Path) -> Journal | None:
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        taken = undo.take(path)
+        if not isinstance(taken, undo.Busy):
+            return taken
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    with suppress(Failure):
+        sys.exit(main(sys.argv[1:]))
+    sys.exit(3)
+
+
+__all__ = ["Outcome", "main"]

@@ -1,0 +1,98 @@
+"""Undoing what a dead run left behind, in reverse order, by its journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from app import effects
+from app.failure import Failure
+from app.journal import Busy, Entry, Header, Journal, Outcome, journals, peek
+from app.process import Identity, boot_id, lives
+from app.state import journal_dir
+
+
+class Undone(msgspec.Struct, frozen=True):
+    """One entry and how undoing it went (or would go)."""
+
+    entry: Entry
+    outcome: Outcome
+
+
+class Leftover(msgspec.Struct, frozen=True):
+    """A journal that still has open entries. `living`: its runner is still there."""
+
+    path: Path
+    header: Header
+    entries: tuple[Entry, ...]
+    living: bool
+
+    @property
+    def settings(self) -> tuple[Entry, ...]:
+        """The entries that a measurement or another change would meet: everything but private directories."""
+        return tuple(entry for entry in self.entries if entry.action.consent)
+
+
+def leftovers() -> tuple[list[Leftover], list[str]]:
+    """Every journal in the state directory, and a line for each that cannot be read."""
+    found: list[Leftover] = []
+    troubles: list[str] = []
+    for path in journals(journal_dir()):
+        try:
+            header, entries = peek(path)
+        except Failure as why:
+            if path.exists():
+                troubles.append(why.text)
+            continue
+        found.append(Leftover(path, header, tuple(entries), lives(header.who)))
+    return found, troubles
+
+
+def take(path: Path) -> Journal | None:
+    """The journal with its lock; None when it is gone meanwhile. Raises Busy."""
+    return Journal.take(path)
+
+
+def undo_entries(journal: Journal) -> list[Undone]:
+    """Undoes every open entry, last first, and strikes it out; what fails stays open."""
+    rebooted = after_reboot(journal.header.who)
+    done: list[Undone] = []
+    for entry in reversed(journal.open_entries):
+        outcome = _by_reboot(entry) if rebooted else None
+        if outcome is None:
+            outcome = effects.revert(entry, (journal.descriptor,))
+        if outcome.state != "failed":
+            journal.strike(entry.id, outcome)
+        done.append(Undone(entry, outcome))
+    return done
+
+
+def after_reboot(runner: Identity) -> bool:
+    return bool(runner.boot_id) and runner.boot_id != boot_id()
+
+
+def foreseen(leftover: Leftover) -> list[tuple[Entry, str]]:
+    """What `undo` would do, in its order, in words; changes nothing."""
+    rebooted = after_reboot(leftover.header.who)
+    return [(entry, _foreseen(entry, rebooted)) for entry in reversed(leftover.entries)]
+
+
+def _by_reboot(entry: Entry) -> Outcome | None:
+    if effects.survives_reboot(entry.action):
+        return None
+    return Outcome("reverted", "the reboot has undone it")
+
+
+def _foreseen(entry: Entry, rebooted: bool) -> str:
+    if rebooted and _by_reboot(entry) is not None:
+        return "the reboot has undone it; strike it out"
+    action = entry.action
+    if action.kind == "attribute":
+        return f"write {entry.old!r} back to {action.target}, unless somebody else changed it meanwhile"
+    if action.kind == "command":
+        return f"run `{' '.join(action.undo)}`" if action.undo else "cannot be undone; strike it out"
+    return f"remove the {action.resource} {entry.value}"
+
+
+__all__ = ["Busy", "Leftover", "Undone", "after_reboot", "foreseen", "leftovers", "take", "undo_entries"]

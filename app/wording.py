@@ -1,0 +1,103 @@
+"""Verdicts and severities in the words of the reports: the same in every view that is text."""
+
+from __future__ import annotations
+
+from app.session import Session
+from scenarios import events as ev
+from scenarios.finding import Severity
+
+SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}
+
+
+def workload_title(session: Session, workload: str) -> str:
+    if session.plan is not None:
+        for planned in session.plan.workloads:
+            if planned.id == workload:
+                return planned.title
+    return workload
+
+
+def variant_title(session: Session, variant: str) -> str:
+    """`B (sda)`: the id and what tells it from the others."""
+    if session.plan is not None:
+        for planned in session.plan.variants:
+            if planned.id == variant:
+                return variant if planned.label in ("", variant) else f"{variant} ({planned.label})"
+    return variant
+
+
+def ratio(value: float | None) -> str:
+    """`0.73`, `0.083`, `12.4`."""
+    return "–" if value is None else f"{value:.3g}"
+
+
+def interval(pair: ev.Interval | None) -> str:
+    return "–" if pair is None else f"{pair[0]:.3g} … {pair[1]:.3g}"
+
+
+def percent(value: float | None) -> str:
+    return "–" if value is None else f"±{value * 100:.2g} %"
+
+
+def delta(verdict: ev.Verdict) -> str:
+    if verdict.delta is None:
+        return "–"
+    return f"{verdict.delta:+.3g} {verdict.delta_unit}".rstrip()
+
+
+def verdict_sentence(session: Session, verdict: ev.Verdict) -> str:
+    """`random read: B (sda) is slower than A (vda): 0.73 times (0.71 … 0.76), IOPS, this disk`."""
+    title = workload_title(session, verdict.workload)
+    left, right = variant_title(session, verdict.variant), variant_title(session, verdict.baseline)
+    scope = f", {verdict.scope}" if verdict.scope else ""
+    if verdict.verdict in ("slower", "faster"):
+        how = f"{ratio(verdict.ratio)} times ({interval(verdict.ci95)})"
+        return f"{title}: {left} is {verdict.verdict} than {right}: {how} in {verdict.metric}{scope}"
+    if verdict.verdict == "no material difference":
+        same = f"no material difference between {left} and {right} in {verdict.metric}"
+        return f"{title}: {same}: {interval(verdict.ci95)}{scope}"
+    why = f": {verdict.reason}" if verdict.reason else ""
+    seen = ""
+    if verdict.verdict == "inconclusive" and verdict.smallest_effect is not None:
+        seen = f"; this run could have seen {percent(verdict.smallest_effect)}"
+    return f"{title}: {left} against {right} in {verdict.metric}: {verdict.verdict}{why}{seen}"
+
+
+def series_sentence(session: Session, series: ev.SeriesVerdict) -> str:
+    title = workload_title(session, series.workload)
+    slope = ""
+    if series.slope_per_round is not None:
+        slope = f": {series.slope_per_round * 100:+.2g} % a round"
+        if series.ci95 is not None:
+            slope += f" ({series.ci95[0] * 100:+.2g} … {series.ci95[1] * 100:+.2g} %)"
+    why = f"; {series.reason}" if series.reason else ""
+    return f"{title}: {series.verdict} over {series.rounds} rounds{slope}{why}"
+
+
+def headline(session: Session) -> str:
+    """The answer in one sentence: the clearest verdict, else the worst finding, else how it ended."""
+    ended = session.ended
+    if ended is not None and ended.status in ("skipped", "failed"):
+        return f"{ended.status}: {ended.reason}"
+    stopped = "" if ended is not None and ended.status == "done" else "broken off; until then: "
+    judged = [v for v in session.verdicts.values() if not v.control and v.verdict in ("slower", "faster")]
+    if judged:
+        worst = min(judged, key=lambda v: min(v.ratio or 1.0, 1.0 / (v.ratio or 1.0)))
+        return stopped + verdict_sentence(session, worst)
+    trends = [s for s in session.series if s.verdict in ("slower", "faster")]
+    if trends:
+        return stopped + series_sentence(session, trends[0])
+    loud = [f for f in session.worst_first if f.severity != "ok"]
+    if loud:
+        return stopped + loud[0].title
+    verdicts = [v for v in session.verdicts.values() if not v.control]
+    if verdicts:
+        same = all(v.verdict == "no material difference" for v in verdicts)
+        if same:
+            return stopped + "no material difference in anything that was measured"
+        return stopped + verdict_sentence(
+            session, next(v for v in verdicts if v.verdict != "no material difference")
+        )
+    if ended is None:
+        return "the run has not ended, or was killed"
+    return stopped + "nothing to report"

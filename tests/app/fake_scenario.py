@@ -1,0 +1,103 @@
+"""A scenario for the runner's tests: its options say what it does and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import ClassVar
+
+from probes.action import Action, private_directory
+from probes.host import Host
+from scenarios import events as ev
+from scenarios.finding import Evidence, Finding
+from scenarios.model import Options, Refused, Run, Usage
+from scenarios.plan import Metric, Option, Plan, Variant, Workload, Written
+
+
+class Fake:
+    """`--dir` makes a private directory with a file in it, `--attribute FILE` writes `new` there, then `--how`."""
+
+    id: ClassVar[str] = "fake"
+    title: ClassVar[str] = "a fake"
+    question: ClassVar[str] = "Does the runner work?"
+    why: ClassVar[str] = "Because everything stands on it."
+    answers: ClassVar[str] = "yes or no"
+    takes_s: ClassVar[float] = 1.0
+    needs: ClassVar[str] = ""
+    order: ClassVar[int] = 1
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(name="dir", kind="path", help="a directory", multiple=True),
+        Option(name="attribute", kind="path", help="a file that takes the part of an attribute"),
+        Option(name="how", kind="text", help="how it ends", default="done"),
+        Option(name="blocks", kind="integer", help="how many blocks", default=4),
+        Option(name="size", kind="bytes", help="how much", default=1024),
+        Option(name="colour", kind="choice", help="which", choices=("red", "green"), default="red"),
+        Option(name="fast", kind="flag", help="no waiting"),
+    )
+
+    def blocked(self, host: Host) -> str:
+        return ""
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        how = options.string("how")
+        if how == "usage":
+            raise Usage("--how: cannot be `usage`")
+        target = options.string("attribute")
+        change = Action(kind="attribute", title="set it", target=target, new="new", consent=True, risk="none")
+        return Plan(
+            scenario=self.id,
+            title=self.title,
+            question=self.question,
+            options=options.values,
+            variants=(Variant(id="A", label="left"), Variant(id="B", label="right")),
+            workloads=(Workload(id="w", title="work", metrics=(Metric("IOPS", "1/s"),)),),
+            actions=(
+                *(private_directory(parent) for parent in options.strings("dir")),
+                *((change,) if target else ()),
+            ),
+            writes=(Written("vda", 1 << 20),),
+            seconds=2.0,
+            refusal="no good reason" if how == "refusal" else "",
+        )
+
+    async def run(self, run: Run) -> None:
+        how = run.options.string("how")
+        parents = run.options.strings("dir")
+        if parents:
+            async with run.change(private_directory(parents[0])) as made:
+                with open(f"{made.value}/file", "w") as file:
+                    file.write("something")
+                await self._changed(run, how)
+        else:
+            await self._changed(run, how)
+
+    async def _changed(self, run: Run, how: str) -> None:
+        target = run.options.string("attribute")
+        if target:
+            action = Action(kind="attribute", title="set it", target=target, new="new", consent=True)
+            async with run.change(action):
+                await self._measure(run, how)
+        else:
+            await self._measure(run, how)
+
+    async def _measure(self, run: Run, how: str) -> None:
+        run.emit(ev.Step(t=run.time(), id="w", title="work", state="started"))
+        for index in range(run.options.integer("blocks")):
+            await run.clock.sleep(0.0 if run.options.flag("fast") else 0.1)
+            values = {"IOPS": 1000.0 + index}
+            run.emit(ev.Block(t=run.time(), workload="w", variant="AB"[index % 2], group=index // 2, index=index,
+                              seconds=0.1, values=values))  # fmt: skip
+        print("measured", file=sys.stderr, flush=True)
+        if how == "refused":
+            raise Refused("found out late")
+        if how == "bug":
+            raise RuntimeError("a mistake\nof two lines")
+        if how == "hang":
+            await asyncio.Event().wait()
+        if how == "finding":
+            finding = Finding(id="fake.found", severity="warning", title="something", evidence=(Evidence("so"),))
+            run.emit(ev.Found(t=run.time(), finding=finding))
+        run.emit(
+            ev.Verdict(t=run.time(), workload="w", metric="IOPS", baseline="A", variant="B", verdict="slower",
+                       ratio=0.73, ci95=(0.71, 0.76), groups=12, look=1, smallest_effect=0.03, seconds=24.1)
+        )  # fmt: skip

@@ -1,0 +1,42 @@
+"""`hostdx` as a real process that knows the fake scenario beside the built-in ones."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+CODE = (
+    "import sys; sys.path.insert(0, {root!r}); from scenarios import registry; "
+    "registry.BUILT_IN['fake'] = 'tests.app.fake_scenario:Fake'; from app.cli import main; main()"
+)
+
+
+def argv(*arguments: str) -> list[str]:
+    return [sys.executable, "-P", "-c", CODE.format(root=str(ROOT)), *arguments]
+
+
+def environment(directory: Path) -> dict[str, str]:
+    """State and locks of its own."""
+    own = {"XDG_STATE_HOME": str(directory / "state"), "XDG_RUNTIME_DIR": str(directory / "run")}
+    for path in own.values():
+        Path(path).mkdir(mode=0o700, exist_ok=True)
+    return {**os.environ, **own, "LC_ALL": "C.UTF-8"}
+
+
+def hostdx(directory: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    settings: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 60, "stdin": subprocess.DEVNULL}
+    return subprocess.run(argv(*arguments), env=environment(directory), **(settings | options))
+
+
+def started(directory: Path, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+    settings: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "start_new_session": True,
+    }
+    return subprocess.Popen(argv(*arguments), env=environment(directory), **(settings | options))
