@@ -46,7 +46,9 @@ def nice_axis(values: Sequence[float]) -> Axis:
 def _round(value: float, *, up: bool) -> float:
     power = 10.0 ** math.floor(math.log10(value))
     steps = [s * power for s in _STEPS]
-    return next(s for s in steps if s >= value * 0.999) if up else [s for s in steps if s <= value * 1.001][-1]
+    return (
+        next(s for s in steps if s >= value * 0.999) if up else [s for s in steps if s <= value * 1.001][-1]
+    )
 
 
 def si(value: float) -> str:

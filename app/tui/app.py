@@ -1,0 +1,47 @@
+"""The way in: what must be decided before Textual is imported, and the triage that reads the host meanwhile.
+
+The child is started first: while this process imports Textual (a quarter of a second), it reads the host on another
+core.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Literal, TypeAlias
+
+Mode: TypeAlias = Literal["home", "attach", "replay"]
+REMOTE_FPS = "10"  # a frame costs bytes on the line, and nothing here moves more often than twice a second
+
+
+def prepare_environment() -> None:
+    """Textual reads these when it is imported. What the user set stays."""
+    os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
+    if "SSH_CONNECTION" in os.environ:
+        os.environ.setdefault("TEXTUAL_FPS", REMOTE_FPS)
+    os.environ.setdefault("TEXTUAL_SMOOTH_SCROLL", "0")
+
+
+def open_app(
+    mode: Mode, recording: str | None = None, speed: float = 1.0, ascii: bool = False, mouse: bool = True
+) -> int:
+    """Opens the terminal app and returns its exit status. Raises Failure for a recording that cannot be read."""
+    from app.child import EventChild
+    from app.launch import HOSTDX
+
+    prepare_environment()
+    child = EventChild([*HOSTDX, "triage", "--events", "-"]) if mode == "home" else None
+    try:
+        from app.tui.glyphs import wants_ascii
+        from app.tui.shell import Shell
+        from app.tui.start import feed_for
+
+        feed = feed_for(mode, recording, speed)
+        shell = Shell(triage=child, feed=feed, ascii_only=ascii or wants_ascii())
+        status = shell.run(mouse=mouse)
+        words = shell.parting_words()
+        if words:
+            print(words)
+        return shell.return_code or status or 0
+    finally:
+        if child is not None:
+            child.close()

@@ -1,0 +1,68 @@
+"""A finding as lines: evidence, what to do with exact commands, how to verify and undo, references."""
+
+from __future__ import annotations
+
+from app.tui.glyphs import clean
+from app.tui.lines import BLANK, Line, text, wrapped
+from app.tui.widgets.suspects import severity_words
+from scenarios.finding import Finding, Remedy
+
+CONFIDENCE = {"measured": "measured here", "rule": "read from this host", "hint": "a hint, to be checked"}
+
+
+def finding_lines(finding: Finding, width: int) -> list[Line]:
+    out: list[Line] = [
+        [
+            *severity_words(finding),
+            (f"  {clean(finding.id)}   ", "dim"),
+            (CONFIDENCE[finding.confidence], "dim"),
+        ]
+    ]
+    out += wrapped(clean(finding.title), width, "strong")
+    if finding.subject:
+        out.append([("about      ", "dim"), (clean(finding.subject), "text")])
+    if finding.evidence:
+        out += [BLANK, text("EVIDENCE", "title")]
+        for evidence in finding.evidence:
+            out += wrapped(clean(evidence.text), width, indent=2, hang=2)
+            if evidence.source:
+                out += wrapped(clean(evidence.source), width, "dim", indent=4, hang=2)
+    if finding.remedy:
+        out += [BLANK, text("WHAT TO DO", "title")]
+        for number, remedy in enumerate(finding.remedy, 1):
+            out += _remedy(number, remedy, width)
+    if finding.references:
+        out += [BLANK, text("REFERENCES", "title")]
+        for reference in finding.references:
+            out += wrapped(clean(reference), width, "dim", indent=2)
+    if finding.prove:
+        out += [BLANK, [("Enter", "key"), (f" measures it: scenario {clean(finding.prove)}", "text")]]
+    return out
+
+
+def _remedy(number: int, remedy: Remedy, width: int) -> list[Line]:
+    out = wrapped(f"{number}  {clean(remedy.title)}", width, "strong", indent=1, hang=3)
+    if remedy.warning:
+        out += wrapped(f"▲ {clean(remedy.warning)}", width, "warning", indent=4, hang=2)
+    parts = (
+        ("now", remedy.commands),
+        ("to keep it", remedy.persistent),
+        ("to verify", remedy.verify),
+        ("to undo", remedy.undo),
+    )
+    for name, commands in parts:
+        for place, command in enumerate(commands):
+            rows = wrapped(clean(command), max(20, width - 16), "accent", hang=2)
+            head = name if not place else ""
+            out += [[(f"    {head if not n else '':<11} ", "dim"), *row] for n, row in enumerate(rows)]
+    return out
+
+
+def commands_of(findings: list[Finding]) -> str:
+    """What `c` copies: every command, with its remedy's title as a comment."""
+    out: list[str] = []
+    for finding in findings:
+        for remedy in finding.remedy:
+            out.append(f"# {clean(remedy.title)}")
+            out += [clean(c) for c in (*remedy.commands, *remedy.persistent)]
+    return "\n".join(out)

@@ -1,0 +1,75 @@
+"""The characters that are drawn: harmless for text of the host, and a plain form for terminals without Unicode."""
+
+from __future__ import annotations
+
+import locale
+import os
+import sys
+import unicodedata
+from functools import lru_cache
+
+SIGNS = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓", "unknown": "?"}
+MARKERS = ("●", "○", "■", "□", "▲", "△")  # one a variant, in the plan's order
+SPARKS = "▁▂▃▄▅▆▇█"
+
+# One cell for one cell, so that a layout is the same in both forms.
+_PLAIN = {
+    "●": "o", "○": "x", "■": "#", "□": "%", "▲": "^", "△": "*", "▸": ">", "▶": ">", "◂": "<", "✓": "+", "✗": "x",
+    "·": ".", "×": "x", "…": "~", "–": "-", "—": "-", "→": ">", "←": "<", "↑": "^", "↓": "v", "±": "~", "µ": "u",
+    "│": "|", "┤": "|", "├": "|", "─": "-", "└": "+", "┘": "+", "┌": "+", "┐": "+", "┼": "+", "┴": "+", "┬": "+",
+    "━": "=", "░": ":", "▒": ":", "█": "#", "▁": "_", "▂": ".", "▃": ":", "▄": "-", "▅": "=", "▆": "+", "▇": "*",
+    "“": '"', "”": '"', "‘": "'", "’": "'", "≤": "<", "≥": ">", "‖": "=", "²": "2", "°": "o",
+}  # fmt: skip
+_TABLE = str.maketrans(_PLAIN)
+
+
+def clean(text: str) -> str:
+    """Text of the host as harmless cells: no control, formatting, combining or unassigned characters.
+
+    They are written out (`\\x1b`, `\\u202e`), not dropped: a name that holds them should be seen to hold them.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_visible(char) for char in unicodedata.normalize("NFC", text))
+
+
+@lru_cache(maxsize=4096)
+def _visible(char: str) -> str:
+    if char in "\n\t":
+        return " "
+    category = unicodedata.category(char)
+    if category[0] == "C" or category in ("Mn", "Me", "Mc", "Zl", "Zp"):
+        return char.encode("unicode_escape").decode("ascii")
+    return char
+
+
+def plain(text: str) -> str:
+    """The same cells in ASCII. What has no likeness is `?` (two for a wide character)."""
+    if text.isascii():
+        return text
+    return "".join(c if c.isascii() else _likeness(c) for c in text.translate(_TABLE))
+
+
+@lru_cache(maxsize=4096)
+def _likeness(char: str) -> str:
+    if unicodedata.east_asian_width(char) in "WF":
+        return "??"
+    base = unicodedata.normalize("NFKD", char)[0]
+    return base if base.isascii() else "?"
+
+
+def spark(share: float | None) -> str:
+    """One cell for a share of 0..1; blank where there is none."""
+    if share is None:
+        return " "
+    return SPARKS[min(7, max(0, int(share * 8)))]
+
+
+def wants_ascii() -> bool:
+    """True where the terminal cannot draw more: a locale without UTF-8, or the Linux console's small font."""
+    encoding = (getattr(sys.__stderr__, "encoding", None) or locale.getpreferredencoding(False)).lower()
+    named = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
+    utf8 = "utf" in encoding and (
+        not named or "utf" in named.lower() or ("." not in named and named not in ("C", "POSIX"))
+    )
+    return not utf8 or os.environ.get("TERM", "") in ("linux", "dumb", "vt100", "vt220")

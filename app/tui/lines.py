@@ -1,0 +1,103 @@
+"""Lines of text with roles: what every panel draws, before it becomes cells in colours.
+
+A role is a meaning ("warning", "dim", "a" for the first variant), never a colour; `app/tui/theme.py` turns it into one.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+from rich.cells import cell_len, set_cell_size
+
+Span: TypeAlias = tuple[str, str]  # text, role
+Line: TypeAlias = list[Span]
+
+BLANK: Line = []
+HIGHLIGHT = "!"  # suffix of a role: the same meaning on the row that the cursor is on
+
+
+def text(value: str, role: str = "text") -> Line:
+    return [(value, role)]
+
+
+def cells(line: Iterable[Span]) -> int:
+    """The width in terminal cells; wide characters count two."""
+    return sum(cell_len(part) for part, _ in line)
+
+
+def crop(line: Sequence[Span], width: int) -> Line:
+    """The line in at most `width` cells; what is cut ends in an ellipsis."""
+    if cells(line) <= width:
+        return list(line)
+    out: Line = []
+    left = max(0, width - 1)
+    for part, role in line:
+        size = cell_len(part)
+        if size >= left:
+            out.append((set_cell_size(part, left).rstrip() if left else "", role))
+            out.append(("…", role))
+            break
+        out.append((part, role))
+        left -= size
+    return out if width > 0 else []
+
+
+def pad(line: Sequence[Span], width: int, role: str = "text") -> Line:
+    """Exactly `width` cells: cropped or filled with blanks."""
+    cut = crop(line, width)
+    missing = width - cells(cut)
+    return [*cut, (" " * missing, role)] if missing > 0 else cut
+
+
+def split(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:
+    """`left` at the left edge, `right` at the right one; `left` gives way, then `right`."""
+    tail = crop(right, width)
+    room = width - cells(tail)
+    if room <= 1:
+        return tail
+    return [*pad(left, room - 1), (" ", "text"), *tail] if tail else crop(left, width)
+
+
+def highlight(line: Sequence[Span], width: int) -> Line:
+    """The row under the cursor: filled to the width, every role in its highlighted form."""
+    return [(part, role + HIGHLIGHT) for part, role in pad(line, width)]
+
+
+def wrapped(value: str, width: int, role: str = "text", indent: int = 0, hang: int = 0) -> list[Line]:
+    """`value` folded to `width`; the first line indented by `indent`, the others by `indent + hang`.
+
+    Wide characters are folded by cells, so that no line is longer than it looks.
+    """
+    room = max(8, width - indent - hang)
+    rows: list[str] = []
+    for paragraph in value.split("\n"):
+        for row in textwrap.wrap(paragraph, room, break_on_hyphens=False) or [""]:
+            rows.extend(_by_cells(row, room))
+    return [[(" " * (indent + (hang if n else 0)) + row, role)] for n, row in enumerate(rows)]
+
+
+def _by_cells(row: str, room: int) -> list[str]:
+    if cell_len(row) <= room:
+        return [row]
+    out, current = [], ""
+    for char in row:
+        if cell_len(current + char) > room:
+            out.append(current)
+            current = ""
+        current += char
+    return [*out, current]
+
+
+def merged(line: Iterable[Span]) -> Line:
+    """Neighbours of one role joined: fewer escape sequences on the wire."""
+    out: Line = []
+    for part, role in line:
+        if not part:
+            continue
+        if out and out[-1][1] == role:
+            out[-1] = (out[-1][0] + part, role)
+        else:
+            out.append((part, role))
+    return out

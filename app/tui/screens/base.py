@@ -1,0 +1,105 @@
+"""What every screen has: a body, the line of keys, the notice of a terminal too small, the keys that work everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import Screen
+from textual.widget import Widget
+
+from app.tui.lines import Line, text
+from app.tui.widgets.keybar import KeyBar
+from app.tui.widgets.panel import Panel
+from app.tui.widgets.picker import Picker
+
+if TYPE_CHECKING:
+    from app.tui.shell import Shell
+
+LEAST = (60, 20)
+
+
+class TooSmall(Panel):
+    DEFAULT_CSS = "TooSmall { display: none; height: 1fr; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        size = self.screen.size
+        return [
+            text("hostdx needs 60x20 cells.", "strong"),
+            text(f"This terminal has {size.width}x{size.height}."),
+            text("Make it larger; nothing is lost.", "dim"),
+            text("q quits"),
+        ]
+
+
+class Base(Screen[object]):
+    """Subclasses give `body()`. `show` draws what changed: after events and keys, never by a clock alone."""
+
+    DEFAULT_CSS = """
+    Base { layout: vertical; overflow: hidden; }
+    Base > #body { height: 1fr; padding: 0 1; overflow: hidden; }
+    Base.-low > #body, Base.-tiny > #body { display: none; }
+    Base.-low > TooSmall, Base.-tiny > TooSmall { display: block; }
+    """
+    HORIZONTAL_BREAKPOINTS = [
+        (0, "-tiny"),
+        (LEAST[0], "-narrow"),
+        (110, "-wide"),
+    ]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (LEAST[1], "-tall"), (32, "-high")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark", "keys", "keys"),
+        Binding("q", "back", "back"),
+        Binding("escape", "back", "back", show=False),
+    ]
+    title_words: ClassVar[str] = ""  # what the palette and the key list call this screen
+
+    @property
+    def shell(self) -> Shell:
+        return cast("Shell", self.app)
+
+    def body(self) -> Iterable[Widget]:
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="body"):
+            yield from self.body()
+        yield TooSmall(id="small")
+        yield KeyBar()
+
+    def show(self) -> None:
+        for panel in self.query(Panel):
+            panel.redraw()
+
+    def on_screen_resume(self) -> None:
+        self.show()
+
+    def action_keys(self) -> None:
+        from app.tui.screens.keys import KeysScreen
+
+        self.app.push_screen(KeysScreen(self))
+
+    def action_back(self) -> None:
+        self.shell.go_back()
+
+    def action_filter(self) -> None:
+        """Asks for words on the last line; the list shrinks while they are typed, Esc gives the old filter back."""
+        from app.tui.screens.ask import AskScreen
+
+        pickers = [p for p in self.query(Picker) if p.display]
+        picker = self.focused if isinstance(self.focused, Picker) else pickers[0] if pickers else None
+        if picker is None:
+            return
+        target, before = picker, picker.filter
+
+        def narrow(words: str) -> None:
+            target.filter = words
+            target.redraw()
+
+        self.app.push_screen(
+            AskScreen("filter", before, changed=narrow, hint="Enter keeps it, Esc takes it back"),
+            lambda words: narrow(before if words is None else words),
+        )

@@ -1,0 +1,45 @@
+"""A finding: its evidence, what to do, and the scenario that would prove it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from app.tui.details import commands_of, finding_lines
+from app.tui.screens.base import Base
+from app.tui.widgets.reader import Reader
+from scenarios.finding import Finding
+
+
+class FindingScreen(Base):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "prove", "measure it"),
+        Binding("c", "copy", "copy commands"),
+    ]
+    title_words = "finding"
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__()
+        self.finding = finding
+
+    def body(self) -> Iterable[Widget]:
+        yield Reader(lambda width: finding_lines(self.finding, width))
+
+    def on_mount(self) -> None:
+        self.query_one(Reader).focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "prove":
+            return bool(self.finding.prove)
+        if action == "copy":
+            return bool(self.finding.remedy)
+        return True
+
+    def action_prove(self) -> None:
+        self.shell.open_plan(self.finding.prove, self.finding.prove_options)
+
+    def action_copy(self) -> None:
+        self.shell.copy(commands_of([self.finding]), "the commands")

@@ -1,0 +1,98 @@
+"""Home: what is this host, what is wrong, what do I press. Follows `triage --events -`, which alone reads the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+from textual.widget import Widget
+
+from app.tui.lines import Line, text
+from app.tui.screens.base import Base
+from app.tui.widgets.host_glance import Headline, HostTable
+from app.tui.widgets.panel import Panel
+from app.tui.widgets.picker import Picker
+from app.tui.widgets.recordings_line import RecordingsLine
+from app.tui.widgets.scenario_list import ScenarioList
+from app.tui.widgets.suspects import Suspects
+
+
+class Space(Panel):
+    DEFAULT_CSS = "Space { height: 1; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        return [text("")]
+
+
+class HomeScreen(Base):
+    DEFAULT_CSS = """
+    HomeScreen #parts { layout: vertical; height: 1fr; }
+    HomeScreen #left { height: 1fr; }
+    HomeScreen #right { height: auto; }
+    HomeScreen Suspects { height: 1fr; min-height: 3; }
+    HomeScreen ScenarioList { height: auto; max-height: 10; }
+    HomeScreen HostTable { display: none; }
+    HomeScreen.-wide #parts { layout: horizontal; }
+    HomeScreen.-wide #left { width: 58%; padding: 0 3 0 0; }
+    HomeScreen.-wide #right { width: 42%; height: 1fr; }
+    HomeScreen.-wide.-high HostTable { display: block; }
+    HomeScreen.-high Suspects { height: auto; max-height: 60%; }
+    HomeScreen.-narrow.-high Suspects { height: 1fr; }
+    HomeScreen.-wide ScenarioList { max-height: 24; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", "filter"),
+        Binding("r", "recordings", "recordings"),
+        Binding("a", "attach", "follow the running one", show=False),
+        Binding("f", "facts", "all facts"),
+        Binding("u", "undo", "undo what is left over", show=False),
+        Binding("R", "again", "read the host again", show=False),
+        Binding("q", "back", "quit"),
+        Binding("tab", "other", "other list", show=False),
+    ]
+    title_words = "home"
+
+    def body(self) -> Iterable[Widget]:
+        session = self.shell.home_session
+        yield Headline(session)
+        yield Space()
+        with Container(id="parts"):
+            with Vertical(id="left"):
+                yield Suspects(session)
+                yield Space(classes="between")
+                yield HostTable(session)
+            with Vertical(id="right"):
+                yield ScenarioList(session)
+        yield RecordingsLine()
+
+    def on_mount(self) -> None:
+        self.query_one(ScenarioList).focus()
+
+    def action_other(self) -> None:
+        self.focus_next(Picker)
+
+    def on_picker_chosen(self, event: Picker.Chosen) -> None:
+        if event.picker.id == "scenarios":
+            self.shell.open_plan(event.key)
+        else:
+            finding = self.shell.home_session().findings.get(event.key)
+            if finding is not None:
+                self.shell.open_finding(finding)
+
+    def action_recordings(self) -> None:
+        self.shell.open_recordings()
+
+    def action_attach(self) -> None:
+        self.shell.attach_running()
+
+    def action_facts(self) -> None:
+        self.shell.open_facts()
+
+    def action_undo(self) -> None:
+        self.shell.offer_undo(asked=True)
+
+    def action_again(self) -> None:
+        self.shell.read_host()
+        self.show()

@@ -1,0 +1,64 @@
+"""Every action of a screen with its key, made from the bindings: the help (`?`) and the command palette in one list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widget import Widget
+
+from app.tui.lines import Line
+from app.tui.screens.base import Base
+from app.tui.widgets.keybar import key_name
+from app.tui.widgets.picker import Picker, Row
+
+
+def _line(keys: str, words: str, width: int) -> Line:
+    return [(f"{keys:<14}", "key"), (words, "text")]
+
+
+def actions_of(screen: Screen[object]) -> list[tuple[str, str, str, object]]:
+    """(action, keys, words, the node that has it), each action once, in the order of the bindings."""
+    found: dict[str, tuple[list[str], str, object]] = {}
+    for active in screen.active_bindings.values():
+        binding = active.binding
+        if not binding.description or binding.system:
+            continue
+        keys, _, _ = found.setdefault(binding.action, ([], binding.description, active.node))
+        keys.append(key_name(binding.key))
+    return [(action, " ".join(keys), words, node) for action, (keys, words, node) in found.items()]
+
+
+class KeysScreen(Base):
+    """Enter does what is under the cursor, on the screen that it was opened from."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "filter")]
+    title_words = "keys"
+
+    def __init__(self, about: Screen[object], *, filtering: bool = False) -> None:
+        super().__init__()
+        self._about = about
+        self._filtering = filtering
+        self._actions = actions_of(about)
+
+    def body(self) -> Iterable[Widget]:
+        title = getattr(self._about, "title_words", "") or "this screen"
+        picker = Picker(id="actions", title=f"KEYS  {title}")
+        picker._rows = [
+            Row(action, partial(_line, keys, words), f"{keys} {words}")
+            for action, keys, words, _ in self._actions
+        ]
+        yield picker
+
+    def on_mount(self) -> None:
+        self.query_one(Picker).focus()
+        if self._filtering:
+            self.action_filter()
+
+    async def on_picker_chosen(self, event: Picker.Chosen) -> None:
+        node = next(n for action, _, _, n in self._actions if action == event.key)
+        await self.app.pop_screen()
+        await self.app.run_action(event.key, default_namespace=node)  # type: ignore[arg-type]

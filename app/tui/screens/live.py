@@ -1,0 +1,72 @@
+"""Live: the steps, the blocks as they come, the estimate drawn, the host's pulse, the guards' remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+from textual.widget import Widget
+
+from app.tui.lines import Line
+from app.tui.screens.run import RunHead, RunScreen
+from app.tui.widgets.block_plot import BlockPlot
+from app.tui.widgets.effects import RunningEffects
+from app.tui.widgets.panel import Panel
+from app.tui.widgets.pulse_line import PulseLine
+from app.tui.widgets.remarks import Remarks
+from app.tui.widgets.stepper import step_rows
+from app.tui.widgets.suspects import Suspects
+from app.tui.widgets.transport import Transport
+
+
+class Stepper(Panel):
+    DEFAULT_CSS = "Stepper { height: 2; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        return step_rows(self.shell.feed.session, width)
+
+
+class LiveScreen(RunScreen):
+    DEFAULT_CSS = """
+    LiveScreen #parts { layout: vertical; height: 1fr; }
+    LiveScreen #chart { height: 1fr; }
+    LiveScreen #side { height: auto; }
+    LiveScreen RunningEffects { margin: 1 0 0 0; max-height: 7; }
+    LiveScreen Remarks { height: 2; }
+    LiveScreen Suspects { display: none; }
+    LiveScreen.-high Remarks { height: 5; margin: 1 0; }
+    LiveScreen.-wide.-high Suspects { display: block; height: 5; }
+    LiveScreen.-wide.-high RunningEffects { margin: 1 0; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "stop", "stop and undo"),
+        Binding("v", "verdict", "verdict so far"),
+        Binding("q", "back", "leave it running"),
+    ]
+    title_words = "live"
+
+    def body(self) -> Iterable[Widget]:
+        yield RunHead("live")
+        yield Stepper(id="steps")
+        with Container(id="parts"):
+            with Vertical(id="chart"):
+                yield BlockPlot(self.session)
+            with Vertical(id="side"):
+                yield RunningEffects(self.session)
+                yield PulseLine(self.session)
+                yield Remarks(self.session)
+                yield Suspects(self.session, id="found", title="FOUND SO FAR", empty="nothing yet")
+        yield Transport(lambda: self.feed)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "stop":
+            return self.feed.growing
+        return True
+
+    def action_stop(self) -> None:
+        self.shell.stop_run()
+
+    def action_verdict(self) -> None:
+        self.shell.show_run("verdict")

@@ -1,0 +1,59 @@
+"""The options of a scenario, as it declares them, with their values in the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from app.tui.glyphs import clean
+from app.tui.lines import Line
+from app.tui.screens.base import Base
+from app.tui.widgets.picker import Picker, Row
+from scenarios.plan import Option
+
+if TYPE_CHECKING:
+    from app.tui.screens.plan import PlanScreen
+
+
+class OptionPicker(Picker):
+    def __init__(self, about: PlanScreen) -> None:
+        super().__init__(id="options", title=f"OPTIONS  {about.offer.id}")
+        self._about = about
+
+    def rows(self) -> list[Row]:
+        return [Row(o.name, partial(self._line, o), f"{o.name} {o.help}") for o in self._about.offer.options]
+
+    def _line(self, option: Option, width: int) -> Line:
+        from app.tui.screens.plan import shown
+
+        own = option.name in self._about.values
+        value = clean(shown(option, self._about.values)) or ("no" if option.kind == "flag" else "-")
+        need = " (needed)" if option.required else ""
+        return [
+            (f"{option.name:<14} ", "strong"),
+            (f"{value[:28]:<29} ", "accent" if own else "text"),
+            (clean(option.help) + need, "dim"),
+        ]
+
+
+class OptionsScreen(Base):
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "filter")]
+    title_words = "options"
+
+    def __init__(self, about: PlanScreen) -> None:
+        super().__init__()
+        self._about = about
+
+    def body(self) -> Iterable[Widget]:
+        yield OptionPicker(self._about)
+
+    def on_mount(self) -> None:
+        self.query_one(Picker).focus()
+
+    def on_picker_chosen(self, event: Picker.Chosen) -> None:
+        self._about.ask_option(next(o for o in self._about.offer.options if o.name == event.key))
+        self.show()

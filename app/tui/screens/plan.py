@@ -1,0 +1,259 @@
+"""Plan: what a run would do, before anything happens. Follows `plan SCENARIO … --events -`, which changes nothing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from app.child import EventChild
+from app.launch import HOSTDX, arguments
+from app.session import Session
+from app.tui.glyphs import clean
+from app.tui.lines import BLANK, Line, split, text, wrapped
+from app.tui.plan_text import exact_lines, plan_lines
+from app.tui.screens.ask import AskScreen
+from app.tui.screens.base import Base
+from app.tui.widgets.panel import Panel
+from app.tui.widgets.reader import Reader
+from probes.types import Json
+from scenarios.events import Offer
+from scenarios.plan import Option, Plan
+
+Planner = Callable[[Sequence[str]], EventChild]
+
+
+def planner(argv: Sequence[str]) -> EventChild:
+    return EventChild([*HOSTDX, "plan", *argv, "--events", "-"])
+
+
+def given(argv: Sequence[str], declared: Sequence[Option]) -> dict[str, Json]:
+    """Options written as on the command line (a finding's `prove_options`), as values; unknown ones are left out."""
+    kinds = {o.name: o for o in declared}
+    out: dict[str, Json] = {}
+    words = list(argv)
+    while words:
+        name, _, value = words.pop(0).removeprefix("--").partition("=")
+        option = kinds.get(name)
+        if option is None:
+            continue
+        if option.kind == "flag":
+            out[name] = True
+            continue
+        value = value or (words.pop(0) if words else "")
+        if option.multiple:
+            before = out.get(name)
+            out[name] = [*(before if isinstance(before, list) else []), value]
+        else:
+            out[name] = value
+    return out
+
+
+class PlanHead(Panel):
+    DEFAULT_CSS = "PlanHead { height: 2; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        screen = self.screen
+        assert isinstance(screen, PlanScreen)
+        return [
+            split(
+                [(f"{clean(screen.offer.id)} › ", "dim"), ("plan", "title"), (" › live › verdict", "dim")],
+                text(clean(screen.offer.title), "strong"),
+                width,
+            )
+        ]
+
+
+class PlanScreen(Base):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "start", "start"),
+        Binding("d", "directories", "directories"),
+        Binding("b", "budget", "budget"),
+        Binding("plus,equals_sign", "longer(30)", "longer", show=False),
+        Binding("minus", "longer(-30)", "shorter", show=False),
+        Binding("o", "options", "options"),
+        Binding("y", "exact", "exact steps"),
+    ]
+    title_words = "plan"
+
+    def __init__(self, offer: Offer, values: dict[str, Json], ask: Planner = planner) -> None:
+        super().__init__()
+        self.offer = offer
+        self.values = values
+        self._ask = ask
+        self._exact = False
+        self._child: EventChild | None = None
+        self._timer = None
+
+    @property
+    def session(self) -> Session:
+        return self._child.session if self._child is not None else Session()
+
+    @property
+    def plan(self) -> Plan | None:
+        return self.session.plan
+
+    def body(self) -> Iterable[Widget]:
+        yield PlanHead()
+        yield Reader(self._lines)
+
+    def on_mount(self) -> None:
+        self.query_one(Reader).focus()
+        self.set_interval(0.1, self._poll)
+        self._replan()
+
+    def on_unmount(self) -> None:
+        if self._child is not None:
+            self._child.close()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        names = {o.name for o in self.offer.options}
+        if action == "directories":
+            return "dir" in names
+        if action in ("budget", "longer"):
+            return "budget" in names
+        if action == "options":
+            return bool(names)
+        return True
+
+    def _replan(self) -> None:
+        if self._child is not None:
+            self._child.close()
+        self._child = self._ask([self.offer.id, *arguments(self.values, self.offer.options)])
+        self.show()
+
+    def _poll(self) -> None:
+        if self._child is not None and not self._child.ended and self._child.poll():
+            self.show()
+
+    def _lines(self, width: int) -> list[Line]:
+        child, plan = self._child, self.plan
+        if plan is None:
+            if child is not None and child.ended:
+                words = child.error or "it gave no plan"
+                need = [o for o in self.offer.options if o.required and not self.values.get(o.name)]
+                hint = [f"Needed: --{o.name}, {o.help}." for o in need]
+                keys = "d names directories, o shows every option." if need else "o shows the options."
+                return [
+                    *wrapped(f"No plan: {clean(words)}", width, "critical"),
+                    BLANK,
+                    *(row for h in [*hint, keys] for row in wrapped(clean(h), width)),
+                ]
+            return [text("asking what a run would do here; nothing is changed", "dim")]
+        if self._exact:
+            return exact_lines(plan, width)
+        chosen = " ".join(arguments(self.values, self.offer.options))
+        return [
+            *plan_lines(plan, width),
+            *([BLANK, text(f"options    {clean(chosen)}", "dim")] if chosen else []),
+        ]
+
+    def action_exact(self) -> None:
+        self._exact = not self._exact
+        self.show()
+
+    def action_start(self) -> None:
+        plan = self.plan
+        if plan is None or (self._child is not None and not self._child.ended):
+            self.shell.say(
+                "there is no plan yet"
+                if self._child and not self._child.ended
+                else "there is no plan to start"
+            )
+            return
+        if plan.refusal:
+            self.shell.say(f"it cannot be done here: {clean(plan.refusal)}")
+            return
+        if not plan.needs_consent:
+            self._begin(plan)
+            return
+        from app.tui.screens.consent import ConsentScreen
+
+        self.app.push_screen(ConsentScreen(plan), lambda yes: self._begin(plan) if yes else None)
+
+    def _begin(self, plan: Plan) -> None:
+        self.shell.start_run(self.offer.id, arguments(self.values, self.offer.options), plan)
+
+    def set_option(self, option: Option, words: str) -> None:
+        value = parsed(option, words)
+        if value is None:
+            self.values.pop(option.name, None)
+        else:
+            self.values[option.name] = value
+        self._replan()
+
+    def ask_option(self, option: Option) -> None:
+        if option.kind == "flag":
+            self.set_option(option, "" if self.values.get(option.name) else "yes")
+            return
+        hint = option.help + (f"; one of {', '.join(option.choices)}" if option.choices else "")
+        hint += "; several with blanks between" if option.multiple else ""
+        self.app.push_screen(
+            AskScreen(
+                option.name,
+                shown(option, self.values),
+                hint=clean(hint),
+                check=lambda words: wrong(option, words),
+            ),
+            lambda words: None if words is None else self.set_option(option, words),
+        )
+
+    def _named(self, name: str) -> Option:
+        return next(o for o in self.offer.options if o.name == name)
+
+    def action_directories(self) -> None:
+        self.ask_option(self._named("dir"))
+
+    def action_budget(self) -> None:
+        self.ask_option(self._named("budget"))
+
+    def action_longer(self, seconds: int) -> None:
+        option = self._named("budget")
+        now = (
+            self.values.get("budget") or option.default or (self.plan.measuring_s if self.plan else 0) or 120
+        )
+        if isinstance(now, int | float):
+            self.set_option(option, str(max(10, round(now + seconds))))
+
+    def action_options(self) -> None:
+        from app.tui.screens.options import OptionsScreen
+
+        self.app.push_screen(OptionsScreen(self))
+
+
+def shown(option: Option, values: dict[str, Json]) -> str:
+    value = values.get(option.name, option.default)
+    if isinstance(value, list):
+        return shlex.join(str(v) for v in value)
+    return "" if value is None else str(value)
+
+
+def wrong(option: Option, words: str) -> str:
+    """Why these words are no value of that option; empty where they are."""
+    try:
+        parsed(option, words)
+    except ValueError as error:
+        return f"{option.name}: {error}"
+    return ""
+
+
+def parsed(option: Option, words: str) -> Json:
+    """The value; None for nothing (the default holds). Raises ValueError with the reason."""
+    words = words.strip()
+    if not words:
+        return None
+    if option.kind == "flag":
+        return True
+    if option.multiple:
+        return list(shlex.split(words))
+    if option.kind in ("integer", "number"):
+        try:
+            return int(words) if option.kind == "integer" else float(words)
+        except ValueError:
+            raise ValueError(f"{words!r} is not a number") from None
+    if option.choices and words not in option.choices:
+        raise ValueError(f"one of {', '.join(option.choices)}")
+    return words

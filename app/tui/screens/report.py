@@ -1,0 +1,54 @@
+"""The report on the screen: what `hostdx report` writes, saved or copied with one key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from app.tui.glyphs import clean
+from app.tui.lines import Line, split, text
+from app.tui.markdown import markdown_lines
+from app.tui.screens.base import Base
+from app.tui.widgets.panel import Panel
+from app.tui.widgets.reader import Reader
+
+
+class ReportHead(Panel):
+    DEFAULT_CSS = "ReportHead { height: 2; }"
+
+    def __init__(self, recording: str) -> None:
+        super().__init__(id="head")
+        self._recording = recording
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        return [split(text("report", "title"), text(clean(self._recording), "dim"), width)]
+
+
+class ReportScreen(Base):
+    """`markdown` is the report of `recording`, a recording's file name."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s,m", "save", "save as markdown"),
+        Binding("y", "copy", "copy (OSC 52)"),
+    ]
+    title_words = "report"
+
+    def __init__(self, recording: str, markdown: str) -> None:
+        super().__init__()
+        self.recording, self.markdown = recording, markdown
+
+    def body(self) -> Iterable[Widget]:
+        yield ReportHead(self.recording)
+        yield Reader(lambda width: markdown_lines(self.markdown, min(width, 110)))
+
+    def on_mount(self) -> None:
+        self.query_one(Reader).focus()
+
+    def action_save(self) -> None:
+        self.shell.save_text(self.recording, self.markdown)
+
+    def action_copy(self) -> None:
+        self.shell.copy(self.markdown, "the report")

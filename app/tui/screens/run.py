@@ -1,0 +1,139 @@
+"""What the live and the verdict screen share: a recording with time under control, and the way from one to the other."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from app.follow import RunFeed
+from app.session import Session
+from app.tui.glyphs import clean
+from app.tui.lines import Line, split, text
+from app.tui.screens.ask import AskScreen
+from app.tui.screens.base import Base
+from app.tui.widgets.panel import Panel
+
+
+def seconds_of(words: str) -> float:
+    """`90`, `1:30`, `1:02:03`, in seconds. Raises ValueError."""
+    total = 0.0
+    parts = words.strip().split(":")
+    if not 1 <= len(parts) <= 3:
+        raise ValueError(words)
+    for part in parts:
+        value = float(part)
+        if not 0 <= value < 1e7:
+            raise ValueError(words)
+        total = total * 60 + value
+    return total
+
+
+def _wrong_time(words: str) -> str:
+    try:
+        seconds_of(words)
+    except ValueError:
+        return "write seconds, 1:30 or 1:02:03"
+    return ""
+
+
+class RunHead(Panel):
+    """Which scenario, which of its three steps, and how the run stands."""
+
+    DEFAULT_CSS = "RunHead { height: 1; }"
+
+    def __init__(self, step: str) -> None:
+        super().__init__(id="head")
+        self._step = step
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        feed = self.shell.feed
+        session = feed.session
+        name = clean(session.began.scenario) if session.began else "run"
+        host = f"  {clean(session.began.host)}" if session.began else ""
+        left: Line = [(f"{name} › ", "dim"), (self._step, "title"), (host, "dim")]
+        progress = session.progress
+        if session.ended is not None:
+            role = "ok" if session.ended.status == "done" else "warning"
+            right: Line = [(session.ended.status, role), (f" after {session.time:.0f} s", "dim")]
+        elif feed.dead and feed.playback.at_end:
+            right = [("the runner is gone: it was killed, or the host went down", "warning")]
+        elif progress is not None and progress.seconds_left is not None:
+            right = [(clean(progress.text), "text"), (f" · {progress.seconds_left:.0f} s left", "strong")]
+        else:
+            right = [(clean(progress.text) if progress else "starting", "text")]
+        return [split(left, right, width)]
+
+
+class RunScreen(Base):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space", "play", "play/pause"),
+        Binding("t", "step(1)", "next event", show=False),
+        Binding("T", "step(-1)", "previous event", show=False),
+        Binding("j", "jump(1)", "next step or finding", show=False),
+        Binding("J", "jump(-1)", "previous step or finding", show=False),
+        Binding("g", "go", "go to a time", show=False),
+        Binding("r", "first", "to the start", show=False),
+        Binding("Z", "last", "to the end, or back to live", show=False),
+        Binding("plus,equals_sign", "speed(1)", "faster", show=False),
+        Binding("minus", "speed(-1)", "slower", show=False),
+        Binding("o", "report", "report"),
+        Binding("f", "facts", "facts read", show=False),
+    ]
+
+    @property
+    def feed(self) -> RunFeed:
+        return self.shell.feed
+
+    def session(self) -> Session:
+        return self.shell.feed.session
+
+    def action_play(self) -> None:
+        self.feed.playback.toggle()
+        self._moved()
+
+    def action_step(self, direction: int) -> None:
+        self.feed.playback.step(direction)
+        self._moved()
+
+    def action_jump(self, direction: int) -> None:
+        self.feed.playback.jump(direction)
+        self._moved()
+
+    def action_first(self) -> None:
+        self.feed.playback.start()
+        self._moved()
+
+    def action_last(self) -> None:
+        self.feed.playback.finish(live=self.feed.growing)
+        self._moved()
+
+    def action_speed(self, direction: int) -> None:
+        self.feed.playback.faster(direction)
+        self.show()
+
+    def action_go(self) -> None:
+        def go(words: str | None) -> None:
+            if words is not None:
+                self.feed.playback.playing = False
+                self.feed.playback.seek(seconds_of(words))
+                self._moved()
+
+        hint = "seconds, 1:30 or 1:02:03 from the start of the run"
+        self.app.push_screen(AskScreen("go to", hint=hint, check=_wrong_time), go)
+
+    def _moved(self) -> None:
+        self.shell.settle()
+
+    def action_report(self) -> None:
+        self.shell.open_report(self.feed.path)
+
+    def action_facts(self) -> None:
+        self.shell.open_facts(self.feed.session)
+
+
+class Silence(Panel):
+    """Room where nothing is to be said."""
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        return [text("")]

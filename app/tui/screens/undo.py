@@ -1,0 +1,79 @@
+"""What a killed run left behind, and the offer to undo it now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from app.tui.glyphs import clean
+from app.tui.hostdx import Outcome, hostdx
+from app.tui.lines import BLANK, Line, text, wrapped
+from app.tui.screens.base import Base
+from app.tui.widgets.reader import Reader
+
+
+def open_entries(document: str) -> list[tuple[str, str]]:
+    """(title, what would be done) of each open entry in `undo --dry-run --json`; empty for anything unreadable."""
+    try:
+        tree: Any = msgspec.json.decode(document.encode())
+    except (msgspec.MsgspecError, RecursionError):
+        return []
+    out: list[tuple[str, str]] = []
+    entries = tree.get("entries", []) if isinstance(tree, dict) else tree
+    for entry in entries if isinstance(entries, list) else []:
+        if isinstance(entry, dict):
+            action = entry.get("action")
+            title = action.get("title", "") if isinstance(action, dict) else action or entry.get("title", "")
+            what = entry.get("would") or entry.get("what") or entry.get("detail") or entry.get("state") or ""
+            out.append((str(title), str(what)))
+    return out
+
+
+class UndoScreen(Base):
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y,u", "undo", "undo all of it now"),
+        Binding("q,n,escape", "back", "later"),
+    ]
+    title_words = "undo"
+
+    def __init__(self, entries: Sequence[tuple[str, str]]) -> None:
+        super().__init__()
+        self._entries = entries
+        self._said = ""
+
+    def body(self) -> Iterable[Widget]:
+        yield Reader(self._lines)
+
+    def _lines(self, width: int) -> list[Line]:
+        out: list[Line] = [
+            text("A run was killed before it could undo what it had changed.", "warning"),
+            text("Its journal knows what there was before:", "dim"),
+            BLANK,
+        ]
+        for title, what in self._entries:
+            out += wrapped(clean(title), width, "strong", hang=2)
+            out += wrapped(clean(what), width, indent=4, hang=2)
+        out.append(BLANK)
+        if self._said:
+            return [*out, *wrapped(self._said, width, "strong")]
+        return [
+            *out,
+            [("y", "key"), (" undoes it now   ", "text"), ("n", "key"), (" leaves it for later", "text")],
+        ]
+
+    def on_mount(self) -> None:
+        self.query_one(Reader).focus()
+
+    def action_undo(self) -> None:
+        def done(outcome: Outcome) -> None:
+            self._said = clean(outcome.error) or "Undone; nothing is left over."
+            self.shell.left_over = 0 if not outcome.error else self.shell.left_over
+            self.show()
+
+        self._said = "undoing"
+        self.show()
+        hostdx(self.shell, ["undo"], done)

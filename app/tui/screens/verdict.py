@@ -1,0 +1,105 @@
+"""Verdict: the answer in one sentence, every effect as a picture, the findings, and the way to the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from app.session import Session
+from app.tui.answer import answer
+from app.tui.details import commands_of
+from app.tui.glyphs import clean
+from app.tui.lines import BLANK, Line, text, wrapped
+from app.tui.screens.run import RunHead, RunScreen
+from app.tui.widgets.effects import effect_lines, judged, margin_of
+from app.tui.widgets.panel import Panel
+from app.tui.widgets.picker import Picker
+from app.tui.widgets.suspects import Suspects
+from app.tui.widgets.transport import Transport
+
+
+def verdict_lines(session: Session, width: int) -> list[Line]:
+    """The sentence, the effects, and how they came about."""
+    words, role = answer(session)
+    out = [BLANK, *wrapped(words, width, role if role != "dim" else "text"), BLANK]
+    out[1 : len(out) - 1] = [[(part, r) for part, r in line] for line in out[1 : len(out) - 1]]
+    effects = judged(session)
+    out += effect_lines(effects, width, margin_of(session))
+    explained = [v for v in session.verdicts.values() if v.explain and not v.control]
+    if explained:
+        first = explained[0]
+        out += [BLANK, *wrapped(f"{clean(first.explain)}.".replace("..", "."), width, "dim")]
+    undecided = [v for v in session.verdicts.values() if v.verdict == "inconclusive" and v.seconds_to_decide]
+    if undecided:
+        most = max(v.seconds_to_decide or 0 for v in undecided)
+        out += wrapped(
+            f"To decide it would take about {most:.0f} s a workload: start again with a larger budget.",
+            width,
+            "dim",
+        )
+    differs = session.plan.differs if session.plan else ()
+    if differs and effects:
+        out += wrapped(
+            "Also different between the two: " + ", ".join(clean(d) for d in differs) + ".", width, "dim"
+        )
+    if session.disturbed_groups:
+        count = session.disturbed_groups
+        out.append(
+            text(f"{count} group{'s were' if count > 1 else ' was'} disturbed and measured again.", "dim")
+        )
+    kept = [a for a in session.actions.values() if a.state in ("failed", "kept")]
+    for event in kept:
+        out += wrapped(f"! not undone: {clean(event.action.title)}: {clean(event.reason)}", width, "critical")
+    return out
+
+
+class Answer(Panel):
+    DEFAULT_CSS = "Answer { height: auto; max-height: 70%; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        return verdict_lines(self.shell.feed.session, width)
+
+
+class VerdictScreen(RunScreen):
+    DEFAULT_CSS = """
+    VerdictScreen Suspects { height: 1fr; min-height: 3; margin: 1 0 0 0; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("v", "live", "the blocks"),
+        Binding("m", "save", "save report"),
+        Binding("c", "copy", "copy commands"),
+        Binding("slash", "filter", "filter", show=False),
+        Binding("q", "back", "home"),
+    ]
+    title_words = "verdict"
+
+    def body(self) -> Iterable[Widget]:
+        yield RunHead("verdict")
+        yield Answer(id="answer")
+        yield Suspects(self.session, id="found", title="FINDINGS", empty="none")
+        yield Transport(lambda: self.feed)
+
+    def on_mount(self) -> None:
+        self.query_one(Picker).focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "copy":
+            return any(f.remedy for f in self.session().findings.values())
+        return True
+
+    def on_picker_chosen(self, event: Picker.Chosen) -> None:
+        finding = self.session().findings.get(event.key)
+        if finding is not None:
+            self.shell.open_finding(finding)
+
+    def action_live(self) -> None:
+        self.shell.show_run("live")
+
+    def action_save(self) -> None:
+        self.shell.save_report(self.feed.path)
+
+    def action_copy(self) -> None:
+        self.shell.copy(commands_of(self.session().worst_first), "the commands")

@@ -1,0 +1,227 @@
+"""The app: which screen is on top, what it follows, and what the keys of several screens have in common."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from app.child import EventChild
+from app.failure import Failure
+from app.follow import RunFeed
+from app.tui import theme
+from app.tui.errands import Errands
+from app.tui.glyphs import clean
+from app.tui.screens.base import Base
+
+TICK_S = 0.25
+LIVE_EVERY = 2  # ticks: what comes from a run under way is looked at twice a second
+
+
+class Shell(Errands):
+    """`triage`: the child that the home screen follows. `feed`: the recording on the run screens."""
+
+    ENABLE_COMMAND_PALETTE = (
+        False  # ours draws in ASCII too, has no loading indicator and lists every binding
+    )
+    CSS = "Screen { background: $background; color: $foreground; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+p", "palette", "every action", show=False),
+        Binding("ctrl+q", "quit_now", "quit", show=False),
+        Binding("ctrl+c", "interrupt", "quit (a run goes on)", show=False),
+        Binding("ctrl+t", "next_theme", "next theme", show=False),
+        Binding("ctrl+l", "redraw", "draw the screen again", show=False),
+    ]
+
+    def __init__(
+        self, *, triage: EventChild | None = None, feed: RunFeed | None = None, ascii_only: bool = False
+    ) -> None:
+        poor = "NO_COLOR" in os.environ or not _many_colours()
+        super().__init__(ansi_color=True if poor else None)
+        for one in theme.themes():
+            self.register_theme(one)
+        self.theme = theme.TERMINAL_NAME if poor else theme.DARK_NAME
+        self.ascii_only = ascii_only
+        self.message = ""
+        self.triage = triage
+        self._feed = feed
+        self._was_ended = feed is not None and feed.session.ended is not None
+        self._ticks = 0
+        self._clock = time.monotonic()
+        self._home = feed is None
+
+    # What the screens read
+
+    @property
+    def moving(self) -> bool:
+        """Events or time come by themselves; what is dear to draw may wait a second."""
+        return self._feed is not None and self._feed.playback.playing
+
+    @property
+    def triage_error(self) -> str:
+        return clean(self.triage.error) if self.triage is not None else ""
+
+    # Life
+
+    def get_default_screen(self) -> Screen[object]:
+        from app.tui.screens.home import HomeScreen
+
+        return HomeScreen() if self._home else self._run_screen()
+
+    def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGHUP, signal.SIGTERM):
+            try:
+                loop.add_signal_handler(number, self._told_to_end, number)
+            except (NotImplementedError, RuntimeError, ValueError):  # not in the main thread: a test's
+                break
+        if self.triage is not None:
+            self.watch_triage()
+        self.set_interval(TICK_S, self._tick)
+        if self._home:
+            self.set_timer(0.3, self.look_around)
+
+    def _told_to_end(self, number: int) -> None:
+        """The terminal was closed, or somebody ends us: the runner is left alone (law 2)."""
+        asyncio.get_running_loop().call_later(
+            2.0, os._exit, 128 + number
+        )  # a dead terminal can hang the driver
+        self.exit(0 if number == signal.SIGHUP else None, return_code=0 if number == signal.SIGHUP else 143)
+
+    def watch_triage(self) -> None:
+        child = self.triage
+        assert child is not None
+        loop = asyncio.get_running_loop()
+        descriptor = child.fileno()
+
+        def ready() -> None:
+            if child.poll():
+                self.draw()
+
+        # while it is still open: a closed descriptor cannot be removed any more
+        child.before_close = lambda: loop.remove_reader(descriptor)
+        loop.add_reader(descriptor, ready)
+
+    def _tick(self) -> None:
+        self._ticks += 1
+        now = time.monotonic()
+        passed, self._clock = now - self._clock, now
+        feed = self._feed
+        if feed is None:
+            if self._ticks % 20 == 0 and self._on_home():
+                self.look_for_runs()
+            return
+        changed = feed.playback.advance(passed)
+        if self._ticks % LIVE_EVERY == 0:
+            try:
+                changed = feed.poll() or changed
+            except Failure as why:
+                self.say(clean(why.text))
+                feed.dead = changed = True
+            self.watch_runner()
+        if changed:
+            self.settle()
+        else:
+            feed.playback.prepare()
+
+    def _on_home(self) -> bool:
+        return self._home and len(self.screen_stack) == 1
+
+    def draw(self) -> None:
+        """Draws what changed on the screen that is seen (a question on the last line does not hide it)."""
+        for screen in reversed(self.screen_stack):
+            if isinstance(screen, Base):
+                screen.show()
+                return
+
+    def settle(self) -> None:
+        """After the cursor moved: at the end of a run the verdict is shown, before it the blocks; and all is drawn."""
+        from app.tui.screens.run import RunScreen
+
+        ended = self.feed.session.ended is not None
+        if ended != self._was_ended:
+            self._was_ended = ended
+            if isinstance(self.screen, RunScreen):
+                self.show_run("verdict" if ended else "live")
+                return
+        self.draw()
+
+    def _run_screen(self, which: str = "") -> Base:
+        from app.tui.screens.live import LiveScreen
+        from app.tui.screens.verdict import VerdictScreen
+
+        which = which or ("verdict" if self.feed.session.ended is not None else "live")
+        return VerdictScreen() if which == "verdict" else LiveScreen()
+
+    def show_run(self, which: str = "") -> None:
+        """The live or the verdict screen, in place of the run screen or plan that is on top."""
+        from app.tui.screens.plan import PlanScreen
+        from app.tui.screens.run import RunScreen
+
+        screen = self._run_screen(which)
+        if isinstance(self.screen, RunScreen | PlanScreen):
+            self.switch_screen(screen)
+        else:
+            self.push_screen(screen)
+
+    def open_feed(self, feed: RunFeed) -> None:
+        if self._feed is not None:
+            self._feed.close()
+        self._feed = feed
+        self._was_ended = feed.session.ended is not None
+        self.show_run()
+
+    def go_back(self) -> None:
+        if len(self.screen_stack) > 1:
+            self.pop_screen()
+            self.message = ""
+            if self._on_home():
+                self.look_for_runs()
+        else:
+            self.exit(0)
+
+    # Keys that work everywhere
+
+    def say(self, words: str) -> None:
+        """One line in place of the keys, until the next key."""
+        self.message = words
+        self.draw()
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and self.message:
+            self.message = ""
+            self.call_after_refresh(self.draw)
+        await super().on_event(event)
+
+    def action_palette(self) -> None:
+        from app.tui.screens.keys import KeysScreen
+
+        if not isinstance(self.screen, KeysScreen):
+            self.push_screen(KeysScreen(self.screen, filtering=True))
+
+    def action_quit_now(self) -> None:
+        self.exit(0)
+
+    def action_interrupt(self) -> None:
+        self.exit(0)
+
+    def action_next_theme(self) -> None:
+        names = [t.name for t in theme.themes()]
+        self.theme = names[(names.index(self.theme) + 1) % len(names)]
+        self.say(f"theme {self.theme}")
+
+    def action_redraw(self) -> None:
+        self.refresh(layout=True)
+        self.screen.refresh(layout=True)
+
+
+def _many_colours() -> bool:
+    """Whether more than the terminal's own 16 colours can be counted on."""
+    term = os.environ.get("TERM", "")
+    return "256" in term or "direct" in term or os.environ.get("COLORTERM", "") in ("truecolor", "24bit")

@@ -1,0 +1,75 @@
+"""Roles to styles. Three palettes: dark, light, and the terminal's own 16 colours (console, NO_COLOR).
+
+Nothing is told by colour alone: severities carry a word and a sign, variants a marker, the cursor a `▸`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from rich.style import Style
+from textual.theme import Theme
+
+from app.tui.lines import HIGHLIGHT
+
+# Chosen to stay apart after reduction to 256 colours (what SSH leaves where COLORTERM is not forwarded).
+DARK = {
+    "bg": "#121212", "cursor": "#303030", "text": "#d0d0d0", "dim": "#8a8a8a", "accent": "#5fafff",
+    "critical": "#ff5f5f", "warning": "#ffaf00", "notice": "#87afd7", "ok": "#87d75f", "unknown": "#af87d7",
+    "a": "#5fd7ff", "b": "#ffaf5f", "c": "#afd75f", "d": "#d787ff", "band": "#767676",
+}  # fmt: skip
+LIGHT = {
+    "bg": "#ffffff", "cursor": "#d0d0d0", "text": "#262626", "dim": "#626262", "accent": "#005faf",
+    "critical": "#af0000", "warning": "#875f00", "notice": "#005f87", "ok": "#005f00", "unknown": "#5f00af",
+    "a": "#005faf", "b": "#af5f00", "c": "#5f8700", "d": "#8700af", "band": "#878787",
+}  # fmt: skip
+# No blue (unreadable on the console's black) and no bright black (invisible in some palettes).
+TERMINAL = {
+    "bg": "default", "cursor": "default", "text": "default", "dim": "default", "accent": "cyan",
+    "critical": "red", "warning": "yellow", "notice": "cyan", "ok": "green", "unknown": "magenta",
+    "a": "cyan", "b": "yellow", "c": "green", "d": "magenta", "band": "default",
+}  # fmt: skip
+_BOLD = {"title", "strong", "critical", "accent", "key"}
+_LIKE = {"title": "accent", "strong": "text", "key": "accent"}
+
+DARK_NAME, LIGHT_NAME, TERMINAL_NAME = "hostdx-dark", "hostdx-light", "hostdx-terminal"
+_COLOURS = {DARK_NAME: DARK, LIGHT_NAME: LIGHT, TERMINAL_NAME: TERMINAL}
+
+
+def themes() -> list[Theme]:
+    """The same three as Textual themes, for the few stock widgets (an input line) and the screen's ground."""
+    made = []
+    for name, colours in _COLOURS.items():
+        ansi = name == TERMINAL_NAME
+        ground = "ansi_default" if ansi else colours["bg"]
+        made.append(
+            Theme(
+                name=name,
+                ansi=ansi,
+                dark=name != LIGHT_NAME,
+                primary="ansi_cyan" if ansi else colours["accent"],
+                foreground="ansi_default" if ansi else colours["text"],
+                background=ground,
+                surface=ground,
+                panel=ground,
+                boost=ground,
+                text_alpha=1.0,
+            )
+        )
+    return made
+
+
+@cache
+def style(theme: str, role: str) -> Style:
+    """The style of a role in a theme; unknown roles are plain text. Always with a style: the NO_COLOR filter needs one."""
+    colours = _COLOURS.get(theme, DARK)
+    marked = role.endswith(HIGHLIGHT)
+    name = role.removesuffix(HIGHLIGHT)
+    colour = colours.get(_LIKE.get(name, name), colours["text"])
+    own = theme == TERMINAL_NAME
+    return Style(
+        color=colour,
+        bgcolor=colours["cursor"] if marked else colours["bg"],
+        bold=name in _BOLD or (own and name == "warning"),
+        reverse=own and marked,
+    )

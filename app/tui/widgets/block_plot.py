@@ -1,0 +1,122 @@
+"""The blocks of the workload under way, by variant, as they come: fixed axes, drawn at most once a second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from app.plot import Axis, Series, nice_axis, plot, si
+from app.session import Session
+from app.tui.glyphs import MARKERS, clean, plain
+from app.tui.lines import Line, split, text
+from app.tui.widgets.panel import Panel
+
+ROLES = ("a", "b", "c", "d")
+_WINDOWS = (10, 20, 40, 60, 90, 120, 180, 240, 360, 480, 720, 960, 1440, 1800, 3600, 7200, 14400, 86400)
+_NO_MARK = "\x00"
+
+
+def variants(session: Session) -> dict[str, tuple[str, str]]:
+    """Id to (marker, role), in the plan's order, then in the order of appearance."""
+    ids = [v.id for v in session.plan.variants] if session.plan else []
+    for blocks in session.blocks.values():
+        ids += [b.variant for b in blocks if b.variant not in ids]
+    for samples in session.samples.values():
+        ids += [s.variant for s in samples if s.variant not in ids]
+    unique = list(dict.fromkeys(ids))
+    return {v: (MARKERS[i % len(MARKERS)], ROLES[i % len(ROLES)]) for i, v in enumerate(unique)}
+
+
+def label(session: Session, variant: str, width: int = 18) -> str:
+    """`A /scratch`: the id and, where it says more, what a person reads."""
+    named = next((v.label for v in session.plan.variants if v.id == variant), "") if session.plan else ""
+    words = variant if not named or named == variant else f"{variant} {named}"
+    cleaned = clean(words)
+    return cleaned if len(cleaned) <= width else cleaned[: width - 1] + "…"
+
+
+def leading_metric(session: Session, workload: str) -> tuple[str, str]:
+    """(name, unit) of the workload's first metric."""
+    for planned in session.plan.workloads if session.plan else ():
+        if planned.id == workload and planned.metrics:
+            return planned.metrics[0].name, planned.metrics[0].unit
+    values = next((b.values for b in session.blocks.get(workload, []) if b.values), {})
+    return next(iter(values), ""), ""
+
+
+def _points(session: Session) -> tuple[str, dict[str, list[tuple[float, float]]], float]:
+    """(what is drawn, points by variant, seconds of the first): the blocks of the workload, else the samples."""
+    blocks = session.blocks.get(session.workload, [])
+    points: dict[str, list[tuple[float, float]]] = {}
+    if blocks:
+        name, unit = leading_metric(session, session.workload)
+        first = blocks[0].t - blocks[0].seconds
+        for block in blocks:
+            if name in block.values:
+                points.setdefault(block.variant, []).append((block.t - first, block.values[name]))
+        return (name if not unit or unit == name else f"{name} in {unit}"), points, first
+    if session.samples:
+        series = max(session.samples, key=lambda s: session.samples[s][-1].t)
+        samples = session.samples[series]
+        first = samples[0].t
+        for sample in samples:
+            points.setdefault(sample.variant, []).append((sample.t - first, sample.value))
+        unit = samples[-1].unit
+        return (series if not unit or unit in series else f"{series} in {unit}"), points, first
+    return "", {}, 0.0
+
+
+def plot_lines(session: Session, width: int, height: int, *, ascii_only: bool = False) -> list[Line]:
+    """A legend line and the plot in `height` lines. The x axis is seconds since the workload's first block."""
+    what, points, first = _points(session)
+    if not points:
+        waiting = clean(session.progress.text) if session.progress else "the first block"
+        if session.ended is not None:
+            return [text("no blocks were measured", "dim")]
+        return [text(f"waiting for: {waiting}", "dim")]
+    elapsed = session.time - first
+    window = next((w for w in _WINDOWS if w >= elapsed), elapsed)
+    marks = variants(session)
+    shown = {v: (plain(m) if ascii_only else m, role) for v, (m, role) in marks.items() if v in points}
+    by_mark = {mark: role for mark, role in shown.values()}
+    legend: Line = []
+    for variant, (mark, role) in shown.items():
+        last = points[variant][-1][1]
+        legend += [(f"{mark} ", role), (f"{label(session, variant)} {si(last)}", "text"), ("   ", "text")]
+    series = [Series(mark, points[v]) for v, (mark, _) in shown.items()]
+    y = nice_axis([value for some in points.values() for _, value in some])
+    rows = plot(series, width, max(4, height - 1), Axis(0.0, float(window)), y, ascii_only=ascii_only)
+    title: Line = [(clean(what), "strong"), ("  log scale" if y.log else "", "dim")]
+    return [split(title, legend[:-1], width), *(_coloured(row, by_mark) for row in rows)]
+
+
+def _coloured(row: str, roles: dict[str, str]) -> Line:
+    """Splits at the markers; everything before the axis (labels hold letters that are ASCII markers) is dim."""
+    edge = max((row.find(c) for c in "┤│└|+"), default=-1)
+    head, body = row[: edge + 1], row[edge + 1 :]
+    line: Line = [(head, "dim")]
+    axis = edge < 0 or "└" in head or head.endswith("+")
+    line += [(c, "dim" if axis else roles.get(c, "dim")) for c in body]
+    return line
+
+
+class BlockPlot(Panel):
+    """Draws at most once a second: a plot at 4 Hz costs 80 kB/s of the line."""
+
+    DEFAULT_CSS = "BlockPlot { height: 1fr; min-height: 5; }"
+
+    def __init__(self, session: Callable[[], Session]) -> None:
+        super().__init__(id="plot")
+        self._session = session
+        self._last: tuple[tuple[int, int, int], list[Line]] | None = None
+        self._at = 0.0
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        session = self._session()
+        key = (id(session), width, height)
+        now = time.monotonic()
+        recent = self.shell.moving and now - self._at < 0.9
+        if self._last is None or self._last[0] != key or not recent:
+            self._last = (key, plot_lines(session, width, height, ascii_only=self.shell.ascii_only))
+            self._at = now
+        return self._last[1]

@@ -1,0 +1,145 @@
+"""The effects so far, one line each: whose, the interval drawn on a common scale, and the same in figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from app.session import Session
+from app.tui.glyphs import clean
+from app.tui.lines import Line, pad, split, text
+from app.tui.widgets.block_plot import label, variants
+from app.tui.widgets.interval_bar import MARGIN, axis, bar, common_scale, factor, span
+from app.tui.widgets.panel import Panel
+from scenarios import events as ev
+
+_ROLES = {"slower": "critical", "faster": "ok", "no material difference": "strong"}
+
+
+class Effect(NamedTuple):
+    name: str
+    ratio: float | None
+    ci95: tuple[float, float] | None
+    words: str
+    role: str
+
+
+def margin_of(session: Session) -> float:
+    """The smallest effect that matters in this run, as it was chosen."""
+    for options in (
+        session.plan.options if session.plan else {},
+        session.began.options if session.began else {},
+    ):
+        value = options.get("margin")
+        if isinstance(value, int | float) and 0 < value < 1:
+            return float(value)
+    return MARGIN
+
+
+def title_of(session: Session, workload: str) -> str:
+    titles = {w.id: w.title for w in session.plan.workloads} if session.plan else {}
+    return clean(titles.get(workload, workload))
+
+
+def _named(session: Session, event: ev.Estimate | ev.Verdict, many: bool) -> str:
+    name = title_of(session, event.workload)
+    if many:
+        name = f"{label(session, event.variant, 12)}: {name}"
+    metrics = {v.metric for v in session.verdicts.values() if v.workload == event.workload}
+    return f"{name}, {clean(event.metric)}" if len(metrics) > 1 else name
+
+
+def running(session: Session) -> list[Effect]:
+    """The running estimates of the workload under way, one a pair of variants."""
+    marks = variants(session)
+    out = []
+    for estimate in session.estimates.values():
+        if estimate.workload != session.workload:
+            continue
+        words = factor(estimate.ratio) + (
+            f"  {span(estimate.ci95)}" if estimate.ci95 else "  no interval yet"
+        )
+        name = f"{label(session, estimate.variant, 14)} / {clean(estimate.baseline)}"
+        out.append(
+            Effect(name, estimate.ratio, estimate.ci95, words, marks.get(estimate.variant, ("", "strong"))[1])
+        )
+    return out
+
+
+def judged(session: Session) -> list[Effect]:
+    """The verdicts, in the order they were given; then the trends over rounds."""
+    many = len({(v.baseline, v.variant) for v in session.verdicts.values()}) > 1
+    out = []
+    for verdict in session.verdicts.values():
+        name = _named(session, verdict, many) + (" (control)" if verdict.control else "")
+        words: str = verdict.verdict
+        if verdict.verdict in ("slower", "faster") and verdict.ratio is not None:
+            words = factor(verdict.ratio)
+        if verdict.ci95 is not None:
+            words += f"  {span(verdict.ci95)}"
+        elif verdict.reason:
+            words += f": {clean(verdict.reason)}"
+        out.append(Effect(name, verdict.ratio, verdict.ci95, words, _ROLES.get(verdict.verdict, "unknown")))
+    for trend in session.series:
+        words = trend.verdict
+        if trend.slope_per_round is not None:
+            words += f"  {trend.slope_per_round * 100:+.1f} % a round"
+        name = f"{title_of(session, trend.workload)}, {trend.rounds} rounds"
+        out.append(Effect(name, None, None, words, _ROLES.get(trend.verdict, "unknown")))
+    return out
+
+
+def effect_lines(effects: Sequence[Effect], width: int, margin: float, most: int = 1000) -> list[Line]:
+    """An axis line and a line an effect; on narrow screens the words stand right of a shorter bar."""
+    if not effects:
+        return []
+    drawn = [e for e in effects if e.ratio is not None]
+    scale = common_scale(v for e in drawn for v in (e.ratio, *(e.ci95 or ())))
+    names = min(max(len(e.name) for e in effects), max(14, width * 3 // 10))
+    words = min(max(len(e.words) for e in effects), max(18, width * 4 // 10))
+    room = width - names - words - 4
+    if drawn and room < 15:  # the picture gives way to the words last
+        names = max(12, names - (15 - room))
+        room = width - names - words - 4
+    room -= 1 - room % 2  # odd: 1 in the middle
+    out: list[Line] = []
+    if drawn and room >= 9:
+        out.append([(" " * (names + 2), "text"), *axis(room, scale)])
+    for effect in effects[:most]:
+        line = pad(text(effect.name), names)
+        if drawn and room >= 9:
+            picture = bar(effect.ratio, effect.ci95, room, scale, margin=margin, role=effect.role)
+            line = [*line, ("  ", "text"), *pad(picture, room)]
+        out.append(
+            split(line, text(effect.words, effect.role), width)
+            if room < 9
+            else [*line, ("  ", "text"), (effect.words, effect.role)]
+        )
+    if len(effects) > most:
+        out.append(text(f"and {len(effects) - most} more", "dim"))
+    return out
+
+
+class RunningEffects(Panel):
+    """The live screen's: where the estimate stands now, and how many groups it rests on."""
+
+    DEFAULT_CSS = "RunningEffects { height: auto; }"
+
+    def __init__(self, session: Callable[[], Session]) -> None:
+        super().__init__(id="effects")
+        self._session = session
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        session = self._session()
+        effects = running(session)
+        if not effects:
+            return [text("")]
+        groups = session.groups.get(session.workload, [])
+        again = sum(1 for g in groups if g.disturbed)
+        parts = [f"{len(groups)} groups"] + ([f"{again} disturbed"] if again else [])
+        note = next(
+            (clean(e.text) for e in session.estimates.values() if e.workload == session.workload and e.text),
+            "",
+        )
+        foot = " · ".join([*parts, "95 % interval", *([note] if note else [])])
+        return [*effect_lines(effects, width, margin_of(session), 4), text(foot, "dim")]

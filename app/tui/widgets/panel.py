@@ -1,0 +1,114 @@
+"""The base of every panel: lines in, and only the cells that changed go out to the terminal.
+
+One widget a panel (a widget a row costs 1.5 times a bare app's start; so does Textual's own markup), and
+a line API with comparison: the same chart costs 80 kB/s when repainted whole and 6 kB/s this way.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.segment import Segment
+from textual.geometry import Region, Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from app.tui.glyphs import plain
+from app.tui.lines import Line, merged, pad
+from app.tui.theme import style
+
+if TYPE_CHECKING:
+    from app.tui.shell import Shell
+
+
+class Panel(Widget):
+    """`draw` gives the lines for a size; `redraw` compares them with what is on the screen."""
+
+    DEFAULT_CSS: ClassVar[str] = "Panel { width: 1fr; height: auto; }"
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes, markup=False)
+        self._drawn: list[Line] = []
+        self._strips: list[Strip] = []
+        self._theme = ""
+
+    @property
+    def shell(self) -> Shell:
+        return cast("Shell", self.app)
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        """The lines for that size; `height` is large while the natural height is asked for."""
+        raise NotImplementedError
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return max(1, len(self.draw(width, viewport.height)))
+
+    def on_resize(self) -> None:
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draws again and repaints the spans that differ; a new natural height asks for a new layout."""
+        width, height = self.size
+        if not width or not height or not self.is_attached:
+            return
+        if self.styles.height is not None and self.styles.height.is_auto:
+            wanted = len(self.draw(width, self.screen.size.height))
+            if max(1, wanted) != height:
+                self.refresh(layout=True)
+        changed = self._update(width, height)
+        if changed is None:
+            self.refresh()
+        elif changed:
+            self.refresh(*changed)
+
+    def _update(self, width: int, height: int) -> list[Region] | None:
+        """Takes in the new lines; the regions that differ, None for all of it."""
+        lines = [pad(merged(line), width) for line in self.draw(width, height)[:height]]
+        theme = self.app.theme
+        whole = theme != self._theme or len(self._drawn) > len(lines)
+        changed: list[Region] = []
+        for y, line in enumerate(lines):
+            old = self._drawn[y] if y < len(self._drawn) and not whole else None
+            if old == line:
+                continue
+            start, end = (0, width) if old is None else _difference(old, line)
+            changed.append(Region(start, y, max(1, end - start), 1))
+            strip = self._strip(line, theme)
+            if y < len(self._strips):
+                self._strips[y] = strip
+            else:
+                self._strips.append(strip)
+        del self._strips[len(lines) :]
+        self._drawn, self._theme = lines, theme
+        return None if whole else changed
+
+    def _strip(self, line: Line, theme: str) -> Strip:
+        ascii_only = self.shell.ascii_only
+        return Strip(
+            [Segment(plain(part) if ascii_only else part, style(theme, role)) for part, role in merged(line)]
+        )
+
+    def render_line(self, y: int) -> Strip:
+        width, height = self.size
+        if not self._drawn or self._theme != self.app.theme:
+            self._update(width, height)
+        ground = style(self.app.theme, "text")
+        if y < len(self._strips):
+            return self._strips[y].adjust_cell_length(width, ground)
+        return Strip.blank(width, ground)
+
+
+def _difference(old: Line, new: Line) -> tuple[int, int]:
+    """The first and one past the last cell that differ, for lines of one width."""
+    before, after = _exploded(old), _exploded(new)
+    if len(before) != len(after):  # wide characters: cells and characters do not match
+        return 0, max(len(before), len(after)) * 2
+    first = next(i for i, (x, y) in enumerate(zip(before, after, strict=True)) if x != y)
+    last = next(i for i in range(len(after) - 1, -1, -1) if before[i] != after[i])
+    if not all(c.isascii() or ord(c) < 0x1100 or 0x2000 <= ord(c) < 0x2E80 for c, _ in after):
+        return 0, len(after) * 2
+    return first, last + 1
+
+
+def _exploded(line: Line) -> list[tuple[str, str]]:
+    return [(char, role) for part, role in line for char in part]

@@ -1,0 +1,152 @@
+"""A list to choose from: one line an item, a cursor that stays on its item while others arrive, a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from app.tui.lines import Line, highlight, split, text
+from app.tui.widgets.panel import Panel
+
+
+class Row(NamedTuple):
+    """`draw(width)` gives the line without the two columns of the cursor; `words` is what the filter looks at."""
+
+    key: str
+    draw: Callable[[int], Line]
+    words: str
+
+
+class Picker(Panel, can_focus=True):
+    """Posts `Chosen` on Enter or a click. `title` and `note` stand above the items."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "up", show=False),
+        Binding("down", "move(1)", "down", show=False),
+        Binding("pageup", "move(-10)", "page up", show=False),
+        Binding("pagedown", "move(10)", "page down", show=False),
+        Binding("home", "move(-100000)", "first", show=False),
+        Binding("end", "move(100000)", "last", show=False),
+        Binding("enter", "choose", "open"),
+    ]
+
+    class Chosen(Message):
+        def __init__(self, picker: Picker, key: str) -> None:
+            super().__init__()
+            self.picker = picker
+            self.key = key
+
+        @property
+        def control(self) -> Picker:
+            return self.picker
+
+    def __init__(self, *, id: str, title: str = "", empty: str = "nothing here", classes: str = "") -> None:
+        super().__init__(id=id, classes=classes)
+        self.title = title
+        self.note: Line = []
+        self.empty = empty
+        self.filter = ""
+        self._rows: list[Row] = []
+        self._key = ""  # the item under the cursor; empty until somebody moved it: the first one then
+        self._top = 0
+
+    def rows(self) -> Sequence[Row]:
+        """The items as they are now, all of them, in order."""
+        return self._rows
+
+    @property
+    def shown(self) -> list[Row]:
+        wanted = self.filter.casefold().split()
+        return [r for r in self.rows() if all(w in r.words.casefold() for w in wanted)]
+
+    @property
+    def index(self) -> int:
+        """Where the cursor is among the shown items."""
+        return next((i for i, row in enumerate(self.shown) if row.key == self._key), 0)
+
+    @property
+    def selected(self) -> str:
+        shown = self.shown
+        return shown[self.index].key if shown else ""
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        shown = self.shown
+        head: list[Line] = []
+        if self.title:
+            title: Line = [(self.title, "title")]
+            if self.filter:
+                title.append((f"  /{self.filter}", "accent"))
+            head.append(split(title, self.note, width))
+        room = max(1, height - len(head))
+        if not shown:
+            return [
+                *head,
+                text("  " + ("nothing matches" if self.filter and self.rows() else self.empty), "dim"),
+            ]
+        index = self.index
+        if len(shown) > room:
+            room = max(1, room - 1)  # the last line says how many are out of sight
+        self._top = max(0, min(self._top, index, len(shown) - room))
+        self._top = max(self._top, index - room + 1)
+        out = head
+        for number, row in enumerate(shown[self._top : self._top + room], self._top):
+            line = row.draw(width - 2)
+            if number == index and self.has_focus:
+                out.append(highlight([("▸ ", "accent"), *line], width))
+            else:
+                out.append([("  ", "text"), *line])
+        hidden = len(shown) - room
+        if hidden > 0:
+            above, below = self._top, len(shown) - self._top - room
+            parts = [f"{above} above"] * (above > 0) + [f"{below} more below"] * (below > 0)
+            out.append(text("  " + ", ".join(parts), "dim"))
+        return out
+
+    def action_move(self, by: int) -> None:
+        shown = self.shown
+        if not shown:
+            self._leave(by)
+            return
+        index = self.index
+        wanted = index + by
+        if abs(by) == 1 and not 0 <= wanted < len(shown) and self._leave(by):
+            return
+        self._key = shown[min(len(shown) - 1, max(0, wanted))].key
+        self.redraw()
+
+    def _leave(self, by: int) -> bool:
+        """Over the edge of the list goes to the neighbouring one, where there is one that way."""
+        pickers = [p for p in self.screen.query(Picker) if p.display and p.region.size]
+        place = pickers.index(self) + (1 if by > 0 else -1)
+        if not 0 <= place < len(pickers):
+            return False
+        pickers[place].focus()
+        return True
+
+    def action_choose(self) -> None:
+        if self.selected:
+            self.post_message(self.Chosen(self, self.selected))
+
+    def on_focus(self) -> None:
+        self.redraw()
+
+    def on_blur(self) -> None:
+        self.redraw()
+
+    def on_click(self, event: events.Click) -> None:
+        index = self._top + event.y - (1 if self.title else 0)
+        shown = self.shown
+        if 0 <= index < len(shown) and event.y >= (1 if self.title else 0):
+            self._key = shown[index].key
+            self.redraw()
+            self.action_choose()
+
+    def on_mouse_scroll_down(self) -> None:
+        self.action_move(3)
+
+    def on_mouse_scroll_up(self) -> None:
+        self.action_move(-3)

@@ -1,0 +1,55 @@
+"""Text longer than the screen: lines made for the width, scrolled by keys or the wheel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from app.tui.lines import Line, text
+from app.tui.widgets.panel import Panel
+
+
+class Reader(Panel, can_focus=True):
+    """`make(width)` gives all lines; resizing keeps the share of the text that was at the top."""
+
+    DEFAULT_CSS: ClassVar[str] = "Reader { height: 1fr; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "scroll(-1)", "up", show=False),
+        Binding("down", "scroll(1)", "down", show=False),
+        Binding("pageup", "scroll(-15)", "page up", show=False),
+        Binding("pagedown", "scroll(15)", "page down", show=False),
+        Binding("home", "scroll(-100000)", "top", show=False),
+        Binding("end", "scroll(100000)", "bottom", show=False),
+    ]
+
+    def __init__(self, make: Callable[[int], list[Line]], *, id: str = "reader") -> None:
+        super().__init__(id=id)
+        self.make = make
+        self._top = 0
+        self._total = 0
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        lines = self.make(width)
+        if self._total and len(lines) != self._total:
+            self._top = round(self._top * len(lines) / self._total)
+        self._total = len(lines)
+        if len(lines) <= height:
+            self._top = 0
+            return lines
+        room = max(1, height - 1)
+        self._top = max(0, min(self._top, len(lines) - room))
+        last = self._top + room
+        more = f"line {last} of {len(lines)}" + ("" if last >= len(lines) else "  ↓")
+        return [*lines[self._top : last], text(more, "dim")]
+
+    def action_scroll(self, by: int) -> None:
+        self._top = max(0, self._top + by)
+        self.redraw()
+
+    def on_mouse_scroll_down(self) -> None:
+        self.action_scroll(3)
+
+    def on_mouse_scroll_up(self) -> None:
+        self.action_scroll(-3)

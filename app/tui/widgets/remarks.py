@@ -1,0 +1,49 @@
+"""The guards' remarks, the changes made and undone, and notes, as they happen; the newest last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.session import Session
+from app.tui.glyphs import SIGNS, clean
+from app.tui.lines import Line, crop, text
+from app.tui.widgets.panel import Panel
+from app.tui.widgets.transport import clock
+
+
+def remark_lines(session: Session, width: int, most: int) -> list[Line]:
+    rows: list[tuple[float, Line]] = []
+    for guard in session.guards:
+        role: str = guard.severity
+        rows.append((guard.t, [(f"{SIGNS[role]} ", role), (clean(guard.text), "text")]))
+    for event in session.actions.values():
+        changed = event.action.kind == "attribute"
+        if not changed and event.state in ("applied", "reverted"):
+            continue  # a private directory of its own is no news
+        said = f"{event.state}: {clean(event.action.title)}"
+        if changed and event.state == "applied":
+            said += f", {clean(event.action.old or '?')} → {clean(event.action.new or '?')}"
+        elif changed and event.state == "reverted":
+            said += f", back to {clean(event.action.old or '?')}"
+        role = "critical" if event.state == "failed" else "notice"
+        rows.append(
+            (
+                event.t,
+                [
+                    (f"{SIGNS[role]} ", role),
+                    (said + (f": {clean(event.reason)}" if event.state == "failed" else ""), "text"),
+                ],
+            )
+        )
+    rows += [(n.t, [("  ", "dim"), (clean(n.text), "text")]) for n in session.notes]
+    rows.sort(key=lambda row: row[0])
+    return [crop([(f"{clock(t)} ", "dim"), *line], width) for t, line in rows[-most:]]
+
+
+class Remarks(Panel):
+    def __init__(self, session: Callable[[], Session]) -> None:
+        super().__init__(id="remarks")
+        self._session = session
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        return remark_lines(self._session(), width, max(1, height)) or [text("")]

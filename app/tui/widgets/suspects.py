@@ -1,0 +1,69 @@
+"""What speaks against this host, worst first, filled in as the rules answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from app.session import Session
+from app.tui.glyphs import SIGNS, clean
+from app.tui.lines import Line
+from app.tui.widgets.picker import Picker, Row
+from scenarios.finding import Finding
+
+
+def severity_words(finding: Finding) -> Line:
+    """`▲ warning`, always word and sign, then a colour."""
+    sign = SIGNS.get(finding.severity, "?")
+    return [(f"{sign} {finding.severity:<8}", finding.severity)]
+
+
+def _line(finding: Finding, width: int) -> Line:
+    area = clean(finding.id.partition(".")[0])[:10]
+    measured = [("measured ", "ok")] if finding.confidence == "measured" and width > 70 else []
+    hint = [("hint: ", "dim")] if finding.confidence == "hint" else []
+    subject = clean(finding.subject)
+    title = clean(finding.title)
+    about = f"  {subject}" if subject and subject not in title and width > 70 else ""
+    parts: Line = [*severity_words(finding), (f"  {area:<10} ", "dim"), *measured, *hint]
+    return [*parts, (title, "text"), (about, "dim")]
+
+
+class Suspects(Picker):
+    """Items are the session's findings; keys are `id|subject` as the session has them."""
+
+    def __init__(
+        self,
+        session: Callable[[], Session],
+        *,
+        id: str = "suspects",
+        title: str = "SUSPECTS",
+        empty: str = "",
+    ) -> None:
+        super().__init__(id=id, title=title, empty=empty)
+        self._session = session
+
+    def rows(self) -> list[Row]:
+        session = self._session()
+        out = []
+        for finding in session.worst_first:
+            words = f"{finding.severity} {finding.id} {finding.title} {finding.subject}"
+            out.append(Row(f"{finding.id}|{finding.subject}", partial(_line, finding), words))
+        return out
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        session = self._session()
+        checks = list(session.checks.values())
+        spoke = sum(c.state == "spoke" for c in checks)
+        unreadable = sum(c.state == "unreadable" for c in checks)
+        if checks:
+            done = "" if session.ended is not None else "  still reading"
+            note = f"{spoke} of {len(checks)} checks speak{done}"
+            self.note = [(note, "dim")]
+            if unreadable:
+                self.note += [("   ", "text"), (f"? {unreadable} could not be read", "unknown")]
+        if not self.empty or checks:
+            self.empty = (
+                "✓ nothing speaks against this host" if session.ended else "reading the host, about a second"
+            )
+        return super().draw(width, height)

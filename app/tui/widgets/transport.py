@@ -1,0 +1,60 @@
+"""Where in the recording the screen stands: `▶ 4×   01:12 / 03:12   [────●─────]   next: verdict`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.follow import RunFeed
+from app.tui.glyphs import clean
+from app.tui.lines import Line, cells, split, text
+from app.tui.widgets.panel import Panel
+
+
+def clock(seconds: float) -> str:
+    """`01:12`, from an hour on `1:02:03`."""
+    whole = int(max(0.0, seconds))
+    hours, rest = divmod(whole, 3600)
+    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60:02d}:{rest % 60:02d}"
+
+
+def transport_line(feed: RunFeed, width: int) -> Line:
+    play = feed.playback
+    speed = "as fast as it goes" if play.speed == float("inf") else f"{play.speed:g}×"
+    if play.live and feed.growing:
+        return split(
+            [("● live", "ok"), (f"   {clock(play.time)}", "text")],
+            text("space pauses, the run goes on", "dim"),
+            width,
+        )
+    state = ("▶ ", "ok") if play.playing else ("‖ ", "warning")
+    times = f"{clock(play.time)} / {clock(play.end)}"
+    left: Line = [state, (speed, "text"), (f"   {times}", "strong")]
+    if feed.growing:
+        left.append(("   still running, Z returns to live", "accent"))
+        return left
+    mark = clean(play.next_mark)
+    right: Line = [(f"next: {mark[:30]}", "dim")] if mark else [("at the end", "dim")] if play.at_end else []
+    room = width - cells(left) - cells(right) - 6
+    if room < 8:
+        return split(left, right, width)
+    share = play.time / play.end if play.end else 1.0
+    at = min(room - 3, int(share * (room - 3)))
+    track: Line = [
+        ("   [", "dim"),
+        ("─" * at, "dim"),
+        ("●", "accent"),
+        ("─" * (room - 3 - at), "dim"),
+        ("]", "dim"),
+    ]
+    return split([*left, *track], right, width)
+
+
+class Transport(Panel):
+    DEFAULT_CSS = "Transport { height: 1; }"
+
+    def __init__(self, feed: Callable[[], RunFeed]) -> None:
+        super().__init__(id="transport")
+        self._feed = feed
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        return [transport_line(self._feed(), width)]
