@@ -15,6 +15,9 @@ from scenarios.knowledge.load import load
 WaitKind: TypeAlias = Literal["network", "fuse", "frozen", "memory", "block", "lock", "unknown"]
 
 
+_SLEEPERS = frozenset({"__schedule", "schedule", "schedule_timeout", "io_schedule", "io_schedule_timeout"})
+
+
 class Wait(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Functions that mean one kind of wait."""
 
@@ -31,7 +34,8 @@ def waits() -> tuple[Wait, ...]:
 
 def wait_kind(functions: Iterable[str]) -> tuple[WaitKind, str]:
     """The kind, and the function that says so; "unknown" where none is known. Innermost function first."""
-    names = tuple(functions)
+    # Where a task sleeps says less than who sent it to sleep: the scheduler's own functions come last.
+    names = tuple(sorted(functions, key=lambda name: name in _SLEEPERS))
     for wait in waits():
         for name in names:
             if any(fnmatchcase(name, pattern) for pattern in wait.functions):

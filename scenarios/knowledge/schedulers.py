@@ -1,0 +1,49 @@
+"""Which I/O schedulers a class of device suggests (schedulers.toml)."""
+
+from __future__ import annotations
+
+import datetime
+from functools import lru_cache
+
+import msgspec
+
+from probes.system.block import BlockDevice
+from probes.types import present
+from scenarios.knowledge.load import load
+
+
+class DeviceClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A kind of device. `suggests`: best first; `speaks`: worth a word when active."""
+
+    id: str
+    title: str
+    suggests: tuple[str, ...]
+    why: str
+    dated: datetime.date
+    source: str
+    speaks: tuple[str, ...] = ()
+    transports: tuple[str, ...] = ()
+    rotational: bool | None = None
+
+    def meets(self, device: BlockDevice) -> bool:
+        known = device.transport if present(device.transport) else ""
+        if self.transports and known not in self.transports:
+            return False
+        if self.rotational is None:
+            return True
+        return present(device.rotational) and device.rotational == self.rotational
+
+
+@lru_cache(maxsize=1)
+def device_classes() -> tuple[DeviceClass, ...]:
+    return load("schedulers", "device_class", DeviceClass).entries
+
+
+def class_of(device: BlockDevice) -> DeviceClass:
+    """The first class that meets the device; the last entry meets every one."""
+    return next(c for c in device_classes() if c.meets(device))
+
+
+def worth_trying(device: BlockDevice, active: str, offered: tuple[str, ...]) -> tuple[str, ...]:
+    """The schedulers to compare with the active one: suggested for the class, offered here, best first."""
+    return tuple(s for s in class_of(device).suggests if s in offered and s != active)

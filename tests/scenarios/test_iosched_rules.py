@@ -1,0 +1,202 @@
+"""The scheduler rules on captured trees: the right ones speak, their neighbours are silent."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from scenarios.finding import Finding
+from scenarios.rules.iosched import RULES
+from scenarios.rules.rule import Inapplicable, Unreadable
+
+DATA = Path(__file__).parents[1] / "data" / "kernel_log"
+CHECKS = {rule.id: rule.check for rule in RULES}
+
+
+def tree(
+    root: Path,
+    *,
+    scheduler: str = "[mq-deadline] none bfq kyber",
+    queues: int = 1,
+    release: str = "6.12.0",
+    rotational: int = 1,
+    wbt: int = 75000,
+    more: dict[str, str] | None = None,
+) -> Host:
+    """A host with one SATA disk, sda."""
+    real = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda"
+    files = {
+        f"{real}/size": "2000000",
+        f"{real}/dev": "8:0",
+        f"{real}/queue/scheduler": scheduler,
+        f"{real}/queue/rotational": str(rotational),
+        f"{real}/queue/zoned": "none",
+        f"{real}/queue/nr_requests": "256",
+        f"{real}/queue/wbt_lat_usec": str(wbt),
+        f"{real}/queue/iosched/fifo_batch": "16",
+        f"{real}/device/model": "HUH721212ALE600 ",
+        "proc/sys/kernel/osrelease": release,
+        "proc/sys/kernel/hung_task_warnings": "10",
+        "proc/sys/kernel/hung_task_timeout_secs": "120",
+        **{f"{real}/mq/{n}/nr_tags": "62" for n in range(queues)},
+        **(more or {}),
+    }
+    for path, text in files.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text + "\n")
+    (root / "sys/block").mkdir()
+    (root / "sys/block/sda").symlink_to("../devices/" + real.removeprefix("sys/devices/"))
+    return Host(str(root))
+
+
+def check(host: Host, rule: str) -> list[Finding]:
+    return list(CHECKS[rule](host))
+
+
+EL8_5 = "4.18.0-348.7.1.el8_5.x86_64"
+
+
+@pytest.mark.parametrize(
+    ("release", "scheduler", "queues", "severity"),
+    [
+        (EL8_5, "mq-deadline [bfq]", 8, "warning"),
+        (EL8_5, "[mq-deadline] bfq", 8, ""),  # another scheduler
+        (EL8_5, "mq-deadline [bfq]", 1, ""),  # one queue cannot postpone the others
+        ("4.18.0-358.el8.x86_64", "mq-deadline [bfq]", 8, ""),
+        ("4.18.0-347.el8.x86_64", "mq-deadline [bfq]", 8, ""),
+        ("5.17.4", "mq-deadline [bfq]", 8, "notice"),
+        ("5.18.0", "mq-deadline [bfq]", 8, ""),
+    ],
+)
+def test_a_kernel_known_to_stall(
+    tmp_path: Path, release: str, scheduler: str, queues: int, severity: str
+) -> None:
+    found = check(tree(tmp_path, release=release, scheduler=scheduler, queues=queues), "iosched.known-stall")
+    assert [f.severity for f in found] == ([severity] if severity else [])
+    for finding in found:
+        assert finding.subject == "sda" and finding.remedy and finding.references
+
+
+@pytest.mark.parametrize(
+    ("release", "speaks"),
+    [
+        ("4.18.0-331.el8.x86_64", True),
+        ("4.18.0-338.el8.x86_64", True),
+        ("4.18.0-330.el8.x86_64", False),
+        ("4.18.0-348.el8.x86_64", False),
+    ],
+)
+def test_a_kernel_known_to_crash(tmp_path: Path, release: str, speaks: bool) -> None:
+    assert bool(check(tree(tmp_path, release=release), "iosched.known-crash")) == speaks
+
+
+def test_the_release_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "sys").mkdir()
+    with pytest.raises(Unreadable):
+        check(Host(str(tmp_path)), "iosched.known-stall")
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "rotational", "speaks"),
+    [
+        ("mq-deadline [none] bfq", 1, True),  # a hard disk without any order
+        ("none [mq-deadline] bfq", 1, False),
+        ("none mq-deadline [bfq]", 1, False),  # bfq is right on a hard disk
+        ("mq-deadline [none] bfq", 0, False),
+    ],
+)
+def test_a_scheduler_that_does_not_suit_the_disk(
+    tmp_path: Path, scheduler: str, rotational: int, speaks: bool
+) -> None:
+    found = check(tree(tmp_path, scheduler=scheduler, rotational=rotational), "iosched.choice")
+    assert bool(found) == speaks
+    if found:
+        texts = [e.text for e in found[0].evidence]
+        assert any("fifo_batch=16" in t for t in texts) and any("nr_requests 256" in t for t in texts)
+        assert "echo mq-deadline > /sys/block/sda/queue/scheduler" in found[0].remedy[0].commands
+
+
+def test_the_remedy_is_a_tuned_profile_where_tuned_rules(tmp_path: Path) -> None:
+    more = {"etc/tuned/active_profile": "throughput-performance", "usr/lib/tuned/profiles/x/tuned.conf": ""}
+    (finding,) = check(tree(tmp_path, scheduler="[none] mq-deadline", more=more), "iosched.choice")
+    text = "\n".join(finding.remedy[0].persistent)
+    assert "/etc/tuned/profiles/our-disks/tuned.conf" in text and "include=throughput-performance" in text
+
+
+@pytest.mark.parametrize(("wbt", "speaks"), [(75000, False), (2000, False), (0, False), (5000, True)])
+def test_write_back_throttling_by_hand(tmp_path: Path, wbt: int, speaks: bool) -> None:
+    assert bool(check(tree(tmp_path, wbt=wbt), "iosched.wbt")) == speaks
+
+
+def test_a_rule_that_does_not_hold(tmp_path: Path) -> None:
+    rule = 'ACTION=="add|change", KERNEL=="sd*", ATTR{queue/scheduler}="bfq"'
+    host = tree(tmp_path, more={"etc/udev/rules.d/60-x.rules": rule})
+    (finding,) = check(host, "iosched.conflict")
+    assert "asks for bfq on sda, but mq-deadline is active" in finding.title
+
+
+def test_the_talks_log_leads_to_the_stall(tmp_path: Path) -> None:
+    host = tree(tmp_path, release=EL8_5, scheduler="mq-deadline [bfq]", queues=8)
+    (tmp_path / "var/log").mkdir(parents=True)
+    shutil.copy(DATA / "bfq-stall.txt", tmp_path / "var/log/messages")
+    found = {f.id: f for f in check(host, "iosched.hung-tasks")}
+    assert set(found) == {"iosched.hung-tasks", "iosched.stalled"}
+    assert found["iosched.stalled"].severity == "critical"
+    assert any(
+        "xrootd (13150)" in e.text and "blk_mq_get_tag" in e.text for e in found["iosched.stalled"].evidence
+    )
+
+
+def test_the_same_log_from_another_kernel_is_no_known_stall(tmp_path: Path) -> None:
+    host = tree(tmp_path, release="6.12.0")
+    (tmp_path / "var/log").mkdir(parents=True)
+    text = (DATA / "bfq-stall.txt").read_text().replace("4.18.0-348.el8", "4.18.0-372.9.1.el8")
+    (tmp_path / "var/log/messages").write_text(text)
+    assert [f.id for f in check(host, "iosched.hung-tasks")] == ["iosched.hung-tasks"]
+
+
+def test_the_null_pointer_is_found_with_its_fix(tmp_path: Path) -> None:
+    host = tree(tmp_path, release="4.18.0-338.el8.x86_64")
+    (tmp_path / "var/log").mkdir(parents=True)
+    shutil.copy(DATA / "null-dereference.txt", tmp_path / "var/log/dmesg")
+    (finding,) = check(host, "iosched.null-pointer")
+    assert finding.severity == "critical" and "4.18.0-348" in finding.remedy[0].title
+
+
+def test_no_log_is_unreadable_not_fine(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable):
+        check(tree(tmp_path), "iosched.hung-tasks")
+
+
+@pytest.mark.parametrize(
+    ("warnings", "timeout", "speaks"),
+    [("10", "120", False), ("0", "120", True), ("10", "0", True), ("-1", "120", False)],
+)
+def test_a_watch_that_has_gone_silent(tmp_path: Path, warnings: str, timeout: str, speaks: bool) -> None:
+    more = {
+        "proc/sys/kernel/hung_task_warnings": warnings,
+        "proc/sys/kernel/hung_task_timeout_secs": timeout,
+    }
+    assert bool(check(tree(tmp_path, more=more), "iosched.hung-silent")) == speaks
+
+
+def test_tasks_in_d_are_listed_with_what_they_wait_for(tmp_path: Path) -> None:
+    host = tree(tmp_path)
+    folder = tmp_path / "proc/20/task/20"
+    folder.mkdir(parents=True)
+    line = "20 (x[bold]\x1b) D " + " ".join(["1"] * 5 + ["0"] + ["1"] * 44)
+    for place in (folder, folder.parent.parent):
+        (place / "stat").write_text(line)
+        (place / "wchan").write_text("rpc_wait_bit_killable")
+    (finding,) = check(host, "iosched.tasks-in-d")
+    assert finding.title == "1 task in D, most of them waiting for a file server"
+
+
+def test_a_host_without_disks_is_inapplicable(tmp_path: Path) -> None:
+    (tmp_path / "sys/block").mkdir(parents=True)
+    with pytest.raises(Inapplicable):
+        check(Host(str(tmp_path)), "iosched.choice")
