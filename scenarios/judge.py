@@ -155,7 +155,7 @@ class Judge:
             alpha=self.comparison.share,
             smallest_effect=decision.smallest_effect if decision else None,
             seconds=round(seconds, 3),
-            control=self.workload.control,
+            control=self.workload.control or self.pair[1] in self.workload.controls,
             explain=decision.explain if decision else (reason or ""),
             scope=self.scope,
             seconds_to_decide=decision.seconds_to_decide if decision else None,

@@ -52,6 +52,7 @@ class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     onset_s: float = 0.0
     min_groups: int = 8
     control: bool = False
+    controls: tuple[str, ...] = ()  # variants within it that must not move: negative controls beside others
     equivalent: str = ""  # the fio (or other) command line that would measure the same
     why: str = ""
 
