@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import selectors
@@ -12,6 +13,7 @@ import time
 import weakref
 
 ABANDON_AFTER_S = 2.0
+MOST_REQUEST_BYTES = 32 << 10  # any path that the kernel takes; a pipe holds 64 KiB
 RETRY_AFTER_S = 60.0  # a path that hung is not tried again before: each try costs a process and 2 s
 
 
@@ -31,15 +33,20 @@ class GuardedReader:
 
     def ask(self, operation: str, path: str, *, root: str = "", limit_bytes: int = 0) -> object:
         """What `probes.reader.answer` gives for it. Raises OSError from the child, and Hung."""
+        request = json.dumps([operation, path, root, limit_bytes]).encode() + b"\n"
+        if len(request) > MOST_REQUEST_BYTES:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path[:100])
         with self._lock:
-            now = time.monotonic()
-            if now - self._hung.get(path, -RETRY_AFTER_S) < RETRY_AFTER_S:
+            if time.monotonic() - self._hung.get(path, -RETRY_AFTER_S) < RETRY_AFTER_S:
                 raise Hung(path)
-            request = json.dumps([operation, path, root, limit_bytes]).encode() + b"\n"
-            reply = self._exchange(request, now + self.abandon_after_s)
-            if reply is None:
+            try:
+                # A child that was killed from outside is replaced once; one that hangs is not.
+                reply = self._exchange(request) or self._exchange(request)
+            except TimeoutError:
                 self._hung[path] = time.monotonic()
-                raise Hung(path)
+                raise Hung(path) from None
+        if reply is None:
+            raise OSError(errno.EIO, "the reading process ended", path)
         answer = json.loads(reply)
         if "errno" in answer:
             raise OSError(answer["errno"], answer["text"], path)
@@ -50,13 +57,14 @@ class GuardedReader:
             _stop(self._child)
         self._child = None
 
-    def _exchange(self, request: bytes, deadline: float) -> bytes | None:
-        """The answer's line, or None when the child died or hung (it is gone then)."""
+    def _exchange(self, request: bytes) -> bytes | None:
+        """The answer's line; None when the child ended. A child that gave no answer is gone after this."""
+        deadline = time.monotonic() + self.abandon_after_s
         child = self._running()
         assert child.stdin is not None and child.stdout is not None
         reply = bytearray()
         try:
-            os.write(child.stdin.fileno(), request)  # < PIPE_BUF for any path: never partial
+            os.write(child.stdin.fileno(), request)  # fits the empty pipe: never partial, never blocks
             with selectors.DefaultSelector() as ready:
                 ready.register(child.stdout.fileno(), selectors.EVENT_READ)
                 while not reply.endswith(b"\n"):
@@ -67,7 +75,10 @@ class GuardedReader:
                     if not data:
                         raise BrokenPipeError
                     reply += data
-        except OSError:  # TimeoutError and BrokenPipeError are OSErrors
+        except TimeoutError:
+            self.close()
+            raise
+        except OSError:
             self.close()
             return None
         return bytes(reply)

@@ -19,10 +19,10 @@ from probes.regular import list_directory, read_regular
 
 def answer(operation: str, path: str, root: str, limit_bytes: int) -> object:
     """What one request gives; raises OSError and ValueError."""
-    if root:
+    if root:  # what comes out holds no symlink; one that appears meanwhile is not followed
         path = outside(root, resolve(root, path))
     if operation == "text":
-        return read_regular(path, limit_bytes).decode("utf-8", "backslashreplace")
+        return read_regular(path, limit_bytes, follow=not root).decode("utf-8", "backslashreplace")
     if operation == "listing":
         return list_directory(path)
     if operation == "real":

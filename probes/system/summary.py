@@ -18,6 +18,7 @@ from probes.system.memory import memory
 from probes.system.mounts import mounts
 from probes.system.nic import nics
 from probes.system.numa import numa
+from probes.system.transport import VIRTUAL_TRANSPORTS
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, Fact, Json
 
@@ -26,6 +27,7 @@ Entry: TypeAlias = Fact | tuple[str, Absent]
 MOST_DISKS = 48  # a SAN shows hundreds of paths; the report of a run needs what it ran on
 MOST_MOUNTS = 32
 NONE = "none"
+NAMELESS = VIRTUAL_TRANSPORTS | {"pmem"}  # these have no model by design
 
 
 def summary_facts(host: Host) -> list[Entry]:
@@ -115,10 +117,12 @@ def _limits(host: Host) -> Iterator[Entry]:
         return
     yield Fact("cgroup.version", it.version, "/proc/self/cgroup")
     yield Fact("cgroup.path", it.path, "/proc/self/cgroup")
-    yield entry(
-        "cgroup.cpu", NONE if it.cpu_cores is None else it.cpu_cores, "cpu.max, cpu.cfs_quota_us", "CPUs"
-    )
-    yield entry("cgroup.memory", NONE if it.memory_bytes is None else it.memory_bytes, "memory.max", "B")
+    for word, value, source, unit in (
+        ("cpu", it.cpu_cores, "cpu.max, cpu.cfs_quota_us", "CPUs"),
+        ("memory", it.memory_bytes, "memory.max, memory.limit_in_bytes", "B"),
+    ):
+        shown = NONE if value is None else value
+        yield entry(f"cgroup.{word}", shown, source, "" if shown == NONE else unit)
     yield entry(
         "cgroup.cpus", it.cpus if isinstance(it.cpus, Absent) else as_list(it.cpus), "cpuset.cpus.effective"
     )
@@ -156,7 +160,7 @@ def _disk(host: Host, disk: BlockDevice) -> Iterator[Entry]:
     physical = disk.kind == "disk"
     yield Fact(f"{name}.kind", disk.kind, path)
     yield entry(f"{name}.transport", disk.transport, path)
-    if physical:
+    if physical and not (isinstance(disk.model, Absent) and disk.transport in NAMELESS):
         yield entry(f"{name}.model", disk.model, f"{path}/device/model")
     if disk.label:
         yield Fact(f"{name}.label", disk.label, f"{path}/dm/name")
@@ -185,11 +189,10 @@ def _mounts(host: Host) -> Iterator[Entry]:
     if isinstance(table, Absent):
         yield "mount", table
         return
-    seen: set[str] = set()
-    for mount in reversed(table):  # of several on one mount point the last counts
-        if not mount.source.startswith("/dev/") or mount.mountpoint in seen or len(seen) >= MOST_MOUNTS:
-            continue
-        seen.add(mount.mountpoint)
+    real = {
+        m.mountpoint: m for m in table if m.source.startswith("/dev/")
+    }  # the last on a mount point counts
+    for mount in list(real.values())[:MOST_MOUNTS]:
         text = f"{mount.fstype} on {mount.source} ({','.join(mount.options)})"
         yield Fact(f"mount.{mount.mountpoint}", text, "/proc/self/mountinfo")
 

@@ -1,0 +1,184 @@
+"""Reading a host: what is there, what is not and why, and what must never be opened."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host, root_problem
+from probes.types import Absent
+from tests.fakes.tree import Tree
+
+
+def absent(value: object) -> Absent:
+    assert isinstance(value, Absent), value
+    return value
+
+
+def test_text_drops_the_last_line_ends_only(tree: Tree) -> None:
+    host = tree.put("/sys/a", "  one\ntwo\n\n").host()
+    assert host.text("/sys/a") == "  one\ntwo"
+
+
+def test_bytes_that_are_no_text_can_be_encoded_again(tree: Tree) -> None:
+    text = tree.put("/sys/model", b"KINGSTON\xff\xfe\n").host().text("/sys/model")
+    assert text == "KINGSTON\\xff\\xfe"
+    assert text.encode("utf-8")
+
+
+@pytest.mark.parametrize(("content", "value"), [("7\n", 7), ("-1\n", -1), (" 12 \n", 12), ("0x1f\n", 31)])
+def test_integer(tree: Tree, content: str, value: int) -> None:
+    assert tree.put("/sys/n", content).host().integer("/sys/n") == value
+
+
+@pytest.mark.parametrize("content", ["", "max", "1.5", "0xzz", "1 2"])
+def test_integer_of_something_else_is_invalid(tree: Tree, content: str) -> None:
+    assert absent(tree.put("/sys/n", content).host().integer("/sys/n")).kind == "invalid"
+
+
+def test_a_file_over_the_limit_is_not_cut_but_absent(tree: Tree) -> None:
+    host = tree.put("/proc/big", "x" * 101).host()
+    assert absent(host.text("/proc/big", 100)).kind == "invalid"
+    assert host.text("/proc/big", 101) == "x" * 101
+
+
+def test_missing_says_captured_or_missing(tree: Tree) -> None:
+    assert absent(tree.host().text("/sys/nothing")).kind == "captured"
+    assert absent(Host().text("/sys/nothing")).kind == "missing"
+    assert "/sys/nothing" in absent(Host().listing("/sys/nothing")).reason
+
+
+def test_what_is_no_regular_file_is_never_opened(tmp_path: Path) -> None:
+    fifo, sock = tmp_path / "fifo", tmp_path / "socket"
+    os.mkfifo(fifo)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(sock))
+        host = Host()
+        for path in (str(fifo), str(sock), "/dev/zero", str(tmp_path)):
+            assert absent(host.text(path)).kind == "unsupported"
+            assert "not a regular file" in absent(host.text(path)).reason
+
+
+def test_a_fifo_of_a_captured_tree_does_not_block(tree: Tree) -> None:
+    os.mkfifo(tree.root / "sys" / "fifo")
+    assert absent(tree.host().text("/sys/fifo")).kind == "unsupported"
+
+
+@pytest.mark.parametrize("path", ["/sys/a\0b", "/sys/\ud800", "", "/" + "x" * 300, "/" + "a/" * 5000])
+def test_paths_that_cannot_be_do_not_raise(tree: Tree, path: str) -> None:
+    for host in (tree.host(), Host()):
+        assert isinstance(host.text(path), Absent)
+        assert isinstance(host.text(path, may_hang=True), Absent)
+        assert isinstance(host.link(path), Absent)
+        assert host.glob(path + "/*") == () or path == ""
+
+
+def as_nobody(read: Callable[[], str]) -> str:
+    """What `read` returns in a child process that is not root (setuid changes every thread, so not in this one)."""
+    out, into = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setgid(65534)
+                os.setuid(65534)
+            os.write(into, read().encode())
+        finally:
+            os._exit(0)
+    os.close(into)
+    os.waitpid(pid, 0)
+    with os.fdopen(out) as pipe:
+        return pipe.read()
+
+
+def test_permission_names_the_right() -> None:
+    with tempfile.TemporaryDirectory(
+        dir="/var/tmp"
+    ) as folder:  # pytest's own folders are closed to other users
+        secret = Path(folder) / "secret"
+        secret.write_text("x")
+        Path(folder).chmod(0o755)
+        secret.chmod(0o400 if os.geteuid() == 0 else 0)
+
+        def read() -> str:
+            found = absent(Host().text(str(secret)))
+            return f"{found.kind}|{found.reason}"
+
+        assert as_nobody(read) == f"permission|{secret}: needs root"
+
+
+def test_permission_knows_the_files_of_other_processes() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root to become another user")
+    pid = os.getpid()
+    reason = as_nobody(lambda: absent(Host().text(f"/proc/{pid}/io")).reason)
+    assert reason == f"/proc/{pid}/io: needs root or CAP_SYS_PTRACE"
+
+
+def test_listing_link_real_exists(tree: Tree) -> None:
+    host = tree.put("/sys/devices/x/b").put("/sys/devices/x/a").link("/sys/block/x", "../devices/x").host()
+    assert host.listing("/sys/block/x") == ("a", "b")
+    assert host.link("/sys/block/x") == "../devices/x"
+    assert absent(host.link("/sys/devices/x/a")).kind == "invalid"
+    assert host.real("/sys/block/x/a") == "/sys/devices/x/a"
+    assert host.exists("/sys/block/x/a")
+    assert not host.exists("/sys/block/x/c")
+
+
+def test_glob(tree: Tree) -> None:
+    tree.put("/sys/devices/sda/queue/scheduler").put("/sys/devices/sdb/queue/scheduler").put(
+        "/sys/devices/sdb/.hidden"
+    )
+    tree.link("/sys/block/sda", "../devices/sda").link("/sys/block/sdb", "/sys/devices/sdb")
+    host = tree.host()
+    both = ("/sys/block/sda/queue/scheduler", "/sys/block/sdb/queue/scheduler")
+    assert host.glob("/sys/block/*/queue/scheduler") == both
+    assert host.glob("/sys/block/sd[b-c]/queue/sched?ler") == both[1:]
+    assert host.glob("/sys/devices/sdb/*") == ("/sys/devices/sdb/queue",)
+    assert host.glob("/sys/devices/sdb/.h*") == ("/sys/devices/sdb/.hidden",)
+    assert host.glob("/sys/block/sda") == ("/sys/block/sda",)
+    assert host.glob("/sys/none/*") == ()
+
+
+def test_once_works_out_a_thing_once(tree: Tree) -> None:
+    calls: list[Host] = []
+
+    def count(host: Host) -> int:
+        calls.append(host)
+        return len(calls)
+
+    first, second = tree.host(), tree.host()
+    assert (first.once(count), first.once(count), second.once(count)) == (1, 1, 2)
+
+
+def test_a_kernel_that_refuses_a_read_is_unsupported() -> None:
+    """sysfs answers EINVAL for the speed of the loopback interface."""
+    host = Host()
+    if not host.exists("/sys/class/net/lo/speed"):
+        pytest.skip("no /sys/class/net/lo/speed here")
+    assert absent(host.text("/sys/class/net/lo/speed")).kind == "unsupported"
+
+
+def test_a_live_file_that_waits_for_input_does_not_block() -> None:
+    """/proc/kmsg is a regular file by its mode, and waits when it was read to its end."""
+    assert isinstance(Host().text("/proc/kmsg"), str | Absent)
+
+
+def test_root_may_be_one_folder_too_high(tmp_path: Path) -> None:
+    Tree(tmp_path / "archive" / "host-2026").put("/proc/version", "Linux")
+    assert Host(str(tmp_path / "archive")).text("/proc/version") == "Linux"
+    assert root_problem(str(tmp_path / "archive")) == ""
+
+
+def test_root_problem_says_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "No such file" in root_problem(str(tmp_path / "nothing"))
+    assert "Not a directory" in root_problem(str(tmp_path / "file"))
+    assert "neither sys nor proc" in root_problem(str(tmp_path))
+    assert isinstance(Host(str(tmp_path / "nothing")).text("/proc/version"), Absent)
