@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from probes.bench import histogram, loops
+from probes.bench.metadata import Names
 
 POOL_BYTES = 4 << 20
 MOST_OFFSETS = 1 << 18
@@ -25,8 +26,8 @@ CPU_STEPS = 2000
 class Source:
     """What one worker keeps over its blocks: buffers, where it is in the file, how fast it was."""
 
-    def __init__(self, seed: int) -> None:
-        self.rng = random.Random(seed)
+    def __init__(self) -> None:
+        self.rng = random.Random()
         self.position: dict[tuple[int, int], int] = {}
         self.rate = 20_000.0
         self._read: mmap.mmap | None = None
@@ -198,8 +199,6 @@ def _transfer(spec: dict[str, Any], source: Source, fd: int, size: int, stretch:
 
 
 def _metadata(spec: dict[str, Any]) -> tuple[Loop, Callable[[int], None], Offsets]:
-    from probes.bench.metadata import Names
-
     names = Names(spec["fd"], spec["names"])
     counting = itertools.count()
     return (

@@ -31,35 +31,26 @@ class WorkerFailed(BenchRefused):
 class Worker:
     """One process. Requests are numbered, so that an answer nobody waited for is passed over."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: ForkServer
+    ) -> None:
         self.number = 0
-        self._reader: asyncio.StreamReader | None = None
-        self._writer: asyncio.StreamWriter | None = None
-        self._said = ""
+        self._reader = reader
+        self._writer = writer
+        self._server = server
 
     @classmethod
-    def start(cls, fds: Sequence[int]) -> tuple[Worker, socket.socket]:
-        """Only in a thread that outlives the worker: PR_SET_PDEATHSIG looks at the thread (prctl(2))."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "probes.bench.worker", str(os.getpid())],
-                stdin=theirs.fileno(),
-                stdout=theirs.fileno(),
-                stderr=theirs.fileno(),
-                pass_fds=tuple(fds),
-                env=os.environ | {"LC_ALL": "C"},
-            )
-        return cls(process), ours
-
-    async def greet(self, ours: socket.socket) -> None:
-        self._reader, self._writer = await asyncio.open_connection(sock=ours, limit=LINE_BYTES)
-        async with asyncio.timeout(HELLO_S):
-            await self._next(0)
+    async def start(cls, server: ForkServer) -> Worker:
+        reader, writer = await asyncio.open_connection(sock=server.fork(), limit=LINE_BYTES)
+        worker = cls(reader, writer, server)
+        try:
+            server.pids.append(int((await worker.answer(0, HELLO_S))["hello"]))
+        except BaseException:
+            writer.close()
+            raise
+        return worker
 
     def send(self, message: dict[str, Any]) -> None:
-        assert self._writer is not None
         self._writer.write(json.dumps(message).encode() + b"\n")
 
     def ask(self, do: str, **what: Any) -> int:
@@ -81,59 +72,105 @@ class Worker:
         return message
 
     async def _next(self, number: int) -> dict[str, Any]:
-        assert self._reader is not None
         while True:
             try:
                 line = await self._reader.readline()
+                message = json.loads(line) if line else None
             except (ConnectionError, ValueError):
-                line = b""
-            if not line:
-                raise WorkerFailed(await self._why_gone())
-            try:
-                message = json.loads(line)
-            except ValueError:
-                self._said = line.decode(errors="backslashreplace").strip() or self._said
-                continue
+                message = None
+            if message is None:
+                raise WorkerFailed(await self._server.why_gone())
             if message["to"] == number:
                 return dict(message)
 
-    async def _why_gone(self) -> str:
-        status = await _ended(self.process, 1.0)
-        if status is not None and status < 0:
-            name = signal.Signals(-status).name if -status in signal.valid_signals() else str(-status)
-            hint = ": out of memory? see dmesg" if status == -signal.SIGKILL else ""
-            return f"a storage worker was ended by {name}{hint}; the block is lost"
-        return f"a storage worker ended (status {status}): {self._said[:200] or 'it said nothing'}"
+    def close(self) -> None:
+        self._writer.close()
+
+
+class ForkServer:
+    """The interpreter that the workers are forked from, in a process group of its own."""
+
+    def __init__(self, fds: Sequence[int]) -> None:
+        """Only in a thread that outlives it: PR_SET_PDEATHSIG looks at the thread (prctl(2))."""
+        self.pids: list[int] = []
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "probes.bench.worker", str(os.getpid())],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=theirs.fileno(),
+                pass_fds=tuple(fds),
+                env=os.environ | {"LC_ALL": "C"},
+                process_group=0,
+            )
+
+    def fork(self) -> socket.socket:
+        """The socket of a new worker."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                socket.send_fds(self._control, [b"f"], [theirs.fileno()])
+            except OSError:
+                pass  # it is gone: reading from `ours` finds the end, and `why_gone` the reason
+        return ours
+
+    async def why_gone(self) -> str:
+        status = await self.ended(0.2)
+        if status is None or status == -signal.SIGKILL:
+            return "a storage worker was killed (out of memory? see dmesg); the block is lost"
+        self._control.setblocking(False)
+        try:
+            said = self._control.recv(1 << 16).decode(errors="backslashreplace").strip()
+        except OSError:
+            said = ""
+        last = said.splitlines()[-1] if said else "it said nothing"
+        return f"the storage workers ended (status {status}): {last[:200]}"
 
     def kill(self) -> None:
+        """All of them at once. One that the kernel holds in an operation dies when that returns."""
         if self.process.returncode is None:
-            self.process.kill()
-        if self._writer is not None:
-            self._writer.close()
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                self.process.kill()
+        self._control.close()
+
+    async def ended(self, seconds: float) -> int | None:
+        """Its exit status, or None after `seconds`; no thread and no child watcher for what ends at once."""
+        until = time.monotonic() + seconds
+        while self.process.poll() is None and time.monotonic() < until:
+            await asyncio.sleep(0.005)
+        return self.process.returncode
+
+    async def gone(self, seconds: float) -> bool:
+        """Whether it and all its workers have ended, waited for at most `seconds`."""
+        until = time.monotonic() + seconds
+        while await self.ended(seconds) is None or any(_runs(pid) for pid in self.pids):
+            if time.monotonic() >= until:
+                return False
+            await asyncio.sleep(0.002)
+        return True
 
 
 class Pool:
-    """Started as they are needed; `fds` (name -> fd) are inherited. After `kill` the next use starts new ones."""
+    """Workers, started as they are needed; they inherit `fds`. After `kill` the next use starts new ones."""
 
     def __init__(self, fds: Sequence[int]) -> None:
         self.fds = tuple(fds)
         self.workers: list[Worker] = []
-        self._dying: list[Worker] = []
+        self._server: ForkServer | None = None
+        self._dying: list[ForkServer] = []
 
     async def ensure(self, count: int) -> list[Worker]:
         missing = count - len(self.workers)
         if missing > 0:
             try:
-                started = [Worker.start(self.fds) for _ in range(missing)]
+                server = self._server = self._server or ForkServer(self.fds)
+                self.workers += await asyncio.gather(*(Worker.start(server) for _ in range(missing)))
             except OSError as error:
                 self.kill()
-                raise BenchRefused(f"cannot start a storage worker: {error.strerror}") from error
-            self.workers += [worker for worker, _ in started]
-            try:
-                await asyncio.gather(*(worker.greet(ours) for worker, ours in started))
-            except TimeoutError:
-                self.kill()
-                raise BenchRefused(f"the storage workers did not start within {HELLO_S:.0f} s") from None
+                raise BenchRefused(f"cannot start the storage workers: {error.strerror}") from error
             except BaseException:
                 self.kill()
                 raise
@@ -179,23 +216,28 @@ class Pool:
         return True
 
     def kill(self) -> None:
-        """At once. One that the kernel holds in an operation dies when that returns."""
+        """Ends all workers at once."""
         for worker in self.workers:
-            worker.kill()
-        self._dying += self.workers
+            worker.close()
         self.workers = []
+        if self._server is not None:
+            self._server.kill()
+            self._dying.append(self._server)
+            self._server = None
 
     async def close(self, seconds: float = 2.0) -> None:
+        """Ends them and waits, bounded, until they are gone."""
         self.kill()
         until = time.monotonic() + seconds
-        for worker in self._dying:
-            await _ended(worker.process, max(0.0, until - time.monotonic()))
-        self._dying = [worker for worker in self._dying if worker.process.returncode is None]
+        for server in self._dying:
+            await server.gone(max(0.0, until - time.monotonic()))
+        self._dying = [server for server in self._dying if server.process.returncode is None]
 
 
-async def _ended(process: subprocess.Popen[bytes], seconds: float) -> int | None:
-    """The exit status, or None after `seconds`; no thread and no child watcher for a process that ends at once."""
-    until = time.monotonic() + seconds
-    while process.poll() is None and time.monotonic() < until:
-        await asyncio.sleep(0.005)
-    return process.returncode
+def _runs(pid: int) -> bool:
+    """False as well for a process that has ended and that nobody has waited for (proc(5): state Z or X)."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except (OSError, IndexError):
+        return False

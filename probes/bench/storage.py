@@ -90,6 +90,10 @@ class StorageBench:
             notes.append("no device counters: whether reads reach the device could not be checked")
         return tuple(notes)
 
+    def file(self, kind: str) -> TestFile:
+        """The open test file that is "read" or "write"; KeyError before `prepare`."""
+        return self._files[kind]
+
     async def prepare(self, progress: Progress | None = None, workloads: Sequence[str] = ()) -> None:
         """Makes and fills the files that `workloads` (default: all) need. Raises BenchRefused.
 
@@ -138,15 +142,21 @@ class StorageBench:
             finished += file.bytes
 
     async def block(
-        self, workload_id: str, seconds: float, *, onset_s: float = 0.0, min_operations: int | None = None
+        self,
+        workload: str | Load,
+        seconds: float,
+        *,
+        onset_s: float = 0.0,
+        min_operations: int | None = None,
     ) -> Measured:
-        """One block of about `seconds`, longer until `min_operations` (default: the load's own) are done, at most the
-        load's `max_block_s`. Its first `onset_s` are reported apart.
+        """One block of a load, by its id or one of your own, of about `seconds`.
 
-        Raises NotApplicable where the write budget is spent or the load cannot run here, WorkerFailed (a
-        BenchRefused) where a worker died. Cancelling kills the workers at once; the next block starts new ones.
+        It lasts until `min_operations` (default: the load's own) are done, at most the load's `max_block_s`. Its
+        first `onset_s` are reported apart. Raises NotApplicable where the write budget is spent or the load cannot
+        run here, WorkerFailed (a BenchRefused) where a worker died. Cancelling kills the workers at once; the next
+        block starts new ones.
         """
-        load = load_of(workload_id)
+        load = workload if isinstance(workload, Load) else load_of(workload)
         least = load.min_operations if min_operations is None else min_operations
         most, seconds = self._bounded(load, seconds, least)
         ends = slice_ends(seconds, onset_s)
