@@ -14,10 +14,12 @@ from functools import lru_cache
 
 from scenarios.distributions import normal_tail
 
-RHO = 1.5  # between Pocock's (about 1) and O'Brien-Fleming's (about 3): large effects may stop early
+RHO = 1.8  # between Pocock's (about 1) and O'Brien-Fleming's (about 3): large effects may stop early
 _POINTS = 200  # intervals of Simpson's rule; halving them moves no level by more than 1e-8
-_FIRST = 6  # with groups of 2 s: a 25 % effect shows within 12 s
-_MOST_LOOKS = 5
+_FIRST = 6  # groups; of 2 s each: a 25 % effect shows within 12 s
+_SECOND = 10  # a 10 % effect on an idle disk shows within 20 s
+_GROWTH = 1.75  # of the later looks: more of them would cost the last one its power
+_MOST_LATER = 4
 _FAR = 9.0  # standard deviations: nothing is beyond
 
 
@@ -29,16 +31,17 @@ def spent(share: float, alpha: float) -> float:
 def looks(planned: int, min_groups: int = 8) -> tuple[int, ...]:
     """Group counts at which the data are looked at: few, fixed beforehand, the last one at `planned`.
 
-    The first look comes before `min_groups` and can only find large effects (see `sequential`).
+    The first look comes before 8 groups and can only find large effects (see `sequential`). 30 planned groups
+    are looked at after 6, 10, 17 and 30.
     """
     first = min(_FIRST, min_groups)
     if planned <= first + 1:
         return (planned,)
-    count = min(_MOST_LOOKS, 1 + math.ceil(math.log(planned / first) / math.log(1.5)))
-    step = (planned / first) ** (1 / (count - 1))
-    counts = {first, planned}
-    counts.update(round(first * step**i) for i in range(1, count - 1))
-    return tuple(sorted(counts))
+    if planned < 1.3 * _SECOND:
+        return (first, planned)
+    later = min(_MOST_LATER, max(1, round(math.log(planned / _SECOND) / math.log(_GROWTH))))
+    growth = (planned / _SECOND) ** (1 / later)
+    return (first, *(round(_SECOND * growth**i) for i in range(later)), planned)
 
 
 def _simpson(points: int, half: float) -> tuple[list[float], list[float]]:
