@@ -20,6 +20,7 @@ import msgspec
 from app import attribute
 from app.attribute import AttributeTrouble, selected
 from app.children import CommandFailed, command
+from app.holders import end_holders
 from app.journal import Entry, Outcome
 from app.mine import MARK, remove_file, remove_tree
 from app.process import start_time
@@ -207,6 +208,8 @@ def _create(entry: Entry, keep: tuple[int, ...]) -> tuple[str, str]:
         case "file":
             _create_file(name, parameters)
             return name, ""
+        case "namespace" if parameters.get("held by") == "process":
+            return name, ""  # made by the process that will hold it and carries this name
         case "namespace":
             command(("ip", "netns", "add", name), keep=keep)
             return name, ""
@@ -266,6 +269,8 @@ def _remove(entry: Entry, keep: tuple[int, ...]) -> Outcome:
             return remove_tree(Path(entry.value))
         case "file":
             return remove_file(Path(entry.value))
+        case "namespace" if entry.action.parameters.get("held by") == "process":
+            return end_holders(entry.value)
         case "namespace":
             return _remove_namespace(entry.value, keep)
         case "loop":
