@@ -1,0 +1,64 @@
+"""What was read, as events of the run: facts with their source, and what could not be read with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from probes.system.packet_rates import PacketRates
+from probes.types import Absent, Json
+from scenarios import events as ev
+from scenarios.reverse_path.facts import Facts
+
+
+def fact_events(facts: Facts, t: float) -> Iterator[ev.AnyEvent]:
+    """What was read, as events; what could not be read with its reason."""
+    read_as: dict[str, tuple[Json, str] | Absent] = {
+        "reverse-path checks loaded": facts.ruleset
+        if isinstance(facts.ruleset, Absent)
+        else ([f"{r.place}: {r.text}" for r in facts.checks], ", ".join(facts.ruleset.sources)),
+        "firewalld": facts.firewalld
+        if isinstance(facts.firewalld, Absent)
+        else (str(_said(facts.firewalld.version)), facts.firewalld.source),
+        "IPv6_rpfilter": facts.asked
+        if isinstance(facts.asked, Absent)
+        else (f"{facts.asked.written or 'not set'} ({facts.asked.mode})", "firewalld.conf"),
+        "rp_filter": facts.rp_filter
+        if isinstance(facts.rp_filter, Absent)
+        else (
+            {
+                "all": facts.rp_filter.everywhere,
+                **{n: facts.rp_filter.effective(n) for n in facts.rp_filter.own},
+            },
+            "/proc/sys/net/ipv4/conf",
+        ),
+        "IPv6 routes": facts.routes6
+        if isinstance(facts.routes6, Absent)
+        else (facts.routes6.total, facts.routes6.source),
+        "IPv6 policy rules": facts.policy_rules
+        if isinstance(facts.policy_rules, Absent)
+        else (facts.policy_rules, "ip -6 rule show"),
+    }
+    for name, value in read_as.items():
+        if isinstance(value, Absent):
+            yield ev.AbsentFact(t=t, name=name, reason=value.reason, source=value.source)
+        else:
+            yield ev.FactRead(t=t, name=name, value=value[0], source=value[1])
+
+
+def _said(value: str | Absent) -> str:
+    return f"version unknown: {value.reason}" if isinstance(value, Absent) else value
+
+
+def rate_events(found: PacketRates | Absent, t: float) -> Iterator[ev.AnyEvent]:
+    if isinstance(found, Absent):
+        yield ev.AbsentFact(t=t, name="packet rates", reason=found.reason)
+        return
+    for name, value, source in (
+        ("IPv6 packets/s", found.ipv6, "/proc/net/snmp6"),
+        ("IPv4 packets/s", found.ipv4, "/proc/net/snmp"),
+        ("packets/s on all CPUs", found.processed, "/proc/net/softnet_stat"),
+    ):
+        if isinstance(value, Absent):
+            yield ev.AbsentFact(t=t, name=name, reason=value.reason, source=value.source)
+        else:
+            yield ev.FactRead(t=t, name=name, value=round(value, 1), source=source, unit="1/s")

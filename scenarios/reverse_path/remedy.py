@@ -1,0 +1,203 @@
+"""What to do about a check, by where it comes from; what then limits the damage; how to verify and to undo it.
+
+hostdx shows these commands and never runs them.
+"""
+
+from __future__ import annotations
+
+from probes.system.firewalld import CONF, Firewalld
+from probes.system.reverse_path import ReversePathRule
+from probes.types import Absent
+from scenarios.finding import Remedy
+from scenarios.knowledge.firewalld import Meaning
+from scenarios.reverse_path.facts import Facts
+
+LOOSE = "`loose` is no way out: it costs as much as `strict`, the lookup is the same."
+RELOAD = (
+    "A reload drops new connections for about a second and forgets rules that were added at run time only; over SSH"
+    " arm a way back first: `systemd-run --on-active=120 sh -c 'cp -a {conf}.hostdx {conf}; firewall-cmd --reload'`,"
+    " and stop that timer once you are still in."
+)
+VERIFY = (
+    "nft list ruleset | grep -E 'fib saddr .*(missing|exists|oif 0|oifname)'  # empty, or in FORWARD only",
+)
+REFERENCES = (
+    "firewalld.conf(5), IPv6_rpfilter",
+    "nft(8), FIB EXPRESSIONS",
+    "iptables-extensions(8), rpfilter",
+    "Documentation/networking/ip-sysctl.rst, rp_filter",
+    "RFC 3704 (ingress filtering for multihomed networks)",
+)
+
+
+def remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
+    """The most fitting first. `rule` is the check that is in effect, None where only the configuration asks for it."""
+    found: list[Remedy] = []
+    if (
+        by_firewalld(facts, rule)
+        and not isinstance(facts.firewalld, Absent)
+        and not isinstance(facts.asked, Absent)
+    ):
+        found.append(_firewalld(facts.firewalld, facts.asked, keeps_sense(facts)))
+    elif rule is not None and rule.form == "nft":
+        found.append(_nft(rule, keeps_sense(facts)))
+    elif rule is not None:
+        found.append(_iptables(rule, keeps_sense(facts)))
+    found.append(_fewer_packets(facts))
+    return tuple(found)
+
+
+def by_firewalld(facts: Facts, rule: ReversePathRule | None) -> bool:
+    if isinstance(facts.firewalld, Absent):
+        return False
+    if rule is None:
+        return True
+    return rule.table == "firewalld" or (facts.firewalld.backend == "iptables" and rule.form != "nft")
+
+
+def keeps_sense(facts: Facts) -> str:
+    """Why the check should stay, in one sentence; empty where it protects little."""
+    reasons = []
+    if facts.routes_for_others:
+        reasons.append("this host forwards IPv6 for others")
+    if len(facts.uplinks) > 1:
+        shown = ", ".join(facts.uplinks[:4]) + (", ..." if len(facts.uplinks) > 4 else "")
+        reasons.append(f"its IPv6 routes lead out by {len(facts.uplinks)} interfaces ({shown})")
+    if not reasons:
+        return ""
+    return (
+        f"Think twice: {' and '.join(reasons)}, so the check tells real from forged sources here. Keep it for"
+        " forwarded packets, or filter at the router (BCP 38/84), or lower the number of packets instead."
+    )
+
+
+def _without(sense: str) -> str:
+    return sense or (
+        "Without it nothing checks IPv6 sources on this host; with one way out it told little more than that a"
+        " packet from outside does not claim one of the host's own prefixes. Filter at the router (BCP 38/84)."
+    )
+
+
+def _firewalld(read: Firewalld, asked: Meaning, sense: str) -> Remedy:
+    off = asked.vocabulary.off
+    written = asked.written or "yes"
+    if asked.written:
+        edit = f"sed -i 's/^ *IPv6_rpfilter *=.*/IPv6_rpfilter={off}/' {CONF}"
+    else:
+        edit = f"printf 'IPv6_rpfilter={off}\\n' >> {CONF}"
+    title = f"firewalld {read.version}: set IPv6_rpfilter={off}"
+    if off == "strict-forward":
+        title += " (packets to this host go free, forwarded ones stay checked; `no` ends it altogether)"
+    kept = sense or "Forwarded packets stay checked."
+    warning = _without(sense) if off == "no" else kept
+    return Remedy(
+        title=title,
+        commands=(f"cp -a {CONF} {CONF}.hostdx", edit, "firewall-cmd --reload"),
+        persistent=(f"{CONF}: IPv6_rpfilter={off} (was {written})",),
+        verify=VERIFY,
+        undo=(f"mv {CONF}.hostdx {CONF}", "firewall-cmd --reload"),
+        warning=f"{warning} {LOOSE} {RELOAD.format(conf=CONF)}",
+    )
+
+
+def _nft(rule: ReversePathRule, sense: str) -> Remedy:
+    """nft(8): a chain after connection tracking (priority -200) can tell established flows."""
+    where = f"{rule.family} {rule.table} {rule.chain}"
+    own = f"{rule.family} {rule.table} hostdx_rpf"
+    stay = sense or "New flows stay checked; established ones are known to connection tracking."
+    if " missing" not in rule.text or not rule.text.endswith(
+        "drop"
+    ):  # it accepts what has a way back: NixOS does
+        return Remedy(
+            title="nftables: let established flows past before the check",
+            commands=(f"nft insert rule {where} ct state established,related accept",),
+            persistent=(
+                "what loads the rules (NixOS: networking.firewall.checkReversePath), at the chain's start",
+            ),
+            verify=(f"nft list chain {where}",),
+            undo=(
+                f"nft -a list chain {where}  # the new rule's handle",
+                f"nft delete rule {where} handle HANDLE",
+            ),
+            warning=f"{stay} Established flows then skip the rest of this chain. {LOOSE}",
+        )
+    narrowed = "meta nfproto ipv6 " if rule.family == "inet" and rule.protocols == ("IPv6",) else ""
+    return Remedy(
+        title="nftables: check only the first packet of a flow, in a chain after connection tracking",
+        commands=(
+            f"nft -a list chain {where}  # the rule's handle",
+            f"nft delete rule {where} handle HANDLE",
+            f"nft add chain {own} '{{ type filter hook prerouting priority -150; policy accept; }}'",
+            f"nft add rule {own} ct state new {narrowed}fib {' . '.join(rule.flags)} oif missing drop",
+        ),
+        persistent=(
+            "the file that loads the rules (/etc/nftables.conf, /etc/sysconfig/nftables.conf, or of what manages them):"
+            " the same two changes",
+        ),
+        verify=(f"nft list table {rule.family} {rule.table}", *VERIFY),
+        undo=(f"nft flush chain {own}", f"nft delete chain {own}", f"nft add rule {where} {rule.text}"),
+        warning=f"{stay} {LOOSE}",
+    )
+
+
+def _iptables(rule: ReversePathRule, sense: str) -> Remedy:
+    command = "ip6tables" if "IPv6" in rule.protocols else "iptables"
+    if rule.form == "iptables-legacy":
+        command += "-legacy"
+    spec = rule.text.removeprefix(f"-A {rule.chain} ")
+    if "--invert" not in spec:  # only nft could be read, and it does not show the flags of a foreign match
+        spec = "-m rpfilter --invert -j DROP  # the flags as `ip6tables-save` shows them"
+    return Remedy(
+        title=f"{command}: check only the first packet of a flow",
+        commands=(
+            f"{command} -t {rule.table} -D {rule.chain} {spec}",
+            f"{command} -t mangle -I PREROUTING -m conntrack --ctstate NEW {spec}",
+        ),
+        persistent=(
+            "service ip6tables save  # EL",
+            "netfilter-persistent save  # Debian, Ubuntu",
+        ),
+        verify=(f"{command}-save -t {rule.table} | grep rpfilter", *VERIFY),
+        undo=(
+            f"{command} -t mangle -D PREROUTING -m conntrack --ctstate NEW {spec}",
+            f"{command} -t {rule.table} -I {rule.chain} {spec}",
+        ),
+        warning=f"{sense or 'New flows stay checked; established ones are known to connection tracking.'} {LOOSE}",
+    )
+
+
+def _fewer_packets(facts: Facts) -> Remedy:
+    """Needs no change of the firewall: the check runs once for what GRO has merged."""
+    card = facts.fastest
+    name = card.name if card is not None else "INTERFACE"
+    return Remedy(
+        title="or keep the check and let it meet fewer packets: merged frames (GRO), larger frames, more queues",
+        commands=(f"ethtool -K {name} gro on", f"ip link set {name} mtu 9000", f"ethtool -l {name}"),
+        persistent=(
+            "the interface's profile (NetworkManager: ethtool.feature-gro on, 802-3-ethernet.mtu 9000)",
+        ),
+        verify=(f"ethtool -k {name} | grep generic-receive-offload", f"ip link show {name}"),
+        undo=(f"ethtool -K {name} gro off", f"ip link set {name} mtu {_mtu(facts)}"),
+        warning="An MTU of 9000 needs every switch and host on the link to have it.",
+    )
+
+
+def _mtu(facts: Facts) -> int:
+    card = facts.fastest
+    return 1500 if card is None or isinstance(card.mtu, Absent) else card.mtu
+
+
+def sysctl(value: int, interfaces: tuple[str, ...]) -> Remedy:
+    """rp_filter for all interfaces: `all` and each of them, since the larger of both counts."""
+    names = ("all", "default", *interfaces)
+    return Remedy(
+        title=f"set rp_filter to {value} in `all` and on every interface: the larger of both counts",
+        commands=tuple(f"sysctl -w net/ipv4/conf/{name}/rp_filter={value}" for name in names),
+        persistent=(
+            "/etc/sysctl.d/90-rpfilter.conf: "
+            + ", ".join(f"net/ipv4/conf/{name}/rp_filter = {value}" for name in ("all", "default", "*")),
+            "sysctl --system",
+        ),
+        verify=("sysctl -a | grep '\\.rp_filter'",),
+        undo=("rm /etc/sysctl.d/90-rpfilter.conf", "sysctl --system  # or the old values, as listed above"),
+    )

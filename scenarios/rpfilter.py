@@ -1,0 +1,283 @@
+"""What the firewall's reverse-path check costs on this host: read, measured in namespaces of hostdx's own, and weighed.
+
+The live firewall, routes and settings are only read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import ClassVar
+
+from probes.action import Action
+from probes.bench.copied_routes import MOST_ROUTES, RouteSet, scaled
+from probes.bench.measured import BenchRefused
+from probes.bench.network import Network
+from probes.command import tool
+from probes.host import Host
+from probes.system.packet_rates import PacketRates, packet_counters, rates
+from probes.types import Absent
+from scenarios import events as ev
+from scenarios.budget import Budget, group_seconds
+from scenarios.experiment import compare
+from scenarios.guards import watch_for
+from scenarios.model import Options, Refused, Run, Usage
+from scenarios.plan import Option, Plan, PlannedStep
+from scenarios.reverse_path.answer import answer, extra, finding
+from scenarios.reverse_path.arm import Bench, NetworkArm
+from scenarios.reverse_path.facts import Facts, read
+from scenarios.reverse_path.reading import fact_events, rate_events
+from scenarios.reverse_path.variants import NONE, Trial, chosen, trials
+from scenarios.rules.rpfilter import RULES
+from scenarios.rules.rule import Inapplicable, Unreadable
+
+RATES_S = 3.0  # how long this host's own packets are counted before anything is sent
+PREPARING_S = 2.0
+BUDGET_S, BUDGET_ALL_S = 60.0, 240.0
+
+NAMESPACES = Action(
+    kind="resource",
+    resource="namespace",
+    title="two private network namespaces with a veth pair, routes and rules inside",
+    target="hostdx-rpfilter-*",
+    parameters={"held by": "process"},
+    risk="none: a process of hostdx's own holds them, and the kernel removes them when it ends",
+)
+
+
+class Rpfilter:
+    """See scenarios.model.Scenario. `start` opens the bench; tests bring one that needs no kernel."""
+
+    id: ClassVar[str] = "rpfilter"
+    title: ClassVar[str] = "Reverse-path check of the firewall"
+    question: ClassVar[str] = "What does the firewall's reverse-path check cost on this host?"
+    why: ClassVar[str] = (
+        "A 100 Gbit/s storage node reached half of its throughput; after weeks the culprit was IPv6_rpfilter=yes in"
+        " firewalld: every IPv6 packet asks the routing table about its source."
+    )
+    answers: ClassVar[str] = "nanoseconds a packet, cores at line rate, what to change"
+    takes_s: ClassVar[float] = BUDGET_S + RATES_S + PREPARING_S
+    needs: ClassVar[str] = "nft; root, or unprivileged user namespaces"
+    order: ClassVar[int] = 30
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(
+            name="all",
+            kind="flag",
+            help="also loose, strict, mark, IPv4, rp_filter 0/1/2, TCP with and without offloads",
+        ),
+        Option(
+            name="routes",
+            kind="integer",
+            help=f"routes in the table searched, at most {MOST_ROUTES} (default: this host's)",
+        ),
+        Option(name="link", kind="number", help="line rate in Gbit/s where the card does not tell it"),
+        Option(name="again", kind="flag", help="no rule against itself: must not differ", hidden=True),
+        Option(
+            name="budget",
+            kind="number",
+            help=f"wall seconds of measuring (default {BUDGET_S:.0f}, with --all {BUDGET_ALL_S:.0f})",
+        ),
+    )
+
+    def __init__(self, start: Callable[[str], Awaitable[Bench]] | None = None) -> None:
+        self._start: Callable[[str], Awaitable[Bench]] = Network.start if start is None else start
+
+    def blocked(self, host: Host) -> str:
+        if not host.live:
+            return "a captured tree can be read (triage), not measured"
+        return (
+            ""
+            if tool("nft")
+            else "nft is not installed (package nftables): the checks can be read, not measured"
+        )
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        routes, link, budget = options.integer("routes", -1), options.number("link"), budget_s(options)
+        if (
+            "routes" in options.values
+            and options.values["routes"] is not None
+            and not 0 <= routes <= MOST_ROUTES
+        ):
+            raise Usage(f"--routes {routes}: between 0 and {MOST_ROUTES}")
+        if link < 0 or budget <= 0:
+            raise Usage("--link and --budget take a number above 0")
+        facts = read(host)
+        main = chosen(facts)
+        tried = trials(facts, everything=options.flag("all"), again=options.flag("again"))
+        variants = {c.variant.id: c.variant for trial in reversed(tried) for c in trial.compared}
+        return Plan(
+            scenario=self.id,
+            title=self.title,
+            question=self.question,
+            why=self.why,
+            options=dict(options.values),
+            variants=tuple(
+                variants[c] for c in dict.fromkeys(c.variant.id for t in tried for c in t.compared)
+            ),
+            workloads=tuple(trial.workload for trial in tried),
+            steps=(
+                PlannedStep(id="read", title="read firewall, routes and settings", seconds=1.0),
+                PlannedStep(id="rates", title="count this host's own packets", seconds=RATES_S),
+                PlannedStep(
+                    id="namespaces", title="private namespaces with this host's routes", seconds=PREPARING_S
+                ),
+                PlannedStep(id="measure", title="measure and judge", seconds=budget),
+            ),
+            reads=(
+                "nft list ruleset, iptables-save where it is used",
+                "/etc/firewalld/firewalld.conf",
+                "/proc/sys/net/ipv4/conf/*/rp_filter",
+                "/proc/net/ipv6_route, /proc/net/route",
+                "/proc/net/softnet_stat, /proc/net/snmp6, /sys/class/net",
+            ),
+            actions=() if self.blocked(host) else (NAMESPACES,),
+            rights=(self.needs,),
+            seconds=budget + RATES_S + PREPARING_S + 1.0,
+            measuring_s=budget,
+            sentences=(
+                f"Measured is {main.label}.",
+                "It is loaded in a network namespace of hostdx's own, never in the live firewall.",
+                f"Small packets from one CPU, {len(tried[0].compared)} variants in turn, for about {budget:.0f} s.",
+                "Every variant is proved first: honest packets arrive, forged ones are dropped by the check alone.",
+            ),
+            left_out=tuple(_left_out(facts, self.blocked(host))) + main.left_out,
+        ).sealed()
+
+    async def run(self, run: Run) -> None:
+        facts = read(run.host)
+        run.emit(
+            ev.Step(t=run.time(), id="read", title="read firewall, routes and settings", state="started")
+        )
+        for event in fact_events(facts, run.time()):
+            run.emit(event)
+        run.emit(ev.Step(t=run.time(), id="read", title="read firewall, routes and settings", state="done"))
+        blocked = self.blocked(run.host)
+        if blocked:
+            self._read_only(run)
+            raise Refused(blocked)
+        now = await self._rates(run)
+        try:
+            await self._measure(run, facts, now)
+        except BenchRefused as why:
+            self._read_only(run)
+            raise Refused(str(why)) from None
+
+    def _read_only(self, run: Run) -> None:
+        """What the read-only rules say: all that is left where nothing can be measured."""
+        for rule in RULES:
+            try:
+                for found in rule.check(run.host):
+                    run.emit(ev.Found(t=run.time(), finding=found))
+            except (Unreadable, Inapplicable) as why:
+                run.emit(ev.Note(t=run.time(), text=f"{rule.title}: {why}"))
+
+    async def _rates(self, run: Run) -> PacketRates | Absent:
+        run.emit(ev.Step(t=run.time(), id="rates", title="count this host's own packets", state="started"))
+        before = packet_counters(run.host, run.clock.now())
+        await run.clock.sleep(RATES_S)
+        found = rates(before, packet_counters(run.host, run.clock.now()))
+        for event in rate_events(found, run.time()):
+            run.emit(event)
+        run.emit(ev.Step(t=run.time(), id="rates", title="count this host's own packets", state="done"))
+        return found
+
+    async def _measure(self, run: Run, facts: Facts, now: PacketRates | Absent) -> None:
+        run.emit(ev.Step(t=run.time(), id="namespaces", title="private namespaces", state="started"))
+        async with run.change(NAMESPACES) as applied:
+            bench = await self._start(applied.value)
+            try:
+                await self._prepare(run, facts, bench)
+                await self._judge(run, facts, bench, now)
+            finally:
+                await bench.close()
+
+    async def _prepare(self, run: Run, facts: Facts, bench: Bench) -> None:
+        asked = run.options.integer("routes", -1)
+        added = await bench.set_up(_routes(facts, asked), ipv6=facts.ipv6)
+        if bench.in_user_namespace:
+            run.emit(ev.Note(t=run.time(), text="not root: measured inside a user namespace"))
+        text = f"{added.ipv6_routes} IPv6 and {added.ipv4_routes} IPv4 routes copied in"
+        run.emit(
+            ev.Step(t=run.time(), id="namespaces", title="private namespaces", state="done", reason=text)
+        )
+        run.emit(
+            ev.FactRead(
+                t=run.time(), name="routes searched", value=added.ipv6_routes, source="private namespace"
+            )
+        )
+
+    async def _judge(self, run: Run, facts: Facts, bench: Bench, now: PacketRates | Absent) -> None:
+        everything, again = run.options.flag("all"), run.options.flag("again")
+        tried = trials(facts, everything=everything, again=again)
+        budget = Budget(budget_s(run.options), run.clock)
+        family = sum(len(trial.pairs) for trial in tried)
+        run.emit(ev.Step(t=run.time(), id="measure", title="measure and judge", state="started"))
+        for number, trial in enumerate(tried):
+            arms = [NetworkArm(bench, run.clock, trial, compared) for compared in trial.compared]
+            verdicts = await compare(
+                run,
+                trial.workload,
+                arms,
+                budget_s=_share(budget, tried[number:]),
+                family=family,
+                margin=run.options.number("margin", 0.05),
+                watch=watch_for(run),
+            )
+            if number == 0:
+                self._conclude(run, facts, verdicts, arms, now)
+        run.emit(ev.Step(t=run.time(), id="measure", title="measure and judge", state="done"))
+
+    def _conclude(
+        self,
+        run: Run,
+        facts: Facts,
+        verdicts: list[ev.Verdict],
+        arms: list[NetworkArm],
+        now: PacketRates | Absent,
+    ) -> None:
+        main = chosen(facts)
+        path = next(arm.path_ns for arm in arms if arm.variant == NONE)
+        found = answer(verdicts, path, now, facts.fastest, run.options.number("link"), main.protocol)
+        for rule in RULES[1:]:  # what is loaded stands in the measured finding
+            try:
+                for said in rule.check(run.host):
+                    run.emit(ev.Found(t=run.time(), finding=said))
+            except (Unreadable, Inapplicable):
+                continue
+        if found is None:
+            run.emit(
+                ev.Note(t=run.time(), text="the check's cost could not be measured, see the verdict's reason")
+            )
+            return
+        run.emit(ev.Extra(t=run.time(), name="rpfilter", value=extra(found, facts, main)))
+        run.emit(ev.Found(t=run.time(), finding=finding(found, facts, main)))
+
+
+def budget_s(options: Options) -> float:
+    return options.number("budget", BUDGET_ALL_S if options.flag("all") else BUDGET_S)
+
+
+def _share(budget: Budget, waiting: tuple[Trial, ...]) -> float:
+    """Seconds for the first that waits: by what its groups take among those that follow."""
+    weights = [group_seconds(t.workload, len(t.compared)) for t in waiting]
+    return budget.left_s * weights[0] / sum(weights)
+
+
+def _routes(facts: Facts, asked: int) -> RouteSet:
+    """The host's own routes, or `--routes` of them: fewer, or more with made-up ones."""
+    own6 = () if isinstance(facts.routes6, Absent) else facts.routes6.unicast
+    own4 = () if isinstance(facts.routes4, Absent) else facts.routes4.unicast
+    pairs6 = [(r.prefix, r.interface) for r in own6]
+    pairs4 = [(r.prefix, r.interface) for r in own4]
+    return RouteSet(
+        ipv6=scaled(pairs6, len(pairs6) if asked < 0 else asked, ipv6=True),
+        ipv4=scaled(pairs4, len(pairs4) if asked < 0 else asked, ipv6=False),
+    )
+
+
+def _left_out(facts: Facts, blocked: str) -> Iterator[str]:
+    if blocked:
+        yield blocked
+    if not facts.ipv6:
+        yield "this kernel runs without IPv6: the IPv4 check is measured instead"
+    if isinstance(facts.ruleset, Absent):
+        yield f"the live ruleset: {facts.ruleset.reason}; firewalld's default check is measured"
