@@ -1,0 +1,218 @@
+"""Where a storage measurement must not be made, or would not mean what it says: one line each, and what next.
+
+The order is from the cheap and certain to the costly: place, file system, right, stack, health, space.
+"""
+
+from __future__ import annotations
+
+import grp
+import json
+import os
+import pwd
+import stat
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from probes.bench.measured import BenchRefused
+from probes.bench.size import choose_size
+from probes.bench.workloads import IDS
+from probes.host import Host
+from probes.system.arrays import md_array, thin_pool
+from probes.system.block import block_devices
+from probes.system.mounts import IN_MEMORY, NETWORK, Placement, placement
+from probes.types import Absent, present
+
+THIN_AT_MOST = 0.80
+_MEMORY = IN_MEMORY | {"rootfs"}
+_NOT_FOR_FILES = frozenset(
+    "proc sysfs cgroup cgroup2 devpts debugfs tracefs securityfs configfs pstore efivarfs bpf mqueue autofs "
+    "binfmt_misc fusectl selinuxfs nsfs rpc_pipefs".split()
+)
+_STACKED = frozenset({"overlay", "aufs", "unionfs", "ecryptfs", "shiftfs"})
+_SMART_TRANSPORTS = frozenset({"sata", "sas", "nvme"})
+
+
+class Admission(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory that may be measured. `size_bytes` is for `StorageBench`; `notes` belong beside the verdict."""
+
+    directory: str
+    size_bytes: int
+    placement: Placement
+    notes: tuple[str, ...] = ()
+
+
+def admit(
+    host: Host,
+    directory: str,
+    *,
+    explicit: bool,
+    size_bytes: int | None = None,
+    workloads: Sequence[str] = IDS,
+) -> Admission:
+    """Raises BenchRefused with one line. `explicit`: the user named it (`--dir`), so that more is allowed.
+
+    Reads only. Takes some milliseconds, with SMART (root) up to seconds.
+    """
+    if not host.live:
+        raise BenchRefused(f"{directory}: a captured tree cannot be measured; run it on the host itself")
+    placed = placement(host, directory)
+    if isinstance(placed, Absent):
+        raise BenchRefused(_no_place(directory, placed))
+    why = refused_file_system(placed, explicit) or refused_directory(placed.directory)
+    why = why or refused_stack(host, placed, explicit) or refused_health(host, placed)
+    if why:
+        raise BenchRefused(why)
+    space = host.statvfs(placed.directory)
+    if isinstance(space, Absent):
+        raise BenchRefused(f"{directory}: its free space is unknown: {space.reason}; name another --dir")
+    if space.f_files > 0 and space.f_favail == 0:
+        raise BenchRefused(f"{directory}: no inode is left; delete files or name another --dir")
+    size = choose_size(directory, space.f_bavail * space.f_frsize, size_bytes, workloads)
+    return Admission(
+        directory=placed.directory,
+        size_bytes=size,
+        placement=placed,
+        notes=tuple(notes(host, placed)),
+    )
+
+
+def refused_file_system(placed: Placement, explicit: bool) -> str:
+    """Why this kind of file system is not measured, or "" ."""
+    directory, kind = placed.directory, placed.mount.fstype
+    if kind in _MEMORY:
+        return f"{directory} is on {kind}: that is memory, not a disk; name a directory on a disk with --dir"
+    if kind in _NOT_FOR_FILES:
+        return (
+            f"{directory} is on {kind}, which holds no files of ours; name a directory on a disk with --dir"
+        )
+    if any(leaf.startswith(("zram", "ram")) for leaf in placed.leaves):
+        return f"{directory} is on {placed.leaves[0]}: that is memory, not a disk; name another --dir"
+    if "ro" in placed.mount.options:
+        return f"{directory} is mounted read-only ({placed.mount.mountpoint}); name another --dir"
+    if (what := indirect(kind)) and not explicit:
+        return f"{directory} is on {kind}, {what}: measured only when it is named with --dir {directory}"
+    return ""
+
+
+def indirect(fstype: str) -> str:
+    """What stands between this kind of file system and a disk of this host; "" for the others."""
+    if fstype in NETWORK:
+        return "a network file system"
+    if fstype == "fuse" or fstype.startswith(("fuse.", "fuseblk")):
+        return "a file system in user space"
+    return "a file system on top of another" if fstype in _STACKED else ""
+
+
+def refused_directory(path: str) -> str:
+    """No directory, or no right to make files in it: as whom, and which right is missing."""
+    try:
+        found = os.stat(path)  # noqa: PTH116
+    except OSError as error:
+        return f"{path}: {os.strerror(error.errno or 0)}; name another --dir"
+    if not stat.S_ISDIR(found.st_mode):
+        return f"{path} is not a directory; name one with --dir"
+    if os.access(path, os.W_OK | os.X_OK, effective_ids=True):
+        return ""
+    mode = stat.S_IMODE(found.st_mode)
+    return (
+        f"{path}: {_user(os.geteuid())} may not write here (mode {mode:04o}, owner {_user(found.st_uid)}, "
+        f"group {_group(found.st_gid)}); name a directory of yours with --dir, or run as root"
+    )
+
+
+def refused_stack(host: Host, placed: Placement, explicit: bool) -> str:
+    """Arrays that are degraded or rebuilt, thin pools that fill up."""
+    for name in placed.layers:
+        array = md_array(host, name) if name.startswith("md") else None
+        if array is not None and array.degraded:
+            return (
+                f"{placed.directory} is on {name}, which is degraded ({array.missing} member(s) missing): "
+                "repair it first (cat /proc/mdstat)"
+            )
+        if array is not None and array.busy:
+            done = f", {100 * array.done:.0f} % done" if present(array.done) else ""
+            return f"{placed.directory} is on {name}, which is in a {array.action}{done}: wait for its end"
+    if isinstance(placed.device, Absent) or (pool := thin_pool(host, placed.device)) is None:
+        return ""
+    where = f"{placed.directory} is on the thin pool {pool.name}"
+    for what, fill in (("data", pool.data), ("metadata", pool.metadata)):
+        if present(fill) and fill > THIN_AT_MOST:
+            return (
+                f"{where}, whose {what} is {100 * fill:.0f} % full (at most {100 * THIN_AT_MOST:.0f} %): a full pool "
+                "stops every volume in it; extend it (lvextend) or name another --dir"
+            )
+    if present(pool.mode) and pool.mode != "rw":
+        return f"{where}, which is in the mode {pool.mode}: repair it first (lvs -a)"
+    if isinstance(pool.data, Absent) and not explicit:
+        return f"{where}, whose fill is unknown ({pool.data.reason}): run as root, or name it with --dir"
+    return ""
+
+
+def refused_health(host: Host, placed: Placement) -> str:
+    """A leaf that SMART calls failing. Without root or smartmontools nothing is known and nothing refused."""
+    if os.geteuid() != 0:
+        return ""
+    devices = host.once(block_devices)
+    for leaf in placed.leaves:
+        device = devices.get(leaf)
+        if device is None or device.transport not in _SMART_TRANSPORTS:
+            continue
+        if smart_failing(
+            host.command("smartctl", "-j", "-H", f"/dev/{leaf}", timeout_s=5.0, any_status=True)
+        ):
+            return (
+                f"{placed.directory} is on {leaf}, which SMART calls failing: save its data and replace it; "
+                "it is not loaded further"
+            )
+    return ""
+
+
+def smart_failing(answer: str | Absent) -> bool:
+    """True only where `smartctl -j -H` says so in its own words: smart_status.passed is false."""
+    if isinstance(answer, Absent):
+        return False
+    try:
+        status = json.loads(answer)["smart_status"]
+        return status["passed"] is False
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False
+
+
+def notes(host: Host, placed: Placement) -> Iterator[str]:
+    """What is allowed but must be said beside the verdict."""
+    kind = placed.mount.fstype
+    if what := indirect(kind):
+        yield f"{placed.directory} is on {kind}, {what}: the verdict speaks of it, not of a disk"
+    if present(placed.device):
+        pool = thin_pool(host, placed.device)
+        if pool is not None and isinstance(pool.data, Absent):
+            yield f"the fill of the thin pool {pool.name} is unknown: {pool.data.reason}"
+        errors = host.integer(f"/sys/fs/ext4/{placed.device}/errors_count") if kind == "ext4" else 0
+        if present(errors) and errors > 0:
+            yield f"ext4 on {placed.device} has recorded {errors} error(s): see dmesg, then e2fsck it"
+
+
+def _no_place(directory: str, why: Absent) -> str:
+    match why.kind:
+        case "missing":
+            return f"{directory} does not exist; name an existing directory with --dir"
+        case "permission":
+            return f"{directory} cannot be reached by {_user(os.geteuid())}: {why.reason}; name another --dir"
+        case "timeout":
+            return f"{directory} does not answer (a dead network mount?): {why.reason}; name another --dir"
+    return f"{directory}: where it lies cannot be found out: {why.reason}; name another --dir"
+
+
+def _user(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"
+
+
+def _group(gid: int) -> str:
+    try:
+        return grp.getgrgid(gid).gr_name
+    except KeyError:
+        return f"gid {gid}"

@@ -1,0 +1,53 @@
+"""How large the test files may be: at most 1 GiB and, together, 5 % of what is free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from probes.bench.measured import BenchRefused
+from probes.bench.workloads import IDS, UNIT, file_bytes, prepared_bytes
+
+MIB = 1 << 20
+LARGEST = 1 << 30
+SMALLEST = 64 * MIB  # below it a disk's own cache answers
+SHARE_OF_FREE = 0.05
+
+
+def largest_size(free_bytes: int, workloads: Sequence[str] = IDS) -> int:
+    """The largest size that leaves 95 % of the free space alone; 0 where not even the smallest does."""
+    size = file_bytes(min(LARGEST, int(free_bytes * SHARE_OF_FREE)))
+    while size >= SMALLEST and prepared_bytes(size, workloads) > free_bytes * SHARE_OF_FREE:
+        size -= UNIT
+    return size if size >= SMALLEST else 0
+
+
+def choose_size(
+    directory: str, free_bytes: int, wanted_bytes: int | None = None, workloads: Sequence[str] = IDS
+) -> int:
+    """`wanted_bytes`, or the largest allowed. Raises BenchRefused. Loads without files need no space."""
+    if prepared_bytes(SMALLEST, workloads) == 0:
+        return SMALLEST
+    largest = largest_size(free_bytes, workloads)
+    if not largest:
+        needs = prepared_bytes(SMALLEST, workloads) / SHARE_OF_FREE
+        raise BenchRefused(
+            f"{directory}: too little space: needs {in_words(needs)} free (the test files take at most "
+            f"{100 * SHARE_OF_FREE:.0f} % of it), has {in_words(free_bytes)}; free some, or name another --dir"
+        )
+    if wanted_bytes is None:
+        return largest
+    if wanted_bytes < SMALLEST:
+        raise BenchRefused(
+            f"{directory}: --size {in_words(wanted_bytes)} is too small, a disk's own cache would answer; "
+            f"at least {in_words(SMALLEST)}"
+        )
+    if file_bytes(wanted_bytes) > largest:
+        raise BenchRefused(
+            f"{directory}: --size {in_words(wanted_bytes)} is too large for its {in_words(free_bytes)} of free "
+            f"space; at most {in_words(largest)}"
+        )
+    return file_bytes(wanted_bytes)
+
+
+def in_words(size: float) -> str:
+    return f"{size / (1 << 30):.1f} GiB" if size >= 1 << 30 else f"{size / MIB:.0f} MiB"
