@@ -27,7 +27,7 @@ THIN_AT_MOST = 0.80
 _MEMORY = IN_MEMORY | {"rootfs"}
 _NOT_FOR_FILES = frozenset(
     "proc sysfs cgroup cgroup2 devpts debugfs tracefs securityfs configfs pstore efivarfs bpf mqueue autofs "
-    "binfmt_misc fusectl selinuxfs nsfs rpc_pipefs".split()
+    "binfmt_misc fusectl selinuxfs nsfs rpc_pipefs".split()  # noqa: SIM905
 )
 _STACKED = frozenset({"overlay", "aufs", "unionfs", "ecryptfs", "shiftfs"})
 _SMART_TRANSPORTS = frozenset({"sata", "sas", "nvme"})
