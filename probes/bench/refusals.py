@@ -26,55 +26,70 @@ from probes.types import Absent, present
 THIN_AT_MOST = 0.80
 _MEMORY = IN_MEMORY | {"rootfs"}
 _NOT_FOR_FILES = frozenset(
-    "proc sysfs cgroup cgroup2 devpts debugfs tracefs securityfs configfs pstore efivarfs bpf mqueue autofs "
-    "binfmt_misc fusectl selinuxfs nsfs rpc_pipefs".split()  # noqa: SIM905
+    {"proc", "sysfs", "cgroup", "cgroup2", "devpts", "debugfs", "tracefs", "securityfs", "configfs", "pstore"}
+    | {"efivarfs", "bpf", "mqueue", "autofs", "binfmt_misc", "fusectl", "selinuxfs", "nsfs", "rpc_pipefs"}
 )
 _STACKED = frozenset({"overlay", "aufs", "unionfs", "ecryptfs", "shiftfs"})
 _SMART_TRANSPORTS = frozenset({"sata", "sas", "nvme"})
 
 
-class Admission(msgspec.Struct, frozen=True, kw_only=True):
-    """A directory that may be measured. `size_bytes` is for `StorageBench`; `notes` belong beside the verdict."""
+class Suitability(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a directory may be measured: `refusal` is empty where it may.
+
+    `size_bytes` is for `StorageBench`; `notes` belong beside the verdict; `placement` is known unless it is refused
+    before that.
+    """
 
     directory: str
-    size_bytes: int
-    placement: Placement
+    refusal: str = ""
+    size_bytes: int = 0
     notes: tuple[str, ...] = ()
+    placement: Placement | None = None
 
 
-def admit(
+def suitability(
     host: Host,
     directory: str,
     *,
     explicit: bool,
     size_bytes: int | None = None,
     workloads: Sequence[str] = IDS,
-) -> Admission:
-    """Raises BenchRefused with one line. `explicit`: the user named it (`--dir`), so that more is allowed.
+) -> Suitability:
+    """`explicit`: the user named it (`--dir`), so that more is allowed.
 
     Reads only. Takes some milliseconds, with SMART (root) up to seconds.
     """
     if not host.live:
-        raise BenchRefused(f"{directory}: a captured tree cannot be measured; run it on the host itself")
+        return _refused(
+            directory, f"{directory}: a captured tree cannot be measured; run it on the host itself"
+        )
     placed = placement(host, directory)
     if isinstance(placed, Absent):
-        raise BenchRefused(_no_place(directory, placed))
+        return _refused(directory, _no_place(directory, placed))
     why = refused_file_system(placed, explicit) or refused_directory(placed.directory)
     why = why or refused_stack(host, placed, explicit) or refused_health(host, placed)
     if why:
-        raise BenchRefused(why)
-    space = host.statvfs(placed.directory)
+        return _refused(directory, why, placed)
+    try:
+        size = _size(host, placed.directory, size_bytes, workloads)
+    except BenchRefused as refused:
+        return _refused(directory, str(refused), placed)
+    return Suitability(
+        directory=placed.directory, size_bytes=size, placement=placed, notes=tuple(notes(host, placed))
+    )
+
+
+def _refused(directory: str, why: str, placed: Placement | None = None) -> Suitability:
+    return Suitability(directory=directory, refusal=why, placement=placed)
+
+
+def _size(host: Host, directory: str, wanted_bytes: int | None, workloads: Sequence[str]) -> int:
+    space = host.statvfs(directory)
     if isinstance(space, Absent):
         raise BenchRefused(f"{directory}: its free space is unknown: {space.reason}; name another --dir")
     if space.f_files > 0 and space.f_favail == 0:
         raise BenchRefused(f"{directory}: no inode is left; delete files or name another --dir")
-    size = choose_size(directory, space.f_bavail * space.f_frsize, size_bytes, workloads)
-    return Admission(
-        directory=placed.directory,
-        size_bytes=size,
-        placement=placed,
-        notes=tuple(notes(host, placed)),
-    )
+    return choose_size(directory, space.f_bavail * space.f_frsize, wanted_bytes, workloads)
 
 
 def refused_file_system(placed: Placement, explicit: bool) -> str:
