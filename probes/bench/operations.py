@@ -16,6 +16,7 @@ from typing import Any
 
 from probes.bench import histogram, loops
 from probes.bench.metadata import Names
+from probes.bench.priority import set_priority
 
 POOL_BYTES = 4 << 20
 MOST_OFFSETS = 1 << 18
@@ -78,10 +79,14 @@ def run_block(spec: dict[str, Any], source: Source, ready: Callable[[], int]) ->
     """`ready` says that all is prepared and gives the common start (perf_counter_ns).
 
     spec: kind, seed, fd, first, length, block_bytes, sequential, sync, direct, stretch; slices: ends in seconds after
-    the start; least: operations to reach (until `at_most_s`); most: operations not to exceed, or null.
+    the start; rate: bytes a second at most (writes only); buffered: writes end in the page cache, on purpose;
+    priority: (class, level) of ioprio_set(2) or null;
+    least: operations to reach (until `at_most_s`); most: operations not to exceed, or null.
     Returns slices of {"ns", "n", "cpu", "h"}: duration, operations, own CPU seconds, bucket numbers with counts.
     """
     source.rng.seed(spec["seed"])
+    if "priority" in spec:
+        set_priority(spec["priority"])
     run, finish, draw = _prepared(spec, source)
     most = sys.maxsize if spec["most"] is None else spec["most"]
     # Twice what the block needs at the rate of the last one is drawn before the clock runs.
@@ -172,6 +177,7 @@ def _prepared(spec: dict[str, Any], source: Source) -> tuple[Loop, Callable[[int
 
 def _transfer(spec: dict[str, Any], source: Source, fd: int, size: int, stretch: float) -> Loop:
     direct, sync = spec["direct"], spec["sync"]
+    rate, buffered = spec.get("rate"), spec.get("buffered", False)
     if spec["kind"] == "read":
         buffers = source.read_buffer(size)
         if direct and not stretch:
@@ -184,15 +190,20 @@ def _transfer(spec: dict[str, Any], source: Source, fd: int, size: int, stretch:
                 os.posix_fadvise(fd, offset, size, os.POSIX_FADV_DONTNEED)
     else:
         turns = source.turns(size)
-        if direct and not stretch:
+        if direct and not stretch and not rate:
             loop = loops.synced_writes if sync else loops.writes
             return lambda offsets, stop, note: loop(fd, turns, size, offsets, stop, note)
 
+        due = 0
+
         def operation(offset: int) -> None:
+            nonlocal due
+            if rate:  # one that fell behind does not catch up: it would come as a burst
+                due = loops.wait_until(max(due, time.perf_counter_ns())) + int(size / rate * 1e9)
             if os.pwritev(fd, next(turns), offset) != size:
                 raise loops.Short(offset)
             # Without O_DIRECT a write ends in memory: only fdatasync makes it reach the device.
-            if sync or not direct:
+            if sync or not (direct or buffered):
                 os.fdatasync(fd)
 
     return lambda offsets, stop, note: loops.any_operation(operation, offsets, stop, note, stretch)

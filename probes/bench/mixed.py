@@ -1,0 +1,257 @@
+"""Runs the mixed loads: the storage engine's workers, several kinds of them at the same moment.
+
+The files are unnamed and completely written with incompressible data; a read has a file of its own, so has each
+kind of writer. Every block ends with fdatasync and with nothing in flight on the leaf devices.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from probes.bench.budget import WriteBudget
+from probes.bench.cache import cache_check
+from probes.bench.files import TestFile, open_unnamed
+from probes.bench.measured import BenchRefused, Measured, NotApplicable
+from probes.bench.mixes import File, Mix, Role, files_bytes
+from probes.bench.pool import Pool, WorkerFailed
+from probes.bench.summary import slice_ends, summed
+from probes.host import Host
+from probes.system.diskstats import DiskCounters, disk_counters
+from probes.system.scheduler import inflight
+from probes.types import Absent, present
+
+LEAD_S = 0.005
+SETTLE_AT_MOST_S = 30.0  # a buffered writer may leave seconds of dirty pages on a slow disk
+# Others may keep the device busy: then zero in flight never comes, and two seconds after fdatasync are enough.
+SILENCE_AT_MOST_S = 2.0
+
+
+class MixedBench:
+    """One directory under test. Not for two tasks at once.
+
+    write_rate  bytes a second at most for each writer, so that the run keeps its write bound; None: unheld.
+    leaves      kernel names of the devices below, for their counters.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        directory: str,
+        size_bytes: int,
+        seed: int,
+        leaves: Sequence[str],
+        *,
+        budget: WriteBudget,
+        write_rate: int | None = None,
+    ) -> None:
+        self.host = host
+        self.directory = directory
+        self.size_bytes = size_bytes
+        self.leaves = tuple(leaves)
+        self.budget = budget
+        self.write_rate = write_rate
+        self._rng = random.Random(seed)
+        self._files: dict[File, TestFile] = {}
+        self._pool = Pool(())
+
+    async def prepare(self, mixes: Sequence[Mix], progress: Callable[[int, int], None] | None = None) -> None:
+        """Makes and fills the files. Raises BenchRefused with one line; then nothing is left."""
+        sizes = files_bytes(self.size_bytes, mixes)
+        total = sum(sizes.values())
+        if refusal := self.budget.refusal(total):
+            raise BenchRefused(f"{self.directory}: {refusal}")
+        try:
+            for file, size in sizes.items():
+                self._files[file] = await asyncio.to_thread(open_unnamed, self.directory, size)
+            self._pool = Pool([file.fd for file in self._files.values()])
+            written = 0
+            for one in self._files.values():
+
+                def tell(done: int, before: int = written) -> None:
+                    if progress is not None:
+                        progress(before + done, total)
+
+                before = self._counters()
+                await self._pool.long("fill", tell, fd=one.fd, bytes=one.bytes)
+                self.budget.spend(one.bytes, _moved(before, self._counters(), "write"))
+                written += one.bytes
+            buffered = self._files.get("buffered")
+            if buffered is not None and buffered.direct:
+                _without_direct(buffered.fd)
+        except WorkerFailed as error:
+            await self.close()
+            raise BenchRefused(
+                f"{self.directory}: writing the test files failed: {error}; free space, or name another --dir"
+            ) from error
+        except BaseException:
+            await self.close()
+            raise
+
+    async def block(self, mix: Mix, seconds: float, onset_s: float = 0.0) -> Measured:
+        """One block of all roles at once, its first `onset_s` apart, then fdatasync and silence on the device.
+
+        Raises NotApplicable (write bound spent, served by a cache), WorkerFailed where a worker died.
+        """
+        if refusal := self.budget.refusal(self._expected(mix, seconds)):
+            raise NotApplicable(refusal)
+        ends = slice_ends(seconds, onset_s)
+        specs = [self._spec(role, n, ends) for role in mix.roles for n in range(role.load.workers)]
+        before = self._counters()
+        replies = await self._pool.block(specs, LEAD_S + 0.0002 * len(specs))
+        await self.settle()
+        after = self._counters()
+        measured = self._combined(mix, replies, ends, onset_s > 0, before, after)
+        if mix.writes:
+            ours = sum(
+                reply["n"] * role.load.block_bytes
+                for role, own in _by_role(mix, replies)
+                for reply in own
+                if role.load.kind == "write"
+            )
+            self.budget.spend(ours, _moved(before, after, "write"))
+        return measured
+
+    def _expected(self, mix: Mix, seconds: float) -> int:
+        writers = sum(role.load.workers for role in mix.roles if role.load.kind == "write")
+        rate = self.write_rate if self.write_rate is not None else 64 << 20
+        return int(writers * rate * seconds)
+
+    def _spec(self, role: Role, index: int, ends: list[float]) -> dict[str, Any]:
+        load = role.load
+        spec: dict[str, Any] = {
+            "kind": load.kind,
+            "fd": -1,
+            "seed": self._rng.getrandbits(48),
+            "stretch": 0.0,
+            "slices": ends,
+            "least": 0,
+            "most": None,
+            "at_most_s": ends[-1],
+            "priority": role.priority,
+        }
+        if role.file == "none":
+            return spec
+        file = self._files.get(role.file)
+        if file is None:
+            raise NotApplicable(f"{self.directory}: no test file was prepared for {load.title}")
+        length = file.bytes // load.workers if load.sequential else file.bytes
+        spec |= {
+            "fd": file.fd,
+            "first": index * length if load.sequential else 0,
+            "length": length,
+            "block_bytes": load.block_bytes,
+            "sequential": load.sequential,
+            "sync": False,
+            "direct": file.direct and role.file != "buffered",
+            "buffered": role.file == "buffered",
+        }
+        if load.kind == "write" and self.write_rate is not None:
+            spec["rate"] = self.write_rate
+        return spec
+
+    def _combined(
+        self,
+        mix: Mix,
+        replies: list[dict[str, Any]],
+        ends: list[float],
+        onset: bool,
+        before: list[DiskCounters] | None,
+        after: list[DiskCounters] | None,
+    ) -> Measured:
+        """The first role leads: its operations, percentiles and histogram; every role gives its metric."""
+        parts = [summed(role.load, own, ends, onset, None) for role, own in _by_role(mix, replies)]
+        read = sum(
+            reply["n"] * role.load.block_bytes
+            for role, own in _by_role(mix, replies)
+            for reply in own
+            if role.load.kind == "read"
+        )
+        moved = _moved(before, after, "read") if read else None
+        lead = msgspec.structs.replace(parts[0], bytes=read, device_bytes=moved)
+        if why := cache_check(lead):
+            raise NotApplicable(why)
+        whole = _merged(mix, parts, lead)
+        first = [p.onset for p in parts if p.onset is not None]
+        if len(first) == len(parts):
+            return _with_onset(whole, _merged(mix, first, first[0]))
+        return whole
+
+    async def settle(self) -> bool:
+        """fdatasync of every written file, then until nothing is in flight on the leaves. False: it never was.
+
+        A writer under way must not be carried over into the next variant's block.
+        """
+        for name in ("direct", "buffered"):
+            file = self._files.get(name)
+            if file is not None and not await self._pool.sync(file.fd, SETTLE_AT_MOST_S):
+                return False
+        until = time.monotonic() + SILENCE_AT_MOST_S
+        while any(sum(held) for leaf in self.leaves if present(held := inflight(self.host, leaf))):
+            if time.monotonic() >= until:
+                return False
+            await asyncio.sleep(0.002)
+        return True
+
+    def _counters(self) -> list[DiskCounters] | None:
+        found = disk_counters(self.host) if self.leaves else Absent("no leaves")
+        if isinstance(found, Absent) or not all(leaf in found for leaf in self.leaves):
+            return None
+        return [found[leaf] for leaf in self.leaves]
+
+    async def close(self) -> None:
+        """Ends the workers and closes the files, which frees their space. May be called twice."""
+        await self._pool.close()
+        files, self._files, self._pool = self._files, {}, Pool(())
+        for file in files.values():
+            await asyncio.to_thread(os.close, file.fd)
+
+
+def _by_role(mix: Mix, replies: list[dict[str, Any]]) -> list[tuple[Role, list[dict[str, Any]]]]:
+    out = []
+    at = 0
+    for role in mix.roles:
+        out.append((role, replies[at : at + role.load.workers]))
+        at += role.load.workers
+    return out
+
+
+def _merged(mix: Mix, parts: list[Measured], lead: Measured) -> Measured:
+    values = {name: value for part in parts for name, value in part.values.items()}
+    if mix.advantage and len(parts) > 1:
+        first, second = (next(iter(p.values.values())) for p in parts[:2])
+        values[mix.advantage] = first / second if second > 0 else 0.0
+    return msgspec.structs.replace(
+        lead,
+        values=values,
+        cpu_s=sum(p.cpu_s for p in parts),
+        within=[w for p in parts for w in p.within if w.series in values],
+        onset=None,
+    )
+
+
+def _with_onset(whole: Measured, onset: Measured) -> Measured:
+    return msgspec.structs.replace(whole, onset=onset)
+
+
+def _moved(before: list[DiskCounters] | None, after: list[DiskCounters] | None, kind: str) -> int | None:
+    """What the leaves' counters moved in one direction, in bytes."""
+    if before is None or after is None:
+        return None
+    pairs = zip(before, after, strict=True)
+    if kind == "read":
+        return max(0, sum(a.read_bytes - b.read_bytes for b, a in pairs))
+    return max(0, sum(a.write_bytes - b.write_bytes for b, a in pairs))
+
+
+def _without_direct(fd: int) -> None:
+    """The buffered writer goes through the page cache; the file was filled without it."""
+    flags = fcntl.fcntl(fd, fcntl.F_GETFL)
+    fcntl.fcntl(fd, fcntl.F_SETFL, flags & ~os.O_DIRECT)
