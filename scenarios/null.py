@@ -1,0 +1,187 @@
+"""Scenario `null`: the same thing against itself. Can this host be measured, and how small an effect shows?
+
+Two files, written alike in one directory, and the CPU twice. Whatever is called different here is noise, so it is
+also the proof, on this very host, that the verdicts of the other scenarios hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import ClassVar
+
+from probes.action import private_directory
+from probes.bench.budget import WriteBudget
+from probes.bench.measured import BenchRefused, Measured, NotApplicable
+from probes.bench.storage import StorageBench, cache_check
+from probes.bench.workloads import Load, load_of
+from probes.host import Host
+from scenarios import events as ev
+from scenarios.budget import Budget
+from scenarios.experiment import compare
+from scenarios.guards import watch_for
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Usage
+from scenarios.null_answer import EXTRA, Answer, as_json, findings, quote, reach
+from scenarios.null_plan import (
+    AGAIN,
+    DEFAULT_BUDGET_S,
+    ITSELF,
+    SIZE_BYTES,
+    STORAGE,
+    Place,
+    make,
+    most_written,
+)
+from scenarios.plan import Option, Plan, Workload
+
+__all__ = ["Null", "quote"]
+
+
+class Arm:
+    """One of the two: the engine's load on its own file."""
+
+    def __init__(self, variant: str, bench: StorageBench, load: Load) -> None:
+        self.variant = variant
+        self.bench = bench
+        self.load = load
+
+    async def activate(self) -> None:
+        """Both are always there."""
+
+    async def block(self, seconds: float) -> Measured:
+        measured = await self.bench.block(self.load.id, seconds)
+        if self.load.kind == "read" and (served := cache_check(measured)):
+            raise NotApplicable(served)
+        return measured
+
+    async def quiesce(self) -> None:
+        await self.bench.quiesce()
+
+
+class Null:
+    id: ClassVar[str] = "null"
+    title: ClassVar[str] = "Can this host be measured?"
+    question: ClassVar[str] = (
+        "Can this host be measured, and what is the smallest effect that shows within a minute?"
+    )
+    why: ClassVar[str] = (
+        "On a busy or virtual machine the same disk can look 25 % slower a minute later. This measures the same thing "
+        "against itself: it must find no difference, and it tells how small a real one may be to be seen."
+    )
+    answers: ClassVar[str] = "measures the same thing against itself: how small an effect shows here"
+    takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 6
+    needs: ClassVar[str] = ""
+    order: ClassVar[int] = 1
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(name="dir", kind="path", help="directory to measure in (default: $TMPDIR or /var/tmp)"),
+        Option(name="size", kind="bytes", help="size of each test file (default: 256 MiB)"),
+        *COMMON_OPTIONS,
+    )
+
+    def __init__(self, stretch: float = 0.0) -> None:
+        """`stretch` plants a latency longer by this share into the second one: for tests, not for users."""
+        self.stretch = stretch
+
+    def blocked(self, host: Host) -> str:
+        return "" if host.live else "a captured tree cannot be measured"
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        return self._lay_out(host, options)[0]
+
+    def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Place]:
+        if not host.live:
+            raise Usage("null: a captured tree cannot be measured; leave out --root")
+        return make(self.title, self.question, self.why, host, options)
+
+    async def run(self, run: Run) -> None:
+        plan, place = self._lay_out(run.host, run.options)
+        if plan.refusal:
+            raise Refused(plan.refusal)
+        if place.refusal:
+            run.emit(ev.Note(t=run.time(), text=f"only the CPU is measured: {place.refusal}"))
+        async with AsyncExitStack() as stack:
+            benches = await self._prepare(run, place, stack)
+            watch = watch_for(run, place.leaves, directories=[place.directory] if place.fit else [])
+            budget = Budget(plan.measuring_s, run.clock)
+            verdicts: list[ev.Verdict] = []
+            blamed: list[str] = []
+            for index, workload in enumerate(plan.workloads):
+                run.emit(ev.Step(t=run.time(), id=workload.id, title=workload.title, state="started"))
+                load = load_of(workload.id)
+                arms = [Arm(name, bench, load) for name, bench in zip((ITSELF, AGAIN), benches, strict=True)]
+                [verdict] = await compare(
+                    run,
+                    workload,
+                    arms,
+                    budget_s=budget.share(plan.workloads[index:], 2),
+                    family=len(plan.workloads),
+                    margin=run.options.number("margin", 0.05),
+                    watch=watch,
+                )
+                verdicts.append(verdict)
+                if blame := watch.blame(workload.id):
+                    blamed.append(f"{workload.title}: {blame}")
+                skipped = verdict.groups == 0
+                run.emit(
+                    ev.Step(
+                        t=run.time(),
+                        id=workload.id,
+                        title=workload.title,
+                        state="skipped" if skipped else "done",
+                        reason=(verdict.reason or "") if skipped else "",
+                    )
+                )
+        _conclude(run, place, plan.workloads, verdicts, blamed)
+
+    async def _prepare(self, run: Run, place: Place, stack: AsyncExitStack) -> list[StorageBench]:
+        """Two benches; with a directory each has files of its own there, written alike."""
+        written = WriteBudget(most_written(place))
+        private = ""
+        if place.fit is not None:
+            run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="started"))
+            private = (await stack.enter_async_context(run.change(private_directory(place.directory)))).value
+        benches: list[StorageBench] = []
+        for number, stretch in enumerate((0.0, self.stretch)):
+            bench = StorageBench(
+                run.host,
+                place.directory or "/",
+                private or None,
+                place.size_bytes or SIZE_BYTES,
+                run.seed + number,
+                place.leaves,
+                stretch,
+                budget=written,
+            )
+            stack.push_async_callback(bench.close)
+            benches.append(bench)
+            if place.fit is None:
+                continue
+
+            def tell(done: int, whole: int, number: int = number) -> None:
+                text = f"writing the test files, {done >> 20} of {whole >> 20} MiB ({number + 1} of 2)"
+                run.emit(ev.Progress(t=run.time(), step="prepare", text=text))
+
+            try:
+                await bench.prepare(tell, STORAGE)
+            except BenchRefused as why:
+                raise Refused(str(why)) from None
+        if place.fit is not None:
+            run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="done"))
+            for note in benches[0].notes:
+                run.emit(ev.Note(t=run.time(), text=f"{place.directory}: {note}"))
+        return benches
+
+
+def _conclude(
+    run: Run,
+    place: Place,
+    workloads: Sequence[Workload],
+    verdicts: Sequence[ev.Verdict],
+    blamed: Sequence[str],
+) -> None:
+    """The answer, kept for the others to quote, and what a person should make of it."""
+    reaches = tuple(reach(v, w.title) for v, w in zip(verdicts, workloads, strict=True))
+    answer = Answer(place.directory, place.device, reaches)
+    run.emit(ev.Extra(t=run.time(), name=EXTRA, value=as_json(answer)))
+    for finding in findings(answer, verdicts, blamed):
+        run.emit(ev.Found(t=run.time(), finding=finding))

@@ -1,0 +1,154 @@
+"""What a null run found out about the host: how small an effect shows in a minute. Other scenarios quote it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.explain import percent
+from scenarios.finding import Evidence, Finding, Remedy, Severity
+
+EXTRA = "null"  # the name of the Extra event that carries the answer
+MINUTE_S = 60.0
+
+# The smallest effect that matters is 5 %: up to there the host can be measured as it is. At three times that, a minute
+# still shows a wrong disk class or a missing TRIM; beyond it only what a person would notice without an experiment.
+GOOD = 0.05
+USABLE = 0.15
+
+
+class Reach(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One workload: the smallest effect (a share) that a minute of it can show; None where it was not found out."""
+
+    workload: str
+    title: str
+    in_a_minute: float | None
+    verdict: str
+    groups: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+    directory: str
+    device: str
+    reaches: tuple[Reach, ...] = ()
+
+    @property
+    def worst(self) -> float | None:
+        known = [r.in_a_minute for r in self.reaches if r.in_a_minute is not None]
+        return max(known) if known else None
+
+
+def reach(verdict: ev.Verdict, title: str) -> Reach:
+    """From the half-width that the run reached: it falls with the root of the seconds spent."""
+    smallest = None
+    if verdict.smallest_effect is not None and verdict.seconds > 0:
+        smallest = verdict.smallest_effect * math.sqrt(verdict.seconds / MINUTE_S)
+    return Reach(
+        verdict.workload,
+        title,
+        None if smallest is None else round(smallest, 4),
+        verdict.verdict,
+        verdict.groups,
+        verdict.seconds,
+        verdict.reason or "",
+    )
+
+
+def as_json(answer: Answer) -> Json:
+    plain: Json = msgspec.to_builtins(answer)
+    return plain
+
+
+def quote(extra: Json) -> str:
+    """One sentence for another scenario's report; "" where the value is no answer of a null run."""
+    try:
+        answer = msgspec.convert(extra, Answer)
+    except msgspec.ValidationError:
+        return ""
+    known = [r for r in answer.reaches if r.in_a_minute is not None]
+    if not known:
+        return ""
+    parts = [f"{percent(r.in_a_minute or 0.0)} ({r.title})" for r in known]
+    where = f" in {answer.directory}" if answer.directory else ""
+    odd = [r.title for r in known if r.verdict in ("slower", "faster")]
+    told = f"; it called a difference where there was none ({', '.join(odd)})" if odd else ""
+    return f"measured against itself{where}, this host shows effects from {', '.join(parts)} on within a minute{told}"
+
+
+def findings(answer: Answer, verdicts: Sequence[ev.Verdict], culprits: Sequence[str]) -> list[Finding]:
+    """Whether this host can be measured, and what was called different though it was the same."""
+    found = [_resolution(answer, culprits)]
+    for verdict in verdicts:
+        if verdict.verdict in ("slower", "faster"):
+            found.append(_alike_but_different(answer, verdict))
+    return found
+
+
+def _resolution(answer: Answer, culprits: Sequence[str]) -> Finding:
+    evidence = [Evidence(_line(r), source="null") for r in answer.reaches]
+    evidence += [Evidence(text, source="guard") for text in culprits]
+    worst = answer.worst
+    if worst is None:
+        return Finding(
+            id="null.resolution",
+            severity="warning",
+            title="This host could not be measured now",
+            confidence="measured",
+            evidence=tuple(evidence),
+            remedy=(_QUIETER,),
+            subject=answer.directory,
+        )
+    severity: Severity = "ok" if worst <= GOOD else "notice" if worst <= USABLE else "warning"
+    title = {
+        "ok": f"This host can be measured: within a minute effects of {percent(worst)} show",
+        "notice": f"This host is noisy: within a minute only effects of {percent(worst)} and more show",
+        "warning": f"This host is too noisy for small effects: within a minute only {percent(worst)} and more show",
+    }[severity]
+    return Finding(
+        id="null.resolution",
+        severity=severity,
+        title=title,
+        confidence="measured",
+        evidence=tuple(evidence),
+        remedy=() if severity == "ok" else (_QUIETER,),
+        subject=answer.directory,
+    )
+
+
+def _alike_but_different(answer: Answer, verdict: ev.Verdict) -> Finding:
+    return Finding(
+        id="null.difference",
+        severity="warning",
+        title=f"{verdict.workload}: the same thing was called {verdict.verdict} than itself",
+        confidence="measured",
+        evidence=(Evidence(verdict.explain, source=verdict.workload),),
+        remedy=(
+            Remedy(
+                title="Run it once more: one run in twenty may be wrong. If it stays, the two files are not alike: "
+                "place on a rotating disk, thin provisioning, or a cache that holds one of them",
+            ),
+        ),
+        subject=f"{answer.directory} {verdict.workload}".strip(),
+        prove="null",
+    )
+
+
+def _line(one: Reach) -> str:
+    if one.in_a_minute is None:
+        return f"{one.title}: {one.reason or one.verdict}"
+    return (
+        f"{one.title}: {percent(one.in_a_minute)} in a minute ({one.verdict} after {one.groups} groups, "
+        f"{one.seconds:.0f} s)"
+    )
+
+
+_QUIETER = Remedy(
+    title="Give the other scenarios a larger --budget (four times the seconds halve the effect that shows), "
+    "or run them when the host is quieter",
+)
