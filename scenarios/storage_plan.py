@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from probes.bench.refusals import Suitability, suitability
-
 from probes.action import private_directory
 from probes.bench.budget import MOST_WRITTEN_A_RUN
+from probes.bench.refusals import Suitability, suitability
 from probes.bench.workloads import LOADS, Load, fio_equivalent, write_file_bytes
 from probes.host import Host
 from probes.types import Absent
