@@ -136,12 +136,13 @@ class Host:
         return tuple(sorted(path or "/" for path in found))
 
     def command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
-        """A read-only query's standard output; from a sosreport the output that was kept.
+        """A read-only query's standard output without its last line ends; from a sosreport what was kept.
 
         A failure is Absent with what the command said, unless `any_status` (smartctl's status is a bit mask).
         """
         if self.live:
-            return run_command(argv, timeout_s, any_status=any_status)
+            out = run_command(argv, timeout_s, any_status=any_status)
+            return out if isinstance(out, Absent) else out.rstrip("\n")
         source = " ".join(argv)
         if not self.exists(sosreport.FOLDER):
             return Absent(f"a captured tree holds no output of {source}", "captured", source)

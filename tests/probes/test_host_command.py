@@ -1,0 +1,89 @@
+"""Commands on the live host: bounded, without a shell, their failures told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from probes import command as module
+from probes.command import run_command, tool
+from probes.host import Host
+from probes.types import Absent
+
+
+def script(folder: Path, name: str, body: str) -> str:
+    place = folder / name
+    place.write_text(f"#!/bin/sh\n{body}\n")
+    place.chmod(0o755)
+    return str(place)
+
+
+def test_output_and_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_MESSAGES", "de_DE.UTF-8")
+    path = script(tmp_path, "show", 'echo "$LC_ALL|$LC_MESSAGES|$PWD|$1"; read line || echo "no input"')
+    assert Host().command(path, "$(reboot)") == "C||/|$(reboot)\nno input"
+
+
+def test_not_installed() -> None:
+    value = Host().command("hostdx-no-such-tool")
+    assert isinstance(value, Absent) and value.kind == "tool" and "not installed" in value.reason
+
+
+def test_the_current_folder_is_never_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script(tmp_path, "hostdx-trap", "echo trapped")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f".::{tmp_path.name}:/usr/bin")
+    assert tool("hostdx-trap") is None
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin")
+    assert tool("hostdx-trap") == f"{tmp_path}/hostdx-trap"
+
+
+def test_the_admin_folders_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert tool("sh") in ("/usr/bin/sh", "/bin/sh")
+
+
+def test_failures_say_what_the_command_said(tmp_path: Path) -> None:
+    path = script(tmp_path, "fails", "echo partial; echo; echo 'no such volume' >&2; exit 3")
+    value = Host().command(path)
+    assert isinstance(value, Absent) and value.kind == "unsupported"
+    assert "status 3: no such volume" in value.reason
+    assert Host().command(path, any_status=True) == "partial"
+    denied = Host().command(script(tmp_path, "denied", "echo 'open: Permission denied' >&2; exit 1"))
+    assert isinstance(denied, Absent) and denied.kind == "permission"
+
+
+def test_a_command_that_hangs_is_killed_with_its_children(tmp_path: Path) -> None:
+    marks = tmp_path / "pids"
+    path = script(tmp_path, "hangs", f"sleep 600 & echo $! > {marks}; echo $$ >> {marks}; wait")
+    value = run_command((path,), 0.5)
+    assert isinstance(value, Absent) and value.kind == "timeout"
+    for pid in marks.read_text().split():
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except OSError:
+            continue
+        assert state in "ZX", f"{pid} still runs"
+
+
+def test_a_child_that_keeps_the_pipe_open_does_not_hold_us(tmp_path: Path) -> None:
+    path = script(tmp_path, "leaves", "sleep 600 & exit 0")
+    value = run_command((path,), 0.5)
+    assert isinstance(value, Absent) and value.kind == "timeout"
+
+
+def test_too_much_output_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_OUTPUT_BYTES", 1000)
+    value = Host().command(script(tmp_path, "talks", "yes"), timeout_s=20)
+    assert isinstance(value, Absent) and value.kind == "invalid"
+
+
+def test_what_is_no_program_is_absent(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"\0\0\0\0")
+    broken.chmod(0o755)
+    for argv in ((str(broken),), (str(tmp_path / "none"),), ("sh", "-c", "a\0b"), ()):
+        assert isinstance(run_command(argv, 2), Absent)
+    assert os.access(broken, os.X_OK)
