@@ -1,0 +1,251 @@
+"""How long a running job waits for I/O: what a faster disk could give it at most.
+
+The share is of wall time: the part in which at least one of the job's threads waited. No disk, however fast, gains the
+job more than that. Sources, best first: pressure of its control group, delay accounting, state D twenty times a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from probes.bench import members
+from probes.bench.members import TaskLook
+from probes.host import Host
+from probes.types import Absent, present
+
+LOOKS_PER_S = 20
+WINDOW_S = 1.0
+# Student's t for 95 %, two-sided, by degrees of freedom (1 to 30); beyond it 2.
+_T = (
+    12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+
+
+class JobWait(msgspec.Struct, frozen=True, kw_only=True):
+    """`share` (0..1) of the wall time in which the job waited for I/O, with its 95 % interval over seconds.
+
+    `samples` is the number of looks (or of counter readings). Bytes a second are of the storage layer
+    (/proc/PID/io), Absent where only root may read them. `remark` says what the figure leaves out.
+    """
+
+    share: float
+    ci95: tuple[float, float] | None
+    samples: int
+    seconds: float
+    source: str
+    processes: int = 0
+    read_bytes_per_s: float | Absent = Absent("not read")
+    write_bytes_per_s: float | Absent = Absent("not read")
+    remark: str = ""
+
+
+class Waiting:
+    """The real clock; tests bring one that does not wait."""
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+async def watch_job(
+    host: Host,
+    *,
+    pids: Sequence[int] = (),
+    cgroup: str | None = None,
+    seconds: float = 10.0,
+    clock: Waiting | None = None,
+) -> JobWait | Absent:
+    """Watches for `seconds` (at least two). `pids` with all that they started, or a control group."""
+    clock = clock or Waiting()
+    if cgroup is None:
+        return await _by_tasks(host, lambda: members.descendants(host, tuple(pids)), seconds, clock, "")
+    folders = members.group_folders(host, cgroup)
+    if isinstance(folders, Absent):
+        return folders
+    why = ""
+    for folder in folders:
+        pressure = _waited_us(host, folder)
+        if not isinstance(pressure, Absent):
+            return await _by_pressure(host, folder, seconds, clock)
+        why = why or f"no pressure figures ({pressure.reason})"
+    return await _by_tasks(host, lambda: members.group_pids(host, folders[0]), seconds, clock, why)
+
+
+async def _by_pressure(host: Host, folder: str, seconds: float, clock: Waiting) -> JobWait | Absent:
+    """Documentation/accounting/psi.rst: `some` counts the microseconds in which at least one task waited."""
+    shares: list[float] = []
+    began = at = clock.now()
+    last = _waited_us(host, folder)
+    moved = _GroupBytes(host, folder)
+    while present(last) and at - began < seconds - WINDOW_S / 2:
+        await clock.sleep(WINDOW_S)
+        now, value = clock.now(), _waited_us(host, folder)
+        if isinstance(value, Absent):
+            break
+        shares.append(min(1.0, max(0.0, (value - last) / 1e6 / max(now - at, 1e-9))))
+        at, last = now, value
+    if len(shares) < 2:
+        return Absent(f"the control group {folder} ended while it was watched", "missing", folder)
+    read, write = moved.rates(at - began)
+    return JobWait(
+        share=sum(shares) / len(shares),
+        ci95=interval(shares, 1e-6),
+        samples=len(shares),
+        seconds=at - began,
+        source=f"{folder}/io.pressure",
+        processes=len(members.group_pids(host, folder)),
+        read_bytes_per_s=read,
+        write_bytes_per_s=write,
+    )
+
+
+async def _by_tasks(
+    host: Host, who: Callable[[], tuple[int, ...]], seconds: float, clock: Waiting, why: str
+) -> JobWait | Absent:
+    off = delay_accounting_off(host)
+    jitter = random.Random()
+    seen: list[float] = []
+    counted: list[float] = []
+    looks = most = 0
+    began = clock.now()
+    first = _process_bytes(host, who())
+    while (elapsed := clock.now() - began) < seconds - WINDOW_S / 2 and (pids := who()):
+        most = max(most, len(pids))
+        paths = members.tasks(host, pids)
+        start, before = clock.now(), members.look(host, paths)
+        after = before
+        in_d = taken = 0
+        for number in range(LOOKS_PER_S):
+            # Somewhere in its twentieth of a second: regular looks would beat with a periodic job.
+            due = start + (number + jitter.random()) * WINDOW_S / LOOKS_PER_S
+            await clock.sleep(max(0.0, due - clock.now()))
+            after = members.look(host, paths) or after
+            in_d += any(task.state == "D" for task in after)
+            taken += 1
+        looks += taken
+        seen.append(in_d / taken)
+        counted.append(_delayed_s(before, after) / max(clock.now() - start, 1e-9))
+    if len(seen) < 2:
+        return Absent("no such process, or it ended while it was watched", "missing", "/proc")
+    # Tasks that are older than the accounting have no counter: then their zeros mean nothing.
+    by_counter = not off and (any(counted) or not any(seen))
+    values = [min(1.0, c) for c in counted] if by_counter else seen
+    read, write = _rates(first, _process_bytes(host, who()), elapsed)
+    return JobWait(
+        share=sum(values) / len(values),
+        ci95=interval(values, 0.01 if by_counter else 3 / looks),
+        samples=looks,
+        seconds=clock.now() - began,
+        source="delay accounting (/proc/PID/task/*/stat)"
+        if by_counter
+        else "state D (/proc/PID/task/*/stat)",
+        processes=most,
+        read_bytes_per_s=read,
+        write_bytes_per_s=write,
+        remark="; ".join(
+            filter(None, (why, "" if by_counter else off or "the job is older than its accounting"))
+        ),
+    )
+
+
+def delay_accounting_off(host: Host) -> str:
+    """Why field 42 stays 0, or "". Off by default since Linux 5.14, before on (kernel/delayacct.c)."""
+    setting = host.text("/proc/sys/kernel/task_delayacct")
+    if isinstance(setting, str):
+        return (
+            ""
+            if setting.strip() == "1"
+            else "kernel.task_delayacct=0 (sysctl -w kernel.task_delayacct=1 counts exactly)"
+        )
+    line = host.text("/proc/cmdline")
+    return (
+        "nodelayacct on the kernel's command line"
+        if isinstance(line, str) and "nodelayacct" in line.split()
+        else ""
+    )
+
+
+def _delayed_s(before: Sequence[TaskLook], after: Sequence[TaskLook]) -> float:
+    earlier = {task.tid: task.delay_ticks for task in before}
+    moved = sum(max(0, task.delay_ticks - earlier.get(task.tid, task.delay_ticks)) for task in after)
+    return moved / float(os.sysconf("SC_CLK_TCK"))
+
+
+def interval(shares: Sequence[float], resolution: float) -> tuple[float, float] | None:
+    """Student's 95 % interval of the mean over the seconds, within 0..1; not narrower than what could be seen."""
+    count = len(shares)
+    if count < 2:
+        return None
+    mean = sum(shares) / count
+    deviation = math.sqrt(sum((s - mean) ** 2 for s in shares) / (count - 1))
+    half = (_T[count - 2] if count - 2 < len(_T) else 2.0) * deviation / math.sqrt(count)
+    if deviation == 0:
+        # All alike: with none in n looks the truth is below 3/n in 95 of 100 cases (the rule of three).
+        return max(0.0, mean - (resolution if mean > 0 else 0.0)), min(1.0, mean + resolution)
+    return max(0.0, mean - half), min(1.0, mean + half)
+
+
+def _waited_us(host: Host, folder: str) -> int | Absent:
+    """EL8, EL9: the file is there, and reading it fails until the kernel is booted with psi=1."""
+    text = host.text(f"{folder}/io.pressure")
+    if isinstance(text, Absent):
+        return text
+    found = re.search(r"^some .*\btotal=(\d+)", text, re.MULTILINE)
+    return int(found[1]) if found else Absent(f"{folder}/io.pressure has no total", "invalid", folder)
+
+
+Bytes = tuple[int, int] | Absent
+Rate = float | Absent
+
+
+def _process_bytes(host: Host, pids: Sequence[int]) -> Bytes:
+    """read_bytes and write_bytes of /proc/PID/io (proc(5)): what reached the storage layer."""
+    total = [0, 0]
+    for pid in pids:
+        text = host.text(f"/proc/{pid}/io")
+        if isinstance(text, Absent):
+            if text.kind == "missing":
+                continue
+            return text
+        fields = dict(line.partition(": ")[::2] for line in text.splitlines())
+        for index, name in enumerate(("read_bytes", "write_bytes")):
+            total[index] += int(fields[name]) if fields.get(name, "").isdigit() else 0
+    return total[0], total[1]
+
+
+def _rates(before: Bytes, after: Bytes, seconds: float) -> tuple[Rate, Rate]:
+    if isinstance(before, Absent) or isinstance(after, Absent):
+        why = before if isinstance(before, Absent) else after
+        assert isinstance(why, Absent)
+        return why, why
+    read, write = (max(0.0, (b - a) / max(seconds, 1e-9)) for a, b in zip(before, after, strict=True))
+    return read, write
+
+
+class _GroupBytes:
+    """Of io.stat (Documentation/admin-guide/cgroup-v2.rst): `254:0 rbytes=1 wbytes=2 ...`, over all devices."""
+
+    def __init__(self, host: Host, folder: str) -> None:
+        self.host, self.path = host, f"{folder}/io.stat"
+        self.first = self._read()
+
+    def _read(self) -> Bytes:
+        text = self.host.text(self.path)
+        if isinstance(text, Absent):
+            return text
+        read, write = (sum(map(int, re.findall(rf"\b{name}=(\d+)", text))) for name in ("rbytes", "wbytes"))
+        return read, write
+
+    def rates(self, seconds: float) -> tuple[Rate, Rate]:
+        return _rates(self.first, self._read(), seconds)

@@ -1,0 +1,107 @@
+"""The processes and threads of a job: by its pids with all their descendants, or by its control group."""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.host import Host
+from probes.system.mounts import mounts
+from probes.types import Absent
+
+MOST_TASKS = 512  # threads looked at, twenty times a second
+MOST_GROUPS = 512
+
+
+class TaskLook(msgspec.Struct, frozen=True):
+    """Of /proc/PID/task/TID/stat (proc(5)): field 3, 4 and 42 (clock ticks waited for block I/O)."""
+
+    tid: int
+    state: str
+    parent: int
+    delay_ticks: int
+
+
+def parse_stat(text: str) -> TaskLook | None:
+    """The name may hold blanks and parentheses: what counts follows the last one."""
+    head, _, tail = text.rpartition(")")
+    fields = tail.split()
+    tid = head.partition(" ")[0]
+    if len(fields) < 2 or not tid.isdigit():
+        return None
+    delay = fields[39] if len(fields) > 39 else "0"
+    return TaskLook(int(tid), fields[0], int(fields[1]), int(delay) if delay.isdigit() else 0)
+
+
+def descendants(host: Host, pids: tuple[int, ...]) -> tuple[int, ...]:
+    """Those of `pids` that exist, and everything they started."""
+    children: dict[int, list[int]] = {}
+    known: set[int] = set()
+    names = host.listing("/proc")
+    for name in () if isinstance(names, Absent) else names:
+        text = host.text(f"/proc/{name}/stat") if name.isdigit() else None
+        look = parse_stat(text) if isinstance(text, str) else None
+        if look is not None:
+            known.add(look.tid)
+            children.setdefault(look.parent, []).append(look.tid)
+    found: dict[int, None] = {}
+    waiting = [pid for pid in pids if pid in known]
+    while waiting:
+        pid = waiting.pop()
+        if pid not in found:
+            found[pid] = None
+            waiting += children.get(pid, [])
+    return tuple(found)
+
+
+def tasks(host: Host, pids: tuple[int, ...]) -> tuple[str, ...]:
+    """The stat files of their threads, at most 512."""
+    found: list[str] = []
+    for pid in pids:
+        threads = host.listing(f"/proc/{pid}/task")
+        if not isinstance(threads, Absent):
+            found += [f"/proc/{pid}/task/{tid}/stat" for tid in threads]
+        if len(found) >= MOST_TASKS:
+            break
+    return tuple(found[:MOST_TASKS])
+
+
+def look(host: Host, paths: tuple[str, ...]) -> tuple[TaskLook, ...]:
+    """One look at each; those that have ended are left out."""
+    texts = (host.text(path, 4096) for path in paths)
+    return tuple(found for text in texts if isinstance(text, str) and (found := parse_stat(text)) is not None)
+
+
+def group_folders(host: Host, name: str) -> tuple[str, ...] | Absent:
+    """A control group's folders, version 2 first: `name` is a path under /sys/fs/cgroup or the group's own name."""
+    table = mounts(host)
+    if isinstance(table, Absent):
+        return table
+    roots = [m.mountpoint for m in table if m.fstype == "cgroup2"]
+    roots += [m.mountpoint for m in table if m.fstype == "cgroup"]
+    if not roots:
+        return Absent("no cgroup file system is mounted", "unsupported", "/proc/self/mountinfo")
+    wanted = name.rstrip("/")
+    found = []
+    for root in roots:
+        under = wanted if wanted == root or wanted.startswith(root + "/") else f"{root}/{wanted.lstrip('/')}"
+        if ".." not in under.split("/") and host.exists(f"{under}/cgroup.procs"):
+            found.append(under.rstrip("/"))
+    if not found:
+        return Absent(f"no control group {name} (systemd-cgls lists them)", "missing", roots[0])
+    return tuple(dict.fromkeys(found))
+
+
+def group_pids(host: Host, folder: str) -> tuple[int, ...]:
+    """The processes in a group and the groups below it."""
+    found: dict[int, None] = {}
+    waiting, seen = [folder], 0
+    while waiting and seen < MOST_GROUPS:
+        at = waiting.pop()
+        seen += 1
+        text = host.text(f"{at}/cgroup.procs")
+        if isinstance(text, str):
+            found.update(dict.fromkeys(int(word) for word in text.split() if word.isdigit()))
+        names = host.listing(at)
+        if not isinstance(names, Absent):
+            waiting += [f"{at}/{name}" for name in names if host.exists(f"{at}/{name}/cgroup.procs")]
+    return tuple(found)
