@@ -9,6 +9,7 @@ import msgspec
 Protocol: TypeAlias = Literal["IPv4", "IPv6"]
 Form: TypeAlias = Literal["nft", "iptables-nft", "iptables-legacy"]
 Check: TypeAlias = Literal["strict", "loose", "type", "unknown"]
+Key: TypeAlias = tuple[str, ...]
 
 # nft's names for priorities: linux/netfilter_ipv4.h, nf_ip_hook_priorities; nft(8).
 PRIORITIES: dict[str, int] = {
@@ -68,7 +69,9 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
     def every_packet(self) -> bool:
         """Every received packet pays, those of established flows and those for this host included."""
         hook = self.first_hook
-        return hook is not None and hook.name in ("ingress", "prerouting") and not self.new_only
+        if hook is None or hook.name not in ("ingress", "prerouting"):
+            return False
+        return not self.new_only or self.before_conntrack  # what is not tracked yet is not established either
 
     @property
     def before_conntrack(self) -> bool:
@@ -90,20 +93,40 @@ def check_of(result: str, flags: tuple[str, ...]) -> Check:
     return "strict" if "iif" in flags else "loose"
 
 
-def hooks_by_chain(
-    base: dict[tuple[str, ...], Hook], jumps: dict[tuple[str, ...], set[tuple[str, ...]]]
-) -> dict[tuple[str, ...], tuple[Hook, ...]]:
-    """For every chain the hooks of the base chains that lead to it. Keys are (family, table, chain)."""
-    reached: dict[tuple[str, ...], set[Hook]] = {}
-    for start, hook in base.items():
-        open_ends, seen = [start], {start}
-        while open_ends:
-            chain = open_ends.pop()
-            reached.setdefault(chain, set()).add(hook)
-            fresh = jumps.get(chain, set()) - seen
-            seen |= fresh
-            open_ends.extend(fresh)
-    return {chain: tuple(sorted(hooks)) for chain, hooks in reached.items()}
+class Chains:
+    """The chains of a ruleset as far as a packet's way through them matters. A key is (family, table, chain)."""
+
+    def __init__(self) -> None:
+        self.base: dict[Key, Hook] = {}
+        self.spared: set[Key] = set()  # so far read, chains that have let established flows through
+        self._jumps: dict[Key, set[tuple[Key, bool]]] = {}
+
+    def jump(self, source: Key, target: Key, only_new: bool) -> None:
+        """`only_new`: established flows do not take this jump."""
+        self._jumps.setdefault(source, set()).add((target, only_new or source in self.spared))
+
+    def placed(self, rules: list[tuple[Key, ReversePathRule]]) -> tuple[ReversePathRule, ...]:
+        """The rules with the hooks that lead to them, and whether only new flows come so far."""
+        reached: dict[Key, set[tuple[Hook, bool]]] = {}
+        for start, hook in self.base.items():
+            open_ends, seen = [(start, False)], {(start, False)}
+            while open_ends:
+                chain, spared = open_ends.pop()
+                reached.setdefault(chain, set()).add((hook, spared))
+                fresh = {
+                    (target, spared or only_new) for target, only_new in self._jumps.get(chain, set())
+                } - seen
+                seen |= fresh
+                open_ends.extend(fresh)
+        return tuple(
+            msgspec.structs.replace(
+                rule,
+                hooks=tuple(sorted({hook for hook, _ in ways})),
+                new_only=rule.new_only or (bool(ways) and all(spared for _, spared in ways)),
+            )
+            for key, rule in rules
+            for ways in (reached.get(key, set()),)
+        )
 
 
 def protocols_of(family: str, nfproto: str | None) -> tuple[Protocol, ...]:

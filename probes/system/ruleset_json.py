@@ -10,12 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
-from probes.system.reverse_path import Hook, ReversePathRule, check_of, hooks_by_chain, protocols_of
+from probes.system.reverse_path import Chains, Hook, Key, ReversePathRule, check_of, protocols_of
 from probes.types import Absent
-
-_Key = tuple[str, ...]
 
 
 def rules_from_json(text: str, source: str = "nft -j list ruleset") -> tuple[ReversePathRule, ...] | Absent:
@@ -25,32 +21,27 @@ def rules_from_json(text: str, source: str = "nft -j list ruleset") -> tuple[Rev
         objects = [o for o in listed if isinstance(o, dict)]
     except (ValueError, TypeError, KeyError, RecursionError):
         return Absent("nft printed something else than its JSON", "invalid", source)
-    base: dict[_Key, Hook] = {}
-    jumps: dict[_Key, set[_Key]] = {}
-    guarded: set[_Key] = set()  # chains in which established flows have already been let through
-    found: list[tuple[_Key, ReversePathRule]] = []
+    chains = Chains()
+    found: list[tuple[Key, ReversePathRule]] = []
     for obj in objects:
         chain, rule = obj.get("chain"), obj.get("rule")
         if isinstance(chain, dict) and "hook" in chain:
             priority = chain.get("prio", 0)
-            base[_key(chain, "name")] = Hook(str(chain["hook"]), priority if isinstance(priority, int) else 0)
+            chains.base[_key(chain, "name")] = Hook(
+                str(chain["hook"]), priority if isinstance(priority, int) else 0
+            )
         elif isinstance(rule, dict):
             key = _key(rule, "chain")
             expressions = [e for e in rule.get("expr") or [] if isinstance(e, dict)]
             for target in _targets(expressions):
-                jumps.setdefault(key, set()).add((key[0], key[1], target))
-            found.extend((key, r) for r in _checks(key, expressions, key in guarded, source))
+                chains.jump(key, (key[0], key[1], target), _only_new(expressions))
+            found.extend((key, r) for r in _checks(key, expressions, key in chains.spared, source))
             if _lets_established_through(expressions):
-                guarded.add(key)
-    hooks = hooks_by_chain(base, jumps)
-    return tuple(_at(rule, hooks.get(key, ())) for key, rule in found)
+                chains.spared.add(key)
+    return chains.placed(found)
 
 
-def _at(rule: ReversePathRule, hooks: tuple[Hook, ...]) -> ReversePathRule:
-    return msgspec.structs.replace(rule, hooks=hooks)
-
-
-def _key(obj: dict[str, Any], chain: str) -> _Key:
+def _key(obj: dict[str, Any], chain: str) -> Key:
     return str(obj.get("family", "")), str(obj.get("table", "")), str(obj.get(chain, ""))
 
 
@@ -76,7 +67,7 @@ def _walk(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
 
 
 def _checks(
-    key: _Key, expressions: list[dict[str, Any]], guarded: bool, source: str
+    key: Key, expressions: list[dict[str, Any]], guarded: bool, source: str
 ) -> Iterator[ReversePathRule]:
     family, table, chain = key
     nfproto = _nfproto(expressions)
@@ -166,8 +157,13 @@ def _answer(expression: dict[str, Any]) -> str:
     match = expression.get("match")
     if isinstance(match, dict):
         right, op = match.get("right"), match.get("op", "==")
-        word = {False: " missing", True: " exists"}.get(right) if isinstance(right, bool) else f" {right}"
-        return word if op == "==" and word else f" {op}{word}"
+        if isinstance(right, bool):
+            word = "exists" if right else "missing"
+        elif isinstance(right, dict) and "set" in right:
+            word = f"{{ {', '.join(_words(right['set']))} }}"
+        else:
+            word = str(right)
+        return f" {word}" if op == "==" else f" {op} {word}"
     return " vmap { ... }" if "vmap" in expression else ""
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-import msgspec
-
 from probes.system.reverse_path import (
     PRIORITIES,
+    Chains,
     Hook,
+    Key,
     ReversePathRule,
     check_of,
-    hooks_by_chain,
     protocols_of,
 )
 from probes.types import Absent
@@ -21,7 +20,7 @@ _CHAIN = re.compile(r"^chain (\S+) \{")
 _HOOK = re.compile(r"\bhook (\w+)(?: devices? .+?)? priority ([^;]+)")
 # `fib saddr . mark . iif oif missing`, `... check missing`, `... oifname ""`, `fib saddr type != unicast`
 _FIB = re.compile(r"\bfib ((?:saddr|daddr|mark|iif|oif)(?: \. (?:saddr|daddr|mark|iif|oif))*) (\w+)")
-_XT = re.compile(r'\bxt match "?rpfilter"?')
+_XT = re.compile(r'\bxt match "rpfilter"')  # a quoted comment cannot hold quotes
 _QUOTED = re.compile(r'"[^"]*"')
 _JUMP = re.compile(r"\b(?:jump|goto) (\S+)")
 _PACKETS = re.compile(r"\bcounter packets (\d+)")
@@ -32,10 +31,8 @@ _STATE = re.compile(r"\bct state (?!vmap|!=)\{?\s*([\w, ]+?)\s*(?:\}|counter|acc
 def rules_from_text(text: str, source: str = "nft list ruleset") -> tuple[ReversePathRule, ...] | Absent:
     """The reverse-path checks of one ruleset; Absent where the text is not one. An empty ruleset is ()."""
     family = table = chain = ""
-    base: dict[tuple[str, ...], Hook] = {}
-    jumps: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
-    guarded: set[tuple[str, ...]] = set()
-    found: list[tuple[tuple[str, ...], ReversePathRule]] = []
+    chains = Chains()
+    found: list[tuple[Key, ReversePathRule]] = []
     for raw in text.splitlines():
         line = raw.strip().partition(" # handle ")[0]
         if not line or line.startswith("#"):
@@ -52,18 +49,16 @@ def rules_from_text(text: str, source: str = "nft list ruleset") -> tuple[Revers
             key = (family, table, chain)
             bare = _QUOTED.sub('""', line)  # comments and log prefixes can hold anything
             if hook := _HOOK.search(bare if line.startswith("type ") else ""):
-                base[key] = Hook(hook[1], priority_number(hook[2]))
+                chains.base[key] = Hook(hook[1], priority_number(hook[2]))
                 continue
-            jumps.setdefault(key, set()).update(
-                (family, table, name.rstrip(",;")) for name in _JUMP.findall(bare)
-            )
-            rule = _rule(key, line, bare, key in guarded, source)
+            for name in _JUMP.findall(bare):
+                chains.jump(key, (family, table, name.rstrip(",;")), _only_new(bare))
+            rule = _rule(key, line, bare, key in chains.spared, source)
             if rule is not None:
                 found.append((key, rule))
             if _lets_established_through(bare):
-                guarded.add(key)
-    hooks = hooks_by_chain(base, jumps)
-    return tuple(msgspec.structs.replace(rule, hooks=hooks.get(key, ())) for key, rule in found)
+                chains.spared.add(key)
+    return chains.placed(found)
 
 
 def priority_number(text: str) -> int:
@@ -76,10 +71,10 @@ def priority_number(text: str) -> int:
     return start - offset if match[2] == "-" else start + offset
 
 
-def _rule(key: tuple[str, ...], line: str, bare: str, guarded: bool, source: str) -> ReversePathRule | None:
+def _rule(key: Key, line: str, bare: str, guarded: bool, source: str) -> ReversePathRule | None:
     family, table, chain = key
     fib = next((m for m in _FIB.finditer(bare) if "saddr" in m[1].split(" . ")), None)
-    if fib is None and not _XT.search(bare):
+    if fib is None and not _XT.search(line):
         return None
     nfproto = _NFPROTO.search(bare)
     packets = _PACKETS.search(bare)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import msgspec
 
-from probes.system.reverse_path import Form, Hook, Protocol, ReversePathRule, hooks_by_chain
+from probes.system.reverse_path import Chains, Form, Hook, Key, Protocol, ReversePathRule
 from probes.types import Absent
 
 # Where the built-in chains sit: linux/netfilter_ipv6.h, enum nf_ip6_hook_priorities.
@@ -22,10 +22,8 @@ def rules_from_save(
 ) -> tuple[ReversePathRule, ...] | Absent:
     """The rpfilter rules of one `*-save` output (with or without `-c`)."""
     table = ""
-    base: dict[tuple[str, ...], Hook] = {}
-    jumps: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
-    guarded: set[tuple[str, ...]] = set()
-    found: list[tuple[tuple[str, ...], ReversePathRule]] = []
+    chains = Chains()
+    found: list[tuple[Key, ReversePathRule]] = []
     for raw in text.splitlines():
         line = raw.strip()
         if not line or line.startswith("#") or line == "COMMIT":
@@ -38,7 +36,7 @@ def rules_from_save(
         if line.startswith(":"):
             name = line[1:].split()[0]
             if name in _BUILT_IN:
-                base[(table, name)] = Hook(_BUILT_IN[name], _PRIORITY.get(table, 0))
+                chains.base[(table, name)] = Hook(_BUILT_IN[name], _PRIORITY.get(table, 0))
             continue
         counted = _COUNTED.match(line)
         words = _words(line[counted.end() :] if counted else line)
@@ -47,14 +45,13 @@ def rules_from_save(
         key = (table, words[1])
         target = next((words[i + 1] for i, w in enumerate(words[:-1]) if w in ("-j", "-g")), "")
         if target:
-            jumps.setdefault(key, set()).add((table, target))
+            chains.jump(key, (table, target), _only_new(words))
         if _has_match(words, "rpfilter"):
-            rule = _rule(protocol, form, key, words, key in guarded, source)
+            rule = _rule(protocol, form, key, words, key in chains.spared, source)
             found.append((key, msgspec.structs.replace(rule, packets=int(counted[1]) if counted else None)))
         if target == "ACCEPT" and len(words) == 8 and "ESTABLISHED" in _states(words):
-            guarded.add(key)
-    hooks = hooks_by_chain(base, jumps)
-    return tuple(msgspec.structs.replace(rule, hooks=hooks.get(key, ())) for key, rule in found)
+            chains.spared.add(key)
+    return chains.placed(found)
 
 
 def _words(line: str) -> list[str]:
@@ -75,6 +72,11 @@ def _states(words: list[str]) -> set[str]:
     return set()
 
 
+def _only_new(words: list[str]) -> bool:
+    states = _states(words)
+    return bool(states) and "ESTABLISHED" not in states
+
+
 def _rule(
     protocol: Protocol, form: Form, key: tuple[str, ...], words: list[str], guarded: bool, source: str
 ) -> ReversePathRule:
@@ -84,7 +86,6 @@ def _rule(
         flags.append("mark")
     if not loose:
         flags.append("iif")
-    states = _states(words)
     return ReversePathRule(
         form=form,
         protocols=(protocol,),
@@ -94,7 +95,7 @@ def _rule(
         hooks=(),
         check="loose" if loose else "strict",
         flags=tuple(flags),
-        new_only=guarded or (bool(states) and "ESTABLISHED" not in states),
+        new_only=guarded or _only_new(words),
         text=" ".join(words),
         source=source,
     )
