@@ -14,7 +14,10 @@ SECTOR_BYTES = 512
 
 
 class DiskCounters(msgspec.Struct, frozen=True):
-    """Since boot. `busy_s`: time with something in flight; `waited_s`: over all requests; None: unknown."""
+    """Since boot. `busy_s`: time with something in flight; `waited_s`: over all requests; None: unknown.
+
+    `read_wait_s` and `write_wait_s` sum the time from submission to completion over the requests that are done.
+    """
 
     reads: int
     read_bytes: int
@@ -26,6 +29,8 @@ class DiskCounters(msgspec.Struct, frozen=True):
     discards: int | None = None
     discard_bytes: int | None = None
     flushes: int | None = None
+    read_wait_s: float = 0.0
+    write_wait_s: float = 0.0
 
     @property
     def operations(self) -> int:
@@ -66,4 +71,6 @@ def _parse(fields: list[str]) -> DiskCounters | None:
         discards=n[11] if len(n) >= 15 else None,
         discard_bytes=n[13] * SECTOR_BYTES if len(n) >= 15 else None,
         flushes=n[15] if len(n) >= 17 else None,
+        read_wait_s=n[3] / 1000,
+        write_wait_s=n[7] / 1000,
     )
