@@ -61,6 +61,7 @@ class MixedBench:
         self._rng = random.Random(seed)
         self._files: dict[File, TestFile] = {}
         self._pool = Pool(())
+        self.last: tuple[int, int, float] | None = None  # of the last block: our bytes, others', seconds
 
     async def prepare(self, mixes: Sequence[Mix], progress: Callable[[int, int], None] | None = None) -> None:
         """Makes and fills the files. Raises BenchRefused with one line; then nothing is left."""
@@ -109,14 +110,14 @@ class MixedBench:
         await self.settle()
         after = self._counters()
         measured = self._combined(mix, replies, ends, onset_s > 0, before, after)
+        read, written = (_bytes(mix, replies, kind) for kind in ("read", "write"))
+        moved = [_moved(before, after, kind) for kind in ("read", "write")]
+        theirs = sum(m for m in moved if m is not None) - read - written
+        self.last = (read + written, max(0, theirs), seconds)
         if mix.writes:
-            ours = sum(
-                reply["n"] * role.load.block_bytes
-                for role, own in _by_role(mix, replies)
-                for reply in own
-                if role.load.kind == "write"
-            )
-            self.budget.spend(ours, _moved(before, after, "write"))
+            self.budget.spend(written, moved[1])
+            # The guards reckon bytes by operations: beside writers at a rate of their own that tells nothing.
+            measured = msgspec.structs.replace(measured, device_bytes=None)
         return measured
 
     def _expected(self, mix: Mix, seconds: float) -> int:
@@ -168,12 +169,7 @@ class MixedBench:
     ) -> Measured:
         """The first role leads: its operations, percentiles and histogram; every role gives its metric."""
         parts = [summed(role.load, own, ends, onset, None) for role, own in _by_role(mix, replies)]
-        read = sum(
-            reply["n"] * role.load.block_bytes
-            for role, own in _by_role(mix, replies)
-            for reply in own
-            if role.load.kind == "read"
-        )
+        read = _bytes(mix, replies, "read")
         moved = _moved(before, after, "read") if read else None
         lead = msgspec.structs.replace(parts[0], bytes=read, device_bytes=moved)
         if why := cache_check(lead):
@@ -221,6 +217,12 @@ def _by_role(mix: Mix, replies: list[dict[str, Any]]) -> list[tuple[Role, list[d
         out.append((role, replies[at : at + role.load.workers]))
         at += role.load.workers
     return out
+
+
+def _bytes(mix: Mix, replies: list[dict[str, Any]], kind: str) -> int:
+    """What the workers of one direction moved in the whole block, its onset too."""
+    pairs = _by_role(mix, replies)
+    return sum(r["n"] * role.load.block_bytes for role, own in pairs for r in own if role.load.kind == kind)
 
 
 def _merged(mix: Mix, parts: list[Measured], lead: Measured) -> Measured:

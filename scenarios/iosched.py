@@ -1,0 +1,238 @@
+"""Scenario `iosched`: which I/O scheduler? Switches it under load, measures, and puts everything back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import ClassVar
+
+from probes.action import private_directory
+from probes.bench.budget import WriteBudget
+from probes.bench.mixed import MixedBench
+from probes.host import Host
+from probes.system.block import block_devices
+from probes.system.scheduler import scheduling
+from probes.system.scheduler_origin import why
+from probes.system.tasks import tasks_in_d
+from probes.types import present
+from scenarios import events as ev
+from scenarios.budget import Budget
+from scenarios.experiment import compare
+from scenarios.iosched_findings import (
+    Phase,
+    advice,
+    onset_finding,
+    restored_finding,
+    throttling_finding,
+    verdict_finding,
+)
+from scenarios.iosched_plan import DEFAULT_BUDGET_S, Job, Layout, layout, make
+from scenarios.iosched_switch import MixedArm, MixedWatch, Switcher, differences, queue_files
+from scenarios.iosched_target import Target
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run
+from scenarios.plan import Option, Plan, Workload
+
+# On a host with a storm of hanging tasks a switch hangs as well, and makes it worse.
+STORM = 3
+STORM_LOOK_S = 1.0
+
+
+def _root() -> bool:
+    return os.geteuid() == 0
+
+
+class Iosched:
+    """Current scheduler against those that the class of device suggests, one pair after the other."""
+
+    id: ClassVar[str] = "iosched"
+    title: ClassVar[str] = "Which scheduler?"
+    question: ClassVar[str] = "Would another I/O scheduler serve this device better, and who would starve?"
+    why: ClassVar[str] = (
+        "BFQ gave a storage farm 10 to 15 % and I/O priorities, and then a kernel in which nodes stood with a load "
+        "of 1018. The right choice depends on the device, the load and the kernel: so it is measured here, on this "
+        "device, and what is switched for it is put back."
+    )
+    answers: ClassVar[str] = "changes a setting, undone"
+    takes_s: ClassVar[float] = DEFAULT_BUDGET_S
+    needs: ClassVar[str] = "root, --dir"
+    order: ClassVar[int] = 50
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(name="dir", kind="path", required=True, help="a directory on the device"),
+        Option(
+            name="scheduler",
+            kind="text",
+            multiple=True,
+            help="compare with this one (default: those that the class of device suggests)",
+        ),
+        Option(
+            name="ioprio", kind="flag", default=False, help="also two groups of readers of different priority"
+        ),
+        Option(
+            name="system-disk",
+            kind="flag",
+            default=False,
+            help="allow a disk that carries /, /boot, /usr, /var, swap or the journal",
+        ),
+        Option(
+            name="size", kind="bytes", help="size of the file that is read (1 GiB or 5 % of the free space)"
+        ),
+        Option(name="most-written", kind="bytes", help="write bound of the run (8 GiB)"),
+        Option(name="load", kind="text", multiple=True, hidden=True, help="only this load"),
+        Option(name="scale", kind="number", default=1.0, hidden=True, help="factor on the blocks' lengths"),
+        *COMMON_OPTIONS,
+    )
+
+    def blocked(self, host: Host) -> str:
+        if not host.live:
+            return "a captured host has no scheduler to switch"
+        if not _root():
+            return "needs root"
+        states = (scheduling(host, name) for name, d in host.once(block_devices).items() if not d.parent)
+        if not any(present(s) and len(s.offered) > 1 for s in states):
+            return "no device here offers two schedulers"
+        return ""
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        return make(host, options, self.id, self.title, self.question, self.why, root=_root())
+
+    async def run(self, run: Run) -> None:
+        found = layout(run.host, run.options, has_root=_root())
+        if found.refusal or found.target is None:
+            raise Refused(found.refusal)
+        target = found.target
+        await self._refuse_a_storm(run)
+        self._facts(run, target)
+        before = {leaf: queue_files(run.host, leaf) for leaf in target.leaves}
+        switcher = Switcher(run, target.leaves, target.current)
+        try:
+            async with run.change(private_directory(target.directory)) as private:
+                bench = MixedBench(
+                    run.host,
+                    private.value,
+                    found.size_bytes,
+                    run.seed,
+                    target.leaves,
+                    budget=WriteBudget(found.most_written),
+                    write_rate=found.write_rate,
+                )
+                try:
+                    await self._prepare(run, bench, found)
+                    await self._measure(run, bench, found, target, switcher)
+                finally:
+                    try:
+                        await bench.close()
+                    finally:
+                        await switcher.back()
+        finally:
+            self._restored(run, before)
+
+    async def _refuse_a_storm(self, run: Run) -> None:
+        first = await asyncio.to_thread(tasks_in_d, run.host)
+        if not present(first) or not first.tasks:
+            return
+        await run.clock.sleep(STORM_LOOK_S)
+        second = await asyncio.to_thread(tasks_in_d, run.host)
+        now = {t.key: t for t in second.tasks} if present(second) else {}
+        hanging = [t for t in first.tasks if (n := now.get(t.key)) and n.switches == t.switches]
+        if len(hanging) >= STORM:
+            raise Refused(
+                f"{len(hanging)} tasks hang in D ({hanging[0].comm} first): a switch could hang with them; "
+                "run `hostdx run dstate` first"
+            )
+
+    def _facts(self, run: Run, target: Target) -> None:
+        for state in target.states:
+            reason = why(run.host, state)
+            text = f"{target.current}: {reason.text}"
+            source = reason.source or f"/sys/block/{state.device}/queue/scheduler"
+            run.emit(ev.FactRead(t=run.time(), name=f"{state.device}.scheduler", value=text, source=source))
+            if present(state.hw_queues):
+                run.emit(
+                    ev.FactRead(
+                        t=run.time(),
+                        name=f"{state.device}.hw_queues",
+                        value=state.hw_queues,
+                        source=f"/sys/block/{state.device}/mq",
+                    )
+                )
+
+    async def _prepare(self, run: Run, bench: MixedBench, found: Layout) -> None:
+        title = "write the test files"
+        run.emit(ev.Step(t=run.time(), id="prepare", title=title, state="started"))
+        said = -1.0
+
+        def tell(done: int, total: int) -> None:
+            nonlocal said
+            if run.clock.now() - said >= 1.0 or done >= total:
+                said = run.clock.now()
+                text = f"{title}: {done >> 20} of {total >> 20} MiB"
+                run.emit(ev.Progress(t=run.time(), step="prepare", text=text, done=done / max(1, total)))
+
+        await bench.prepare(found.mixes, tell)
+        await bench.settle()
+        run.emit(ev.Step(t=run.time(), id="prepare", title=title, state="done"))
+
+    async def _measure(
+        self, run: Run, bench: MixedBench, found: Layout, target: Target, switcher: Switcher
+    ) -> None:
+        budget = Budget(found.budget_s, run.clock)
+        watch = MixedWatch(run, bench, target.leaves, (target.directory,))
+        by_variant: dict[str, list[ev.Verdict]] = {}
+        for number, job in enumerate(found.jobs):
+            title = job.workload.title
+            run.emit(ev.Step(t=run.time(), id=job.workload.id, title=title, state="started"))
+            arms = [
+                MixedArm(name, switcher, bench, job.mix, job.workload)
+                for name in (target.current, job.variant)
+            ]
+            waiting = [later.workload for later in found.jobs[number:]]
+            verdicts = await compare(
+                run,
+                job.workload,
+                arms,
+                budget_s=self._share(budget, waiting, job, found),
+                family=len(found.jobs),
+                margin=run.options.number("margin", 0.05),
+                watch=watch,
+                scope="this stack",
+            )
+            by_variant.setdefault(job.variant, []).extend(verdicts)
+            for arm in arms:
+                self._onset(run, target, job, arm)
+            run.emit(ev.Step(t=run.time(), id=job.workload.id, title=title, state="done"))
+        await switcher.back()
+        self._findings(run, target, by_variant, switcher)
+
+    @staticmethod
+    def _share(budget: Budget, waiting: list[Workload], job: Job, found: Layout) -> float:
+        """The writers' seconds are bounded by the bytes that are left to them."""
+        share = budget.share(waiting, 2)
+        if not job.mix.writes:
+            return share
+        left = found.most_written / len(found.variants)
+        return min(share, max(left / (2 * found.write_rate), 0.0))
+
+    def _onset(self, run: Run, target: Target, job: Job, arm: MixedArm) -> None:
+        lead = job.workload.metrics[0]
+        name = f"{job.mix.title}, {lead.name}"
+        phase = Phase(name, arm.variant, tuple(arm.onsets), tuple(arm.steadies), lead.unit)
+        finding = onset_finding(target.names, phase)
+        if finding is not None:
+            run.emit(ev.Found(t=run.time(), finding=finding))
+
+    def _findings(
+        self, run: Run, target: Target, by_variant: dict[str, list[ev.Verdict]], switcher: Switcher
+    ) -> None:
+        for variant, verdicts in by_variant.items():
+            finding = verdict_finding(run.host, target, variant, verdicts)
+            run.emit(ev.Found(t=run.time(), finding=finding))
+        for extra in (throttling_finding(switcher.seen, target.current), advice(target)):
+            if extra is not None:
+                run.emit(ev.Found(t=run.time(), finding=extra))
+
+    def _restored(self, run: Run, before: dict[str, dict[str, str]]) -> None:
+        run.emit(ev.Step(t=run.time(), id="restore", title="check the queue", state="started"))
+        for leaf, files in before.items():
+            wrong = differences(files, queue_files(run.host, leaf))
+            run.emit(ev.Found(t=run.time(), finding=restored_finding(leaf, wrong, len(files))))
+        run.emit(ev.Step(t=run.time(), id="restore", title="check the queue", state="done"))

@@ -1,0 +1,247 @@
+"""What an iosched run would do: schedulers, loads, switches, bytes, seconds. Changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from probes.action import Action, private_directory
+from probes.bench.budget import GIB, MOST_WRITTEN_A_RUN
+from probes.bench.mixes import MIXES, Mix, files_bytes, fio_equivalent
+from probes.bench.refusals import suitability
+from probes.host import Host
+from probes.types import Absent, present
+from scenarios.budget import least_seconds
+from scenarios.iosched_target import Target, refusal, target
+from scenarios.knowledge.schedulers import class_of, worth_trying
+from scenarios.model import Options, Usage
+from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from scenarios.storage_limits import endurance_share
+
+DEFAULT_BUDGET_S = 480.0
+MIN_GROUPS = 4
+PREPARE_BYTES_PER_S = 150e6  # a careful guess until the first file is written; the plan says "about"
+# The order of importance, with the control early enough to be measured whatever the budget is.
+ORDER: tuple[str, ...] = ("writers-reader", "cpu", "readers", "streams", "ioprio")
+# The writers' share of the seconds, for their rate: they run in blocks five times as long as the others.
+WRITING_SHARE = 0.62
+SLOWEST_RATE = 1 << 20
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One workload of one pair of schedulers."""
+
+    mix: Mix
+    variant: str
+    workload: Workload
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """What the run works from. `write_rate` is bytes a second for each of the two writers."""
+
+    target: Target | None
+    variants: tuple[str, ...] = ()
+    jobs: tuple[Job, ...] = ()
+    mixes: tuple[Mix, ...] = ()
+    size_bytes: int = 0
+    most_written: int = MOST_WRITTEN_A_RUN
+    write_rate: int = 0
+    budget_s: float = DEFAULT_BUDGET_S
+    refusal: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
+    """Raises Usage for a wrong request; what the host refuses is in `refusal`."""
+    directory = options.string("dir")
+    if not directory:
+        raise Usage("iosched: name a directory on the device with --dir")
+    fit = suitability(host, directory, explicit=True, size_bytes=options.integer("size") or None)
+    if fit.refusal:
+        return Layout(target=None, refusal=fit.refusal)
+    found = target(host, directory)
+    if isinstance(found, Absent):
+        return Layout(target=None, refusal=found.reason)
+    why_not = refusal(host, found, system_disk=options.flag("system-disk"), has_root=has_root)
+    variants = _variants(found, options.strings("scheduler"))
+    if not why_not and not variants:
+        why_not = (
+            f"{found.names}: nothing to compare {found.current} with ({', '.join(found.offered)} offered)"
+        )
+    mixes = _mixes(options)
+    budget = options.number("budget") or DEFAULT_BUDGET_S
+    most = options.integer("most-written") or MOST_WRITTEN_A_RUN
+    files = sum(files_bytes(fit.size_bytes, mixes).values())
+    seconds = min(0.9, WRITING_SHARE * max(1, len(variants))) * budget
+    rate = max(SLOWEST_RATE, int((most - files) / seconds / 2))
+    jobs = tuple(
+        Job(mix=mix, variant=v, workload=workload(mix, v, len(variants), fit.size_bytes, directory, rate))
+        for v in variants
+        for mix in mixes
+    )
+    if jobs and not why_not:
+        need = least_seconds(jobs[0].workload, 2) + 2 * jobs[0].workload.block_s
+        if budget < need:
+            text = f"{budget:.0f} s is too short for {jobs[0].workload.title}"
+            raise Usage(f"iosched: a budget of {text}; give --budget {need:.0f} or more")
+    return Layout(
+        target=found,
+        variants=variants,
+        jobs=jobs,
+        mixes=mixes,
+        size_bytes=fit.size_bytes,
+        most_written=most,
+        write_rate=rate,
+        budget_s=budget,
+        refusal=why_not,
+        notes=tuple(fit.notes),
+    )
+
+
+def _variants(found: Target, asked: Sequence[str]) -> tuple[str, ...]:
+    """What the class of device suggests, or what was asked for; never the current one."""
+    if asked:
+        unknown = [s for s in asked if s not in found.offered]
+        if unknown:
+            offered = ", ".join(found.offered)
+            raise Usage(f"iosched: {found.names} does not offer {', '.join(unknown)} (it offers {offered})")
+        return tuple(dict.fromkeys(s for s in asked if s != found.current))
+    if not found.devices:
+        return tuple(s for s in found.offered if s != found.current)
+    return worth_trying(found.devices[0], found.current, found.offered)
+
+
+def _mixes(options: Options) -> tuple[Mix, ...]:
+    """The chosen mixes in their order; shorter blocks only where a test asks for them."""
+    by_id = {mix.id: mix for mix in MIXES}
+    chosen = options.strings("load") or tuple(n for n in ORDER if n != "ioprio" or options.flag("ioprio"))
+    unknown = [name for name in chosen if name not in by_id]
+    if unknown:
+        raise Usage(f"iosched: no load {', '.join(unknown)} (there are {', '.join(ORDER)})")
+    factor = options.number("scale", 1.0) or 1.0
+    mixes = [by_id[name] for name in ORDER if name in chosen]
+    if factor == 1.0:
+        return tuple(mixes)
+    replace = msgspec.structs.replace
+    return tuple(replace(m, block_s=m.block_s * factor, onset_s=m.onset_s * factor) for m in mixes)
+
+
+def workload(mix: Mix, variant: str, pairs: int, size: int, directory: str, rate: int) -> Workload:
+    """A mix as a workload; with several pairs the pair is part of its name, so that views keep them apart."""
+    several = pairs > 1
+    metrics = [Metric(name=r.load.metric, unit=r.load.unit, better=r.load.better) for r in mix.roles]
+    if mix.advantage:
+        apart = [msgspec.structs.replace(m, judged=False) for m in metrics]
+        metrics = [Metric(name=mix.advantage, unit="x"), *apart]
+    elif mix.writes:
+        # The writers are held to a rate for the write bound: what they reach is shown, the reader is judged.
+        metrics = [metrics[0], *(msgspec.structs.replace(m, judged=False) for m in metrics[1:])]
+    return Workload(
+        id=f"{mix.id}-{variant}" if several else mix.id,
+        title=f"{mix.title} ({variant})" if several else mix.title,
+        metrics=tuple(metrics),
+        block_s=mix.block_s,
+        max_block_s=mix.block_s,
+        min_operations=0,
+        onset_s=mix.onset_s,
+        min_groups=MIN_GROUPS,
+        control=mix.control,
+        equivalent=fio_equivalent(mix, size, directory, rate),
+        why=mix.why,
+    )
+
+
+def switch(leaf: str, current: str, scheduler: str) -> Action:
+    """The one setting that a run changes. What a switch resets silently is saved and restored with it."""
+    queue = f"/sys/block/{leaf}/queue"
+    return Action(
+        kind="attribute",
+        title=f"I/O scheduler of {leaf}: {current} to {scheduler}",
+        target=f"{queue}/scheduler",
+        old=current,
+        new=scheduler,
+        # nr_requests first: it sets async_depth along (mq-deadline, measured).
+        side_paths=(f"{queue}/nr_requests", f"{queue}/iosched/*"),
+        consent=True,
+        risk=f"a switch waits until {leaf} has nothing in flight (some 30 ms); on a stuck device it hangs",
+        rights="root",
+    )
+
+
+def make(
+    host: Host, options: Options, scenario: str, title: str, question: str, why: str, *, root: bool
+) -> Plan:
+    """The plan as it is shown and consented to."""
+    found = layout(host, options, has_root=root)
+    if found.target is None:
+        plan = Plan(scenario=scenario, title=title, question=question, why=why, refusal=found.refusal)
+        return msgspec.structs.replace(plan, options=dict(options.values)).sealed()
+    on = found.target
+    files = sum(files_bytes(found.size_bytes, found.mixes).values())
+    prepare_s = files / PREPARE_BYTES_PER_S + 3.0
+    writes = any(mix.writes for mix in found.mixes)
+    bound = found.most_written if writes else files
+    kind = class_of(on.devices[0]) if on.devices else None
+    schedulers = (on.current, *found.variants)
+    return Plan(
+        scenario=scenario,
+        title=title,
+        question=question,
+        why=why,
+        options=dict(options.values),
+        variants=tuple(_variant(on, s) for s in schedulers),
+        workloads=tuple(job.workload for job in found.jobs),
+        steps=(
+            PlannedStep("prepare", "write the test files", prepare_s),
+            *(
+                PlannedStep(job.workload.id, job.workload.title, found.budget_s / len(found.jobs))
+                for job in found.jobs
+            ),
+            PlannedStep("restore", "put the queue back as it was, and check it", 1.0),
+        ),
+        reads=("/sys/block/*/queue", "/proc/diskstats", "/proc/swaps", "mounts", "udev rules, tuned profile"),
+        actions=(
+            private_directory(on.directory),
+            *(switch(leaf, on.current, s) for s in found.variants for leaf in on.leaves),
+        ),
+        writes=tuple(
+            Written(device.name, bound, on.directory, endurance_share(device, bound)) for device in on.devices
+        ),
+        differs=(
+            "nr_requests: the kernel sets it anew with every switch",
+            "write-back throttling: bfq turns it off while it is active",
+        ),
+        rights=("root",),
+        seconds=found.budget_s + prepare_s + 2.0,
+        measuring_s=found.budget_s,
+        sentences=() if found.refusal else _sentences(found, on, bound, kind.why if kind else ""),
+        refusal=found.refusal,
+    ).sealed()
+
+
+def _variant(on: Target, scheduler: str) -> Variant:
+    state = on.states[0]
+    if scheduler != on.current:
+        return Variant(id=scheduler, label=scheduler, detail="with the kernel's own settings for it")
+    facts = {"nr_requests": str(state.nr_requests)} if present(state.nr_requests) else {}
+    return Variant(
+        id=scheduler, label=f"{scheduler} (now)", detail="as it is set now", facts=facts | state.tunables
+    )
+
+
+def _sentences(found: Layout, on: Target, bound: int, why: str) -> tuple[str, ...]:
+    lines = [
+        f"switches the scheduler of {on.names} between {on.current} and {', '.join(found.variants)}, again and again",
+        "puts it back after every block of another scheduler, with nr_requests and its tunables; wbt is never written",
+        f"writes at most {bound / GIB:.1f} GiB, into files without a name that leave nothing",
+        f"takes about {found.budget_s:.0f} s of measuring at most; large effects stop earlier",
+    ]
+    if any(mix.writes for mix in found.mixes):
+        lines.append(
+            f"holds each of the two writers to {found.write_rate / 1e6:.0f} MB/s, for that bound: "
+            "--most-written 64G lets them press harder"
+        )
+    if why:
+        lines.append(f"why these: {why}")
+    return (*lines, *found.notes)
