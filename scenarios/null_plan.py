@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from probes.action import private_directory
 from probes.bench.refusals import Suitability, suitability
-from probes.bench.workloads import Load, fio_equivalent, load_of, write_file_bytes
+from probes.bench.workloads import Load, fio_equivalent, load_of, prepared_bytes
 from probes.host import Host
 from scenarios.budget import least_seconds
 from scenarios.model import Options, Usage
@@ -122,7 +122,7 @@ def _workload(load: Load, place: Place) -> Workload:
 
 def _file_bytes(place: Place) -> int:
     """Of both variants: a file that is read and one that is written, each."""
-    return 2 * (place.size_bytes + write_file_bytes(place.size_bytes)) if place.fit else 0
+    return 2 * prepared_bytes(place.size_bytes, STORAGE) if place.fit else 0
 
 
 def _fill_s(place: Place) -> float:
