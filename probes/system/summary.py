@@ -97,7 +97,7 @@ def _processors(host: Host) -> Iterator[Entry]:
         yield "numa.nodes", nodes
     else:
         doubt = Absent(nodes.doubt, "invalid", "/sys/devices/system/node") if nodes.doubt else None
-        yield entry("numa.nodes", doubt or nodes.with_cpus, "/sys/devices/system/node")
+        yield entry("numa.nodes", nodes.with_cpus if doubt is None else doubt, "/sys/devices/system/node")
         yield entry("numa.nodes_per_socket", nodes.per_socket, "/sys/devices/system/node")
 
 
