@@ -2,8 +2,9 @@
 
 plotext 5.3 draws on one global figure. It is cleared here each time, its limit to the terminal's size is lifted, both
 axes' limits are fixed, and values that are not finite are dropped (an infinity crashes it). Moving to plotext 6, which
-replaced the module's functions by one figure object, changes this file only. No colours: a series is known by its marker,
-so that a view can colour the marker and a ticket can do without.
+replaced the module's functions by one figure object, changes this file only.
+No colours: a series is known by its marker,
+so that a view can colour it and a ticket can do without.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def plot(
     ticks = _ticks(y, 3 if height < 10 else 5)
     plt.yticks([up(t) for t in ticks], [si(t).rjust(6) for t in ticks])
     steps = [x.low + (x.high - x.low) * n / 4 for n in range(5)]
-    plt.xticks(steps, [f"{s:.0f}" for s in steps])
+    plt.xticks(steps, [f"{s:g}" for s in steps])
     lines = [line.rstrip() for line in plt.uncolorize(plt.build()).split("\n")]
     if ascii_only:
         lines = [line.translate(_BOX) for line in lines]

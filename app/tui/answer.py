@@ -42,7 +42,8 @@ def answer(session: Session) -> Span:
         scope = f"{worst.scope[0].upper()}{worst.scope[1:]} is {worst.verdict}: " if worst.scope else ""
         size = factor(worst.ratio) if worst.ratio else worst.verdict
         ci = f" ({span(worst.ci95)})" if worst.ci95 else ""
-        said = f"{scope}{_who(session, worst.variant)} is {size} than {_who(session, worst.baseline)} for {title_of(session, worst.workload)}{ci}."
+        pair = f"{_who(session, worst.variant)} is {size} than {_who(session, worst.baseline)}"
+        said = f"{scope}{pair} for {title_of(session, worst.workload)}{ci}."
         return clean(said), "critical" if worst.verdict == "slower" else "ok"
     trends = [s for s in session.series if s.verdict in ("slower", "faster")]
     if trends:

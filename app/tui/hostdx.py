@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from app.launch import HOSTDX
 
 if TYPE_CHECKING:
-    from app.tui.shell import Shell
+    from app.tui.errands import Errands
 
 TIMEOUT_S = 60.0
 
@@ -43,7 +43,7 @@ async def answer(argv: Sequence[str]) -> Outcome:
     return Outcome(text, "")
 
 
-def hostdx(shell: Shell, argv: Sequence[str], then: Callable[[Outcome], None]) -> None:
+def hostdx(shell: Errands, argv: Sequence[str], then: Callable[[Outcome], None]) -> None:
     """Runs it and calls `then` on the screen's thread."""
 
     async def ask() -> None:

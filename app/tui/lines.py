@@ -5,7 +5,6 @@ A role is a meaning ("warning", "dim", "a" for the first variant), never a colou
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
@@ -71,23 +70,25 @@ def wrapped(value: str, width: int, role: str = "text", indent: int = 0, hang: i
     Wide characters are folded by cells, so that no line is longer than it looks.
     """
     room = max(8, width - indent - hang)
-    rows: list[str] = []
-    for paragraph in value.split("\n"):
-        for row in textwrap.wrap(paragraph, room, break_on_hyphens=False) or [""]:
-            rows.extend(_by_cells(row, room))
+    rows = [row for paragraph in value.split("\n") for row in _folded(paragraph, room)]
     return [[(" " * (indent + (hang if n else 0)) + row, role)] for n, row in enumerate(rows)]
 
 
-def _by_cells(row: str, room: int) -> list[str]:
-    if cell_len(row) <= room:
-        return [row]
-    out, current = [], ""
-    for char in row:
-        if cell_len(current + char) > room:
-            out.append(current)
-            current = ""
-        current += char
-    return [*out, current]
+def _folded(paragraph: str, room: int) -> list[str]:
+    """Greedy, at blanks; a word longer than a row is cut. By cells: wide characters count two."""
+    rows, row, used = [], "", 0
+    for word in paragraph.split():
+        size = cell_len(word)
+        if row and used + 1 + size > room:
+            rows.append(row)
+            row, used = "", 0
+        while size > room:
+            head = set_cell_size(word, room).rstrip(" ")
+            rows.append(head)
+            word = word[len(head) :]
+            size = cell_len(word)
+        row, used = (f"{row} {word}", used + 1 + size) if row else (word, size)
+    return [*rows, row]
 
 
 def merged(line: Iterable[Span]) -> Line:

@@ -30,11 +30,10 @@ class Shell(Errands):
     ENABLE_COMMAND_PALETTE = (
         False  # ours draws in ASCII too, has no loading indicator and lists every binding
     )
-    CSS = "Screen { background: $background; color: $foreground; }"
+    CSS = "Base { background: $background; color: $foreground; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+p", "palette", "every action", show=False),
         Binding("ctrl+q", "quit_now", "quit", show=False),
-        Binding("ctrl+c", "interrupt", "quit (a run goes on)", show=False),
         Binding("ctrl+t", "next_theme", "next theme", show=False),
         Binding("ctrl+l", "redraw", "draw the screen again", show=False),
     ]
@@ -72,7 +71,8 @@ class Shell(Errands):
     def get_default_screen(self) -> Screen[object]:
         from app.tui.screens.home import HomeScreen
 
-        return HomeScreen() if self._home else self._run_screen()
+        # a run screen is pushed over an empty one: the lowest screen cannot be switched for another
+        return HomeScreen() if self._home else Screen()
 
     def on_mount(self) -> None:
         loop = asyncio.get_running_loop()
@@ -86,6 +86,8 @@ class Shell(Errands):
         self.set_interval(TICK_S, self._tick)
         if self._home:
             self.set_timer(0.3, self.look_around)
+        else:
+            self.push_screen(self._run_screen())
 
     def _told_to_end(self, number: int) -> None:
         """The terminal was closed, or somebody ends us: the runner is left alone (law 2)."""
@@ -178,7 +180,7 @@ class Shell(Errands):
         self.show_run()
 
     def go_back(self) -> None:
-        if len(self.screen_stack) > 1:
+        if len(self.screen_stack) > (1 if self._home else 2):
             self.pop_screen()
             self.message = ""
             if self._on_home():

@@ -61,7 +61,7 @@ def themes() -> list[Theme]:
 
 @cache
 def style(theme: str, role: str) -> Style:
-    """The style of a role in a theme; unknown roles are plain text. Always with a style: the NO_COLOR filter needs one."""
+    """The style of a role; unknown ones are plain text. Never None: that crashes Textual's NO_COLOR filter."""
     colours = _COLOURS.get(theme, DARK)
     marked = role.endswith(HIGHLIGHT)
     name = role.removesuffix(HIGHLIGHT)

@@ -16,20 +16,31 @@ from tests.fakes.story import LINK, RECORDINGS, Teller, iosched, storage
 HOSTILE = "[bold red]x[/] \x1b[2J\x1b]0;owned\x07 日本語 e\u0301\u0301 \u202eevil\u202c \x00\r\n[/dev/sda] ﷽"
 
 FACTS: dict[str, tuple[object, str, str]] = {
-    "os": ("AlmaLinux 9.4", "/etc/os-release", ""),
-    "kernel": ("5.14.0-427.13.1.el9_4.x86_64", "/proc/sys/kernel/osrelease", ""),
-    "virtualisation": ("bare metal", "/proc/cpuinfo", ""),
-    "cpu.model": ("Intel(R) Xeon(R) Gold 6530", "/proc/cpuinfo", ""),
-    "cpu.sockets": (2, "/sys/devices/system/cpu", ""),
-    "cpu.cores": (64, "/sys/devices/system/cpu", ""),
-    "cpu.threads": (128, "/sys/devices/system/cpu", ""),
+    "host.name": ("st-096", "/proc/sys/kernel/hostname", ""),
+    "os.name": ("AlmaLinux 9.4 (Seafoam Ocelot)", "/etc/os-release", ""),
+    "kernel.release": ("5.14.0-427.13.1.el9_4.x86_64", "uname -r", ""),
+    "virtualisation.hypervisor": ("none", "CPU flags, DMI", ""),
+    "virtualisation.container": ("none", "namespaces", ""),
+    "cpu.model": ("Intel(R) Xeon(R) Gold 6530 CPU @ 2.10GHz", "/proc/cpuinfo", ""),
+    "cpu.sockets": (2, "/sys/devices/system/cpu/cpu*/topology", ""),
+    "cpu.cores": (64, "/sys/devices/system/cpu/cpu*/topology", ""),
+    "cpu.threads": (128, "/sys/devices/system/cpu/online", ""),
     "numa.nodes": (2, "/sys/devices/system/node", ""),
-    "memory.total": (549755813888, "/proc/meminfo", "bytes"),
-    "disk.nvme0n1": ("nvme  Samsung PM9A3  1.9 TB  none", "/sys/block/nvme0n1", ""),
-    "disk.sda": ("sata  Samsung SSD 870  4.0 TB  mq-deadline", "/sys/block/sda", ""),
-    "mount./scratch": ("ext4 on nvme0n1", "/proc/self/mountinfo", ""),
-    "nic.ens1f0": ("100 Gb/s  mlx5_core  up", "/sys/class/net/ens1f0", ""),
-    "firewall": ("firewalld 1.3.4, nftables", "/etc/firewalld/firewalld.conf", ""),
+    "memory.total": (549755813888, "/proc/meminfo MemTotal", "B"),
+    "disk.nvme0n1.transport": ("nvme", "/sys/block/nvme0n1", ""),
+    "disk.nvme0n1.model": ("Samsung PM9A3", "/sys/block/nvme0n1/device/model", ""),
+    "disk.nvme0n1.size": (1920383410176, "/sys/block/nvme0n1/size", "B"),
+    "disk.nvme0n1.scheduler": ("none", "/sys/block/nvme0n1/queue/scheduler", ""),
+    "disk.nvme0n1.link": ("PCIe 4.0 x4", "/sys/block/nvme0n1 link", ""),
+    "disk.sda.transport": ("sata", "/sys/block/sda", ""),
+    "disk.sda.model": ("Samsung SSD 870", "/sys/block/sda/device/model", ""),
+    "disk.sda.size": (4000787030016, "/sys/block/sda/size", "B"),
+    "disk.sda.scheduler": ("mq-deadline", "/sys/block/sda/queue/scheduler", ""),
+    "disk.sda.write_cache": ("write back", "/sys/block/sda/queue/write_cache", ""),
+    "mount./": ("xfs on /dev/sda2 (rw,relatime)", "/proc/self/mountinfo", ""),
+    "mount./scratch": ("ext4 on /dev/nvme0n1p1 (rw,noatime)", "/proc/self/mountinfo", ""),
+    "nic.ens1f0.driver": ("mlx5_core", "/sys/class/net/ens1f0/device/driver", ""),
+    "nic.ens1f0.speed": (100000, "/sys/class/net/ens1f0/speed", "Mbit/s"),
 }
 OFFERS = (
     ("null", "Can this host be measured?", "the smallest effect that a minute can show", 60.0, "", ""),
@@ -87,7 +98,7 @@ def triage() -> list[ev.AnyEvent]:
     for ident, title, answers, takes, needs, blocked in OFFERS:
         options = (Option(name="dir", kind="path", help="directory to measure", multiple=True),)
         tell.tell(
-            ev.Offer, id=ident, title=title, question=title, answers=answers, takes_s=takes, needs=needs,
+            ev.Offer, id=ident, title=title, question=f"{title[:-1]}, and {answers}?", answers=answers, takes_s=takes, needs=needs,
             blocked=blocked, options=(*options, Option(name="budget", kind="number", help="seconds", default=120)),
         )  # fmt: skip
     for number, finding in enumerate(FINDINGS):

@@ -1,4 +1,4 @@
-"""What every screen has: a body, the line of keys, the notice of a terminal too small, the keys that work everywhere."""
+"""What every screen has: a body, the line of keys, the notice of a small terminal, the keys that work everywhere."""
 
 from __future__ import annotations
 
@@ -54,6 +54,9 @@ class Base(Screen[object]):
         Binding("question_mark", "keys", "keys"),
         Binding("q", "back", "back"),
         Binding("escape", "back", "back", show=False),
+        Binding(
+            "ctrl+c", "app.interrupt", "quit (a run goes on)", show=False
+        ),  # Textual would copy a selection
     ]
     title_words: ClassVar[str] = ""  # what the palette and the key list call this screen
 

@@ -30,17 +30,13 @@ class HomeScreen(Base):
     DEFAULT_CSS = """
     HomeScreen #parts { layout: vertical; height: 1fr; }
     HomeScreen #left { height: 1fr; }
-    HomeScreen #right { height: auto; }
+    HomeScreen #right { display: none; }
     HomeScreen Suspects { height: 1fr; min-height: 3; }
-    HomeScreen ScenarioList { height: auto; max-height: 10; }
-    HomeScreen HostTable { display: none; }
+    HomeScreen ScenarioList { height: auto; max-height: 9; margin: 1 0; }
     HomeScreen.-wide #parts { layout: horizontal; }
-    HomeScreen.-wide #left { width: 58%; padding: 0 3 0 0; }
-    HomeScreen.-wide #right { width: 42%; height: 1fr; }
-    HomeScreen.-wide.-high HostTable { display: block; }
-    HomeScreen.-high Suspects { height: auto; max-height: 60%; }
-    HomeScreen.-narrow.-high Suspects { height: 1fr; }
-    HomeScreen.-wide ScenarioList { max-height: 24; }
+    HomeScreen.-wide #left { width: 1fr; padding: 0 3 0 0; }
+    HomeScreen.-wide.-high #right { display: block; width: 36%; height: 1fr; }
+    HomeScreen.-high ScenarioList { height: 1fr; max-height: 14; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter"),
@@ -61,10 +57,9 @@ class HomeScreen(Base):
         with Container(id="parts"):
             with Vertical(id="left"):
                 yield Suspects(session)
-                yield Space(classes="between")
-                yield HostTable(session)
-            with Vertical(id="right"):
                 yield ScenarioList(session)
+            with Vertical(id="right"):
+                yield HostTable(session)
         yield RecordingsLine()
 
     def on_mount(self) -> None:

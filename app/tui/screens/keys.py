@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from app.tui.lines import Line
 from app.tui.screens.base import Base
-from app.tui.widgets.keybar import key_name
+from app.tui.widgets.keybar import NAMES, key_name
 from app.tui.widgets.picker import Picker, Row
 
 
@@ -25,10 +25,11 @@ def actions_of(screen: Screen[object]) -> list[tuple[str, str, str, object]]:
     found: dict[str, tuple[list[str], str, object]] = {}
     for active in screen.active_bindings.values():
         binding = active.binding
-        if not binding.description or binding.system:
+        if not binding.description or binding.system or binding.action == "screen.copy_text":
             continue
         keys, _, _ = found.setdefault(binding.action, ([], binding.description, active.node))
-        keys.append(key_name(binding.key))
+        if binding.key in NAMES or len(binding.key) < 12:  # not the rarer spellings of other keyboards
+            keys.append(key_name(binding.key))
     return [(action, " ".join(keys), words, node) for action, (keys, words, node) in found.items()]
 
 

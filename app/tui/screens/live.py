@@ -30,15 +30,18 @@ class Stepper(Panel):
 
 class LiveScreen(RunScreen):
     DEFAULT_CSS = """
-    LiveScreen #parts { layout: vertical; height: 1fr; }
-    LiveScreen #chart { height: 1fr; }
-    LiveScreen #side { height: auto; }
+    LiveScreen BlockPlot { height: 1fr; }
+    LiveScreen #parts { layout: vertical; height: auto; }
+    LiveScreen #left, LiveScreen #right { height: auto; }
     LiveScreen RunningEffects { margin: 1 0 0 0; max-height: 7; }
     LiveScreen Remarks { height: 2; }
     LiveScreen Suspects { display: none; }
-    LiveScreen.-high Remarks { height: 5; margin: 1 0; }
-    LiveScreen.-wide.-high Suspects { display: block; height: 5; }
-    LiveScreen.-wide.-high RunningEffects { margin: 1 0; }
+    LiveScreen.-high Remarks { height: 5; }
+    LiveScreen.-wide #parts { layout: horizontal; }
+    LiveScreen.-wide #left { width: 58%; padding: 0 3 0 0; }
+    LiveScreen.-wide #right { width: 42%; margin: 1 0 0 0; }
+    LiveScreen.-wide PulseLine { height: 5; }
+    LiveScreen.-wide.-high Suspects { display: block; height: 5; margin: 1 0 0 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "stop", "stop and undo"),
@@ -46,18 +49,19 @@ class LiveScreen(RunScreen):
         Binding("q", "back", "leave it running"),
     ]
     title_words = "live"
+    AUTO_FOCUS = ""  # its one list is hidden on small screens
 
     def body(self) -> Iterable[Widget]:
         yield RunHead("live")
         yield Stepper(id="steps")
+        yield BlockPlot(self.session)
         with Container(id="parts"):
-            with Vertical(id="chart"):
-                yield BlockPlot(self.session)
-            with Vertical(id="side"):
+            with Vertical(id="left"):
                 yield RunningEffects(self.session)
+                yield Suspects(self.session, id="found", title="FOUND SO FAR", empty="nothing yet")
+            with Vertical(id="right"):
                 yield PulseLine(self.session)
                 yield Remarks(self.session)
-                yield Suspects(self.session, id="found", title="FOUND SO FAR", empty="nothing yet")
         yield Transport(lambda: self.feed)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

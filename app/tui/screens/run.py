@@ -1,4 +1,4 @@
-"""What the live and the verdict screen share: a recording with time under control, and the way from one to the other."""
+"""What the live and the verdict screen share: a recording with time under control, and the way between them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ class RunHead(Panel):
         elif progress is not None and progress.seconds_left is not None:
             right = [(clean(progress.text), "text"), (f" · {progress.seconds_left:.0f} s left", "strong")]
         else:
-            right = [(clean(progress.text) if progress else "starting", "text")]
+            step = next(
+                (s.title for s in reversed(session.steps.values()) if s.state == "started"), "starting"
+            )
+            right = [(clean(progress.text if progress else step), "text")]
         return [split(left, right, width)]
 
 

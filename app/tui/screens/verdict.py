@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from app.session import Session
 from app.tui.answer import answer
-from app.tui.details import commands_of
+from app.tui.details import commands_of, finding_lines
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, text, wrapped
 from app.tui.screens.run import RunHead, RunScreen
@@ -25,7 +25,12 @@ def verdict_lines(session: Session, width: int) -> list[Line]:
     """The sentence, the effects, and how they came about."""
     words, role = answer(session)
     out = [BLANK, *wrapped(words, width, role if role != "dim" else "text"), BLANK]
-    out[1 : len(out) - 1] = [[(part, r) for part, r in line] for line in out[1 : len(out) - 1]]
+    ended = session.ended
+    if ended is not None and ended.status != "done" and session.verdicts:
+        why = (
+            f"▲ {ended.status}: {clean(ended.reason or 'no reason given')}; what was decided before it holds."
+        )
+        out = [*out[:-1], *wrapped(why, width, "warning"), BLANK]
     effects = judged(session)
     out += effect_lines(effects, width, margin_of(session))
     explained = [v for v in session.verdicts.values() if v.explain and not v.control]
@@ -63,9 +68,25 @@ class Answer(Panel):
         return verdict_lines(self.shell.feed.session, width)
 
 
+class Preview(Panel):
+    """On a high screen, what is to be done about the finding under the cursor, without opening it."""
+
+    DEFAULT_CSS = "Preview { height: 1fr; display: none; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        picker = self.screen.query_one(Suspects)
+        finding = self.shell.feed.session.findings.get(picker.selected)
+        if finding is None:
+            return [text("")]
+        lines = finding_lines(finding, min(width, 110))
+        return lines if len(lines) <= height else [*lines[: height - 1], text("Enter shows all of it", "dim")]
+
+
 class VerdictScreen(RunScreen):
     DEFAULT_CSS = """
     VerdictScreen Suspects { height: 1fr; min-height: 3; margin: 1 0 0 0; }
+    VerdictScreen.-high Suspects { height: auto; max-height: 8; margin: 1 0; }
+    VerdictScreen.-high Preview { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "live", "the blocks"),
@@ -80,6 +101,7 @@ class VerdictScreen(RunScreen):
         yield RunHead("verdict")
         yield Answer(id="answer")
         yield Suspects(self.session, id="found", title="FINDINGS", empty="none")
+        yield Preview(id="preview")
         yield Transport(lambda: self.feed)
 
     def on_mount(self) -> None:
@@ -94,6 +116,9 @@ class VerdictScreen(RunScreen):
         finding = self.session().findings.get(event.key)
         if finding is not None:
             self.shell.open_finding(finding)
+
+    def on_picker_moved(self) -> None:
+        self.query_one(Preview).redraw()
 
     def action_live(self) -> None:
         self.shell.show_run("live")

@@ -78,7 +78,7 @@ def plot_lines(session: Session, width: int, height: int, *, ascii_only: bool = 
     window = next((w for w in _WINDOWS if w >= elapsed), elapsed)
     marks = variants(session)
     shown = {v: (plain(m) if ascii_only else m, role) for v, (m, role) in marks.items() if v in points}
-    by_mark = {mark: role for mark, role in shown.values()}
+    by_mark = dict(shown.values())
     legend: Line = []
     for variant, (mark, role) in shown.items():
         last = points[variant][-1][1]

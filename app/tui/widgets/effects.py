@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from app.session import Session
 from app.tui.glyphs import clean
-from app.tui.lines import Line, pad, split, text
+from app.tui.lines import Line, crop, pad, split, text
 from app.tui.widgets.block_plot import label, variants
 from app.tui.widgets.interval_bar import MARGIN, axis, bar, common_scale, factor, span
 from app.tui.widgets.panel import Panel
@@ -95,13 +95,12 @@ def effect_lines(effects: Sequence[Effect], width: int, margin: float, most: int
         return []
     drawn = [e for e in effects if e.ratio is not None]
     scale = common_scale(v for e in drawn for v in (e.ratio, *(e.ci95 or ())))
-    names = min(max(len(e.name) for e in effects), max(14, width * 3 // 10))
-    words = min(max(len(e.words) for e in effects), max(18, width * 4 // 10))
-    room = width - names - words - 4
-    if drawn and room < 15:  # the picture gives way to the words last
-        names = max(12, names - (15 - room))
+    names = min(max(len(e.name) for e in effects), max(14, width // 4))
+    words = max(len(e.words) for e in effects)
+    room = min(81, width - names - words - 4)
+    if drawn and room < 21:  # a smaller picture tells nothing: the words give way
+        words = max(22, width - names - 4 - 21)
         room = width - names - words - 4
-    room -= 1 - room % 2  # odd: 1 in the middle
     out: list[Line] = []
     if drawn and room >= 9:
         out.append([(" " * (names + 2), "text"), *axis(room, scale)])
@@ -110,11 +109,10 @@ def effect_lines(effects: Sequence[Effect], width: int, margin: float, most: int
         if drawn and room >= 9:
             picture = bar(effect.ratio, effect.ci95, room, scale, margin=margin, role=effect.role)
             line = [*line, ("  ", "text"), *pad(picture, room)]
-        out.append(
-            split(line, text(effect.words, effect.role), width)
-            if room < 9
-            else [*line, ("  ", "text"), (effect.words, effect.role)]
-        )
+        if room < 9:
+            out.append(split(line, text(effect.words, effect.role), width))
+        else:
+            out.append(crop([*line, ("  ", "text"), (effect.words, effect.role)], width))
     if len(effects) > most:
         out.append(text(f"and {len(effects) - most} more", "dim"))
     return out
@@ -136,7 +134,9 @@ class RunningEffects(Panel):
             return [text("")]
         groups = session.groups.get(session.workload, [])
         again = sum(1 for g in groups if g.disturbed)
-        parts = [f"{len(groups)} groups"] + ([f"{again} disturbed"] if again else [])
+        parts = [f"{len(groups)} group{'s' if len(groups) != 1 else ''}"] + (
+            [f"{again} disturbed"] if again else []
+        )
         note = next(
             (clean(e.text) for e in session.estimates.values() if e.workload == session.workload and e.text),
             "",

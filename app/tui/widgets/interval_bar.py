@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from app.tui.lines import Line, merged
 
@@ -11,57 +12,72 @@ MARGIN = 0.05
 _STEPS = (1.15, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1000.0, 1e4, 1e6)
 
 
-def common_scale(values: Iterable[float | None]) -> float:
-    """The ends of the scale as a factor: 1/scale to scale, in fixed steps so that it seldom moves."""
-    furthest = 1.0
+class Scale(NamedTuple):
+    """The factors at the ends: `low` < 1 < `high`."""
+
+    low: float
+    high: float
+
+    def cell(self, value: float, width: int) -> int:
+        share = math.log(max(value, 1e-9) / self.low) / math.log(self.high / self.low)
+        return round(min(1.0, max(0.0, share)) * (width - 1))
+
+
+def common_scale(values: Iterable[float | None]) -> Scale:
+    """One scale for all, its ends in fixed steps so that it seldom moves; 1 always stands well inside."""
+    slower = faster = 1.0
     for value in values:
         if value is not None and value > 0 and math.isfinite(value):
-            furthest = max(furthest, value, 1 / value)
-    return next((s for s in _STEPS if s >= furthest * 1.02), _STEPS[-1])
+            slower, faster = max(slower, 1 / value), max(faster, value)
+    left, right = (next((s for s in _STEPS if s >= end * 1.02), _STEPS[-1]) for end in (slower, faster))
+    left, right = max(left, right**0.2), max(right, left**0.2)
+    return Scale(1 / left, right)
 
 
 def bar(
     ratio: float | None,
     ci95: tuple[float, float] | None,
     width: int,
-    scale: float,
+    scale: Scale,
     *,
     margin: float = MARGIN,
     role: str = "strong",
 ) -> Line:
-    """`width` cells (odd widths put 1 in the middle). Under 1, slower, is on the left."""
-
-    def cell(value: float) -> int:
-        share = math.log(max(value, 1e-9)) / math.log(scale)
-        return round((min(1.0, max(-1.0, share)) + 1) / 2 * (width - 1))
-
+    """`width` cells. Under 1, slower, is on the left; the margin round 1 is shaded."""
     row: list[tuple[str, str]] = [(" ", "text")] * width
-    for x in range(cell(1 / (1 + margin)), cell(1 + margin) + 1):
+    for x in range(scale.cell(1 / (1 + margin), width), scale.cell(1 + margin, width) + 1):
         row[x] = ("░", "band")
-    row[cell(1.0)] = ("│", "band") if scale > 2 else ("░", "band")
     if ci95 is not None:
-        low, high = cell(ci95[0]), cell(ci95[1])
+        low, high = scale.cell(ci95[0], width), scale.cell(ci95[1], width)
         for x in range(low, high + 1):
             row[x] = ("─", role)
         row[low], row[high] = ("├", role), ("┤", role)
     if ratio is not None:
-        row[cell(ratio)] = ("●", role)
+        row[scale.cell(ratio, width)] = ("●", role)
     return merged(row)
 
 
-def axis(width: int, scale: float) -> Line:
-    """The scale's words over the bars: which side is slower, where 1 is, and how far the ends are."""
-    far = f"{scale:.4g} ×"
-    middle = "slower ◂ 1 ▸ faster"
-    if width < len(middle) + 2 * len(far) + 2:
-        middle, far = ("slower ◂1▸ faster", "") if width >= 17 else ("1", "")
-    centre = (width - 1) // 2 - middle.index("1")
-    row = list(" " * width)
-    row[max(0, centre) : max(0, centre) + len(middle)] = middle
-    row = row[:width]
-    if far:
-        row[: len(far)] = far
-        row[width - len(far) :] = far
+def axis(width: int, scale: Scale) -> Line:
+    """The scale's words over the bars: where 1 is, which side is slower, and how far the ends are."""
+    row = [" "] * width
+
+    def put(at: int, words: str) -> bool:
+        if (
+            at < 0
+            or at + len(words) > width
+            or any(c != " " for c in row[max(0, at - 1) : at + len(words) + 1])
+        ):
+            return False
+        row[at : at + len(words)] = words
+        return True
+
+    one = scale.cell(1.0, width)
+    row[one] = "1"
+    left, right = f"{1 / scale.low:.3g} ×", f"{scale.high:.3g} ×"
+    put(one - 9, "slower ◂") or put(one - 2, "◂")
+    put(one + 2, "▸ faster") or put(one + 2, "▸")
+    put(0, left)
+    put(width - len(right), right)
     return [("".join(row), "dim")]
 
 
@@ -80,7 +96,12 @@ def factor(ratio: float) -> str:
             else f"{share:.1f} % {word}"
         )
     times = 1 / ratio if ratio < 1 else ratio
-    return f"{times:.3g} × {word}"
+    return f"{_three(times)} × {word}"
+
+
+def _three(value: float) -> str:
+    """Three digits, trailing noughts kept: 2.00 beside 2.17."""
+    return f"{value:#.3g}".rstrip(".") if value < 1000 else f"{value:.0f}"
 
 
 def span(ci95: tuple[float, float]) -> str:
@@ -89,9 +110,9 @@ def span(ci95: tuple[float, float]) -> str:
     if low <= 0 or not (math.isfinite(low) and math.isfinite(high)):
         return ""
     if low < 1 < high:
-        return f"-{(1 - low) * 100:.1f} to +{(high - 1) * 100:.1f} %"
+        return f"-{(1 - low) * 100:.1f}…+{(high - 1) * 100:.1f} %"
     if low > 0.5 and high < 2:
         ends = sorted((abs(1 - low) * 100, abs(1 - high) * 100))
         return f"{ends[0]:.1f}–{ends[1]:.1f} %"
     ends = sorted((1 / low, 1 / high)) if high <= 1 else [low, high]
-    return f"{ends[0]:.3g}–{ends[1]:.3g} ×"
+    return f"{_three(ends[0])}–{_three(ends[1])} ×"

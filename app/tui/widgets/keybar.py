@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textual.binding import Binding
+
 from app.tui.lines import Line, cells, text
 from app.tui.widgets.panel import Panel
 
@@ -11,6 +13,13 @@ NAMES = {
     "tab": "Tab", "up": "↑", "down": "↓", "pageup": "PgUp", "pagedown": "PgDn", "home": "Home", "end": "End",
     "ctrl+p": "^p", "ctrl+q": "^q", "ctrl+c": "^c", "equals_sign": "=", "shift+tab": "S-Tab",
 }  # fmt: skip
+
+
+_LAST = {"escape": 97, "question_mark": 98, "q": 99}
+
+
+def _size(bindings: list[Binding]) -> int:
+    return sum(len(key_name(b.key)) + len(b.description) + 4 for b in bindings) - 2
 
 
 def key_name(key: str) -> str:
@@ -30,24 +39,20 @@ class KeyBar(Panel):
         self._spots = []
         if self.shell.message:
             return [text(" " + self.shell.message, "strong")]
+        shown = {
+            a.binding.action: a.binding
+            for a in self.screen.active_bindings.values()
+            if a.binding.show and a.enabled
+        }
+        ranked = sorted(shown.values(), key=lambda b: _LAST.get(b.key, 0))
+        while len(ranked) > 2 and (len(ranked) > MOST or _size(ranked) > width):
+            del ranked[-3]  # help and the way out stay
         line: Line = [(" ", "text")]
-        seen: set[str] = set()
-        shown = [a.binding for a in self.screen.active_bindings.values() if a.binding.show and a.enabled]
-        order = {"question_mark": 98, "q": 99, "escape": 97}  # the way out stands last
-        ranked = sorted(shown, key=lambda b: order.get(b.key, 0))
-        if len(ranked) > MOST:
-            ranked = [*ranked[: MOST - 2], *ranked[-2:]]
         for binding in ranked:
-            if binding.action in seen:
-                continue
-            seen.add(binding.action)
-            name = key_name(binding.key)
-            size = len(name) + len(binding.description) + 4
-            if cells(line) + size - 3 > width:
-                break
             start = cells(line)
-            self._spots.append((start, start + size - 3, binding.key))
-            line += [(name, "key"), (" " + binding.description + "   ", "dim")]
+            name = key_name(binding.key)
+            line += [(name, "key"), (" " + binding.description, "dim"), ("   ", "text")]
+            self._spots.append((start, cells(line) - 3, binding.key))
         return [line]
 
     def on_click(self, event: object) -> None:

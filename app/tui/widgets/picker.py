@@ -14,11 +14,15 @@ from app.tui.widgets.panel import Panel
 
 
 class Row(NamedTuple):
-    """`draw(width)` gives the line without the two columns of the cursor; `words` is what the filter looks at."""
+    """`draw(width)` gives the line without the two columns of the cursor; `words` is what the filter looks at.
+
+    `second(width)` is a line more, drawn where there is room for everyone's.
+    """
 
     key: str
     draw: Callable[[int], Line]
     words: str
+    second: Callable[[int], Line] = lambda _width: []
 
 
 class Picker(Panel, can_focus=True):
@@ -33,6 +37,9 @@ class Picker(Panel, can_focus=True):
         Binding("end", "move(100000)", "last", show=False),
         Binding("enter", "choose", "open"),
     ]
+
+    class Moved(Message):
+        """The cursor is on another item."""
 
     class Chosen(Message):
         def __init__(self, picker: Picker, key: str) -> None:
@@ -53,6 +60,7 @@ class Picker(Panel, can_focus=True):
         self._rows: list[Row] = []
         self._key = ""  # the item under the cursor; empty until somebody moved it: the first one then
         self._top = 0
+        self._items: list[int] = []  # which item each drawn line belongs to
 
     def rows(self) -> Sequence[Row]:
         """The items as they are now, all of them, in order."""
@@ -88,17 +96,21 @@ class Picker(Panel, can_focus=True):
                 text("  " + ("nothing matches" if self.filter and self.rows() else self.empty), "dim"),
             ]
         index = self.index
+        tall = sum(2 if row.second(width) else 1 for row in shown) <= room
         if len(shown) > room:
             room = max(1, room - 1)  # the last line says how many are out of sight
         self._top = max(0, min(self._top, index, len(shown) - room))
         self._top = max(self._top, index - room + 1)
-        out = head
+        out, self._items = head, [-1] * len(head)
         for number, row in enumerate(shown[self._top : self._top + room], self._top):
             line = row.draw(width - 2)
             if number == index and self.has_focus:
                 out.append(highlight([("▸ ", "accent"), *line], width))
             else:
                 out.append([("  ", "text"), *line])
+            if tall and (second := row.second(width - 2)):
+                out.append([("  ", "text"), *second])
+            self._items += [number] * (len(out) - len(self._items))
         hidden = len(shown) - room
         if hidden > 0:
             above, below = self._top, len(shown) - self._top - room
@@ -117,6 +129,7 @@ class Picker(Panel, can_focus=True):
             return
         self._key = shown[min(len(shown) - 1, max(0, wanted))].key
         self.redraw()
+        self.post_message(self.Moved())
 
     def _leave(self, by: int) -> bool:
         """Over the edge of the list goes to the neighbouring one, where there is one that way."""
@@ -138,9 +151,9 @@ class Picker(Panel, can_focus=True):
         self.redraw()
 
     def on_click(self, event: events.Click) -> None:
-        index = self._top + event.y - (1 if self.title else 0)
+        index = self._items[event.y] if event.y < len(self._items) else -1
         shown = self.shown
-        if 0 <= index < len(shown) and event.y >= (1 if self.title else 0):
+        if 0 <= index < len(shown):
             self._key = shown[index].key
             self.redraw()
             self.action_choose()

@@ -24,8 +24,8 @@ def _foreign(session: Session) -> dict[str, float]:
     return out
 
 
-def pulse_lines(session: Session, width: int) -> list[Line]:
-    """One line, two where the first is full."""
+def pulse_lines(session: Session, width: int, most: int = 2) -> list[Line]:
+    """As many lines as it takes, at most `most`."""
     if not session.pulses:
         return [text("host   no pulse yet", "dim")]
     recent = list(session.pulses)[-_TRACE:]
@@ -61,7 +61,7 @@ def pulse_lines(session: Session, width: int) -> list[Line]:
             rows.append([("     ", "text")])
             gap = 0
         rows[-1] += [(" " * gap, "text"), *item]
-    return rows[:2]
+    return rows[:most]
 
 
 def _trace(shares: list[float]) -> Line:
@@ -76,4 +76,4 @@ class PulseLine(Panel):
         self._session = session
 
     def draw(self, width: int, height: int) -> list[Line]:
-        return pulse_lines(self._session(), width)
+        return pulse_lines(self._session(), width, height)

@@ -25,6 +25,4 @@ class RecordingsLine(Panel):
             ]
         count = self.shell.recorded
         line.append((f"{count} earlier" if count else "none yet", "dim"))
-        if self.shell.triage_error:
-            line += [("   ", "text"), (f"reading the host failed: {self.shell.triage_error}", "critical")]
         return [line]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from app.session import Session
 from app.tui.glyphs import SIGNS, clean
-from app.tui.lines import Line, crop, text
+from app.tui.lines import Line, crop, text, wrapped
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.transport import clock
 
@@ -37,7 +37,18 @@ def remark_lines(session: Session, width: int, most: int) -> list[Line]:
         )
     rows += [(n.t, [("  ", "dim"), (clean(n.text), "text")]) for n in session.notes]
     rows.sort(key=lambda row: row[0])
-    return [crop([(f"{clock(t)} ", "dim"), *line], width) for t, line in rows[-most:]]
+    out: list[Line] = []
+    for t, line in reversed(rows[-most:]):
+        sign, (words, role) = line[:-1], line[-1]
+        folded = wrapped(words, width - 8, role)
+        if len(folded) + len(out) > most:  # the newest is shown as far as it goes, an older one whole or not
+            if out:
+                break
+            folded = [*folded[: most - 1], crop([*folded[most - 1], ("  " * width, role)], width - 8)]
+        head: Line = [(f"{clock(t)} ", "dim"), *sign]
+        rest: list[Line] = [[(" " * 8, "text"), *row] for row in folded[1:]]
+        out = [[*head, *folded[0]], *rest, *out]
+    return out
 
 
 class Remarks(Panel):

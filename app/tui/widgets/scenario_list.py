@@ -7,20 +7,33 @@ from functools import partial
 
 from app.session import Session
 from app.tui.glyphs import clean
-from app.tui.lines import Line, split
+from app.tui.lines import Line, crop, split
 from app.tui.widgets.picker import Picker, Row
 from scenarios.events import Offer
 
 
-def _line(offer: Offer, width: int) -> Line:
-    takes = f"{offer.takes_s:.0f} s" if offer.takes_s else ""
-    head: Line = [(f"{clean(offer.id):<10} ", "dim" if offer.blocked else "strong")]
-    body: Line = [(f"{clean(offer.title):<28} ", "dim" if offer.blocked else "text")]
+def _takes(seconds: float) -> str:
+    if seconds <= 0:
+        return "any"
+    return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min"
+
+
+def _line(offer: Offer, titles: int, width: int) -> Line:
+    faint = "dim" if offer.blocked else "text"
+    head: Line = [(f"{clean(offer.id):<9} ", "dim" if offer.blocked else "strong")]
+    body: Line = [(f"{clean(offer.title):<{titles}}  ", faint)]
     if offer.blocked:
         tail: Line = [(f"✗ {clean(offer.blocked)}", "unknown")]
     else:
         tail = [(clean(offer.answers or offer.needs), "dim")]
-    return split([*head, *body, *tail], [(f"{takes:>6}", "dim" if offer.blocked else "text")], width)
+    return split([*head, *body, *tail], [(f"{_takes(offer.takes_s):>6}", faint)], width)
+
+
+def _second(offer: Offer, width: int) -> Line:
+    if not offer.question:
+        return []
+    needs = f"  needs {clean(offer.needs)}" if offer.needs and not offer.blocked else ""
+    return crop([(" " * 10, "text"), (clean(offer.question), "dim"), (needs, "dim")], width)
 
 
 class ScenarioList(Picker):
@@ -30,7 +43,10 @@ class ScenarioList(Picker):
         self._session = session
 
     def rows(self) -> list[Row]:
-        return [
-            Row(o.id, partial(_line, o), f"{o.id} {o.title} {o.answers} {o.blocked}")
-            for o in self._session().offers
-        ]
+        offers = self._session().offers
+        titles = min(36, max((len(clean(o.title)) for o in offers), default=0))
+        out = []
+        for offer in offers:
+            words = f"{offer.id} {offer.title} {offer.answers} {offer.question} {offer.blocked}"
+            out.append(Row(offer.id, partial(_line, offer, titles), words, partial(_second, offer)))
+        return out

@@ -7,7 +7,7 @@ from functools import partial
 
 from app.session import Session
 from app.tui.glyphs import SIGNS, clean
-from app.tui.lines import Line
+from app.tui.lines import Line, crop
 from app.tui.widgets.picker import Picker, Row
 from scenarios.finding import Finding
 
@@ -29,6 +29,14 @@ def _line(finding: Finding, width: int) -> Line:
     return [*parts, (title, "text"), (about, "dim")]
 
 
+def _second(finding: Finding, width: int) -> Line:
+    """The first piece of evidence, or what would be done about it."""
+    words = finding.evidence[0].text if finding.evidence else ""
+    if not words and finding.remedy:
+        words = finding.remedy[0].title
+    return crop([(" " * 23, "text"), (clean(words), "dim")], width) if words else []
+
+
 class Suspects(Picker):
     """Items are the session's findings; keys are `id|subject` as the session has them."""
 
@@ -48,7 +56,14 @@ class Suspects(Picker):
         out = []
         for finding in session.worst_first:
             words = f"{finding.severity} {finding.id} {finding.title} {finding.subject}"
-            out.append(Row(f"{finding.id}|{finding.subject}", partial(_line, finding), words))
+            out.append(
+                Row(
+                    f"{finding.id}|{finding.subject}",
+                    partial(_line, finding),
+                    words,
+                    partial(_second, finding),
+                )
+            )
         return out
 
     def draw(self, width: int, height: int) -> list[Line]:
