@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from scenarios import boundary
 from scenarios.explain import verdict_text
-from scenarios.stats import Better, Spread, calm_weights, over_groups
+from scenarios.stats import Better, Spread, calm_weights, deviation, over_groups, usual_scatter
 
 Word: TypeAlias = Literal["slower", "faster", "no material difference", "inconclusive"]
 LARGE_ONLY_BELOW = 8  # groups
@@ -129,18 +129,26 @@ class Comparison:
         """Estimate and interval of the log ratio, at this look's level."""
         if len(self.log_ratios) < _FEWEST:
             return None
-        return over_groups(self.log_ratios, self.level(final), self._weights())
+        known = self._scatters()
+        if not known:
+            return over_groups(self.log_ratios, self.level(final))
+        return over_groups(self.log_ratios, self.level(final), calm_weights(known), usual_scatter(known))
 
-    def _weights(self) -> list[float] | None:
+    def _scatters(self) -> list[float]:
+        """Of all groups, or empty where one of them is unknown."""
         known = [scatter for scatter in self.scatters if scatter is not None]
-        return calm_weights(known) if len(known) == len(self.log_ratios) else None
+        return known if len(known) == len(self.log_ratios) else []
 
     def natural(self, differences: Sequence[float], final: bool = False) -> Spread | None:
         """The same interval over the groups' differences in the metric's own unit (`stats.difference`)."""
         if len(differences) < _FEWEST:
             return None
-        weights = self._weights() if len(differences) == len(self.log_ratios) else None
-        return over_groups(differences, self.level(final), weights)
+        known = self._scatters()
+        if not known or len(differences) != len(known):
+            return over_groups(differences, self.level(final))
+        own = deviation(self.log_ratios)
+        floor = usual_scatter(known) * deviation(differences) / own if own > 0 else 0.0
+        return over_groups(differences, self.level(final), calm_weights(known), floor)
 
     def estimate(self) -> Estimated | None:
         """The running estimate; None with fewer than three groups."""

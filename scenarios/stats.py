@@ -113,19 +113,36 @@ def _middle(ordered: Sequence[float]) -> float:
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
-def student(values: Sequence[float], alpha: float) -> Spread:
-    """The mean with Student's interval; two values at least."""
+def deviation(values: Sequence[float]) -> float:
+    """The sample's standard deviation; two values at least."""
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+
+
+def student(values: Sequence[float], alpha: float, floor: float = 0.0) -> Spread:
+    """The mean with Student's interval; two values at least. `floor`: the least deviation to reckon with."""
     n = len(values)
     mean = math.fsum(values) / n
-    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (n - 1))
-    half = t_quantile(1.0 - alpha / 2, n - 1) * deviation / math.sqrt(n)
+    half = t_quantile(1.0 - alpha / 2, n - 1) * max(floor, deviation(values)) / math.sqrt(n)
     return Spread(mean, mean - half, mean + half)
 
 
+def usual_scatter(scatters: Sequence[float]) -> float:
+    """The median scatter: under white noise a group's log ratio deviates by as much, or a little more."""
+    return _middle(sorted(scatters))
+
+
 def over_groups(
-    values: Sequence[float], alpha: float = 0.05, weights: Sequence[float] | None = None
+    values: Sequence[float],
+    alpha: float = 0.05,
+    weights: Sequence[float] | None = None,
+    floor: float = 0.0,
 ) -> Spread | None:
-    """Estimate (Hodges and Lehmann's) and interval at level 1 - alpha. None below two groups."""
+    """Estimate (Hodges and Lehmann's) and interval at level 1 - alpha. None below two groups.
+
+    `floor`: the deviation that Student's interval reckons with at least. A handful of groups can agree by
+    chance; what their blocks scatter inside of the groups tells.
+    """
     n = len(values)
     if n < 2:
         return None
@@ -134,5 +151,5 @@ def over_groups(
     critical = signed_rank_critical(n, alpha)
     if critical is not None:
         return Spread(estimate, averages[critical], averages[len(averages) - 1 - critical])
-    _, low, high = student(values, alpha)
+    _, low, high = student(values, alpha, floor)
     return Spread(estimate, min(low, estimate), max(high, estimate))
