@@ -1,0 +1,174 @@
+"""The user's own command as a load: each block is one run of it, timed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+from probes.bench.measured import BenchRefused, Measured
+from probes.host import Host
+from probes.regular import decode
+from probes.system.diskstats import disk_counters
+from probes.types import Absent
+
+GRACE_S = 0.5  # from SIGTERM to SIGKILL
+STDERR_BYTES = 4096
+
+
+class CommandBench:
+    """Runs `command` (split like a shell would, never given to one) in `directory`, which is also its TMPDIR.
+
+    The block's value is `seconds` (less is better). Standard output is dropped, the end of standard error kept for
+    the reason of a failure. `at_most_s` ends a run that hangs.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        command: str,
+        directory: str,
+        leaves: Sequence[str] = (),
+        *,
+        at_most_s: float = 600.0,
+    ) -> None:
+        try:
+            self.argv = tuple(shlex.split(command))
+        except ValueError as error:
+            raise BenchRefused(
+                f"the command cannot be split into words: {error}; check its quotes"
+            ) from error
+        if not self.argv:
+            raise BenchRefused("the command is empty; give one with its arguments")
+        self.host = host
+        self.directory = directory
+        self.leaves = tuple(leaves)
+        self.at_most_s = at_most_s
+
+    async def block(self, _seconds: float = 0.0) -> Measured:
+        """One run, however long it takes. Raises BenchRefused where it fails. Cancelling ends it and its children."""
+        device = self._device_bytes()
+        run = _Run(self.argv, self.directory)
+        try:
+            async with asyncio.timeout(self.at_most_s):
+                seconds, cpu_s, status = await run.finished()
+        except TimeoutError:
+            raise BenchRefused(f"{self.argv[0]} did not end within {self.at_most_s:.0f} s") from None
+        finally:
+            await run.end()
+        if status != 0:
+            raise BenchRefused(run.why(status))
+        now = self._device_bytes()
+        return Measured(
+            seconds=seconds,
+            values={"seconds": seconds},
+            operations=1,
+            device_bytes=None if device is None or now is None else max(0, now - device),
+            cpu_s=cpu_s,
+        )
+
+    async def quiesce(self) -> None:
+        """What the command left in the page cache is written before anything else is measured; at most 2 s."""
+        child = subprocess.Popen(["sync", "-f", self.directory], stderr=subprocess.DEVNULL)
+        until = time.monotonic() + 2.0
+        while child.poll() is None and time.monotonic() < until:
+            await asyncio.sleep(0.01)
+        if child.returncode is None:
+            child.kill()
+
+    def _device_bytes(self) -> int | None:
+        counters = disk_counters(self.host) if self.leaves else {}
+        if (
+            isinstance(counters, Absent)
+            or not self.leaves
+            or not all(leaf in counters for leaf in self.leaves)
+        ):
+            return None
+        return sum(counters[leaf].bytes for leaf in self.leaves)
+
+
+class _Run:
+    """One run, in a session of its own, so that all its children can be ended."""
+
+    def __init__(self, argv: tuple[str, ...], directory: str) -> None:
+        self.argv = argv
+        self._stderr = b""
+        self._told, told = os.pipe()
+        try:
+            self._child = subprocess.Popen(
+                [sys.executable, "-P", "-m", "probes.bench.launch", str(os.getpid()), str(told), *argv],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=(told,),
+                cwd=directory,
+                env=os.environ | {"TMPDIR": directory, "LC_ALL": "C"},
+                start_new_session=True,
+            )
+        except OSError as error:
+            os.close(self._told)
+            raise BenchRefused(f"{directory}: the command cannot be started: {error.strerror}") from error
+        finally:
+            os.close(told)
+        assert self._child.stderr is not None
+        os.set_blocking(self._child.stderr.fileno(), False)
+        asyncio.get_running_loop().add_reader(self._child.stderr.fileno(), self._hear)
+
+    async def finished(self) -> tuple[float, float, int]:
+        """Wall seconds from the command's own start, its CPU seconds with its children's, and its status."""
+        # A thread: pidfd_open needs Linux 5.3, and polling would blur the end. It ends when the command does.
+        ended, status, usage = await asyncio.to_thread(self._wait)
+        told = os.read(self._told, 4096)
+        began, _, problem = told.partition(b"\n")
+        if problem:
+            raise BenchRefused(f"{self.argv[0]} cannot be started: {decode(problem)}")
+        start = int(began) if began.isdigit() else ended
+        return (ended - start) / 1e9, usage, status
+
+    def _wait(self) -> tuple[int, int, float]:
+        _, status, used = os.wait4(self._child.pid, 0)
+        ended = time.perf_counter_ns()
+        self._child.returncode = os.waitstatus_to_exitcode(status)
+        return ended, self._child.returncode, used.ru_utime + used.ru_stime
+
+    def _hear(self) -> None:
+        assert self._child.stderr is not None
+        try:
+            data = os.read(self._child.stderr.fileno(), 1 << 16)
+        except BlockingIOError:
+            return
+        self._stderr = (self._stderr + data)[-STDERR_BYTES:]
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._child.stderr.fileno())
+
+    def why(self, status: int) -> str:
+        self._hear()
+        lines = decode(self._stderr).strip().splitlines()
+        how = f"exited with status {status}" if status >= 0 else f"was ended by signal {-status}"
+        return f"{self.argv[0]} {how}" + (f": {lines[-1][:200]}" if lines else "")
+
+    async def end(self) -> None:
+        """Ends what still runs of it: SIGTERM, then SIGKILL. A child that left the session is its own affair."""
+        try:
+            if self._child.returncode is None:
+                self._signal(signal.SIGTERM)
+                until = time.monotonic() + GRACE_S
+                while self._child.returncode is None and time.monotonic() < until:
+                    await asyncio.sleep(0.01)
+        finally:
+            self._signal(signal.SIGKILL)
+            assert self._child.stderr is not None
+            asyncio.get_running_loop().remove_reader(self._child.stderr.fileno())
+            self._child.stderr.close()
+            os.close(self._told)
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self._child.pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass
