@@ -13,6 +13,7 @@ from probes.system.pulse import pulse, read_counters
 from probes.system.throttle import ThrottleReader
 from probes.types import Absent
 from scenarios import events as ev
+from scenarios.bystanders import Bystanders
 from scenarios.foreign import Reading, Usual, surroundings
 from scenarios.model import Run
 from scenarios.thresholds import PLACES_EVERY_S, SETTLE_S, Kind, threshold
@@ -60,6 +61,7 @@ class Watch:
         self._settled = False
         self._gap_s = self._gap_waited_s = 0.0
         self._last: Reading | None = None
+        self._bystanders = Bystanders(run.host, self._all_devices()) if self._all_devices() else None
         self._places_at = run.clock.now()
         self._places = {d: _file_system(run, d) for d in directories}
 
@@ -84,6 +86,8 @@ class Watch:
     def begin(self) -> None:
         """In the gap before a block."""
         self._before = self._reading()
+        if self._bystanders is not None:
+            self._bystanders.before()
         if self._last is not None:
             gap = pulse(self._last.host, self._before.host)
             if gap.psi_io is not None:
@@ -94,6 +98,10 @@ class Watch:
         """In the gap after it: what disturbed it beyond what is usual for this variant; None if nothing did."""
         before, self._before = self._before, None
         self._last = after = self._reading()
+        if self._bystanders is not None:
+            self._bystanders.after(workload, measured)
+            if self._bystanders.stopped:
+                self._stop("bystanders", self._bystanders.stopped)
         if self.run.clock.now() - self._places_at >= PLACES_EVERY_S:
             self._check_places()
         if before is None:

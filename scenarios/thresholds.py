@@ -72,10 +72,6 @@ BLOCKS_BEFORE_JUDGING = 3
 # would double the run on every busy host (four blocks a group: one in ten disturbed means one group in three).
 WEATHER = 0.90
 
-# Bystanders' waiting for I/O: twice as long for this long stops the run (design: the built-in storage engine).
-BYSTANDERS_FACTOR = 2.0
-BYSTANDERS_S = 3.0
-
 SETTLE_S = 0.5  # the look at the host before the first block, while nothing of ours runs
 PLACES_EVERY_S = 5.0  # free space and file system type
 

@@ -204,3 +204,46 @@ async def test_a_file_system_that_changes_under_the_run_stops_it(tmp_path: Path)
         block(machine, watch)
     assert "another file system is mounted at /" in watch.stopped
     assert [g.severity for g in run.of(ev.Guard) if g.kind == "filesystem"] == ["warning"]
+
+
+def test_others_who_wait_twice_as_long_stop_the_run(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
+
+    def counters(reads: int, writes: int, write_ms: int) -> None:
+        machine.write(
+            "proc/diskstats", f"8 0 vda {reads} 0 {reads * 8} 0 {writes} 0 {writes * 8} {write_ms} 0 0 0\n"
+        )
+
+    counters(0, 0, 0)
+    watch = watch_for(run, ["vda"])
+    counters(0, 100, 100)  # while nothing of ours runs others write: 1 ms each
+    reads, writes, waited = 0, 100, 100
+    blocks = 0
+    while not watch.stopped and blocks < 20:
+        watch.begin()
+        reads, writes, waited = reads + 5000, writes + 100, waited + 500  # now 5 ms each
+        counters(reads, writes, waited)
+        machine.clock.advance(0.5)
+        measured = Measured(
+            seconds=0.5, values={}, operations=5000, device_bytes=5000 * 4096, histogram=[(100_000, 5000)]
+        )
+        watch.end("randread-4k-qd1", "A", measured)
+        blocks += 1
+    assert blocks == 6  # 3 s
+    assert "5.0 times as long" in watch.stopped
+    assert [g.kind for g in run.of(ev.Guard)] == ["bystanders"]
+
+
+def test_a_mix_of_readers_and_writers_is_not_blamed_for_itself(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
+    watch = watch_for(run, ["vda"])
+    for number in range(20):
+        watch.begin()
+        machine.write(
+            "proc/diskstats", f"8 0 vda {number * 5000} 0 0 0 {number * 900} 0 0 {number**3} 0 0 0\n"
+        )
+        machine.clock.advance(0.5)
+        watch.end("many-readers", "bfq", Measured(seconds=0.5, values={}, operations=5000, device_bytes=1))
+    assert watch.stopped == ""

@@ -1,0 +1,56 @@
+"""The stop rule: a run ends by itself when our load makes others' I/O wait twice as long for 3 s."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from probes.bench.bystanders import Direction, ForeignWait, our_wait_s
+from probes.bench.measured import Measured
+from probes.bench.workloads import Load, load_of
+from probes.host import Host
+
+PAGE_BYTES = 4096  # up to there a read is one request on the device; larger ones are split and merged
+
+
+class Bystanders:
+    """Only under the engine's own loads: of those it is known in which direction they move data.
+
+    Other blocks on the devices (a scheduler's mix of readers and writers) begin the comparison anew.
+    """
+
+    def __init__(self, host: Host, leaves: Sequence[str]) -> None:
+        self._host = host
+        self._leaves = tuple(leaves)
+        self._wait = ForeignWait(host, leaves)
+        self._known = True
+
+    @property
+    def stopped(self) -> str:
+        return self._wait.stopped
+
+    def before(self) -> None:
+        """In the gap before a block: nothing of ours has run since the last one."""
+        if self._known:
+            self._wait.calm()
+        else:
+            self._wait, self._known = ForeignWait(self._host, self._leaves), True
+
+    def after(self, workload: str, measured: Measured) -> None:
+        """In the gap after it."""
+        load = _load(workload)
+        if measured.device_bytes is None and (load is None or load.kind == "cpu"):
+            self._wait.calm()  # the block touched no device: what moved is others', and usual for them
+        elif load is None or not measured.histogram:
+            self._known = False
+        else:
+            way: Direction = "read" if load.kind == "read" else "write"
+            exact = way == "read" and load.block_bytes <= PAGE_BYTES
+            ours = measured.operations if exact else None
+            self._wait.sample(measured.seconds, way, ours, our_wait_s(measured))
+
+
+def _load(workload: str) -> Load | None:
+    try:
+        return load_of(workload)
+    except KeyError:
+        return None
