@@ -20,9 +20,20 @@ SOON = {10: 20.0, 25: 12.0}  # true effect -> median seconds on the idle disk at
 
 
 class Requirement(NamedTuple):
+    """`missed`: not held, and not by chance: the binomial interval does not reach what is required."""
+
     text: str
     held: bool
     figures: str
+    missed: bool
+
+
+def required(text: str, hits: int, of: int, limit: float, where: str, at_least: bool = False) -> Requirement:
+    """A share that must be at most (or at least) `limit`."""
+    low, high = binomial_interval(hits, of)
+    held = hits >= limit * of if at_least else hits <= limit * of
+    missed = not held and (high < limit if at_least else low > limit)
+    return Requirement(text, held, f"{shown(hits, of).strip()} % {where}".rstrip(), missed)
 
 
 @dataclass
@@ -36,14 +47,17 @@ class Cell:
 
     def count(self, kind: str) -> int:
         """Runs that called any difference, the right or the wrong one, that said none, whose interval covers."""
-        tests = {
-            "called": lambda right, o: o.said in (-1, 1),
-            "right": lambda right, o: o.said == right,
-            "wrong": lambda right, o: o.said == -right,
-            "none": lambda right, o: o.said == 0,
-            "covered": lambda right, o: o.covered,
-        }
-        return sum(tests[kind](right, o) for right, o in self.outcomes)
+        count = 0
+        for right, outcome in self.outcomes:
+            said = outcome.said
+            count += {
+                "called": said in (-1, 1),
+                "right": said == right,
+                "wrong": said == -right,
+                "none": said == 0,
+                "covered": outcome.covered,
+            }[kind]
+        return count
 
     def share(self, kind: str) -> float:
         return self.count(kind) / len(self.outcomes)
@@ -69,9 +83,8 @@ def requirements(cells: Iterable[Cell]) -> list[Requirement]:
 
     def everywhere(text: str, effect: int, kind: str, most: float) -> None:
         share, cell = max(((c.share(kind), c) for c in every if c.effect == effect), key=lambda pair: pair[0])
-        rows.append(
-            Requirement(f"{text}, every model", share <= most, f"most {cell.shown(kind)} ({cell.model})")
-        )
+        where = f"({cell.model})" if share else "everywhere"
+        rows.append(required(f"{text}, every model", cell.count(kind), len(cell.outcomes), most, where))
 
     everywhere("nothing there: a difference called in <= 5 %", 0, "called", 0.05)
     everywhere("true 3 %: a difference called in <= 20 %", 3, "called", 0.20)
@@ -81,16 +94,16 @@ def requirements(cells: Iterable[Cell]) -> list[Requirement]:
         least = FOUND.get(cell.effect, {}).get(cell.model)
         if least is not None:
             text = f"{cell.effect} % found within 60 s in >= {100 * least:.0f} % on {cell.model}"
-            rows.append(Requirement(text, cell.share("right") >= least, cell.shown("right")))
+            rows.append(required(text, cell.count("right"), len(cell.outcomes), least, "", at_least=True))
         if cell.model == IDLE and cell.effect in SOON:
             text = f"median seconds to find {cell.effect} % on {IDLE} <= {SOON[cell.effect]:.0f}"
             seconds = cell.median_seconds()
-            rows.append(Requirement(text, seconds <= SOON[cell.effect], f"{seconds:.0f}"))
+            late = seconds > SOON[cell.effect]
+            rows.append(Requirement(text, not late, f"{seconds:.0f} s", late))
     worst = min(every, key=lambda c: c.share("covered"))
-    figures = f"least {worst.shown('covered')} ({worst.model}, {worst.effect} %)"
-    rows.append(
-        Requirement("the interval covers in >= 93 %, every model", worst.share("covered") >= 0.93, figures)
-    )
+    where = f"({worst.model}, {worst.effect} %)"
+    text = "the interval covers in >= 93 %, every model"
+    rows.append(required(text, worst.count("covered"), len(worst.outcomes), 0.93, where, at_least=True))
     return rows
 
 

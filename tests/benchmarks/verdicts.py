@@ -1,4 +1,4 @@
-"""Do the verdicts hold on noise, and do they find what is there? A minute or two on two cores; seeded.
+"""Do the verdicts hold on noise, and do they find what is there? Two minutes on two cores; seeded.
 
     python -m tests.benchmarks.verdicts [--quick] [--models TEXT]
 
@@ -21,10 +21,10 @@ from concurrent.futures import ProcessPoolExecutor
 
 from tests.benchmarks.noise_models import models
 from tests.benchmarks.simulated import a_then_b, hostdx, hyperfine, plain_t, three_repetitions
-from tests.benchmarks.verdict_table import Cell, Requirement, heading, line, requirements, shown
+from tests.benchmarks.verdict_table import Cell, heading, line, required, requirements, shown
 
 EFFECTS = (0, 3, 6, 10, 25)
-RUNS = {0: 3000, 3: 2000, 6: 1000, 10: 2000, 25: 1000}
+RUNS = {0: 6000, 3: 4000, 6: 2000, 10: 2000, 25: 1000}
 USUAL = {
     "A then B, ranks": a_then_b,
     "3 x mean": three_repetitions,
@@ -32,7 +32,7 @@ USUAL = {
     "t, no looks": plain_t,
 }
 USUAL_RUNS = 500
-FAMILY_RUNS = 1000
+FAMILY_RUNS = 2000
 
 
 def simulate(job: tuple[str, int, int, int]) -> Cell:
@@ -70,7 +70,7 @@ def simulate_family(job: tuple[str, int]) -> tuple[str, int, int]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="verdicts", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a tenth of the runs: the shares are rough then")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the runs: ? where too few to tell")
     parser.add_argument("--models", default="", help="only models whose name contains this")
     chosen = parser.parse_args()
     part = 10 if chosen.quick else 1
@@ -92,15 +92,14 @@ def main() -> int:
         print(f"{name:26}{shown(called, runs)}")
     rows = requirements(cells)
     worst_name, worst, of = max(families, key=lambda row: row[1] / row[2])
-    figures = f"most {shown(worst, of)} ({worst_name})"
-    rows.append(
-        Requirement("five workloads: a false call in <= 5 % of the runs", worst <= 0.05 * of, figures)
-    )
+    text = "five workloads: a false call in <= 5 % of the runs, every model"
+    rows.append(required(text, worst, of, 0.05, f"({worst_name})"))
     print()
     for row in rows:
-        print(f"{'PASS' if row.held else 'MISS'}  {row.text}: {row.figures}")
+        word = "PASS" if row.held else "MISS" if row.missed or not chosen.quick else "?   "
+        print(f"{word}  {row.text}: {row.figures}")
     print(f"\n{sum(len(cell.outcomes) for cell in cells)} runs, {time.monotonic() - start:.0f} s")
-    return 0 if all(row.held for row in rows) else 1
+    return 1 if any(row.missed if chosen.quick else not row.held for row in rows) else 0
 
 
 if __name__ == "__main__":
