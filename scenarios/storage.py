@@ -6,7 +6,7 @@ A CPU-only load runs along as the negative control; `--pid` and `--cgroup` tell 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import ClassVar
 
@@ -19,7 +19,7 @@ from probes.bench.storage import StorageBench
 from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.budget import Budget
+from scenarios.budget import Budget, least_seconds
 from scenarios.experiment import compare
 from scenarios.guards import Watch, watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Usage
@@ -31,6 +31,7 @@ from scenarios.storage_targets import Target, default_directories
 
 # A single directory has nothing to be interleaved with: so many seconds a load are enough for its level.
 SINGLE_BLOCKS_AT_MOST = 24
+LOADS_DECIDED_WELL = 3  # what the budget is for, at the least
 
 
 class Storage:
@@ -97,7 +98,7 @@ class Storage:
             verdicts: list[ev.Verdict] = []
             for index, load in enumerate(loads):
                 waiting = loads[index:]
-                share = budget.share(waiting, max(2, len(layout.targets)))
+                share = allotted(budget.left_s, waiting, max(2, len(layout.targets)))
                 arms = [StorageArm(one.letter, benches[one.letter], load) for one in layout.targets]
                 run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state="started"))
                 said = await self._load(run, load, arms, share, len(loads), watch, plan)
@@ -174,6 +175,21 @@ def said(run: Run, seen: JobWait, what: str) -> None:
         )
     )
     run.emit(ev.Found(t=run.time(), finding=job_finding(seen.share, seen.ci95, what, seen.samples)))
+
+
+def allotted(left_s: float, waiting: Sequence[Workload], arms: int) -> float:
+    """Seconds for the first of the loads that still wait, in their order of importance.
+
+    On a quiet host each decides early and all fit. On a noisy one it is better to know three things than to have
+    six times "inconclusive": so a load may use up to a third of what is left, beside the least that the control needs.
+    """
+    first, later = waiting[0], waiting[1:]
+    kept = sum(1.2 * least_seconds(w, arms) for w in later if w.control)
+    rivals = sum(not w.control for w in later) + 1
+    free = max(0.0, left_s - kept)
+    if first.control:
+        return min(left_s, 1.5 * least_seconds(first, arms))
+    return min(free, max(free / min(LOADS_DECIDED_WELL, rivals), 1.2 * least_seconds(first, arms)))
 
 
 def told(run: Run, one: Target) -> Callable[[int, int], None]:
