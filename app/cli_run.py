@@ -26,7 +26,7 @@ def _run(
     yes: bool,
     as_json: bool,
     events: str,
-    fail_on: str,
+    fail_on: str | None,
     consent: str,
     recording: str,
     quiet: bool,
@@ -73,7 +73,6 @@ def _extra() -> list[click.Parameter]:
         click.Option(
             ("--fail-on",),
             type=click.Choice(SEVERITIES),
-            default="",
             help="Exit status 1 with a finding of this severity or worse.",
         ),
         click.Option(("--quiet", "-q"), is_flag=True, help="No progress on stderr."),

@@ -14,7 +14,7 @@ def asked(plan: Plan, *, yes: bool, digest: str) -> bool:
     if digest:
         if digest != plan.digest:
             raise Failure(
-                f"{plan.scenario}: agreed to plan {digest[:40]}, but the plan is now {plan.digest}: "
+                f"agreed to plan {digest[:40]}, but the plan is now {plan.digest}: "
                 f"something changed since it was shown; look at `hostdx plan {plan.scenario}` again"
             )
         return True
@@ -22,13 +22,13 @@ def asked(plan: Plan, *, yes: bool, digest: str) -> bool:
         return yes or not plan.needs_consent
     if not _terminal():
         raise Failure(
-            f"{plan.scenario}: changes settings of this host and there is no terminal to ask on; "
+            f"changes settings of this host and there is no terminal to ask on; "
             f"see `hostdx plan {plan.scenario}`, then add --yes or --consent {plan.digest}"
         )
     for line in plain.plan_lines(plan):
         output.say(line)
     if not _answered_yes("go ahead? [y/N] "):
-        raise Failure(f"{plan.scenario}: not agreed to; nothing was changed")
+        raise Failure("not agreed to; nothing was changed")
     return True
 
 

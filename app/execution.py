@@ -185,10 +185,7 @@ class Execution:
                 )
 
     def _facts(self) -> list[ev.AnyEvent]:
-        try:
-            from scenarios.triage import fact_events
-        except ModuleNotFoundError:
-            return []
+        from scenarios.triage import fact_events
 
         return list(fact_events(self._host, self._time))
 
@@ -198,7 +195,7 @@ class Execution:
         return lies_on(self._host, private(journal_dir()), target)
 
     def _time(self) -> float:
-        return self._clock.now() - self._began_s
+        return round(self._clock.now() - self._began_s, 4)
 
     @property
     def _run_id(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import TracebackType
 
 from rich.console import Console, Group
@@ -24,19 +25,26 @@ class Drawn:
     def __init__(self) -> None:
         self._session = Session()
         self._console = Console(stderr=True, highlight=False)
-        self._live = Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False)
+        self._live = Live(
+            console=self._console,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
 
     def __enter__(self) -> Drawn:
-        self._live.start()
         return self
 
     def __exit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
-        self._live.stop()
+        with suppress(OSError):  # a terminal that was closed meanwhile
+            self._live.stop()
 
     def complain(self, text: str) -> None:
-        self._console.print(Text(printable(f"hostdx: {text}")))
+        with suppress(OSError):
+            self._console.print(Text(printable(f"hostdx: {text}")))
 
     def show(self, event: ev.AnyEvent) -> None:
         self._session.apply(event)
@@ -44,6 +52,7 @@ class Drawn:
         if line:
             self._console.print(Text(printable(line)), soft_wrap=True)
         if isinstance(event, REDRAWN):
+            self._live.start()  # not before: there may be a question to ask on this terminal first
             self._live.update(self._drawn(), refresh=True)
 
     def _drawn(self) -> Group:

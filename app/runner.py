@@ -56,7 +56,7 @@ class Runner:
         self._pulse = pulse
 
     def time(self) -> float:
-        return max(0.0, self.clock.now() - self._began_s)
+        return round(max(0.0, self.clock.now() - self._began_s), 4)
 
     def emit(self, event: ev.AnyEvent) -> None:
         self._emit(event)

@@ -42,7 +42,10 @@ class Stream:
         if self.tee is not None:
             self.tee.write(event)
         if self.show is not None:
-            self.show(event)
+            try:
+                self.show(event)
+            except OSError:  # the terminal was closed: the run goes on without a view
+                self.show = None
 
     def close(self, *, hurry: bool) -> None:
         if self.recorder is not None:
