@@ -11,34 +11,17 @@ from probes.system.firewall import ruleset
 from probes.system.firewalld import firewalld, settings
 from probes.system.rp_filter import rp_filter
 from probes.types import Absent
+from tests.fakes.answering import Answering
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "rulesets"
-
-
-class Answering(Host):
-    """A live host whose commands and files are given; everything else is absent."""
-
-    def __init__(self, commands: dict[str, str | Absent], files: dict[str, str] | None = None) -> None:
-        super().__init__()
-        self.asked: list[str] = []
-        self._commands = commands
-        self._files = files or {}
-
-    def command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
-        line = " ".join(argv)
-        self.asked.append(line)
-        return self._commands.get(line, Absent(f"{argv[0]} is not installed", "tool", line))
-
-    def text(self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False) -> str | Absent:
-        return self._files.get(path, Absent(f"{path} does not exist", "missing", path))
 
 
 def fixture(name: str) -> str:
     return (FIXTURES / "with" / name).read_text()
 
 
-def test_terse_json_is_asked_first_and_is_enough() -> None:
-    host = Answering({"nft -j -t list ruleset": fixture("firewalld-1.3.json")})
+def test_terse_json_is_asked_first_and_is_enough(tmp_path: Path) -> None:
+    host = Answering(tmp_path, {"nft -j -t list ruleset": fixture("firewalld-1.3.json")})
     read = ruleset(host)
     assert not isinstance(read, Absent)
     assert [r.place for r in read.in_effect] == [
@@ -47,26 +30,28 @@ def test_terse_json_is_asked_first_and_is_enough() -> None:
     assert host.asked == ["nft -j -t list ruleset"]
 
 
-def test_an_old_nft_without_terse_and_json_is_read_as_text() -> None:
+def test_an_old_nft_without_terse_and_json_is_read_as_text(tmp_path: Path) -> None:
     unsupported = Absent("nft exited with status 1: JSON support not compiled-in", "unsupported")
     host = Answering(
+        tmp_path,
         {
             "nft -j -t list ruleset": unsupported,
             "nft -j list ruleset": unsupported,
             "nft list ruleset": fixture("firewalld-1.3.nft"),
-        }
+        },
     )
     read = ruleset(host)
     assert not isinstance(read, Absent)
     assert len(read.in_effect) == 1
 
 
-def test_iptables_save_tells_the_flags_that_nft_does_not_show() -> None:
+def test_iptables_save_tells_the_flags_that_nft_does_not_show(tmp_path: Path) -> None:
     host = Answering(
+        tmp_path,
         {
             "nft -j -t list ruleset": fixture("ip6tables-nft.json"),
             "ip6tables-nft-save -c": fixture("ip6tables-nft.save"),
-        }
+        },
     )
     read = ruleset(host)
     assert not isinstance(read, Absent)
@@ -74,18 +59,19 @@ def test_iptables_save_tells_the_flags_that_nft_does_not_show() -> None:
     assert (rule.form, rule.flags, rule.packets) == ("iptables-nft", ("saddr", "mark", "iif"), 0)
 
 
-def test_without_iptables_save_the_vague_rule_stays() -> None:
-    read = ruleset(Answering({"nft -j -t list ruleset": fixture("ip6tables-nft.json")}))
+def test_without_iptables_save_the_vague_rule_stays(tmp_path: Path) -> None:
+    read = ruleset(Answering(tmp_path, {"nft -j -t list ruleset": fixture("ip6tables-nft.json")}))
     assert not isinstance(read, Absent)
     assert [(r.form, r.check) for r in read.in_effect] == [("iptables-nft", "unknown")]
 
 
-def test_legacy_tables_are_asked_for_only_where_they_are_loaded() -> None:
+def test_legacy_tables_are_asked_for_only_where_they_are_loaded(tmp_path: Path) -> None:
     empty = '{"nftables": [{"metainfo": {}}]}'
-    quiet = Answering({"nft -j -t list ruleset": empty})
+    quiet = Answering(tmp_path, {"nft -j -t list ruleset": empty})
     assert not isinstance(ruleset(quiet), Absent)
     assert not [line for line in quiet.asked if "save" in line]  # asking would load the modules
     loaded = Answering(
+        tmp_path,
         {"nft -j -t list ruleset": empty, "ip6tables-legacy-save -c": fixture("ip6tables-legacy-el7.save")},
         {"/proc/net/ip6_tables_names": "raw\n"},
     )
@@ -95,9 +81,9 @@ def test_legacy_tables_are_asked_for_only_where_they_are_loaded() -> None:
 
 
 @pytest.mark.parametrize("kind", ["permission", "tool"])
-def test_not_root_or_no_nft_is_absent_with_the_reason(kind: str) -> None:
+def test_not_root_or_no_nft_is_absent_with_the_reason(tmp_path: Path, kind: str) -> None:
     denied = Absent("nft exited with status 1: Operation not permitted", "permission")
-    host = Answering({"nft -j -t list ruleset": denied} if kind == "permission" else {})
+    host = Answering(tmp_path, {"nft -j -t list ruleset": denied} if kind == "permission" else {})
     read = ruleset(host)
     assert isinstance(read, Absent)
     assert read.kind == kind
