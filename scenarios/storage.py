@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import ClassVar
 
-from probes.bench.job import JobWait, watch_job
-
 from probes.action import private_directory
 from probes.bench.budget import WriteBudget
+from probes.bench.job import JobWait, watch_job
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.storage import StorageBench
 from probes.host import Host
@@ -143,6 +142,8 @@ class Storage:
         watch: Watch,
         plan: Plan,
     ) -> list[ev.Verdict]:
+        for arm in arms:
+            await arm.ready()
         if len(arms) == 1:
             await single(run, load, arms[0], share)
             return []
@@ -243,7 +244,14 @@ def leveled(one: Target, arm: StorageArm) -> Level | None:
     mean, interval = mean_interval(arm.values)
     metric = arm.metric
     return level(
-        one, arm.workload.id, metric.name, metric.unit, mean, interval, len(arm.values), sorted(arm.remarks)
+        one,
+        arm.workload.id,
+        metric.name,
+        metric.unit,
+        mean,
+        interval,
+        len(arm.values),
+        sorted(arm.remarks)[-1:],
     )
 
 
