@@ -190,7 +190,7 @@ class Iosched:
                 run,
                 job.workload,
                 arms,
-                budget_s=self._share(budget, waiting, job, found),
+                budget_s=self._share(budget, waiting, job, found, bench),
                 family=len(found.jobs),
                 margin=run.options.number("margin", 0.05),
                 watch=watch,
@@ -204,13 +204,12 @@ class Iosched:
         self._findings(run, target, by_variant, switcher)
 
     @staticmethod
-    def _share(budget: Budget, waiting: list[Workload], job: Job, found: Layout) -> float:
+    def _share(budget: Budget, waiting: list[Workload], job: Job, found: Layout, bench: MixedBench) -> float:
         """The writers' seconds are bounded by the bytes that are left to them."""
         share = budget.share(waiting, 2)
         if not job.mix.writes:
             return share
-        left = found.most_written / len(found.variants)
-        return min(share, max(left / (2 * found.write_rate), 0.0))
+        return min(share, bench.budget.left_bytes / (2 * found.write_rate))
 
     def _onset(self, run: Run, target: Target, job: Job, arm: MixedArm) -> None:
         lead = job.workload.metrics[0]

@@ -24,8 +24,6 @@ MIN_GROUPS = 4
 PREPARE_BYTES_PER_S = 150e6  # a careful guess until the first file is written; the plan says "about"
 # The order of importance, with the control early enough to be measured whatever the budget is.
 ORDER: tuple[str, ...] = ("writers-reader", "cpu", "readers", "streams", "ioprio")
-# The writers' share of the seconds, for their rate: they run in blocks five times as long as the others.
-WRITING_SHARE = 0.62
 SLOWEST_RATE = 1 << 20
 
 
@@ -73,8 +71,7 @@ def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
     budget = options.number("budget") or DEFAULT_BUDGET_S
     most = options.integer("most-written") or MOST_WRITTEN_A_RUN
     files = sum(files_bytes(fit.size_bytes, mixes).values())
-    seconds = min(0.9, WRITING_SHARE * max(1, len(variants))) * budget
-    rate = max(SLOWEST_RATE, int((most - files) / seconds / 2))
+    rate = max(SLOWEST_RATE, int((most - files) / (_writing_share(mixes) * budget) / 2))
     jobs = tuple(
         Job(mix=mix, variant=v, workload=workload(mix, v, len(variants), fit.size_bytes, directory, rate))
         for v in variants
@@ -97,6 +94,12 @@ def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
         refusal=why_not,
         notes=tuple(fit.notes),
     )
+
+
+def _writing_share(mixes: Sequence[Mix]) -> float:
+    """The share of the seconds in which the two writers run, by the lengths of the blocks; their rate follows."""
+    whole = sum(mix.block_s for mix in mixes)
+    return min(0.95, max(0.05, sum(mix.block_s for mix in mixes if mix.writes) / whole))
 
 
 def _variants(found: Target, asked: Sequence[str]) -> tuple[str, ...]:
