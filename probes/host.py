@@ -20,7 +20,7 @@ from probes.command import run_command
 from probes.guarded import GuardedReader, Hung
 from probes.inside import outside, resolve
 from probes.regular import TooLarge, decode, list_directory, read_regular
-from probes.rights import denied
+from probes.rights import denied, hidden
 from probes.types import Absent, AbsentKind
 
 T = TypeVar("T")
@@ -189,7 +189,8 @@ class Host:
         code = error.errno or 0
         if code in _MISSING:
             if self.live:
-                return Absent(f"{path} does not exist", "missing", path)
+                masked = hidden(path, path)
+                return masked if masked is not None else Absent(f"{path} does not exist", "missing", path)
             return Absent(f"the captured tree has no {path}", "captured", path)
         if code in _DENIED:
             try:

@@ -1,7 +1,7 @@
 """Why the kernel said no, in words: which right is missing to read a path."""
 
 # os functions on text: pathlib costs several times as much on thousands of files.
-# ruff: noqa: PTH116, PTH123
+# ruff: noqa: PTH115, PTH116, PTH123
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import grp
 import os
 import re
 import stat
+from functools import cache
 
 from probes.types import Absent
 
@@ -21,26 +22,45 @@ _KNOWN: tuple[tuple[str, str], ...] = (
 )
 
 
-def in_user_namespace() -> bool:
-    """True where our root is not the machine's: user ids are mapped (rootless containers)."""
+# What container runtimes mask or leave out (the OCI runtime specification's masked paths, and sysfs of the firmware).
+_MASKED = re.compile(
+    r"/sys/(firmware|kernel/(debug|tracing|security)|devices/virtual/powercap|class/(dmi|hwmon|scsi_host|nvme))\b"
+    r"|/proc/(acpi|asound|kcore|keys|latency_stats|timer_list|timer_stats|sched_debug|scsi)\b|/dev/"
+)
+# Inode number of the first PID namespace (include/linux/proc_ns.h, PROC_PID_INIT_INO).
+_FIRST_PID = "pid:[4026531836]"
+_ALL_IDS = ["0", "0", "4294967295"]
+
+
+@cache
+def in_container() -> bool:
+    """True where our processes are not the machine's own, or our root is not its root (ids are mapped)."""
     try:
+        if os.readlink("/proc/self/ns/pid") != _FIRST_PID:
+            return True
         with open("/proc/self/uid_map", encoding="ascii") as file:
-            return file.read(200).split() != ["0", "0", "4294967295"]
+            return file.read(200).split() != _ALL_IDS
     except OSError:
         return False
 
 
+def hidden(path: str, source: str) -> Absent | None:
+    """The reason for a path that a container's boundary takes away; None where it is something else."""
+    if in_container() and _MASKED.match(path):
+        return Absent(f"{path} is not shown in a container; read it on the host itself", "container", source)
+    return None
+
+
 def denied(path: str, local: str, source: str) -> Absent:
     """`path` as on the host, `local` where it lies here."""
+    right = next((right for pattern, right in _KNOWN if re.match(pattern, path)), "")
     if os.geteuid() == 0:
-        if in_user_namespace():
-            return Absent(f"{path}: the container may not read it", "container", source)
-        text = "refused even to root (kernel lockdown, a security module or a missing capability)"
-        return Absent(f"{path}: {text}", "permission", source)
-    for pattern, right in _KNOWN:
-        if re.match(pattern, path):
-            return Absent(f"{path}: needs {right}", "permission", source)
-    return Absent(f"{path}: needs {_by_mode(local)}", "permission", source)
+        lacks = f"this root lacks {right.removeprefix('root or ')}" if right else "refused even to root"
+        if in_container():
+            return Absent(f"{path}: {lacks}, the container may not read it", "container", source)
+        why = "a dropped capability, a security module or kernel lockdown"
+        return Absent(f"{path}: {lacks} ({why})", "permission", source)
+    return Absent(f"{path}: needs {right or _by_mode(local)}", "permission", source)
 
 
 def _by_mode(local: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from probes import rights
 from probes.host import Host, root_problem
 from probes.types import Absent
 from tests.fakes.tree import Tree
@@ -182,3 +183,20 @@ def test_root_problem_says_what_is_wrong(tmp_path: Path) -> None:
     assert "Not a directory" in root_problem(str(tmp_path / "file"))
     assert "neither sys nor proc" in root_problem(str(tmp_path))
     assert isinstance(Host(str(tmp_path / "nothing")).text("/proc/version"), Absent)
+
+
+def test_what_a_container_hides_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rights, "in_container", lambda: True)
+    hidden = absent(Host().text("/sys/firmware/hostdx-no-such-file"))
+    assert hidden.kind == "container" and "on the host itself" in hidden.reason
+    assert absent(Host().text("/sys/block/hostdx-no-such-disk/size")).kind == "missing"
+    assert rights.denied("/proc/1/io", "/proc/1/io", "x").kind == (
+        "container" if os.geteuid() == 0 else "permission"
+    )
+
+
+def test_a_root_without_its_capabilities_is_told_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rights, "in_container", lambda: False)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    found = rights.denied("/proc/1/environ", "/proc/1/environ", "x")
+    assert found.kind == "permission" and "this root lacks CAP_SYS_PTRACE" in found.reason
