@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from probes.bench.measured import Measured
 from scenarios import events as ev
 
+# Two blocks of a variant make a group, and p99 is shown from 1000 operations a group on: ten of them lie beyond it.
+P99_FROM_OPERATIONS = 500
+
 
 def block_events(
     t: float,
@@ -49,7 +52,7 @@ def block_events(
             device_bytes=part.device_bytes,
             cpu_s=part.cpu_s,
             p50_ns=part.p50_ns,
-            p99_ns=part.p99_ns,
+            p99_ns=part.p99_ns if part.operations >= P99_FROM_OPERATIONS else None,
             histogram=part.histogram,
             disturbed=trouble,
         )

@@ -19,7 +19,7 @@ OVERHEAD = 1.1
 
 def least_seconds(workload: Workload, arms: int) -> float:
     """Seconds to give a workload at least: the fewest groups that can decide, the warm-up and what comes on top."""
-    return group_seconds(workload, arms) * (workload.min_groups * OVERHEAD + 0.5)
+    return group_seconds(workload, arms) * (workload.min_groups * OVERHEAD + 0.75)
 
 
 class Budget:

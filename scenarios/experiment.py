@@ -84,6 +84,7 @@ class _Experiment:
         self.pace = pace
         self.watch = watch
         self.block_s = workload.block_s
+        self.switching_s = 0.0
         self.blocks = itertools.count()
         self.active: Arm | None = None
         self.gone: list[_Gone] = []
@@ -132,12 +133,13 @@ class _Experiment:
         )
 
     async def _warm_up(self) -> None:
-        """One block an arm that never counts; it tells how long a block must be for the fewest operations."""
+        """One block an arm that never counts; it tells how long a block must be for the fewest operations.
+
+        What it took as a whole tells nothing: workers start in it. Its blocks' own length and the switches do.
+        """
         longest = self.workload.block_s
-        began = self.run.clock.now()
-        measured_s = 0.0
-        arms = list(self.arms.values())
-        for arm in arms:
+        took: dict[str, float] = {}
+        for arm in list(self.arms.values()):
             if arm.variant not in self.arms:
                 continue
             try:
@@ -145,15 +147,19 @@ class _Experiment:
             except _Gone as gone:
                 self._drop(gone)
                 continue
-            measured_s += self.block_s
+            onset_s = measured.onset.seconds if measured.onset is not None else 0.0
+            took[arm.variant] = measured.seconds + onset_s
             if measured.operations > 0 and measured.seconds > 0:
                 needed = self.workload.min_operations * measured.seconds / measured.operations
                 longest = max(longest, needed + self.workload.onset_s)
-        switching_s = max(0.0, self.run.clock.now() - began - measured_s)
+        asked_s = self.block_s
         self.block_s = min(longest, max(self.workload.max_block_s, self.workload.block_s))
-        # ABBA and its successor switch twice a group where the warm-up switched once an arm.
-        blocks_s = group_seconds(self.workload, len(self.arms), self.block_s)
-        self.pace.expect(blocks_s + 2 * switching_s * len(self.arms) / max(1, len(arms)))
+        # A block that ended early spent its bytes (a stream of writes), and will again.
+        blocks_s = sum(
+            2 * (t if t < 0.9 * asked_s else self.block_s) for v, t in took.items() if v in self.arms
+        )
+        switches = 2 * len(self.arms) - 1.5  # a group and its successor's beginning, on average
+        self.pace.expect(blocks_s + switches * self.switching_s / max(1, len(took)))
 
     async def _groups(self, judges: Sequence[Judge]) -> str:
         """Groups until everything is decided or the budget is spent. Returns why it was broken off, or ""."""
@@ -226,11 +232,13 @@ class _Experiment:
         """Waits for what the other one has in flight before the next is made active."""
         if self.active is arm:
             return
+        began = self.run.clock.now()
         if self.active is not None:
             before, self.active = self.active, None
             await before.quiesce()
         await arm.activate()
         self.active = arm
+        self.switching_s += self.run.clock.now() - began
 
     def _emit_group(self, group: Group) -> None:
         self.run.emit(

@@ -94,21 +94,20 @@ class Usual:
 
     def __init__(self) -> None:
         self.blocks: list[Surroundings] = []
-        self._excess: dict[Kind, list[float]] = {}
         self.beyond: dict[Kind, int] = {}  # blocks that passed a threshold, weather or not
+        self.judged = 0
 
     def judge(self, now: Surroundings) -> list[tuple[Kind, str]]:
         """What disturbed this block, in plain words; then the block belongs to what is known."""
         found: list[tuple[Kind, str]] = []
         if len(self.blocks) >= BLOCKS_BEFORE_JUDGING:
             for kind, excess, limit, text in self._excesses(now):
-                history = self._excess.setdefault(kind, [])
-                rank = sorted(history)[int(WEATHER * (len(history) - 1))] if history else -1.0
                 if excess > limit:
-                    self.beyond[kind] = self.beyond.get(kind, 0) + 1
-                    if excess > rank:
+                    before = self.beyond.get(kind, 0)
+                    self.beyond[kind] = before + 1
+                    if before < 1 + WEATHER * self.judged:
                         found.append((kind, text))
-                history.append(excess)
+            self.judged += 1
         if now.heat:
             found.append(("heat", "the processor throttled itself because of heat"))
         self.blocks.append(now)

@@ -68,9 +68,10 @@ LEAST_OPERATIONS_A_SECOND = 50.0  # of others on our device
 # Guards need some blocks of a variant before they know what is usual.
 BLOCKS_BEFORE_JUDGING = 3
 
-# What a host does in one block of ten is its weather: the interleaving deals with it, and measuring those groups again
-# would double the run on every busy host (four blocks a group: one in ten disturbed means one group in three).
-WEATHER = 0.90
+# What a host does more often than in one block of ten (and once) is its weather: the interleaving deals with it, and
+# measuring those groups again would double the run on every busy host (four blocks a group: with one block in ten
+# disturbed every third group is).
+WEATHER = 0.10
 
 SETTLE_S = 0.5  # the look at the host before the first block, while nothing of ours runs
 PLACES_EVERY_S = 5.0  # free space and file system type

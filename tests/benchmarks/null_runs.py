@@ -11,6 +11,7 @@ import asyncio
 import time
 
 from probes.host import Host
+from probes.types import Json
 from scenarios import events as ev
 from scenarios.model import Refused
 from scenarios.null import Null
@@ -31,7 +32,7 @@ class RealClock:
 
 async def one(stretch: float, seed: int, budget: float, directory: str) -> FakeRun:
     scenario = Null(stretch=stretch)
-    options = {"budget": budget, "dir": directory}
+    options: dict[str, Json] = {"budget": budget, "dir": directory}
     run = FakeRun(seed=seed, host=Host(), clock=RealClock(), options=options, declared=scenario.options)
     await scenario.run(run)
     return run
@@ -44,7 +45,8 @@ def line(run: FakeRun) -> str:
         seen = "-" if verdict.ratio is None else f"{verdict.ratio:.3f}"
         smallest = "-" if verdict.smallest_effect is None else f"{verdict.smallest_effect:.1%}"
         parts.append(
-            f"{verdict.workload}: {verdict.verdict} {seen} ±{smallest} ({verdict.groups}+{again}, {verdict.seconds:.0f} s)"
+            f"{verdict.workload}: {verdict.verdict} {seen} ±{smallest} "
+            f"({verdict.groups}+{again}, {verdict.seconds:.0f} s)"
         )
     return "; ".join(parts)
 

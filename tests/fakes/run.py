@@ -37,7 +37,7 @@ class FakeRun:
         *,
         seed: int = 1,
         host: Host | None = None,
-        clock: FakeClock | None = None,
+        clock: Clock | None = None,
         options: Mapping[str, Json] | None = None,
         declared: tuple[Option, ...] = (),
         plan: Plan = EMPTY_PLAN,
