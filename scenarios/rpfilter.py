@@ -33,6 +33,7 @@ from scenarios.rules.rule import Inapplicable, Unreadable
 RATES_S = 3.0  # how long this host's own packets are counted before anything is sent
 PREPARING_S = 2.0
 BUDGET_S, BUDGET_ALL_S = 60.0, 240.0
+BLOCK_S = 0.5
 
 NAMESPACES = Action(
     kind="resource",
@@ -71,6 +72,7 @@ class Rpfilter:
         ),
         Option(name="link", kind="number", help="line rate in Gbit/s where the card does not tell it"),
         Option(name="again", kind="flag", help="no rule against itself: must not differ", hidden=True),
+        Option(name="block", kind="number", default=BLOCK_S, help="seconds of a block", hidden=True),
         Option(
             name="budget",
             kind="number",
@@ -98,11 +100,11 @@ class Rpfilter:
             and not 0 <= routes <= MOST_ROUTES
         ):
             raise Usage(f"--routes {routes}: between 0 and {MOST_ROUTES}")
-        if link < 0 or budget <= 0:
-            raise Usage("--link and --budget take a number above 0")
+        if link < 0 or budget <= 0 or not 0.05 <= options.number("block", BLOCK_S) <= 5:
+            raise Usage("--link and --budget take a number above 0, --block 0.05 to 5")
         facts = read(host)
         main = chosen(facts)
-        tried = trials(facts, everything=options.flag("all"), again=options.flag("again"))
+        tried = _trials(facts, options)
         variants = {c.variant.id: c.variant for trial in reversed(tried) for c in trial.compared}
         return Plan(
             scenario=self.id,
@@ -206,8 +208,7 @@ class Rpfilter:
         )
 
     async def _judge(self, run: Run, facts: Facts, bench: Bench, now: PacketRates | Absent) -> None:
-        everything, again = run.options.flag("all"), run.options.flag("again")
-        tried = trials(facts, everything=everything, again=again)
+        tried = _trials(facts, run.options)
         budget = Budget(budget_s(run.options), run.clock)
         family = sum(len(trial.pairs) for trial in tried)
         run.emit(ev.Step(t=run.time(), id="measure", title="measure and judge", state="started"))
@@ -250,6 +251,15 @@ class Rpfilter:
             return
         run.emit(ev.Extra(t=run.time(), name="rpfilter", value=extra(found, facts, main)))
         run.emit(ev.Found(t=run.time(), finding=finding(found, facts, main)))
+
+
+def _trials(facts: Facts, options: Options) -> tuple[Trial, ...]:
+    return trials(
+        facts,
+        everything=options.flag("all"),
+        again=options.flag("again"),
+        block_s=options.number("block", BLOCK_S),
+    )
 
 
 def budget_s(options: Options) -> float:

@@ -1,0 +1,76 @@
+"""The private namespaces as numbers: what a packet costs by variant, what cannot be made here, and a log."""
+
+from __future__ import annotations
+
+import random
+from typing import Literal
+
+from probes.bench.copied_routes import RouteSet
+from probes.bench.lab import Ready
+from probes.bench.measured import BenchRefused, Measured, NotApplicable
+from probes.bench.netrules import Treatment
+from tests.fakes.clock import FakeClock
+
+
+class FakeBench:
+    """Implements `scenarios.reverse_path.arm.Bench`. `costs` are ns by what the treatment does; scatter 1 %."""
+
+    def __init__(
+        self,
+        clock: FakeClock,
+        *,
+        check_ns: float = 550.0,
+        trivial_ns: float = 15.0,
+        path_ns: float = 1100.0,
+        no_fib: bool = False,
+        refuse_set_up: str = "",
+        in_user_namespace: bool = False,
+    ) -> None:
+        self.clock = clock
+        self.in_user_namespace = in_user_namespace
+        self.costs = {"none": 0.0, "trivial": trivial_ns, "check": check_ns}
+        self.path_ns = path_ns
+        self.no_fib = no_fib
+        self.refuse_set_up = refuse_set_up
+        self.routes: RouteSet | None = None
+        self.ipv6: bool | None = None
+        self.active: Treatment | None = None
+        self.offload = True
+        self.closed = 0
+        self.loaded: list[Treatment] = []
+        self._noise = random.Random(7)
+
+    async def set_up(self, routes: RouteSet, *, ipv6: bool) -> Ready:
+        if self.refuse_set_up:
+            raise BenchRefused(self.refuse_set_up)
+        self.routes, self.ipv6 = routes, ipv6
+        return Ready(
+            in_user_namespace=self.in_user_namespace,
+            ipv6_routes=len(routes.ipv6),
+            ipv4_routes=len(routes.ipv4),
+        )
+
+    async def activate(self, treatment: Treatment, *, offload: bool = True) -> Ready:
+        if self.no_fib and treatment.what == "check" and treatment.loader == "nft":
+            raise NotApplicable(
+                "this kernel has no reverse-path lookup for its firewall (fib, rpfilter): nft: ..."
+            )
+        self.loaded.append(treatment)
+        self.active, self.offload = treatment, offload
+        return Ready(spoofed=20 if treatment.catches else 0)
+
+    async def measure(
+        self, load: Literal["udp", "tcp"], protocol: Literal["IPv6", "IPv4"], seconds: float
+    ) -> Measured:
+        assert self.active is not None and self.active.protocol == protocol
+        await self.clock.sleep(seconds)
+        cost = self.costs[self.active.what] + 20.0 * self.active.rp_filter
+        if load == "tcp":
+            rate = 1000.0 * (1.0 if self.offload else 1100.0 / (1100.0 + cost)) * self._noise.gauss(1, 0.01)
+            return Measured(seconds=seconds, values={"MB/s": rate}, bytes=int(rate * 1e6 * seconds))
+        ns = (self.path_ns + cost) * self._noise.gauss(1, 0.01)
+        packets = int(seconds * 1e9 / ns)
+        return Measured(seconds=seconds, values={"ns/packet": ns}, operations=packets, cpu_s=seconds)
+
+    async def close(self) -> None:
+        self.closed += 1
