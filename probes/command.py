@@ -31,7 +31,7 @@ def tool(name: str) -> str | None:
     The admin folders are searched as well: a user's PATH on Debian lacks /usr/sbin.
     """
     if "/" in name:
-        return name if os.access(name, os.X_OK) else None
+        return name if name.startswith("/") and os.access(name, os.X_OK) else None
     user = [folder for folder in os.environ.get("PATH", "").split(":") if folder.startswith("/")]
     for folder in dict.fromkeys((*user, *ADMIN_PATH)):
         path = f"{folder}/{name}"

@@ -35,10 +35,11 @@ _BY_PATH: tuple[tuple[str, str], ...] = (
     (r"/rport-\d+:", "fc"),
     (r"/end_device-\d+:", "sas"),
     (r"/vbd-\d+", "xen"),
-    (r"/VMBUS:|/vmbus", "hyperv"),
+    (r"/VMBUS:|/MSFT1000:|/vmbus", "hyperv"),
     (r"/nd\w*\d+/.*pmem|/pmem\d+$", "pmem"),
     (r"/devices/rbd/|/rbd\d+$", "rbd"),
     (r"/firewire|/fw\d+", "firewire"),
+    (r"/ide\d+/", "ata"),
 )
 _BY_NAME: tuple[tuple[str, str], ...] = (
     ("loop", "loop"),

@@ -35,7 +35,7 @@ def test_the_current_folder_is_never_searched(tmp_path: Path, monkeypatch: pytes
     script(tmp_path, "hostdx-trap", "echo trapped")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f".::{tmp_path.name}:/usr/bin")
-    assert tool("hostdx-trap") is None
+    assert tool("hostdx-trap") is None and tool("./hostdx-trap") is None
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin")
     assert tool("hostdx-trap") == f"{tmp_path}/hostdx-trap"
 

@@ -29,6 +29,8 @@ PATHS = [
     ("/sys/devices/virtual/block/md127", "md"),
     ("/sys/devices/virtual/block/nbd0", "nbd"),
     ("/sys/devices/rbd/0/block/rbd0", "rbd"),
+    (f"/sys/devices/LNXSYSTM:00/ACPI0004:00/MSFT1000:00/5620e0c7/host0/{DISK}", "hyperv"),
+    ("/sys/devices/pci0000:00/0000:00:1f.1/ide0/0.0/block/hda", "ata"),
 ]
 
 
