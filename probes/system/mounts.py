@@ -13,22 +13,8 @@ from probes.system.block import block_devices, device_name, layers, leaves
 from probes.types import Absent, present
 
 NETWORK = frozenset(
-    {
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb3",
-        "ceph",
-        "glusterfs",
-        "lustre",
-        "afs",
-        "beegfs",
-        "gpfs",
-        "9p",
-        "ocfs2",
-        "gfs2",
-    }
-    | {"fuse.sshfs", "fuse.glusterfs", "fuse.ceph-fuse", "fuse.eosxd", "fuse.cvmfs2", "fuse.s3fs", "virtiofs"}
+    "nfs nfs4 cifs smb3 ceph glusterfs lustre afs beegfs gpfs 9p virtiofs fuse.sshfs fuse.glusterfs fuse.ceph-fuse "
+    "fuse.eosxd fuse.cvmfs2 fuse.s3fs".split()
 )
 IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
 
@@ -173,15 +159,15 @@ def _devices(host: Host, mount: Mount) -> tuple[str, ...] | Absent:
     """The kernel names under a mount, first the one that it names; several for a btrfs over several."""
     if mount.fstype in IN_MEMORY:
         return Absent(f"{mount.fstype} lies in memory, on no device", "unsupported", mount.mountpoint)
+    if mount.devno and not mount.devno.startswith("0:"):
+        name = device_name(host, mount.devno)
+        return name if isinstance(name, Absent) else (name,)
     if mount.fstype in NETWORK:
         return Absent(
             f"{mount.fstype} from {mount.source}: the device is another machine's",
             "unsupported",
             mount.source,
         )
-    if mount.devno and not mount.devno.startswith("0:"):
-        name = device_name(host, mount.devno)
-        return name if isinstance(name, Absent) else (name,)
     # btrfs, zfs, overlay and bind mounts of them have an anonymous device number: only the source tells.
     name = source_device(host, mount.source)
     if isinstance(name, Absent):
