@@ -1,0 +1,164 @@
+"""`hostdx run rpfilter` for real: judged, stopped in every way, and the live system byte for byte as before."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from probes.command import tool
+from tests.app.launcher import hostdx, started
+
+pytestmark = pytest.mark.real
+SHORT = ("run", "rpfilter", "--yes", "--block", "0.1", "--routes", "3")
+HOLDER = b"probes.bench.lab"
+
+
+def state() -> str:
+    """Live rules, links, routes of all tables, named namespaces, and the settings of every interface."""
+    parts = []
+    for command in (
+        ("nft", "list", "ruleset"),
+        ("ip", "-o", "link", "show"),
+        ("ip", "route", "show", "table", "all"),
+        ("ip", "-6", "route", "show", "table", "all"),
+        ("ip", "netns", "list"),
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+        parts.append(f"{command} {done.returncode}\n{done.stdout}")
+    for path in sorted(Path("/proc/sys/net").glob("*/conf/*/rp_filter")):
+        parts.append(f"{path} {path.read_text()}")
+    return "\n".join(parts)
+
+
+@pytest.fixture(autouse=True)
+def unchanged(tmp_path: Path) -> Iterator[None]:
+    """Whatever a test does to its run: the live system is the same afterwards."""
+    if tool("nft") is None:
+        pytest.skip("nft is not installed")
+    probe = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
+    if probe.returncode != 0:
+        pytest.skip(f"no network namespace can be made here: {probe.stderr.decode().strip()}")
+    before = state()
+    yield
+    assert state() == before
+
+
+def holder_of(runner: int) -> int:
+    """The process with the namespaces, a child of the runner; waits until the rules are measured."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+                if parent == runner and HOLDER in (path / "cmdline").read_bytes().split(b"\0"):
+                    return int(path.name)
+            except (OSError, ValueError):
+                continue
+        time.sleep(0.02)
+    raise AssertionError("no process with namespaces was started")
+
+
+def measuring(process: subprocess.Popen[bytes]) -> tuple[int, str]:
+    """(holder, its namespace) once the experiment is under way."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if b"group 1" in line:
+            break
+    holder = holder_of(process.pid)
+    namespace = str(Path(f"/proc/{holder}/ns/net").readlink())
+    assert namespace != str(Path("/proc/self/ns/net").readlink())
+    return holder, namespace
+
+
+def assert_gone(holder: int, namespace: str) -> None:
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{holder}/ns").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    held = set()
+    for path in Path("/proc").glob("[0-9]*/ns/net"):
+        try:
+            held.add(str(path.readlink()))
+        except OSError:
+            continue
+    assert namespace not in held
+    named = Path("/run/netns")
+    assert not [n for n in (named.iterdir() if named.exists() else ()) if "hostdx" in n.name]
+
+
+def journal(place: Path) -> list[Path]:
+    return list((place / "state/hostdx/journal").iterdir())
+
+
+def test_to_its_end(tmp_path: Path) -> None:
+    done = hostdx(tmp_path, *SHORT, "--budget", "12", "--json", timeout=120)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    by = {v["variant"]: v for v in document["verdicts"]}
+    assert set(by) == {"check", "trivial"}
+    assert by["check"]["delta_unit"] == "ns/packet"
+    assert by["check"]["verdict"] in (
+        "slower",
+        "inconclusive",
+    )  # inconclusive on a machine that is busy with others
+    assert by["trivial"]["verdict"] in ("no material difference", "inconclusive")
+    assert journal(tmp_path) == []
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_told_to_stop(tmp_path: Path, number: int, status: int) -> None:
+    process = started(tmp_path, *SHORT, "--budget", "60")
+    holder, namespace = measuring(process)
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert process.returncode == status
+    assert_gone(holder, namespace)
+    assert journal(tmp_path) == []
+
+
+def test_killed_and_undone(tmp_path: Path) -> None:
+    process = started(tmp_path, *SHORT, "--budget", "60")
+    holder, namespace = measuring(process)
+    process.kill()
+    process.communicate(timeout=30)
+    assert_gone(holder, namespace)
+    deadline = time.monotonic() + 20
+    while journal(tmp_path) and time.monotonic() < deadline:  # the supervisor may be at it
+        undone = hostdx(tmp_path, "undo")
+        assert undone.returncode in (0, 3), undone.stderr
+        time.sleep(0.1)
+    assert journal(tmp_path) == []
+
+
+def test_the_namespaces_end_under_it(tmp_path: Path) -> None:
+    process = started(tmp_path, *SHORT, "--budget", "60")
+    holder, namespace = measuring(process)
+    os.kill(holder, signal.SIGKILL)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 3
+    assert b"Traceback" not in err
+    assert_gone(holder, namespace)
+    assert journal(tmp_path) == []
+
+
+def test_two_at_once(tmp_path: Path) -> None:
+    """Two users' runs: states and locks of their own. On one state the second waits its turn: that is a lock's test."""
+    places = [tmp_path / "one", tmp_path / "two"]
+    for place in places:
+        place.mkdir()
+    runs = [started(place, *SHORT, "--budget", "60") for place in places]
+    found = [measuring(run) for run in runs]
+    assert found[0][1] != found[1][1]
+    for run in runs:
+        run.send_signal(signal.SIGTERM)
+    for run in runs:
+        run.communicate(timeout=30)
+    assert [run.returncode for run in runs] == [143, 143]
+    for holder, namespace in found:
+        assert_gone(holder, namespace)
