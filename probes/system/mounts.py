@@ -12,10 +12,12 @@ from probes.regular import decode
 from probes.system.block import block_devices, device_name, layers, leaves
 from probes.types import Absent, present
 
-NETWORK = frozenset(
-    "nfs nfs4 cifs smb3 ceph glusterfs lustre afs beegfs gpfs 9p virtiofs fuse.sshfs fuse.glusterfs fuse.ceph-fuse "
-    "fuse.eosxd fuse.cvmfs2 fuse.s3fs".split()
-)
+# fmt: off
+NETWORK = frozenset({
+    "nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "lustre", "afs", "beegfs", "gpfs", "9p", "virtiofs",
+    "fuse.sshfs", "fuse.glusterfs", "fuse.ceph-fuse", "fuse.eosxd", "fuse.cvmfs2", "fuse.s3fs",
+})
+# fmt: on
 IN_MEMORY = frozenset({"tmpfs", "ramfs", "devtmpfs", "hugetlbfs"})
 
 
@@ -173,9 +175,9 @@ def _devices(host: Host, mount: Mount) -> tuple[str, ...] | Absent:
     if isinstance(name, Absent):
         text = f"{mount.fstype} on {mount.source}: no block device of its own"
         return Absent(text, name.kind if mount.source.startswith("/dev/") else "unsupported", mount.source)
-    return (
-        (name, *(n for n in btrfs_members(host, name) if n != name)) if mount.fstype == "btrfs" else (name,)
-    )
+    if mount.fstype == "btrfs":
+        return (name, *(n for n in btrfs_members(host, name) if n != name))
+    return (name,)
 
 
 def source_device(host: Host, source: str) -> str | Absent:
@@ -185,9 +187,7 @@ def source_device(host: Host, source: str) -> str | Absent:
     devices = block_devices(host)
     real = host.real(source)
     for path in (real if present(real) else source, source):
-        name = path.removeprefix("/dev/").replace(
-            "/", "!"
-        )  # sysfs writes cciss/c0d0 with an exclamation mark
+        name = path.removeprefix("/dev/").replace("/", "!")  # sysfs writes cciss!c0d0
         if name in devices:
             return name
     label = source.removeprefix("/dev/mapper/")
