@@ -6,7 +6,6 @@ removed in /run/netns, and after a crash of the runner it has died already (PR_S
 
 from __future__ import annotations
 
-import glob
 import os
 import signal
 import time
@@ -22,11 +21,11 @@ _WAIT_S = 2.0
 def holders(name: str) -> dict[int, int]:
     """Processes of this user that hold the namespaces of that name: pid to start time."""
     found: dict[int, int] = {}
-    for path in glob.glob("/proc/[0-9]*/cmdline"):
-        pid = int(path.split("/")[2])
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        pid = int(path.parts[2])
         try:
-            words = Path(path).read_bytes().split(b"\0")
-            ours = os.stat(path).st_uid in (os.geteuid(), 0) or os.geteuid() == 0
+            words = path.read_bytes().split(b"\0")
+            ours = path.stat().st_uid in (os.geteuid(), 0) or os.geteuid() == 0
         except OSError:
             continue
         began = start_time(pid)

@@ -26,6 +26,12 @@ def variant_title(session: Session, variant: str) -> str:
     return variant
 
 
+def variant_label(session: Session, variant: str) -> str:
+    """What tells it from the others; its id where there is nothing else."""
+    planned = session.plan.variants if session.plan is not None else ()
+    return next((v.label for v in planned if v.id == variant and v.label), variant)
+
+
 def ratio(value: float | None) -> str:
     """`0.73`, `0.083`, `12.4`."""
     return "–" if value is None else f"{value:.3g}"

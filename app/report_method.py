@@ -1,0 +1,114 @@
+"""How it was measured: enough for another admin to do it again, and to find the weak spot."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+
+from app import wording
+from app.document import Bullets, Mono, Part, Table, Words, say
+from app.plain import duration, size
+from app.session import Session
+from scenarios.plan import Workload
+
+
+def method(session: Session, recording: str) -> list[Part]:
+    parts: list[Part] = [_run(session, recording)]
+    workloads = _workloads(session)
+    if workloads is not None:
+        parts.append(workloads)
+    groups = _groups(session)
+    if groups is not None:
+        parts += [
+            say(
+                "The unit of inference is the group. A group with a disturbed block was measured again as a whole; "
+                "the order was drawn by the seed."
+            ),
+            groups,
+        ]
+    equivalents = [(w.title, w.equivalent) for w in _planned(session) if w.equivalent]
+    if equivalents:
+        parts.append(say("To check it with another tool:"))
+        parts.append(Bullets(tuple((f"{title}:", Mono(line)) for title, line in equivalents)))
+    actions = _actions(session)
+    if actions is not None:
+        parts += [say("Changes to this host:"), actions]
+    else:
+        parts.append(say("Nothing was changed on this host."))
+    return parts
+
+
+def _run(session: Session, recording: str) -> Bullets:
+    items: list[Words] = []
+    began = session.began
+    if began is not None:
+        items += [
+            ("command:", Mono(shlex.join(began.command))),
+            (f"began {began.wall} UTC, took {duration(session.time)}, seed {began.seed}",),
+            (f"hostdx {began.version}, schema", Mono(began.schema)),
+        ]
+    plan = session.plan
+    if plan is not None:
+        items.append((f"plan {plan.digest}, {duration(plan.measuring_s)} of measuring at most",))
+        for v in plan.variants:
+            items.append((f"variant {v.id}: {v.label}" + (f", {v.detail}" if v.detail else ""),))
+            items += [(f"{v.id}: {name}:", Mono(value)) for name, value in v.facts.items()]
+        for w in plan.writes:
+            items.append((f"could write at most {size(w.bytes)} to", Mono(w.device)))
+    items.append(("recording", Mono(recording)))
+    return Bullets(tuple(items))
+
+
+def _planned(session: Session) -> tuple[Workload, ...]:
+    return session.plan.workloads if session.plan is not None else ()
+
+
+def _workloads(session: Session) -> Table | None:
+    header = ("workload", "block", "at least", "onset apart", "groups at least", "blocks measured")
+    rows = []
+    for w in _planned(session):
+        counted = sum(1 for b in session.blocks.get(w.id, ()) if b.phase != "warmup")
+        longest = (
+            f"{w.block_s:g} s" if w.max_block_s <= w.block_s else f"{w.block_s:g} to {w.max_block_s:g} s"
+        )
+        onset = f"{w.onset_s:g} s" if w.onset_s else "–"
+        rows.append(
+            (w.title, longest, f"{w.min_operations} operations", onset, str(w.min_groups), str(counted))
+        )
+    return Table(header, tuple(rows), frozenset({5})) if rows else None
+
+
+def _groups(session: Session) -> Table | None:
+    rows = []
+    for workload, groups in session.groups.items():
+        orders = Counter(g.order for g in groups)
+        disturbed = [g for g in groups if g.disturbed]
+        looks = max((v.look for v in session.verdicts.values() if v.workload == workload), default=0)
+        why = "; ".join(f"{n}× {text}" for text, n in Counter(g.disturbed for g in disturbed).most_common(3))
+        rows.append(
+            (
+                wording.workload_title(session, workload),
+                str(len(groups)),
+                ", ".join(f"{n}× {order}" for order, n in orders.most_common(4)),
+                str(looks),
+                str(len(disturbed)),
+                why or "–",
+            )
+        )
+    header = ("workload", "groups", "order", "looks", "disturbed", "by what")
+    return Table(header, tuple(rows), frozenset({1, 3, 4})) if rows else None
+
+
+def _actions(session: Session) -> Table | None:
+    if not session.actions:
+        return None
+    words = {"applied": "not undone yet", "reverted": "undone"}
+    rows = []
+    for event in session.actions.values():
+        state = words.get(event.state, event.state)
+        reason = f": {event.reason}" if event.reason and event.state != "applied" else ""
+        rows.append((event.action.title, Mono(event.action.target), state + reason))
+    if len(rows) > 40:
+        more = (f"and {len(rows) - 40} more; the recording has them all", Mono(""), "")
+        rows = [*rows[:40], more]
+    return Table(("what", "where", "state"), tuple(rows))
