@@ -90,7 +90,7 @@ def run_block(spec: dict[str, Any], source: Source, ready: Callable[[], int]) ->
     run, finish, draw = _prepared(spec, source)
     most = sys.maxsize if spec["most"] is None else spec["most"]
     # Twice what the block needs at the rate of the last one is drawn before the clock runs.
-    stock = max(1024, spec["least"], min(MOST_OFFSETS, int(2 * source.rate * spec["slices"][-1])))
+    stock = min(MOST_OFFSETS, max(1024, spec["least"], int(2 * source.rate * spec["slices"][-1])))
     offsets = draw(stock)
     done = 0
     raw: list[tuple[int, list[int], float]] = []

@@ -163,7 +163,10 @@ class StorageBench:
         at_most_s = max(seconds, load.max_block_s)
         specs = [self._spec(load, index, ends, least, most, at_most_s) for index in range(load.workers)]
         device = self._device_bytes(load.kind)
-        replies = await self._pool.block(specs, LEAD_S + 0.0002 * load.workers)
+        try:
+            replies = await self._pool.block(specs, LEAD_S + 0.0002 * load.workers)
+        except WorkerFailed as error:
+            raise WorkerFailed(f"{self.directory}, {load.id}: {error}", error.errno) from error
         moved = self._moved(load.kind, device)
         measured = summed(load, replies, ends, len(ends) > 1 and ends[0] == onset_s, moved)
         self._account(load, replies, moved)
