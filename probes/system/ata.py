@@ -18,7 +18,7 @@ class AtaPort(msgspec.Struct, frozen=True, kw_only=True):
     """Speeds in Gb/s, None where the kernel does not tell.
 
     `imposed` is what firmware, libata.force or the error handler limit the link to (`hw_sata_spd_limit` is all ones,
-    printed `<unknown>`, unless something lowered it); `controller` is the AHCI register's speed, the same for all ports.
+    printed `<unknown>`, unless something lowered it); `controller` is the AHCI register's speed, for all ports alike.
     """
 
     folder: str
