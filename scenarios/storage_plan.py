@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from probes.action import private_directory
 from probes.bench.budget import MOST_WRITTEN_A_RUN
 from probes.bench.refusals import Suitability, suitability
@@ -193,8 +195,6 @@ def make(host: Host, options: Options, *, title: str, question: str, why: str) -
 
 
 def replace_sentences(plan: Plan, lines: tuple[str, ...]) -> Plan:
-    import msgspec
-
     changed: Plan = msgspec.structs.replace(plan, sentences=() if plan.refusal else lines)
     return changed.sealed()
 

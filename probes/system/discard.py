@@ -1,0 +1,114 @@
+"""The way of a discard from a file system down to the drive, and who in between swallows it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.host import Host
+from probes.system.block import BlockDevice, block_devices, layers, leaves
+from probes.system.mounts import Mount, mounts, source_device
+from probes.types import Absent, present
+
+# File systems that can hand free space down (FITRIM): fs/*/ioctl.c of these.
+TRIMMING = frozenset(
+    {"ext4", "ext3", "xfs", "btrfs", "f2fs", "jfs", "ocfs2", "nilfs2", "bcachefs", "exfat", "vfat", "ntfs3"}
+)
+
+
+class DiscardLayer(msgspec.Struct, frozen=True, kw_only=True):
+    """One device of the stack. `max_bytes` 0 means that it takes no discards (queue/discard_max_bytes)."""
+
+    device: str
+    kind: str
+    max_bytes: int | Absent
+    max_hw_bytes: int | Absent
+    granularity_bytes: int | Absent
+
+    @property
+    def swallows(self) -> bool:
+        # The granularity may be non-zero while nothing is taken: only the limit tells.
+        return self.max_bytes == 0
+
+
+class DiscardChain(msgspec.Struct, frozen=True, kw_only=True):
+    """From the mount to the leaves. `online` is the mount's own option ("", "discard", "discard=async", ...).
+
+    `queued` maps each SATA leaf to `queued`, `unqueued`, `forced_unqueued`, `unsupported`
+    (/sys/class/ata_device/dev*/trim, Documentation/ABI/testing/sysfs-ata).
+    """
+
+    mount: Mount
+    device: str
+    online: str
+    layers: tuple[DiscardLayer, ...]
+    leaves: tuple[str, ...]
+    queued: dict[str, str] = {}
+
+    @property
+    def swallowed_by(self) -> str:
+        """The first device from the top that takes no discards; "" where they reach every leaf."""
+        return next((layer.device for layer in self.layers if layer.swallows), "")
+
+    @property
+    def known(self) -> bool:
+        return all(present(layer.max_bytes) for layer in self.layers) and bool(self.layers)
+
+
+def discard_chains(host: Host) -> tuple[DiscardChain, ...] | Absent:
+    """One for each mounted file system that can trim and lies on a block device, each device once."""
+    table = mounts(host)
+    if isinstance(table, Absent):
+        return table
+    found: dict[str, DiscardChain] = {}
+    for mount in table:
+        if mount.fstype not in TRIMMING:
+            continue
+        chain = discard_chain(host, mount)
+        if chain is not None:
+            found.setdefault(chain.device, chain)
+    return tuple(found.values())
+
+
+def discard_chain(host: Host, mount: Mount) -> DiscardChain | None:
+    """None where the mount lies on no block device that sysfs knows."""
+    devices = host.once(block_devices)
+    top = next((d.name for d in devices.values() if mount.devno and d.devno == mount.devno), None)
+    if top is None:
+        named = source_device(host, mount.source)
+        if isinstance(named, Absent):
+            return None
+        top = named
+    names = [name for name in layers(host, top) if name in devices]
+    ends = leaves(host, top)
+    return DiscardChain(
+        mount=mount,
+        device=top,
+        online=next((o for o in mount.options if o == "discard" or o.startswith("discard=")), ""),
+        layers=tuple(_layer(host, devices[name]) for name in names),
+        leaves=ends,
+        queued={n: mode for n in ends if n in devices and (mode := _sata_mode(host, devices[n]))},
+    )
+
+
+def _layer(host: Host, device: BlockDevice) -> DiscardLayer:
+    # A partition has no queue of its own: block.py shows its disk's.
+    disk = device.parent or device.name
+    return DiscardLayer(
+        device=device.name,
+        kind=device.kind,
+        max_bytes=device.queue.discard_max_bytes,
+        max_hw_bytes=host.integer(f"/sys/block/{disk}/queue/discard_max_hw_bytes"),
+        granularity_bytes=device.queue.discard_granularity_bytes,
+    )
+
+
+def _sata_mode(host: Host, device: BlockDevice) -> str:
+    """`forced_unqueued` and its kin; "" where it is no SATA disk or the kernel does not say."""
+    if device.transport != "sata":
+        return ""
+    port = device.path.split("/host", 1)[0]
+    for path in host.glob(f"{port}/link*/dev*/ata_device/dev*/trim"):
+        text = host.text(path)
+        if present(text) and text.strip():
+            return text.strip()
+    return ""
