@@ -138,8 +138,10 @@ async def _by_tasks(
         counted.append(_delayed_s(before, after) / max(clock.now() - start, 1e-9))
     if len(seen) < 2:
         return Absent("no such process, or it ended while it was watched", "missing", "/proc")
-    # Tasks that are older than the accounting have no counter: then their zeros mean nothing.
-    by_counter = not off and (any(counted) or not any(seen))
+    # A counter that stands still may be none at all: tasks older than the accounting, a kernel built without it.
+    by_counter = not off and any(counted)
+    if not off and any(seen):
+        off = "the job is older than its accounting"
     values = [min(1.0, c) for c in counted] if by_counter else seen
     read, write = _rates(first, _process_bytes(host, who()), elapsed)
     return JobWait(
@@ -153,9 +155,7 @@ async def _by_tasks(
         processes=most,
         read_bytes_per_s=read,
         write_bytes_per_s=write,
-        remark="; ".join(
-            filter(None, (why, "" if by_counter else off or "the job is older than its accounting"))
-        ),
+        remark="; ".join(filter(None, (why, "" if by_counter else off))),
     )
 
 
