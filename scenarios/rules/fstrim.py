@@ -72,7 +72,7 @@ def untrimmed(host: Host) -> Iterator[Finding]:
         why = (
             left_out
             if trims
-            else "fstrim.timer is off, no cron job calls fstrim, and it is mounted without discard"
+            else "fstrim.timer is off, no cron job calls fstrim, and it is mounted without it"
         )
         written = written_share(host, chain)
         yield Finding(
@@ -165,10 +165,12 @@ def online_unqueued(host: Host) -> Iterator[Finding]:
             severity="warning",
             subject=mountpoint,
             title=f"{mountpoint} discards online on {', '.join(slow)}, whose TRIM cannot be queued: unlinks stall reads",
-            evidence=tuple(
-                Evidence(f"{n}: {mode}", "/sys/class/ata_device/dev*/trim") for n, mode in slow.items()
-            )
-            + (Evidence(f"mounted with {chain.online}", "/proc/self/mountinfo"),),
+            evidence=(
+                *tuple(
+                    Evidence(f"{n}: {mode}", "/sys/class/ata_device/dev*/trim") for n, mode in slow.items()
+                ),
+                Evidence(f"mounted with {chain.online}", "/proc/self/mountinfo"),
+            ),
             remedy=(
                 ENABLE,
                 Remedy(
