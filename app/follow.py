@@ -8,6 +8,7 @@ from app.launch import last_words, running, stop
 from app.playback import Playback
 from app.recording import Follower
 from app.session import Session
+from scenarios.events import Began, Ended
 
 
 class RunFeed:
@@ -35,7 +36,7 @@ class RunFeed:
     def growing(self) -> bool:
         """More may come: no `end` yet, and the runner lives."""
         events = self.playback.events
-        return not self.dead and (not events or getattr(events[-1], "status", None) is None)
+        return not self.dead and not (events and isinstance(events[-1], Ended))
 
     def load(self) -> None:
         """Reads all that is there. Raises BrokenRecording."""
@@ -77,17 +78,20 @@ class RunFeed:
         return True
 
     def _look(self) -> None:
-        began = next(iter(self.playback.events), None)
-        if getattr(began, "pid", None) is not None and self.growing:
-            self.dead = not running(began)  # type: ignore[arg-type]
+        if self._began is not None and self.growing:
+            self.dead = not running(self._began)
 
     def refused(self) -> str:
         """Why the runner ended before it recorded anything; only asked once its process is gone."""
         return last_words(self.path) if self._follower is None else ""
 
     def stop(self) -> bool:
-        began = self.playback.events[0] if self.playback.events else None
-        return stop(began) if began is not None and hasattr(began, "pid_start") else False
+        return self._began is not None and stop(self._began)
+
+    @property
+    def _began(self) -> Began | None:
+        first = self.playback.events[0] if self.playback.events else None
+        return first if isinstance(first, Began) else None
 
     def close(self) -> None:
         if self._follower is not None:

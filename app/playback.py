@@ -153,7 +153,8 @@ class Playback:
         """To just after the next or previous step, finding, verdict, action or the end."""
         self._pause()
         shown = bisect_right(self._marks, self.position - 1)
-        index = shown if direction > 0 else shown - 2
+        on_it = shown > 0 and self._marks[shown - 1] == self.position - 1
+        index = shown if direction > 0 else shown - (2 if on_it else 1)
         if index < 0:
             self._place(0)
         elif index < len(self._marks):

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
-from app import launch, recordings, state
+from app import launch, state
 from app.child import EventChild
 from app.failure import Failure
-from app.follow import RunFeed
 from app.session import Session
 from app.tui.glyphs import clean
 from app.tui.hostdx import Outcome, hostdx
@@ -22,6 +21,8 @@ from scenarios.plan import Plan
 
 if TYPE_CHECKING:
     import subprocess
+
+    from app.follow import RunFeed
 
 RECENT_S = 30  # a run under way writes a pulse every second
 STOP_AGAIN_S = 5.0
@@ -76,6 +77,8 @@ class Errands(App[int]):
 
     def look_for_runs(self) -> None:
         """Only what was written to in the last half minute is opened: there may be thousands."""
+        from app import recordings
+
         directory = state.recordings_dir()
         names = recordings.names()
         self.recorded = len(names)
@@ -134,6 +137,8 @@ class Errands(App[int]):
 
     def open_recording(self, path: Path, *, live: bool) -> None:
         """From the end where it is under way or was asked for; a finished one opens on its verdict."""
+        from app.follow import RunFeed
+
         try:
             feed = RunFeed(path)
         except Failure as why:
@@ -144,6 +149,8 @@ class Errands(App[int]):
 
     def replay(self, path: Path) -> None:
         """From the start, playing. Raises Failure."""
+        from app.follow import RunFeed
+
         feed = RunFeed(path)
         feed.playback.playing = True
         self.open_feed(feed)
@@ -157,6 +164,8 @@ class Errands(App[int]):
     # Running
 
     def start_run(self, scenario: str, argv: Sequence[str], plan: Plan) -> None:
+        from app.follow import RunFeed
+
         try:
             path = launch.new_recording(scenario)
             self._runner = launch.start(scenario, argv, digest=plan.digest, recording=path)
@@ -251,7 +260,7 @@ class Errands(App[int]):
             elif asked:
                 self.say(clean(outcome.error) or "nothing is left over")
 
-        hostdx(self, ["undo", "--dry-run", "--json"], show)
+        hostdx(self, ["undo", "--dry-run"], show)
 
 
 def _written(directory: Path, stem: str, text: str) -> Path:

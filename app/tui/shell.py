@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import time
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -14,13 +14,16 @@ from textual.screen import Screen
 
 from app.child import EventChild
 from app.failure import Failure
-from app.follow import RunFeed
 from app.tui import theme
 from app.tui.errands import Errands
 from app.tui.glyphs import clean
 from app.tui.screens.base import Base
 
+if TYPE_CHECKING:
+    from app.follow import RunFeed
+
 TICK_S = 0.25
+COALESCE_S = 0.04  # triage's events come by the dozen within milliseconds
 LIVE_EVERY = 2  # ticks: what comes from a run under way is looked at twice a second
 
 
@@ -51,6 +54,7 @@ class Shell(Errands):
         self.triage = triage
         self._feed = feed
         self._was_ended = feed is not None and feed.session.ended is not None
+        self._draw_soon = False
         self._ticks = 0
         self._clock = time.monotonic()
         self._home = feed is None
@@ -103,8 +107,13 @@ class Shell(Errands):
         descriptor = child.fileno()
 
         def ready() -> None:
-            if child.poll():
-                self.draw()
+            if child.poll() and not self._draw_soon:
+                self._draw_soon = True
+                loop.call_later(0.0 if child.ended else COALESCE_S, drawn)
+
+        def drawn() -> None:
+            self._draw_soon = False
+            self.draw()
 
         # while it is still open: a closed descriptor cannot be removed any more
         child.before_close = lambda: loop.remove_reader(descriptor)

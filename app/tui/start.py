@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from app.follow import RunFeed
+if TYPE_CHECKING:
+    from app.follow import RunFeed
 
 
 def feed_for(mode: str, recording: str | None, speed: float) -> RunFeed | None:
     """Raises BrokenRecording with one line for what is no recording."""
     if recording is None:
         return None
+    from app.follow import RunFeed
+
     feed = RunFeed(Path(recording), speed=speed)
     if mode == "attach":
         feed.playback.finish(live=feed.growing)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from rich.style import Style
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 from app.tui.lines import HIGHLIGHT
 
@@ -54,6 +54,8 @@ def themes() -> list[Theme]:
                 panel=ground,
                 boost=ground,
                 text_alpha=1.0,
+                # Textual's own style sheet asks an ANSI theme for names that only its own ones define
+                variables=dict(BUILTIN_THEMES["ansi-dark"].variables) if ansi else {},
             )
         )
     return made

@@ -36,9 +36,8 @@ class ConsentScreen(Base):
                 f"This run changes {len(asked)} setting{'s' if len(asked) != 1 else ''} of the host.",
                 "warning",
             ),
-            text(
-                "Each is written down first and put back at the end, also when it is stopped or killed.",
-                "dim",
+            *wrapped(
+                "Each is written down first and put back at the end, also when it is killed.", width, "dim"
             ),
             BLANK,
         ]

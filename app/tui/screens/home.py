@@ -41,7 +41,7 @@ class HomeScreen(Base):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter"),
         Binding("r", "recordings", "recordings"),
-        Binding("a", "attach", "follow the running one", show=False),
+        Binding("a", "attach", "follow the run"),
         Binding("f", "facts", "all facts"),
         Binding("u", "undo", "undo what is left over", show=False),
         Binding("R", "again", "read the host again", show=False),
@@ -64,6 +64,9 @@ class HomeScreen(Base):
 
     def on_mount(self) -> None:
         self.query_one(ScenarioList).focus()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return self.shell.running is not None if action == "attach" else True
 
     def action_other(self) -> None:
         self.focus_next(Picker)

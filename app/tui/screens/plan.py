@@ -79,11 +79,11 @@ class PlanScreen(Base):
     ]
     title_words = "plan"
 
-    def __init__(self, offer: Offer, values: dict[str, Json], ask: Planner = planner) -> None:
+    def __init__(self, offer: Offer, values: dict[str, Json], ask: Planner | None = None) -> None:
         super().__init__()
         self.offer = offer
         self.values = values
-        self._ask = ask
+        self._ask = ask or planner
         self._exact = False
         self._child: EventChild | None = None
         self._timer = None
@@ -91,6 +91,11 @@ class PlanScreen(Base):
     @property
     def session(self) -> Session:
         return self._child.session if self._child is not None else Session()
+
+    @property
+    def ready(self) -> bool:
+        """The planner has said all it had to say."""
+        return self._child is not None and self._child.ended
 
     @property
     def plan(self) -> Plan | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import msgspec
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
@@ -16,20 +15,13 @@ from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
 
 
-def open_entries(document: str) -> list[tuple[str, str]]:
-    """(title, what would be done) of each open entry in `undo --dry-run --json`; empty for anything unreadable."""
-    try:
-        tree: Any = msgspec.json.decode(document.encode())
-    except (msgspec.MsgspecError, RecursionError):
-        return []
+def open_entries(said: str) -> list[tuple[str, str]]:
+    """(title, what would be done) of each open entry, from what `undo --dry-run` prints; empty for nothing to undo."""
     out: list[tuple[str, str]] = []
-    entries = tree.get("entries", []) if isinstance(tree, dict) else tree
-    for entry in entries if isinstance(entries, list) else []:
-        if isinstance(entry, dict):
-            action = entry.get("action")
-            title = action.get("title", "") if isinstance(action, dict) else action or entry.get("title", "")
-            what = entry.get("would") or entry.get("what") or entry.get("detail") or entry.get("state") or ""
-            out.append((str(title), str(what)))
+    for line in said.splitlines():
+        title, would, what = line.partition(": would ")
+        if would:
+            out.append((title, what))
     return out
 
 

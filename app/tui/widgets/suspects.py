@@ -78,7 +78,11 @@ class Suspects(Picker):
             if unreadable:
                 self.note += [("   ", "text"), (f"? {unreadable} could not be read", "unknown")]
         if not self.empty or checks:
-            self.empty = (
-                "✓ nothing speaks against this host" if session.ended else "reading the host, about a second"
-            )
+            self.empty = self._silence()
         return super().draw(width, height)
+
+    def _silence(self) -> str:
+        if self.shell.triage_error:
+            return f"? the host could not be read to the end: {self.shell.triage_error}"
+        done = self._session().ended is not None
+        return "✓ nothing speaks against this host" if done else "reading the host, about a second"

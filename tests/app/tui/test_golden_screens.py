@@ -1,0 +1,137 @@
+"""Every screen at both sizes, cell by cell; plain ASCII and NO_COLOR besides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.golden import agrees
+from tests.fakes.screen import feed, grid, keys, opened, recorded, settled
+
+# name: (triage, recording, cursor, keys)
+RUNS = {
+    "live": ("storage", 44.0),
+    "verdict": ("storage", "end"),
+    "live-three": ("iosched", 20.0),
+    "verdict-three": ("iosched", "end"),
+    "live-watch": ("dstate", 15.0),
+    "verdict-watch": ("dstate", "end"),
+    "failed": ("failed", "end"),
+    "interrupted": ("interrupted", "end"),
+    "hostile-live": ("hostile", 44.0),
+    "hostile-verdict": ("hostile", "end"),
+}
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+@pytest.mark.parametrize("name", RUNS)
+async def test_run_screens(name: str, size: str, tmp_path: Path) -> None:
+    recording, at = RUNS[name]
+    async with opened(tmp_path, run=feed(recording, at), size=size) as (app, _):
+        agrees(f"{name}-{size}", grid(app))
+
+
+HOME = {
+    "home": (),
+    "home-filtered": ("slash", "d", "i", "s", "k", "enter"),
+    "home-filtering": ("slash", "d", "i"),
+    "finding": ("shift+tab", "down", "enter"),
+    "facts": ("f",),
+    "keys": ("question_mark",),
+    "palette": ("ctrl+p", "r", "e"),
+    "recordings": ("r",),
+}
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+async def test_home_and_what_opens_from_it(size: str, tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        for name, pressed in HOME.items():
+            await keys(pilot, *pressed)
+            agrees(f"{name}-{size}", grid(app))
+            while len(app.screen_stack) > 1:
+                await keys(pilot, "escape")
+            if "filter" in name:
+                for picker in app.screen.query("Picker"):
+                    picker.filter = ""  # type: ignore[attr-defined]
+                await settled(pilot)
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+@pytest.mark.parametrize("story", ["storage", "iosched"])
+async def test_plan_consent_and_options(
+    story: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.tui.screens.plan.planner", lambda argv: recorded(story))
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.open_plan(story)
+        await planned(app, pilot)
+        agrees(f"plan-{story}-{size}", grid(app))
+        await keys(pilot, "y")
+        agrees(f"plan-exact-{story}-{size}", grid(app))
+        await keys(pilot, "y", "o")
+        agrees(f"options-{story}-{size}", grid(app))
+        await keys(pilot, "escape")
+        if story == "iosched":
+            await keys(pilot, "enter")
+            agrees(f"consent-{size}", grid(app))
+
+
+async def planned(app: object, pilot: object) -> None:
+    from app.tui.screens.plan import PlanScreen
+
+    screen = app.screen  # type: ignore[attr-defined]
+    for _ in range(500):
+        await pilot.pause(0.01)  # type: ignore[attr-defined]
+        screen = app.screen  # type: ignore[attr-defined]
+        if isinstance(screen, PlanScreen) and screen.plan is not None and screen.ready:
+            break
+    await settled(pilot)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+async def test_ascii_draws_nothing_but_ascii(size: str, tmp_path: Path) -> None:
+    """Every kind of panel, hostile names included."""
+    for recording, at in (
+        ("storage", 44.0),
+        ("storage", "end"),
+        ("iosched", 20.0),
+        ("hostile", 44.0),
+        ("hostile", "end"),
+    ):
+        async with opened(tmp_path, run=feed(recording, at), size=size, ascii_only=True) as (app, pilot):
+            shown = grid(app)
+            assert shown.isascii(), sorted({c for c in shown if not c.isascii()})
+            if recording == "storage":
+                agrees(f"ascii-{'live' if at != 'end' else 'verdict'}-{size}", shown)
+            for pressed in ("question_mark", "escape", "g"):
+                await keys(pilot, pressed)
+                assert grid(app).isascii()
+    async with opened(tmp_path, triage="triage", size=size, ascii_only=True) as (app, pilot):
+        agrees(f"ascii-home-{size}", grid(app))
+        for pressed in ("f", "escape", "r", "escape", "slash", "escape", "ctrl+p"):
+            await keys(pilot, pressed)
+            assert grid(app).isascii()
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+async def test_no_color_shows_the_same_cells_in_no_colour(size: str, tmp_path: Path) -> None:
+    for recording, at in (("storage", 44.0), ("storage", "end"), ("hostile", 44.0)):
+        async with opened(tmp_path, run=feed(recording, at), size=size) as (app, _):
+            coloured = grid(app)
+        async with opened(tmp_path, run=feed(recording, at), size=size, no_color=True) as (app, _):
+            assert grid(app) == coloured
+            colours = {
+                segment.style.color
+                for strip in app.screen._compositor.render_strips()
+                for segment in strip
+                if segment.style is not None
+                and segment.style.color is not None
+                and not segment.style.color.is_default
+            }
+            assert not colours
+    async with opened(tmp_path, triage="triage", size=size, no_color=True) as (app, pilot):
+        for pressed in ("f", "escape", "r", "escape", "slash", "escape", "question_mark"):
+            await keys(pilot, pressed)
+            assert grid(app).strip()

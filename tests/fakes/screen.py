@@ -1,0 +1,102 @@
+"""The screen as a grid of cells, and the app on made-up streams: what the tests of the terminal app share."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from app.child import EventChild
+from app.follow import RunFeed
+from app.tui.shell import Shell
+from tests.fakes.story import RECORDINGS
+
+SIZES = {"narrow": (80, 24), "wide": (120, 40)}
+COPY = "import sys; sys.stdout.buffer.write(open(sys.argv[1], 'rb').read())"
+
+
+def grid(app: Shell) -> str:
+    """What is on the screen, a question on its last lines included; blanks at the ends of lines are left out."""
+    rows: list[str] = []
+    below = app._background_screens if app.screen.is_modal else []
+    for screen in (*below, app.screen):
+        strips = [strip.text for strip in screen._compositor.render_strips()]
+        rows = [over if over.strip() or not rows else rows[n] for n, over in enumerate(strips)]
+    return "\n".join(row.rstrip() for row in rows) + "\n"
+
+
+def recorded(name: str) -> EventChild:
+    """A child that says what a triage or a plan said."""
+    return EventChild([sys.executable, "-c", COPY, str(RECORDINGS / f"{name}.jsonl")])
+
+
+def feed(name: str, at: float | str = "end") -> RunFeed:
+    """A recording with the cursor at a time, or at its end."""
+    one = RunFeed(RECORDINGS / f"{name}.jsonl")
+    if at == "end":
+        one.playback.finish()
+    else:
+        one.playback.seek(float(at))
+    return one
+
+
+@contextmanager
+def environment(**values: str | None) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    try:
+        for name, value in values.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@asynccontextmanager
+async def opened(
+    state: Path,
+    *,
+    triage: str = "",
+    run: RunFeed | None = None,
+    size: str = "narrow",
+    ascii_only: bool = False,
+    no_color: bool = False,
+) -> AsyncIterator[tuple[Shell, Pilot[int]]]:
+    """The app without a terminal, its state directory in `state`, its triage read to the end."""
+    places = {"XDG_STATE_HOME": str(state), "XDG_RUNTIME_DIR": str(state / "run"), "TERM": "xterm-256color"}
+    with environment(**places, NO_COLOR="1" if no_color else None, COLORTERM=None):
+        child = recorded(triage) if triage else None
+        shell = Shell(triage=child, feed=run, ascii_only=ascii_only)
+        shell.animation_level = "none"
+        try:
+            async with shell.run_test(size=SIZES[size]) as pilot:
+                while child is not None and not child.ended:
+                    await pilot.pause(0.01)
+                await settled(pilot)
+                yield shell, pilot
+        finally:
+            if child is not None:
+                child.close()
+
+
+async def settled(pilot: Pilot[int]) -> None:
+    """Until nothing is left to be drawn."""
+    await pilot.pause()
+    pilot.app.screen.show() if hasattr(pilot.app.screen, "show") else None
+    await pilot.pause()
+
+
+async def keys(pilot: Pilot[int], *pressed: str) -> None:
+    for key in pressed:
+        await pilot.press(key)
+    await settled(pilot)
