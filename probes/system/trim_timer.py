@@ -9,7 +9,15 @@ import msgspec
 from probes.host import Host
 from probes.types import Absent, present
 
-_CRON = ("/etc/crontab", "/etc/cron.d/*", "/etc/cron.daily/*", "/etc/cron.weekly/*", "/etc/cron.monthly/*", "/var/spool/cron/*", "/var/spool/cron/crontabs/*")
+_CRON = (
+    "/etc/crontab",
+    "/etc/cron.d/*",
+    "/etc/cron.daily/*",
+    "/etc/cron.weekly/*",
+    "/etc/cron.monthly/*",
+    "/var/spool/cron/*",
+    "/var/spool/cron/crontabs/*",
+)
 _WANTS = "/etc/systemd/system/timers.target.wants/fstrim.timer"
 _UNITS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 

@@ -164,7 +164,7 @@ def online_unqueued(host: Host) -> Iterator[Finding]:
             id="fstrim.online-unqueued",
             severity="warning",
             subject=mountpoint,
-            title=f"{mountpoint} discards online on {', '.join(slow)}, whose TRIM cannot be queued: unlinks stall reads",
+            title=f"{mountpoint} discards online on {', '.join(slow)}, whose TRIM is not queued: unlinks stall reads",
             evidence=(
                 *tuple(
                     Evidence(f"{n}: {mode}", "/sys/class/ata_device/dev*/trim") for n, mode in slow.items()
