@@ -136,7 +136,7 @@ class Rpfilter:
             seconds=budget + RATES_S + PREPARING_S + 1.0,
             measuring_s=budget,
             sentences=(
-                f"Measured is {main.label}.",
+                f"Measured is {main.whose}: {main.text}.",
                 "It is loaded in a network namespace of hostdx's own, never in the live firewall.",
                 f"Small packets from one CPU, {len(tried[0].compared)} variants in turn, for about {budget:.0f} s.",
                 "Every variant is proved first: honest packets arrive, forged ones are dropped by the check alone.",

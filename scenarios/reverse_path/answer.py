@@ -138,7 +138,11 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
     else:
         title = f"{here} makes no material difference to a packet's cost ({cost.ns:+.0f} ns)"
     lines = [Evidence(text, "measured") for text in sentences(found, facts.fastest, chosen.protocol)]
-    lines += list(evidence(facts, rule)) if rule is not None else [Evidence(chosen.label, "measured instead")]
+    lines += (
+        list(evidence(facts, rule))
+        if rule is not None
+        else [Evidence(f"{chosen.whose}: {chosen.text}", "measured instead")]
+    )
     lines += [Evidence(text) for text in chosen.left_out]
     lines += _passive(found.rates)
     useful = word == "slower" and rule is not None
@@ -200,7 +204,8 @@ def extra(found: Answer, facts: Facts, chosen: Chosen) -> Json:
     rule = chosen.rule
     return {
         "protocol": chosen.protocol,
-        "check": chosen.label,
+        "check": chosen.text,
+        "whose": chosen.whose,
         "loaded": rule is not None,
         "place": rule.place if rule is not None else None,
         "every_packet": rule.every_packet if rule is not None else None,

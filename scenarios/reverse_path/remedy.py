@@ -5,11 +5,10 @@ hostdx shows these commands and never runs them.
 
 from __future__ import annotations
 
-from probes.system.firewalld import CONF, Firewalld
+from probes.system.firewalld import CONF
 from probes.system.reverse_path import ReversePathRule
 from probes.types import Absent
 from scenarios.finding import Remedy
-from scenarios.knowledge.firewalld import Meaning
 from scenarios.reverse_path.facts import Facts
 
 LOOSE = "`loose` is no way out: it costs as much as `strict`, the lookup is the same."
@@ -33,12 +32,8 @@ REFERENCES = (
 def remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
     """The most fitting first. `rule` is the check that is in effect, None where only the configuration asks for it."""
     found: list[Remedy] = []
-    if (
-        by_firewalld(facts, rule)
-        and not isinstance(facts.firewalld, Absent)
-        and not isinstance(facts.asked, Absent)
-    ):
-        found.append(_firewalld(facts.firewalld, facts.asked, keeps_sense(facts)))
+    if by_firewalld(facts, rule):
+        found.append(_firewalld(facts, keeps_sense(facts)))
     elif rule is not None and rule.form == "nft":
         found.append(_nft(rule, keeps_sense(facts)))
     elif rule is not None:
@@ -48,11 +43,15 @@ def remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
 
 
 def by_firewalld(facts: Facts, rule: ReversePathRule | None) -> bool:
+    """Whether firewalld loads it: then it is changed there and nowhere else."""
+    if rule is not None and rule.table == "firewalld":
+        return True
     if isinstance(facts.firewalld, Absent):
         return False
     if rule is None:
         return True
-    return rule.table == "firewalld" or (facts.firewalld.backend == "iptables" and rule.form != "nft")
+    with_iptables = facts.firewalld.backend != "nftables" and facts.firewalld.running is not False
+    return with_iptables and rule.form != "nft" and rule.table == "raw"
 
 
 def keeps_sense(facts: Facts) -> str:
@@ -78,25 +77,28 @@ def _without(sense: str) -> str:
     )
 
 
-def _firewalld(read: Firewalld, asked: Meaning, sense: str) -> Remedy:
-    off = asked.vocabulary.off
-    written = asked.written or "yes"
-    if asked.written:
+def _firewalld(facts: Facts, sense: str) -> Remedy:
+    known = None if isinstance(facts.asked, Absent) else facts.asked
+    off = known.vocabulary.off if known is not None else "no"
+    version = "" if isinstance(facts.firewalld, Absent) else facts.firewalld.version or ""
+    title = f"firewalld {version}: set IPv6_rpfilter={off}".replace("  ", " ").replace(" :", ":")
+    if known is None:
+        title += " (from firewalld 2.2 on `strict-forward`: packets to this host go free, forwarded ones stay checked)"
+    elif off == "strict-forward":
+        title += " (packets to this host go free, forwarded ones stay checked; `no` ends it altogether)"
+    if known is None or known.written:
         edit = f"sed -i 's/^ *IPv6_rpfilter *=.*/IPv6_rpfilter={off}/' {CONF}"
     else:
         edit = f"printf 'IPv6_rpfilter={off}\\n' >> {CONF}"
-    title = f"firewalld {read.version}: set IPv6_rpfilter={off}"
-    if off == "strict-forward":
-        title += " (packets to this host go free, forwarded ones stay checked; `no` ends it altogether)"
-    kept = sense or "Forwarded packets stay checked."
-    warning = _without(sense) if off == "no" else kept
+    was = f" (was {known.written or 'not set: on'})" if known is not None else ""
+    stays = _without(sense) if off == "no" else sense or "Forwarded packets stay checked."
     return Remedy(
         title=title,
         commands=(f"cp -a {CONF} {CONF}.hostdx", edit, "firewall-cmd --reload"),
-        persistent=(f"{CONF}: IPv6_rpfilter={off} (was {written})",),
+        persistent=(f"{CONF}: IPv6_rpfilter={off}{was}",),
         verify=VERIFY,
         undo=(f"mv {CONF}.hostdx {CONF}", "firewall-cmd --reload"),
-        warning=f"{warning} {LOOSE} {RELOAD.format(conf=CONF)}",
+        warning=f"{stays} {LOOSE} {RELOAD.format(conf=CONF)}",
     )
 
 

@@ -54,7 +54,8 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     priority: int
     flags: tuple[str, ...]
     table: str
-    label: str
+    whose: str  # "this host's check", in a few words
+    text: str  # the rule as it is listed
     left_out: tuple[str, ...] = ()
 
 
@@ -84,7 +85,8 @@ def chosen(facts: Facts) -> Chosen:
         priority=max(-399, min(place[1], 299)),
         flags=tuple(f for f in rule.flags if f in _DEFAULT_FLAGS) or _DEFAULT_FLAGS,
         table=rule.table if rule.table in ("raw", "mangle") else "mangle",
-        label=f"this host's own check: {rule.text}",
+        whose="this host's check",
+        text=rule.text,
         left_out=tuple(left_out),
     )
 
@@ -107,7 +109,8 @@ def _default(facts: Facts, protocol: Protocol, other: ReversePathRule | None) ->
         priority=priority,
         flags=flags,
         table="mangle",
-        label=f"firewalld's default check: fib {' . '.join(flags)} oif missing drop",
+        whose="firewalld's default check",
+        text=f"fib {' . '.join(flags)} oif missing drop",
         left_out=left_out,
     )
 
@@ -150,10 +153,10 @@ def _main(chosen: Chosen, everything: bool, again: bool) -> Trial:
         )
 
     compared = [
-        Compared(variant=Variant(id=NONE, label="no rule (the hook alone)"), treatment=treat("none")),
-        Compared(variant=Variant(id=CHECK, label=chosen.label), treatment=treat("check")),
+        Compared(variant=Variant(id=NONE, label="no rule", detail="the hook alone"), treatment=treat("none")),
+        Compared(variant=Variant(id=CHECK, label=chosen.whose, detail=chosen.text), treatment=treat("check")),
         Compared(
-            variant=Variant(id=TRIVIAL, label="a trivial rule in its place (control)"),
+            variant=Variant(id=TRIVIAL, label="a trivial rule (control)", detail="in its place"),
             treatment=treat("trivial"),
         ),
     ]
