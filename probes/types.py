@@ -11,7 +11,7 @@ T = TypeVar("T")
 # What an event can carry. Values are finite: NaN and infinity have no JSON form.
 # msgspec cannot build a decoder for an alias that names itself (forward reference), so it sees Any.
 if TYPE_CHECKING:
-    Json: TypeAlias = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
+    Json: TypeAlias = str | int | float | bool | list["Json"] | dict[str, "Json"] | None
 else:
     Json = Any
 
