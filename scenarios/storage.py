@@ -24,7 +24,7 @@ from scenarios.guards import Watch, watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Usage
 from scenarios.plan import Option, Plan, Workload
 from scenarios.storage_arms import Level, StorageArm, as_json, mean_interval
-from scenarios.storage_findings import class_findings, job_finding, lesson, level, link_findings
+from scenarios.storage_findings import class_findings, job_finding, lesson, level, link_findings, reached
 from scenarios.storage_plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
 from scenarios.storage_targets import Target, default_directories
 
@@ -97,7 +97,7 @@ class Storage:
             verdicts: list[ev.Verdict] = []
             for index, load in enumerate(loads):
                 waiting = loads[index:]
-                share = allotted(budget.left_s, waiting, max(2, len(layout.targets)))
+                share = allotted(budget.left_s, waiting, len(layout.targets))
                 arms = [StorageArm(one.letter, benches[one.letter], load) for one in layout.targets]
                 run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state="started"))
                 said = await self._load(run, load, arms, share, len(loads), watch, plan)
@@ -188,6 +188,8 @@ def allotted(left_s: float, waiting: Sequence[Workload], arms: int) -> float:
     kept = sum(1.2 * least_seconds(w, arms) for w in later if w.control)
     rivals = sum(not w.control for w in later) + 1
     free = max(0.0, left_s - kept)
+    if arms == 1:  # nothing to decide: equal parts
+        return left_s / len(waiting)
     if first.control:
         return min(left_s, 1.5 * least_seconds(first, arms))
     return min(free, max(free / min(LOADS_DECIDED_WELL, rivals), 1.2 * least_seconds(first, arms)))
@@ -259,6 +261,8 @@ def conclude(run: Run, layout: Layout, levels: list[Level], verdicts: list[ev.Ve
     """The levels and the findings that stand on them."""
     run.emit(ev.Extra(t=run.time(), name="levels", value=as_json(levels)))
     findings = [*link_findings(layout.targets, levels), *class_findings(levels, layout.targets)]
+    if len(layout.targets) == 1 and (gave := reached(layout.targets[0], levels)):
+        findings.append(gave)
     learned = lesson(verdicts)
     for finding in (*findings, *((learned,) if learned else ())):
         run.emit(ev.Found(t=run.time(), finding=finding))

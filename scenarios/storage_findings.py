@@ -121,11 +121,41 @@ def class_findings(levels: Sequence[Level], targets: Sequence[Target]) -> list[F
     return found
 
 
+def reached(one: Target, levels: Sequence[Level]) -> Finding | None:
+    """What a single directory gave: the answer where there is nothing to compare with."""
+    own = [value for value in levels if value.variant == one.letter]
+    if not own:
+        return None
+    return Finding(
+        id="storage.levels",
+        severity="ok",
+        confidence="measured",
+        subject=one.directory,
+        title=f"{one.directory} ({one.leaf_names}) gives {own[0].mean:.0f} {own[0].unit} ({own[0].workload})",
+        evidence=tuple(Evidence(in_words(value), f"{value.blocks} blocks") for value in own),
+    )
+
+
+def in_words(value: Level) -> str:
+    """One level: its interval, its share of the link, and what its class usually gives."""
+    spread = f" (95 % interval {value.ci95[0]:.0f} to {value.ci95[1]:.0f})" if value.ci95 else ""
+    link = f", {value.link_share:.0%} of its link" if value.link_share is not None else ""
+    usual = (
+        f"; a {value.usual_class} usually gives {value.usual[0]:.0f} to {value.usual[1]:.0f}"
+        if value.usual
+        else ""
+    )
+    remark = f"; {value.remarks[0]}" if value.remarks else ""
+    return f"{value.workload}: {value.mean:.0f} {value.unit}{spread}{link}{usual}{remark}"
+
+
 def job_finding(waited: float, interval: tuple[float, float] | None, what: str, samples: int) -> Finding:
     """Amdahl's limit: a job that waits the share w for a disk gains at most w/2 of its time from one twice as fast."""
     high = interval[1] if interval else waited
     gain = percent(high / 2)
-    text = f"{what} waited {percent(waited)} of its time for I/O: a disk twice as fast gains it at most {gain}"
+    text = (
+        f"{what} waited {percent(waited)} of its time for I/O: a disk twice as fast gains it at most {gain}"
+    )
     spread = f"95 % interval {percent(interval[0])} to {percent(interval[1])}, " if interval else ""
     return Finding(
         id="storage.job",
