@@ -24,7 +24,7 @@ from tests.benchmarks.simulated import a_then_b, hostdx, hyperfine, plain_t, thr
 from tests.benchmarks.verdict_table import Cell, heading, line, required, requirements, shown
 
 EFFECTS = (0, 3, 6, 10, 25)
-RUNS = {0: 6000, 3: 4000, 6: 2000, 10: 2000, 25: 1000}
+RUNS = {0: 5000, 3: 3000, 6: 1000, 10: 2000, 25: 1000}
 USUAL = {
     "A then B, ranks": a_then_b,
     "3 x mean": three_repetitions,
@@ -32,7 +32,7 @@ USUAL = {
     "t, no looks": plain_t,
 }
 USUAL_RUNS = 500
-FAMILY_RUNS = 2000
+FAMILY_RUNS = 1000
 
 
 def simulate(job: tuple[str, int, int, int]) -> Cell:
