@@ -57,12 +57,12 @@ class CommandBench:
         try:
             async with asyncio.timeout(self.at_most_s):
                 seconds, cpu_s, status = await run.finished()
+            if status != 0:
+                raise BenchRefused(run.why(status))
         except TimeoutError:
             raise BenchRefused(f"{self.argv[0]} did not end within {self.at_most_s:.0f} s") from None
         finally:
             await run.end()
-        if status != 0:
-            raise BenchRefused(run.why(status))
         now = self._device_bytes()
         return Measured(
             seconds=seconds,
@@ -136,18 +136,21 @@ class _Run:
         self._child.returncode = os.waitstatus_to_exitcode(status)
         return ended, self._child.returncode, used.ru_utime + used.ru_stime
 
-    def _hear(self) -> None:
+    def _hear(self) -> bool:
+        """Whether there may be more."""
         assert self._child.stderr is not None
         try:
             data = os.read(self._child.stderr.fileno(), 1 << 16)
         except BlockingIOError:
-            return
+            return False
         self._stderr = (self._stderr + data)[-STDERR_BYTES:]
         if not data:
             asyncio.get_running_loop().remove_reader(self._child.stderr.fileno())
+        return bool(data)
 
     def why(self, status: int) -> str:
-        self._hear()
+        while self._hear():
+            pass
         lines = decode(self._stderr).strip().splitlines()
         how = f"exited with status {status}" if status >= 0 else f"was ended by signal {-status}"
         return f"{self.argv[0]} {how}" + (f": {lines[-1][:200]}" if lines else "")
