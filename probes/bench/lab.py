@@ -27,6 +27,7 @@ from probes.bench.namespaces import (
     draw_addresses,
 )
 from probes.bench.netrules import Treatment
+from probes.bench.quiet_cpu import quietest
 from probes.bench.sender import Sent, Stop, send_packets, tcp_block, udp_block, udp_socket
 from probes.bench.setting import set_rp_filter
 from probes.system.offload import segmentation, set_offload
@@ -90,7 +91,7 @@ class Lab:
         self.offload = True
         self._sockets: dict[str, socket.socket] = {}
         self._spoofing: dict[str, socket.socket] = {}
-        self.cpu = max(os.sched_getaffinity(0))
+        self.cpu = quietest()
         os.sched_setaffinity(0, {self.cpu})
 
     def serve(self, request: Request) -> Answer:

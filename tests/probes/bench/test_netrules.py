@@ -9,6 +9,7 @@ import pytest
 from probes.bench.copied_routes import MOST_ROUTES, scaled
 from probes.bench.namespaces import draw_addresses
 from probes.bench.netrules import Treatment
+from probes.bench.quiet_cpu import busy_jiffies, choose
 
 
 def test_only_the_rule_differs_between_the_variants() -> None:
@@ -71,3 +72,10 @@ def test_routes_are_scaled_with_the_own_ones_first(ipv6: bool) -> None:
     for prefix, _ in many:
         ipaddress.ip_network(prefix)  # no host bits
     assert len(scaled(own, 10**9, ipv6=ipv6)) == MOST_ROUTES
+
+
+def test_the_quietest_cpu_is_chosen() -> None:
+    stat = "cpu  9 9 9 9\ncpu0 10 0 10 900 50 1 2 0 0 0\ncpu1 5 0 5 900 0 0 0 0 0 0\nintr 5\n"
+    assert busy_jiffies(stat) == {0: 23, 1: 10}
+    assert choose({0, 1, 2}, {0: 5, 1: 5, 2: 5}, {0: 9, 1: 6, 2: 6}) == 2
+    assert choose({0, 1}, {0: 5, 1: 5}, {0: 5, 1: 8}) == 0

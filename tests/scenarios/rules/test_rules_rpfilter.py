@@ -131,9 +131,12 @@ def test_several_ways_out_and_forwarding_say_think_twice(tmp_path: Path) -> None
 
 
 def test_the_remedies_of_nft_and_iptables(tmp_path: Path) -> None:
-    (native,) = loaded(
-        captured(tmp_path / "a", "firewalld-1.3")
-    )  # the table, without firewalld's configuration
+    (unknown,) = loaded(captured(tmp_path / "d", "firewalld-1.3"))  # its table, but no configuration to read
+    assert (
+        "firewalld: set IPv6_rpfilter=no (from firewalld 2.2 on `strict-forward`" in unknown.remedy[0].title
+    )
+    text = (FIXTURES / "with" / "firewalld-1.3.json").read_text().replace('"firewalld"', '"mine"')
+    (native,) = loaded(host(tmp_path / "a", text))
     assert any(
         c.endswith("ct state new meta nfproto ipv6 fib saddr . mark . iif oif missing drop")
         for c in native.remedy[0].commands
