@@ -10,7 +10,7 @@ from app.printable import printable, printable_lines
 _ANYWHERE = re.compile(r"[\\`*\[\]<|~$]")
 _UNDERSCORE = re.compile(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")  # inside a word it is plain
 _ENTITY = re.compile(r"&(?=[#0-9A-Za-z])")
-_LINK = re.compile(r"(?i)(?<=\b(?:ftp|www|ttp|tps))[:.](?=\S)|(?<=\S)@(?=\S)")
+_LINK = re.compile(r"(?i)/(?=/)|(?<=www)\.|(?<=mailto):|@")  # what GFM would turn into a link by itself
 _START = re.compile(r"^([-+=#>]|\d{1,9}(?=[.)](?:\s|$)))")
 
 

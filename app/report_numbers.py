@@ -8,6 +8,7 @@ from statistics import median
 from app import wording
 from app.document import Code, Heading, Part, Table, say
 from app.plot import Axis, Series, nice_axis, plot
+from app.printable import printable
 from app.session import Session
 from scenarios import events as ev
 from scenarios.plan import Metric
@@ -116,7 +117,7 @@ def _drawing(session: Session, workload: str) -> list[Part]:
     title = wording.workload_title(session, workload)
     return [
         Heading(f"{title}: {metric} by seconds into the run, one mark a block"),
-        Code((*(line.rstrip() for line in lines), legend)),
+        Code((*(line.rstrip() for line in lines), printable(legend))),
     ]
 
 
