@@ -152,11 +152,15 @@ def in_words(value: Level) -> str:
 def job_finding(waited: float, interval: tuple[float, float] | None, what: str, samples: int) -> Finding:
     """Amdahl's limit: a job that waits the share w for a disk gains at most w/2 of its time from one twice as fast."""
     high = interval[1] if interval else waited
-    gain = percent(high / 2)
+    gain = percent(waited / 2)
     text = (
         f"{what} waited {percent(waited)} of its time for I/O: a disk twice as fast gains it at most {gain}"
     )
-    spread = f"95 % interval {percent(interval[0])} to {percent(interval[1])}, " if interval else ""
+    spread = (
+        f"95 % interval {percent(interval[0])} to {percent(interval[1])} (gain then at most {percent(high / 2)}), "
+        if interval
+        else ""
+    )
     return Finding(
         id="storage.job",
         severity="notice" if high < 0.10 else "warning",
