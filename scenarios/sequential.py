@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from scenarios import boundary
+from scenarios.distributions import t_quantile
 from scenarios.explain import verdict_text
 from scenarios.stats import Better, Spread, calm_weights, deviation, over_groups, usual_scatter
 
@@ -167,7 +168,7 @@ class Comparison:
         spread = self.spread()
         if spread is None:
             return None
-        word = self._word(spread, last=False)
+        word = self._word(spread, groups, last=False)
         return None if word == "inconclusive" else self._decision(word, spread, group_seconds)
 
     def final(self, group_seconds: float | None = None) -> Decision:
@@ -180,13 +181,12 @@ class Comparison:
             return Decision(
                 "inconclusive", None, None, groups, look, self.share, None, None, text, "too few groups"
             )
-        return self._decision(self._word(spread, last=True), spread, group_seconds)
+        return self._decision(self._word(spread, len(self.log_ratios), last=True), spread, group_seconds)
 
     def _looked(self) -> list[int]:
         return [look for look in self.looks if look <= len(self.log_ratios)]
 
-    def _word(self, spread: Spread, last: bool) -> Word:
-        groups = len(self.log_ratios)
+    def _word(self, spread: Spread, groups: int, last: bool) -> Word:
         edge = math.log1p(self.margin)
         large_only = groups < (self.min_groups if last else max(self.min_groups, LARGE_ONLY_BELOW))
         if large_only:
@@ -215,14 +215,23 @@ class Comparison:
         return Decision(word, ratio, interval, groups, look, self.share, smallest, seconds, text, reason)
 
     def groups_left(self) -> int | None:
-        """The planner: about how many more groups until a look decides; None before the first three."""
-        spread = self.spread()
-        if spread is None:
-            return None
+        """The planner: about how many more groups until a look decides; None before the first three.
+
+        It takes estimate and deviation as they are now and asks of each look to come what it would say.
+        """
         groups = len(self.log_ratios)
-        needed = groups_needed(spread, groups, self.margin)
-        for look in self.looks:
-            if look > groups and look >= needed:
+        if groups < _FEWEST:
+            return None
+        now = over_groups(self.log_ratios)
+        known = self._scatters()
+        spread = max(deviation(self.log_ratios), usual_scatter(known) if known else 0.0)
+        for at, look in enumerate(self.looks):
+            if look <= groups or now is None:
+                continue
+            level = boundary.level(self.looks[: at + 1], self.planned_groups, SPENDABLE * self.share)
+            half = t_quantile(1 - level / 2, look - 1) * spread / math.sqrt(look)
+            then = Spread(now.estimate, now.estimate - half, now.estimate + half)
+            if self._word(then, look, last=look == self.planned_groups) != "inconclusive":
                 return look - groups
         return max(0, self.planned_groups - groups)
 

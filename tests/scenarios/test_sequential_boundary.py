@@ -1,0 +1,75 @@
+"""The looks and what they cost, against scipy's multivariate normal distribution."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate
+from scipy import stats as oracle
+
+from scenarios import boundary
+
+
+def stays_inside(counts: tuple[int, ...], criticals: tuple[float, ...]) -> float:
+    """P(no look crosses) by nested quadrature (two looks) or scipy's integration (three and more)."""
+    roots = [math.sqrt(count) for count in counts]
+    if len(counts) == 2:
+        (n1, n2), (c1, c2) = counts, criticals
+        gap = math.sqrt(n2 - n1)
+
+        def density(z: float) -> float:
+            x = z * roots[0]
+            inner = oracle.norm.cdf((c2 * roots[1] - x) / gap) - oracle.norm.cdf((-c2 * roots[1] - x) / gap)
+            return float(oracle.norm.pdf(z) * inner)
+
+        return float(integrate.quad(density, -c1, c1, epsabs=1e-12)[0])
+    covariance = np.array([[min(a, b) / math.sqrt(a * b) for b in counts] for a in counts])
+    normal = oracle.multivariate_normal(cov=covariance, maxpts=4_000_000, abseps=1e-7, releps=1e-7, seed=1)
+    upper = np.array(criticals)
+    return float(normal.cdf(upper, lower_limit=-upper))
+
+
+@pytest.mark.parametrize(("counts", "accuracy"), [((6, 12), 1e-6), ((10, 30), 1e-6), ((6, 10, 17, 30), 1e-5)])
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_all_looks_together_spend_alpha(counts: tuple[int, ...], accuracy: float, alpha: float) -> None:
+    spending = tuple(boundary.spent(count / counts[-1], alpha) for count in counts)
+    criticals = boundary.critical_values(counts, spending)
+    assert 1 - stays_inside(counts, criticals) == pytest.approx(alpha, abs=accuracy)
+
+
+def test_known_constants() -> None:
+    """Pocock's constant for two equally spaced looks at 5 % is 2.178 (Jennison and Turnbull 2000, table 2.1)."""
+    pocock = 2.1783
+    first = 2 * oracle.norm.sf(pocock)
+    criticals = boundary.critical_values((10, 20), (first, 0.05))
+    assert criticals == pytest.approx((pocock, pocock), abs=2e-4)
+
+
+def test_one_look_costs_nothing() -> None:
+    assert boundary.level((12,), 12, 0.05) == pytest.approx(0.05, abs=1e-9)
+
+
+def test_an_early_end_spends_what_is_left() -> None:
+    planned = boundary.level((6, 10), 30, 0.05)
+    ended = boundary.level((6, 10), 30, 0.05, final=True)
+    assert planned < 0.01 < ended < 0.05
+    spending = (boundary.spent(6 / 30, 0.05), 0.05)
+    assert 1 - stays_inside((6, 10), boundary.critical_values((6, 10), spending)) == pytest.approx(
+        0.05, abs=1e-6
+    )
+
+
+@pytest.mark.parametrize("min_groups", [4, 8])
+@pytest.mark.parametrize("planned", [4, 5, 8, 9, 12, 13, 20, 30, 60, 200])
+def test_looks_are_few_and_end_where_planned(planned: int, min_groups: int) -> None:
+    looks = boundary.looks(planned, min_groups)
+    assert looks[-1] == planned
+    assert list(looks) == sorted(set(looks))
+    assert len(looks) <= 6
+    assert looks[0] >= min(4, planned)
+
+
+def test_the_looks_of_a_minute() -> None:
+    assert boundary.looks(30) == (6, 10, 17, 30)
