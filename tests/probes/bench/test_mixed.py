@@ -1,0 +1,110 @@
+"""The mixed loads on a small file: every role measures, writers keep their rate and bound, a cancel leaves nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from probes.bench.budget import WriteBudget
+from probes.bench.measured import BenchRefused, NotApplicable
+from probes.bench.mixed import MixedBench
+from probes.bench.mixes import MIXES, Mix, files_bytes, mix_of
+from probes.host import Host
+
+MIB = 1 << 20
+
+
+def bench(place: Path, rate: int | None = 8 * MIB, most: int = 1 << 30) -> MixedBench:
+    return MixedBench(Host(), str(place), 32 * MIB, 1, (), budget=WriteBudget(most), write_rate=rate)
+
+
+async def test_every_role_gives_its_metric_and_the_onset_stands_apart(tmp_path: Path) -> None:
+    made = bench(tmp_path)
+    mix = mix_of("writers-reader")
+    try:
+        await made.prepare([mix])
+        measured = await made.block(mix, 0.9, 0.3)
+    finally:
+        await made.close()
+    assert set(measured.values) == {"reader IOPS", "direct write", "buffered write"}
+    assert all(value > 0 for value in measured.values.values())
+    assert measured.onset is not None and set(measured.onset.values) == set(measured.values)
+    assert measured.p50_ns and measured.device_bytes is None
+    assert list(tmp_path.iterdir()) == []  # the files never had a name
+
+
+async def test_writers_keep_their_rate_and_the_budget_is_charged(tmp_path: Path) -> None:
+    made = bench(tmp_path, rate=8 * MIB)
+    mix = mix_of("writers-reader")
+    try:
+        await made.prepare([mix])
+        filled = made.budget.spent_bytes
+        measured = await made.block(mix, 1.0)
+    finally:
+        await made.close()
+    # A rate is a bound: a busy machine may stay below it. One operation of 1 MiB comes at once.
+    for name in ("direct write", "buffered write"):
+        assert measured.values[name] <= 8 * MIB / 1e6 * 1.3
+    spent = made.budget.spent_bytes - filled
+    assert 0 < spent <= 2 * 9 * MIB * 1.5
+
+
+async def test_a_spent_budget_refuses_the_block(tmp_path: Path) -> None:
+    mix = mix_of("writers-reader")
+    files = sum(files_bytes(32 * MIB, [mix]).values())
+    made = bench(tmp_path, most=files + 4 * MIB)
+    try:
+        await made.prepare([mix])
+        with pytest.raises(NotApplicable, match="write budget"):
+            await made.block(mix, 1.0)
+    finally:
+        await made.close()
+
+
+async def test_files_that_do_not_fit_the_budget_are_not_written(tmp_path: Path) -> None:
+    made = bench(tmp_path, most=MIB)
+    with pytest.raises(BenchRefused):
+        await made.prepare([mix_of("readers")])
+    assert made.budget.spent_bytes == 0
+
+
+@pytest.mark.parametrize("name", ["readers", "streams", "ioprio", "cpu"])
+async def test_loads_without_writers(tmp_path: Path, name: str) -> None:
+    made = bench(tmp_path)
+    mix: Mix = msgspec.structs.replace(mix_of(name), block_s=0.2)
+    try:
+        await made.prepare([mix])
+        measured = await made.block(mix, 0.2)
+    finally:
+        await made.close()
+    assert measured.operations > 0 and measured.onset is None
+    if mix.advantage:
+        high, low = measured.values["high IOPS"], measured.values["low IOPS"]
+        assert measured.values[mix.advantage] == pytest.approx(high / low)
+
+
+async def test_a_cancelled_block_ends_its_workers_and_the_next_one_works(tmp_path: Path) -> None:
+    made = bench(tmp_path)
+    mix = mix_of("writers-reader")
+    try:
+        await made.prepare([mix])
+        task = asyncio.ensure_future(made.block(mix, 30.0, 5.0))
+        await asyncio.sleep(0.3)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert made._pool.workers == []
+        measured = await made.block(mix, 0.2)
+        assert measured.values["reader IOPS"] > 0
+    finally:
+        await made.close()
+
+
+def test_the_mixes_are_told_apart() -> None:
+    assert len({m.id for m in MIXES}) == len(MIXES)
+    assert [m.id for m in MIXES if m.writes] == ["writers-reader"]
+    with pytest.raises(KeyError):
+        mix_of("none")
