@@ -1,4 +1,8 @@
-"""The stop rule: a run ends by itself when our load makes others' I/O wait twice as long for 3 s."""
+"""The stop rule: a run ends by itself when its load makes others' I/O wait twice as long for 3 s.
+
+Others wait longer as well when they themselves begin to work. So the load pauses first: if they still wait without it,
+it was not ours, the group is measured again and what is usual for them is learnt anew; if not, the run is over.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from probes.bench.bystanders import Direction, ForeignWait, our_wait_s
 from probes.bench.measured import Measured
 from probes.bench.workloads import Load, load_of
 from probes.host import Host
+from scenarios.model import Clock
+from scenarios.thresholds import PAUSE_S, STILL_WAITING
 
 PAGE_BYTES = 4096  # up to there a read is one request on the device; larger ones are split and merged
 
@@ -21,11 +27,13 @@ class Bystanders:
     def __init__(self, host: Host, leaves: Sequence[str]) -> None:
         self._host = host
         self._leaves = tuple(leaves)
-        self._wait = ForeignWait(host, leaves)
         self._known = True
+        self._ratio = 0.0
+        self._wait = ForeignWait(host, leaves)
 
     @property
-    def stopped(self) -> str:
+    def suspicion(self) -> str:
+        """Why the load must pause now; "" while all is well."""
         return self._wait.stopped
 
     def before(self) -> None:
@@ -33,7 +41,7 @@ class Bystanders:
         if self._known:
             self._wait.calm()
         else:
-            self._wait, self._known = ForeignWait(self._host, self._leaves), True
+            self._begin_anew()
 
     def after(self, workload: str, measured: Measured) -> None:
         """In the gap after it."""
@@ -46,7 +54,22 @@ class Bystanders:
             way: Direction = "read" if load.kind == "read" else "write"
             exact = way == "read" and load.block_bytes <= PAGE_BYTES
             ours = measured.operations if exact else None
-            self._wait.sample(measured.seconds, way, ours, our_wait_s(measured))
+            self._ratio = self._wait.sample(measured.seconds, way, ours, our_wait_s(measured)) or 0.0
+
+    async def is_ours(self, clock: Clock) -> bool:
+        """Pauses, and tells whether others wait less without our load. Where they fell silent it counts as ours."""
+        await clock.sleep(PAUSE_S)
+        without = self._wait.sample(PAUSE_S, None, None, 0.0)
+        if without is None or without < STILL_WAITING * self._ratio:
+            return True
+        self._begin_anew()
+        await clock.sleep(PAUSE_S)
+        self._wait.calm()
+        return False
+
+    def _begin_anew(self) -> None:
+        self._wait = ForeignWait(self._host, self._leaves)
+        self._known = True
 
 
 def _load(workload: str) -> Load | None:

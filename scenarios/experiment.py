@@ -15,7 +15,7 @@ from scenarios.arm import Arm
 from scenarios.blocks import block_events
 from scenarios.budget import Pace, group_seconds
 from scenarios.groups import Group, Pair
-from scenarios.guards import Watch
+from scenarios.guards import Disturbance, Watch
 from scenarios.judge import Judge, judges_for
 from scenarios.model import Run
 from scenarios.plan import Workload
@@ -179,12 +179,13 @@ class _Experiment:
                 self._drop(gone)
                 draw = orders(tuple(self.arms), self.run.rng)
                 continue
+            if self.watch is not None and self.watch.stopped:
+                self._emit_group(group)
+                return self.watch.stopped
             self.pace.group_ended()
             if stalled := group.stalled(self.workload, self.pairs):
                 group.disturbed.append(stalled)
             self._emit_group(group)
-            if self.watch is not None and self.watch.stopped:
-                return self.watch.stopped
             if group.disturbed:
                 self.disturbed.append(group.disturbed[0])
                 if self._too_disturbed(index + 1):
@@ -199,6 +200,12 @@ class _Experiment:
     async def _measure(self, group: Group) -> None:
         for variant in group.order:
             group.add(variant, await self._block(self.arms[variant], group, "steady"))
+            if self.watch is not None:
+                if found := await self.watch.spare():
+                    self._disturb(group, found)
+                if self.watch.stopped:
+                    group.disturbed.append(self.watch.stopped)
+                    return
 
     async def _block(self, arm: Arm, group: Group, phase: ev.Phase) -> Measured:
         try:
@@ -213,8 +220,7 @@ class _Experiment:
         disturbed = ""
         if found is not None and phase == "steady":
             disturbed = found.sentence
-            group.disturbed.append(found.sentence)
-            self.run.emit(found.event(self.run.time(), self.workload.id, group.index))
+            self._disturb(group, found)
         for event in block_events(
             self.run.time(),
             measured,
@@ -227,6 +233,10 @@ class _Experiment:
         ):
             self.run.emit(event)
         return measured
+
+    def _disturb(self, group: Group, found: Disturbance) -> None:
+        group.disturbed.append(found.sentence)
+        self.run.emit(found.event(self.run.time(), self.workload.id, group.index))
 
     async def _switch_to(self, arm: Arm) -> None:
         """Waits for what the other one has in flight before the next is made active."""

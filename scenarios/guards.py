@@ -100,8 +100,6 @@ class Watch:
         self._last = after = self._reading()
         if self._bystanders is not None:
             self._bystanders.after(workload, measured)
-            if self._bystanders.stopped:
-                self._stop("bystanders", self._bystanders.stopped)
         if self.run.clock.now() - self._places_at >= PLACES_EVERY_S:
             self._check_places()
         if before is None:
@@ -116,6 +114,21 @@ class Watch:
         if culprit:
             self._culprits[culprit] = self._culprits.get(culprit, 0) + 1
         return Disturbance(kind, text, culprit)
+
+    async def spare(self) -> Disturbance | None:
+        """After each block: where others wait too long, pauses and finds out whether it is our doing.
+
+        If it is, the run is stopped; if not, the group is disturbed.
+        """
+        if self.stopped or self._bystanders is None or not self._bystanders.suspicion:
+            return None
+        text = self._bystanders.suspicion
+        if await self._bystanders.is_ours(self.run.clock):
+            self._stop("bystanders", text)
+            return None
+        return Disturbance(
+            "bystanders", "others' I/O waits long, without our load as well", self._name("device")
+        )
 
     def blame(self, workload: str) -> str:
         """For a run that could not decide: what others did in a tenth of its blocks or more; "" if nothing."""

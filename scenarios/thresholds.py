@@ -73,6 +73,11 @@ BLOCKS_BEFORE_JUDGING = 3
 # disturbed every third group is).
 WEATHER = 0.10
 
+# Others wait twice as long (probes/bench/bystanders.py): the load pauses. If they wait half as long or less without it,
+# it was the load, and the run stops; otherwise they are busy themselves.
+PAUSE_S = 1.0
+STILL_WAITING = 0.5
+
 SETTLE_S = 0.5  # the look at the host before the first block, while nothing of ours runs
 PLACES_EVERY_S = 5.0  # free space and file system type
 

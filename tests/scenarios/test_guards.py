@@ -206,33 +206,69 @@ async def test_a_file_system_that_changes_under_the_run_stops_it(tmp_path: Path)
     assert [g.severity for g in run.of(ev.Guard) if g.kind == "filesystem"] == ["warning"]
 
 
-def test_others_who_wait_twice_as_long_stop_the_run(tmp_path: Path) -> None:
-    machine = Machine(tmp_path)
-    run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
+class Writers(FakeClock):
+    """Others who write 200 times a second; `each_ms` tells how long each waits, `alone_ms` without our load."""
 
-    def counters(reads: int, writes: int, write_ms: int) -> None:
-        machine.write(
-            "proc/diskstats", f"8 0 vda {reads} 0 {reads * 8} 0 {writes} 0 {writes * 8} {write_ms} 0 0 0\n"
-        )
+    def __init__(self, machine: Machine, alone_ms: int) -> None:
+        super().__init__()
+        self.machine, self.alone_ms = machine, alone_ms
+        self.reads = self.writes = self.waited_ms = 0
+        self.pass_on(0.0, 0, 0)
 
-    counters(0, 0, 0)
-    watch = watch_for(run, ["vda"])
-    counters(0, 100, 100)  # while nothing of ours runs others write: 1 ms each
-    reads, writes, waited = 0, 100, 100
-    blocks = 0
-    while not watch.stopped and blocks < 20:
+    def pass_on(self, seconds: float, our_reads: int, each_ms: int) -> None:
+        self.advance(seconds)
+        self.reads += our_reads
+        self.writes += int(200 * seconds)
+        self.waited_ms += int(200 * seconds) * each_ms
+        fields = f"{self.reads} 0 {self.reads * 8} 0 {self.writes} 0 {self.writes * 8} {self.waited_ms} 0 0 0"
+        self.machine.write("proc/diskstats", f"8 0 vda {fields}\n")
+
+    async def sleep(self, seconds: float) -> None:
+        self.pass_on(seconds, 0, self.alone_ms)
+
+
+async def blocks_until_it_pauses(
+    machine: Machine, writers: Writers, watch: Watch, each_ms: int
+) -> tuple[int, Disturbance | None]:
+    for number in range(1, 20):
         watch.begin()
-        reads, writes, waited = reads + 5000, writes + 100, waited + 500  # now 5 ms each
-        counters(reads, writes, waited)
-        machine.clock.advance(0.5)
-        measured = Measured(
-            seconds=0.5, values={}, operations=5000, device_bytes=5000 * 4096, histogram=[(100_000, 5000)]
-        )
+        writers.pass_on(0.5, 5000, each_ms)
+        histogram = [(100_000, 5000)]
+        measured = Measured(seconds=0.5, values={}, operations=5000, device_bytes=1, histogram=histogram)
         watch.end("randread-4k-qd1", "A", measured)
-        blocks += 1
-    assert blocks == 6  # 3 s
+        found = await watch.spare()
+        if found or watch.stopped:
+            return number, found
+    return 0, None
+
+
+async def test_others_who_wait_because_of_us_stop_the_run_after_three_seconds(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    writers = Writers(machine, alone_ms=1)
+    run = FakeRun(host=Host(str(tmp_path)), clock=writers)
+    watch = watch_for(run, ["vda"])
+    await watch.settle()
+    blocks, found = await blocks_until_it_pauses(machine, writers, watch, each_ms=5)
+    assert (blocks, found) == (6, None)
     assert "5.0 times as long" in watch.stopped
-    assert [g.kind for g in run.of(ev.Guard)] == ["bystanders"]
+    assert [g.severity for g in run.of(ev.Guard) if g.kind == "bystanders"] == ["warning"]
+
+
+async def test_others_who_wait_without_us_as_well_do_not_stop_it(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    writers = Writers(machine, alone_ms=1)
+    run = FakeRun(host=Host(str(tmp_path)), clock=writers)
+    watch = watch_for(run, ["vda"])
+    await watch.settle()
+    writers.alone_ms = 5  # a backup begins
+    blocks, found = await blocks_until_it_pauses(machine, writers, watch, each_ms=6)
+    assert blocks == 6
+    assert found is not None and found.kind == "bystanders"
+    assert watch.stopped == ""
+    assert await blocks_until_it_pauses(machine, writers, watch, each_ms=6) == (0, None)  # it is usual now
+    writers.alone_ms = 5
+    blocks, _ = await blocks_until_it_pauses(machine, writers, watch, each_ms=30)
+    assert blocks == 6 and watch.stopped
 
 
 def test_a_mix_of_readers_and_writers_is_not_blamed_for_itself(tmp_path: Path) -> None:

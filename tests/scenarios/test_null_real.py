@@ -1,0 +1,68 @@
+"""Scenario `null` on this machine's own disk: it really measures, and cancelled in a block it leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.system.processes import family_of
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.null import Null
+from tests.fakes import FakeRun
+
+
+class RealClock:
+    def now(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+def deleted_files_of_ours(directory: str) -> list[str]:
+    """Unnamed files that this process still holds open there."""
+    links = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    return [link for link in links if link.startswith(directory) and link.endswith("(deleted)")]
+
+
+@pytest.fixture
+def disk() -> Iterator[Path]:
+    """A directory on a disk: /tmp is memory on many machines."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as made:
+        yield Path(made)
+
+
+@pytest.mark.real
+async def test_cancelled_in_a_block_it_leaves_neither_file_nor_process(disk: Path) -> None:
+    scenario = Null()
+    options: dict[str, Json] = {"dir": str(disk), "size": 64 << 20}
+    run = FakeRun(host=Host(), clock=RealClock(), options=options, declared=scenario.options)
+    plan = scenario.plan(run.host, run.options)
+    if plan.refusal:
+        pytest.skip(plan.refusal)
+    task = asyncio.create_task(scenario.run(run))
+    async with asyncio.timeout(60):
+        while not run.of(ev.Group) and not task.done():
+            await asyncio.sleep(0.05)
+    held = deleted_files_of_ours(str(disk))
+    assert len(held) == 4  # two variants, a file to read and one to write each
+    assert len(family_of(run.host)) > 1
+    began = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - began < 10  # an upper bound for a hung clean-up, no figure
+    steady = [b for b in run.of(ev.Block) if b.phase == "steady"]
+    assert len(steady) >= 4
+    assert all(b.values["IOPS"] > 0 and b.operations > 0 for b in steady)
+    assert deleted_files_of_ours(str(disk)) == []
+    assert list(disk.iterdir()) == []
+    assert [p.name for p in family_of(run.host).values() if "worker" in p.name] == []
+    assert len(family_of(run.host)) == 1
