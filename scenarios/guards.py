@@ -112,7 +112,8 @@ class Watch:
         kind, text = found[0]
         culprit = self._name(kind)
         if culprit:
-            self._culprits[culprit] = self._culprits.get(culprit, 0) + 1
+            name = culprit.rpartition(", ")[0] or culprit  # without its rate, which is never the same twice
+            self._culprits[name] = self._culprits.get(name, 0) + 1
         return Disturbance(kind, text, culprit)
 
     async def spare(self) -> Disturbance | None:

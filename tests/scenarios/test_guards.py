@@ -183,10 +183,14 @@ async def test_a_busy_host_is_told_before_the_first_block_and_once_only(tmp_path
 async def test_a_run_that_could_not_decide_is_told_what_stood_out(tmp_path: Path) -> None:
     machine, _, watch = started(tmp_path)
     assert watch.blame("randread") == ""
+    machine.used[77] = ("rsync", 0, 0)
+    machine.save()
+    await watch.settle()
     for number in range(30):
-        block(machine, watch, foreign=4000 if number % 3 == 2 else 0)
+        block(machine, watch, foreign=4000 + number if number % 3 == 2 else 0, by=77)
     blame = watch.blame("randread")
     assert blame.startswith("others' I/O on our device stood out in ")
+    assert blame.endswith("(most often rsync [77])")
     assert watch.blame("fsync") == ""
 
 
