@@ -19,7 +19,7 @@ import msgspec
 from probes.bench.budget import WriteBudget
 from probes.bench.cache import cache_check
 from probes.bench.files import TestFile, open_unnamed
-from probes.bench.measured import BenchRefused, Measured, NotApplicable
+from probes.bench.measured import BenchRefused, Measured, NotApplicable, Within
 from probes.bench.mixes import File, Mix, Role, files_bytes
 from probes.bench.pool import Pool, WorkerFailed
 from probes.bench.summary import slice_ends, summed
@@ -234,9 +234,15 @@ def _merged(mix: Mix, parts: list[Measured], lead: Measured) -> Measured:
         lead,
         values=values,
         cpu_s=sum(p.cpu_s for p in parts),
-        within=[w for p in parts for w in p.within if w.series in values],
+        within=_second_by_second(lead),
         onset=None,
     )
+
+
+def _second_by_second(lead: Measured) -> list[Within]:
+    """The leading metric inside the block; a long one once a second, which is enough to see an onset fade."""
+    own = [w for w in lead.within if w.series in lead.values]
+    return own[1::2] if len(own) > 10 else own
 
 
 def _with_onset(whole: Measured, onset: Measured) -> Measured:
