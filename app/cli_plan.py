@@ -14,6 +14,7 @@ import msgspec
 
 from app import __version__, failure
 from app.failure import Failure
+from app.looked_at import host_at
 from app.output import out, raw
 from app.plain import plan_lines
 from app.printable import printable
@@ -39,7 +40,7 @@ def _plan(
     began = time.monotonic()
     if events:
         raw(encoded(header(scenario.id, chosen)))
-    plan, reason, status = _made(scenario, Host(root), Options(chosen, options))
+    plan, reason, status = _made(scenario, host_at(root), Options(chosen, options))
     if events:
         t = time.monotonic() - began
         if plan is not None:

@@ -9,6 +9,7 @@ import click
 
 from app import result, wording
 from app.cli_plan import events_option, header
+from app.looked_at import host_at
 from app.output import out, raw
 from app.printable import printable
 from app.recorder import encoded
@@ -25,7 +26,7 @@ from scenarios import events as ev
 def triage(root: str | None, as_json: bool, events: bool) -> int:
     """The host at a glance: every read-only rule. Writes nothing and starts no load."""
     session = Session()
-    for event in _events(Host(root), root):
+    for event in _events(host_at(root), root):
         session.apply(event)
         if events and not raw(encoded(event)):
             return 0  # nobody reads any more

@@ -1,0 +1,242 @@
+"""What a person types, right and wrong: one line, the right status, and stdout only for the result."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app import __version__
+from app.entry import run_command_line
+from scenarios import registry
+from scenarios.finding import SEVERITIES
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "recordings"
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    monkeypatch.setitem(registry.BUILT_IN, "fake", "tests.app.fake_scenario:Fake")
+
+
+def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = run_command_line(arguments)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["nonsense"], 2, "nonsense"),
+        (["--nonsense"], 2, "--nonsense"),
+        (["run", "nonsense"], 2, "unknown scenario"),
+        (["plan", "nonsense"], 2, "hostdx scenarios"),
+        (["run", "fake", "--nonsense"], 2, "hostdx run fake --help"),
+        (["run", "fake", "--blocks", "many"], 2, "'many'"),
+        (["run", "fake", "--size", "12Q"], 2, "512M"),
+        (["run", "fake", "--colour", "blue"], 2, "blue"),
+        (["run", "fake", "--how", "usage"], 2, "cannot be `usage`"),
+        (["run", "fake", "--how", "refusal"], 3, "no good reason"),
+        (["run", "fake", "--fast", "--how", "refused"], 3, "found out late"),
+        (["run", "fake", "--json", "--events", "-"], 2, "stdout"),
+        (["run", "fake", "--fast", "--consent", "0123"], 3, "something changed since"),
+        (["run", "fake", "--fast", "--events", "/nonexistent/x"], 3, "/nonexistent/x"),
+        (["run", "fake", "--fast", "--attribute", "/nonexistent"], 3, "--yes"),
+        (
+            ["run", "fake", "--fast", "--attribute", "/nonexistent", "--yes"],
+            3,
+            "/nonexistent: cannot be read",
+        ),
+        (["run", "fake", "--fast", "--dir", "/nonexistent"], 3, "/nonexistent/.hostdx-"),
+        (["plan", "fake", "--how", "refusal"], 3, "no good reason"),
+        (["plan", "fake", "--events", "file"], 2, "only `-`"),
+        (["report", "nonsense"], 2, "no such recording"),
+        (["report", "last"], 2, "no recording"),
+        (["report", "demo:nonsense"], 2, "no such demo"),
+        (["report", "/etc/passwd"], 3, "line 1"),
+        (["report", "/"], 3, "not a regular file"),
+        (["completion", "tcsh"], 2, "tcsh"),
+        ([], 2, "needs a terminal"),
+        (["attach"], 3, "no run is under way"),
+        (["replay", "nonsense"], 2, "no such recording"),
+        (["triage", "--root", "/nonexistent"], 2, "/nonexistent"),
+    ],
+)
+def test_each_bad_input_gets_its_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, says: str
+) -> None:
+    found, out, err = typed(capsys, *arguments)
+    ours = [line for line in err.splitlines() if line.startswith("hostdx: ")]
+    assert (found, len(ours)) == (status, 1), err
+    assert says in ours[0]
+    assert "Traceback" not in err
+    assert "report: hostdx" in out or out == "" or "refus" in out or arguments[0] == "plan"
+
+
+def test_a_bug_is_one_line_and_its_traceback_is_kept(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    status, _, err = typed(capsys, "run", "fake", "--fast", "--how", "bug")
+    (line,) = (line for line in err.splitlines() if line.startswith("hostdx: "))
+    assert status == 3 and "a mistake of two lines" in line
+    (saved,) = (tmp_path / "state/hostdx/bugs").iterdir()
+    assert str(saved) in line
+    assert "RuntimeError" in saved.read_text() and "Traceback" in saved.read_text()
+
+
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [
+        ("done", "done"),
+        ("refused", "skipped"),
+        ("bug", "failed"),
+        ("usage", "failed"),
+        ("refusal", "skipped"),
+    ],
+)
+def test_json_is_one_document_however_it_ends(
+    capsys: pytest.CaptureFixture[str], how: str, status: str
+) -> None:
+    _, out, _ = typed(capsys, "run", "fake", "--fast", "--json", "--how", how)
+    document = json.loads(out)
+    assert document["status"] == status
+    assert (document["reason"] is None) == (status == "done")
+    assert list(document) == [
+        "schema", "scenario", "status", "reason", "verdicts", "series", "findings", "facts", "absent", "recording",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("severity", SEVERITIES)
+def test_fail_on(capsys: pytest.CaptureFixture[str], severity: str) -> None:
+    status, _, _ = typed(capsys, "run", "fake", "--fast", "--how", "finding", "--fail-on", severity)
+    assert status == (0 if severity == "critical" else 1)  # it finds a warning
+
+
+def test_events_to_a_file_are_the_recording(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    chosen = tmp_path / "chosen.jsonl"
+    status, out, _ = typed(
+        capsys, "run", "fake", "--fast", "--events", str(tmp_path / "e"), "--recording", str(chosen)
+    )
+    assert status == 0 and "report: hostdx report chosen.jsonl" in out
+    assert chosen.read_bytes() == (tmp_path / "e").read_bytes()
+
+
+def test_a_refused_run_leaves_a_recording_only_where_it_was_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    typed(capsys, "run", "fake", "--how", "refusal")
+    assert not (tmp_path / "state/hostdx/recordings").exists()
+    typed(capsys, "run", "fake", "--how", "refusal", "--recording", str(tmp_path / "r.jsonl"))
+    kinds = [json.loads(line)["type"] for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+    assert kinds == ["run", "plan", "end"]
+
+
+def test_plan_says_it_and_its_digest_is_consent(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    target = tmp_path / "attribute"
+    target.write_text("old\n")
+    more = ("fake", "--fast", "--attribute", str(target))
+    status, out, _ = typed(capsys, "plan", *more)
+    assert status == 0 and f"changes {target} to new" in out and "at most 1 MiB to vda" in out
+    _, out, _ = typed(capsys, "plan", *more, "--json")
+    digest = json.loads(out)["digest"]
+    assert typed(capsys, "run", *more, "--consent", digest)[0] == 0
+    assert typed(capsys, "run", *more, "--blocks", "5", "--consent", digest)[0] == 3
+    assert target.read_text() == "old\n"
+
+
+def test_plan_events(capsys: pytest.CaptureFixture[str]) -> None:
+    for how, kinds in (
+        ("done", ["run", "plan", "end"]),
+        ("refusal", ["run", "plan", "end"]),
+        ("usage", ["run", "end"]),
+    ):
+        _, out, _ = typed(capsys, "plan", "fake", "--how", how, "--events", "-")
+        assert [json.loads(line)["type"] for line in out.splitlines()] == kinds
+
+
+def test_recordings_are_listed_and_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    typed(capsys, "run", "fake", "--fast")
+    _, out, _ = typed(capsys, "recordings", "--json")
+    (entry,) = json.loads(out)["recordings"]
+    assert (entry["state"], entry["scenario"], entry["pid"]) == ("done", "fake", None)
+    (tmp_path / "state/hostdx/recordings/broken.jsonl").write_text("x\n")
+    _, out, _ = typed(capsys, "recordings")
+    assert "unreadable" in out and entry["name"] in out
+    for name in (
+        "last",
+        entry["name"],
+        entry["name"].removesuffix(".jsonl"),
+        entry["name"][:20],
+        entry["path"],
+    ):
+        if name == "last":
+            (tmp_path / "state/hostdx/recordings/broken.jsonl").unlink()
+        status, out, _ = typed(capsys, "report", name)
+        assert status == 0 and out.startswith("# ")
+
+
+def test_report_forms(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    source = str(FIXTURES / "storage.jsonl")
+    assert typed(capsys, "report", source, "-o", str(tmp_path / "r.md"))[1] == ""
+    assert (tmp_path / "r.md").read_text() == typed(capsys, "report", source)[1]
+    assert typed(capsys, "report", source, "--format", "html")[1].startswith("<!doctype html>")
+    assert json.loads(typed(capsys, "report", source, "--format", "json")[1])["scenario"] == "storage"
+    assert typed(capsys, "report", source, "-o", "/nonexistent/r.md")[0] == 3
+
+
+def test_help_lists_what_works(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = typed(capsys, "--help")
+    for name in ("triage", "scenarios", "plan", "run", "report", "recordings", "undo"):
+        assert f"\n  {name} " in out
+    _, out, _ = typed(capsys, "run", "fake", "--help")
+    assert "--dir PATH" in out and "--budget" in out and "default: red" not in out.split("--colour")[0]
+    assert "--recording" not in out  # for the app's own use
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(capsys: pytest.CaptureFixture[str], shell: str) -> None:
+    status, out, _ = typed(capsys, "completion", shell)
+    assert status == 0 and "_HOSTDX_COMPLETE" in out
+
+
+def test_completion_knows_scenarios(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "_HOSTDX_COMPLETE": "bash_complete",
+        "COMP_WORDS": "hostdx run dst",
+        "COMP_CWORD": "2",
+    }
+    argv = [
+        sys.executable,
+        "-P",
+        "-c",
+        "import sys; sys.argv[0] = 'hostdx'; from app.cli import main; main()",
+    ]
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=60)
+    assert "plain,dstate" in done.stdout.split()
+
+
+def test_version_imports_nothing(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.argv = ['hostdx', '--version']\n"
+        "from app.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(sorted(m for m in sys.modules if m.split('.')[0] in ('click', 'msgspec', 'rich', 'textual', 'asyncio')))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"hostdx {__version__}\n[]\n"
+
+
+@pytest.mark.parametrize("close", ["1>&-", "2>&-", "1>&- 2>&- 0<&-", "| true", "1>/dev/full"])
+def test_closed_streams_are_quiet(tmp_path: Path, close: str) -> None:
+    argv = f"{sys.executable} -P -m app.cli triage {close}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", argv], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
