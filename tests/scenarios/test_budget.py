@@ -1,0 +1,70 @@
+"""The planner's seconds: what a workload gets, what the later ones keep, how many groups still fit."""
+
+from __future__ import annotations
+
+import pytest
+
+from scenarios.budget import Budget, Pace, group_seconds, least_seconds
+from scenarios.plan import Metric, Workload
+from tests.fakes import FakeClock
+
+
+def workload(name: str, block_s: float = 0.5, min_groups: int = 8) -> Workload:
+    return Workload(
+        id=name, title=name, metrics=(Metric("IOPS", "IOPS"),), block_s=block_s, min_groups=min_groups
+    )
+
+
+SHORT = workload("reads")
+LONG = workload("schedulers", block_s=15, min_groups=4)
+
+
+def test_a_group_is_two_blocks_a_variant() -> None:
+    assert group_seconds(SHORT, 2) == 2.0
+    assert group_seconds(SHORT, 3) == 3.0
+    assert group_seconds(LONG, 2) == 60.0
+    assert least_seconds(SHORT, 2) > 8 * 2.0
+    assert least_seconds(LONG, 2) > 4 * 60.0
+
+
+def test_slack_is_shared_and_what_is_left_over_goes_on() -> None:
+    clock = FakeClock()
+    budget = Budget(100.0, clock)
+    loads = [workload(name) for name in "abc"]
+    first = budget.share(loads, 2)
+    assert least_seconds(SHORT, 2) < first < 100 - 2 * least_seconds(SHORT, 2) + 0.01
+    clock.advance(12.0)  # decided early
+    second = budget.share(loads[1:], 2)
+    assert second > first
+    clock.advance(second)
+    assert budget.share(loads[2:], 2) == pytest.approx(budget.left_s)
+
+
+def test_in_a_tight_budget_the_most_important_come_first() -> None:
+    least = least_seconds(SHORT, 2)
+    clock = FakeClock()
+    budget = Budget(least * 1.5, clock)
+    loads = [workload(name) for name in "abc"]
+    assert budget.share(loads, 2) == pytest.approx(least * 1.5)  # nothing is kept for one that would not fit
+
+
+def test_never_more_than_is_left_and_never_less_than_nothing() -> None:
+    clock = FakeClock()
+    budget = Budget(10.0, clock)
+    assert budget.share([SHORT], 2) == 10.0
+    clock.advance(30.0)
+    assert budget.left_s == 0.0
+    assert budget.share([SHORT], 2) == 0.0
+
+
+def test_the_pace_is_learnt_from_the_groups() -> None:
+    clock = FakeClock()
+    pace = Pace(clock, 60.0, 2.0)
+    assert pace.groups_that_fit == 30
+    for _ in range(4):
+        pace.group_began()
+        clock.advance(3.0)
+        pace.group_ended()
+    assert pace.group_s == pytest.approx(3.0)
+    assert pace.groups_that_fit == (60 - 12) // 3
+    assert pace.left_s == pytest.approx(48.0)
