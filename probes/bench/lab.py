@@ -16,6 +16,7 @@ import msgspec
 
 from probes.bench import netrules
 from probes.bench.copied_routes import RouteSet, copy_routes
+from probes.bench.held_up import HeldUp
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.namespaces import (
     RECEIVER_LINK,
@@ -93,6 +94,7 @@ class Lab:
         self._spoofing: dict[str, socket.socket] = {}
         self.cpu = quietest()
         os.sched_setaffinity(0, {self.cpu})
+        self.held_up = HeldUp(self.cpu)
 
     def serve(self, request: Request) -> Answer:
         self.stop.asked = False
@@ -168,7 +170,7 @@ class Lab:
             ends = self.addresses.ipv6 if request.protocol == "IPv6" else self.addresses.ipv4
             return Moved(sent=tcp_block(self.namespaces, ends[1], request.seconds, self.stop))
         before = netrules.counted(self.treatment)
-        sent = udp_block(self._sockets[request.protocol], request.seconds, self.stop)
+        sent = udp_block(self._sockets[request.protocol], request.seconds, self.stop, self.held_up)
         after = netrules.counted(self.treatment)
         return Moved(sent=sent, arrived=after.arrived - before.arrived)
 

@@ -90,7 +90,7 @@ class Network:
             raise NotApplicable(f"only {moved.arrived} of {sent.packets} packets arrived")
         return Measured(
             seconds=sent.seconds,
-            values={"ns/packet": sent.seconds / sent.packets * 1e9},
+            values={"ns/packet": (sent.seconds - sent.others_s) / sent.packets * 1e9},
             operations=sent.packets,
             bytes=sent.bytes,
             cpu_s=sent.cpu_s,

@@ -1,7 +1,8 @@
 """The load: small UDP packets or one TCP stream between the private namespaces, from one CPU, for a bounded time.
 
 The receiver's softirq runs on the sender's CPU (veth), so that the wall time of a packet is sending, receiving and
-the rule together. Wall time, not process time: what the kernel frees later (RCU) belongs to the cost.
+the rule together. Wall time without that of other processes, not process time: what the kernel frees later (RCU)
+belongs to the cost, and kernels that account interrupts apart would leave the receiver out.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from types import FrameType
 
 import msgspec
 
+from probes.bench.held_up import HeldUp
 from probes.bench.measured import BenchRefused
 from probes.bench.namespaces import Namespaces, die_with_parent
 
@@ -25,12 +27,13 @@ _CHUNK = b"\0" * (128 << 10)
 
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """What one block moved. `cpu_s` is this process's own time, the receiver's softirq included."""
+    """What one block moved. `others_s`: while other processes held the CPU; `cpu_s`: what the load took of it."""
 
     packets: int = 0
     bytes: int = 0
     seconds: float = 0.0
     cpu_s: float = 0.0
+    others_s: float = 0.0
     stopped: bool = False
 
 
@@ -61,10 +64,10 @@ def send_packets(sock: socket.socket, count: int) -> None:
         sock.send(_PAYLOAD)
 
 
-def udp_block(sock: socket.socket, seconds: float, stop: Stop) -> Sent:
+def udp_block(sock: socket.socket, seconds: float, stop: Stop, held_up: HeldUp) -> Sent:
     """64-byte payloads as fast as one CPU makes them, for `seconds`."""
     send, payload, packets = sock.send, _PAYLOAD, 0
-    cpu = time.process_time()
+    held = held_up.seconds()
     began = time.perf_counter()
     end = began + min(seconds, MOST_SECONDS)
     now = began
@@ -73,11 +76,13 @@ def udp_block(sock: socket.socket, seconds: float, stop: Stop) -> Sent:
             send(payload)
         packets += _BATCH
         now = time.perf_counter()
+    others = min(max(0.0, held_up.seconds() - held), now - began)
     return Sent(
         packets=packets,
         bytes=packets * len(_PAYLOAD),
         seconds=now - began,
-        cpu_s=time.process_time() - cpu,
+        cpu_s=now - began - others,
+        others_s=others,
         stopped=stop.asked,
     )
 

@@ -180,7 +180,7 @@ def _main(chosen: Chosen, everything: bool, again: bool) -> Trial:
             title=f"{chosen.protocol}, 64-byte UDP packets from one CPU",
             metrics=(NS,),
             controls=(TRIVIAL, AGAIN),
-            why="small packets show the cost of a packet, not of its bytes",
+            why="small packets show the cost of a packet, not of its bytes; time of other processes is left out",
         ),
         load="udp",
         protocol=chosen.protocol,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+from pathlib import Path
 
 import pytest
 
 from probes.bench.copied_routes import MOST_ROUTES, scaled
+from probes.bench.held_up import numbers, softirq_thread
 from probes.bench.namespaces import draw_addresses
 from probes.bench.netrules import Treatment
 from probes.bench.quiet_cpu import busy_jiffies, choose
@@ -79,3 +81,14 @@ def test_the_quietest_cpu_is_chosen() -> None:
     assert busy_jiffies(stat) == {0: 23, 1: 10}
     assert choose({0, 1, 2}, {0: 5, 1: 5, 2: 5}, {0: 9, 1: 6, 2: 6}) == 2
     assert choose({0, 1}, {0: 5, 1: 5}, {0: 5, 1: 8}) == 0
+
+
+def test_ksoftirqd_is_told_from_a_process_of_that_name(tmp_path: Path) -> None:
+    for pid, stat in (("14", "14 (ksoftirqd/1) S 1 0"), ("15", "15 (x (ksoftirqd/1) S 2 0"), ("self", "")):
+        (tmp_path / pid).mkdir()
+        (tmp_path / pid / "stat").write_text(stat)
+    assert softirq_thread(0, tmp_path) is None
+    assert softirq_thread(1, tmp_path) == tmp_path / "15" / "schedstat"
+    (tmp_path / "15" / "stat").write_text("15 (ksoftirqd/11) S 2 0")
+    assert softirq_thread(1, tmp_path) is None
+    assert numbers(tmp_path / "15" / "schedstat") is None
