@@ -6,7 +6,6 @@ between which two numbers the truth lies.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 
@@ -34,13 +33,16 @@ def between(low: float, high: float) -> str:
     return f"between {side(low)} and {side(high)}"
 
 
+def _pairs(groups: int) -> str:
+    return "1 pair" if groups == 1 else f"{groups} pairs"
+
+
 def record(log_ratios: Sequence[float]) -> str:
     """Who lost in how many of the groups."""
     groups = len(log_ratios)
     lost = sum(value < 0 for value in log_ratios)
     won = sum(value > 0 for value in log_ratios)
-    noun = "pair" if groups == 1 else "pairs"
-    return f"{groups} {noun}; the slower one lost in {max(lost, won)} of {groups}"
+    return f"{_pairs(groups)}; the slower one lost in {max(lost, won)} of {groups}"
 
 
 def verdict_text(
@@ -53,12 +55,12 @@ def verdict_text(
 ) -> str:
     """How the verdict came about, in one line."""
     if interval is None:
-        return f"{len(log_ratios)} pairs; too few to say anything"
+        return f"{_pairs(len(log_ratios))}; too few to say anything"
     low, high = interval
     if word in ("slower", "faster"):
         return f"{record(log_ratios)}; {between(low, high)}"
     lost = sum(value < 0 for value in log_ratios)
-    seen = f"{len(log_ratios)} pairs; the variant lost in {lost} of {len(log_ratios)}; {between(low, high)}"
+    seen = f"{_pairs(len(log_ratios))}; the variant lost in {lost} of {len(log_ratios)}; {between(low, high)}"
     if word == "no material difference":
         return f"{seen}, which is within the {percent(margin)} that matter"
     parts = [seen]
@@ -75,5 +77,4 @@ def duration(seconds: float) -> str:
         return f"{max(1, round(seconds))} s"
     if seconds < 90 * 60:
         return f"{round(seconds / 60)} min"
-    hours = seconds / 3600
-    return f"{hours:.0f} h" if math.isfinite(hours) and hours < 72 else "days"
+    return f"{seconds / 3600:.0f} h" if seconds < 72 * 3600 else "days"

@@ -27,14 +27,14 @@ ASSUMED_CORRELATION = 0.6
 MATTERS_A_ROUND = 0.02  # the loss that a series must have been able to show before it may say "none"
 LEAST_TOTAL = 0.01  # over all rounds seen: less is not called, however sure it is
 _GB = 1e9
-_MOST_ROUNDS = 400
+_MOST_ROUNDS = 120
 
 
 class Trend(NamedTuple):
     """Slopes are fractions of round 1 a round (a GB), below 0 is slower; the interval is 95 %.
 
     `smallest_effect`: half the width of the interval, a round. `shows_after`: the rounds after which a loss
-    of 2 % a round would have been called nine times out of ten.
+    of 2 % a round would have been called about eight times out of ten.
     """
 
     verdict: Word
@@ -121,7 +121,7 @@ def correlation_of(xs: Sequence[float], ys: Sequence[float]) -> float:
 
 
 def rounds_to_show(line: Line, slope: float = MATTERS_A_ROUND) -> int | None:
-    """After how many rounds such a log slope would be called nine times out of ten; None: never soon."""
+    """After how many rounds such a log slope would be called some eight times out of ten; None: never soon."""
     rho = line.correlation
     for n in range(LEAST_ROUNDS, _MOST_ROUNDS):
         if rho >= 0.995:
