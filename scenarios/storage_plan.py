@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -30,6 +31,7 @@ from scenarios.storage_targets import (
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_BUDGET_S = 120.0
 JOB_S = 10.0  # how long a job's own I/O wait is watched before our load starts
+SINGLE_BLOCKS_AT_LEAST = 4
 PREPARE_BYTES_PER_S = 200e6  # a careful guess until the first file is written; the plan says "about"
 
 # The order of importance, with the control early enough to be measured whatever the budget is.
@@ -147,16 +149,22 @@ def sentences(plan: Plan, size_bytes: int, notes: Sequence[str]) -> tuple[str, .
     return (*lines, *notes)
 
 
+def least_budget_s(loads: Sequence[Workload], directories: int) -> int:
+    """Whole seconds in which one comparison fits, or some blocks of each load for a single directory."""
+    if directories > 1:
+        return math.ceil(least_seconds(loads[0], directories))
+    return math.ceil(sum(SINGLE_BLOCKS_AT_LEAST * load.block_s for load in loads))
+
+
 def make(host: Host, options: Options, *, title: str, question: str, why: str) -> tuple[Plan, Layout]:
     layout = Layout(host, options)
     targets, size = layout.targets, layout.size_bytes
     variants: list[Variant] = [variant(host, one) for one in targets]
     loads = workloads(size, targets[0].directory) if targets else ()
     budget = options.number("budget") or DEFAULT_BUDGET_S
-    if budget < least_seconds(loads[0], max(2, len(targets))) if loads else False:
-        need = least_seconds(loads[0], max(2, len(targets)))
+    if loads and budget < (need := least_budget_s(loads, len(targets))):
         raise Usage(
-            f"storage: a budget of {budget:.0f} s is too short for one workload; give --budget {need:.0f} or more"
+            f"storage: a budget of {budget:.0f} s is too short for one workload; give --budget {need} or more"
         )
     prepare_s = len(targets) * (size + write_file_bytes(size)) / PREPARE_BYTES_PER_S + 2.0
     watches_job = bool(options.strings("pid") or options.string("cgroup"))

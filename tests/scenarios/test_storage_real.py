@@ -1,0 +1,158 @@
+"""The storage scenario for real: on a loop-mounted ext4, with the real engine, in a few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.model import Refused, Usage
+from scenarios.storage import Storage
+from tests.fakes import FakeRun
+
+pytestmark = pytest.mark.real
+
+
+class RealClock:
+    def now(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+@pytest.fixture(scope="module")
+def disk() -> Iterator[str]:
+    if os.geteuid() != 0:
+        pytest.skip("mounting a loop device needs root")
+    if not shutil.which("mkfs.ext4"):
+        pytest.skip("mkfs.ext4 is not installed (e2fsprogs)")
+    with tempfile.TemporaryDirectory(prefix="hostdx-test-", dir="/var/tmp") as folder:
+        image, mounted = Path(folder, "image"), Path(folder, "mounted")
+        mounted.mkdir()
+        with image.open("wb") as file:
+            file.truncate(4 << 30)
+        subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1", str(image)], check=True)
+        made = subprocess.run(
+            ["mount", "-o", "loop", str(image), str(mounted)], capture_output=True, text=True
+        )
+        if made.returncode:
+            pytest.skip(f"a loop device cannot be mounted here: {made.stderr.strip()}")
+        try:
+            yield str(mounted)
+        finally:
+            subprocess.run(["umount", str(mounted)], check=True)
+    assert str(mounted) not in Path("/proc/self/mountinfo").read_text()
+
+
+def run_of(scenario: Storage, directories: list[str], budget: float) -> FakeRun:
+    options: dict[str, Json] = {"dir": list(directories), "budget": budget, "size": 64 << 20}
+    return FakeRun(seed=7, host=Host(), clock=RealClock(), options=options, declared=scenario.options)
+
+
+async def test_one_directory_is_measured_and_nothing_is_left(disk: str) -> None:
+    run = run_of(Storage(only=("randread-4k-qd1", "fsync-4k-qd1", "metadata")), [disk], 18)
+    await Storage(only=("randread-4k-qd1", "fsync-4k-qd1", "metadata")).run(run)
+    levels = next(e for e in run.of(ev.Extra) if e.name == "levels").value
+    assert isinstance(levels, list) and {v["workload"] for v in levels} == {  # type: ignore[index,call-overload]
+        "randread-4k-qd1",
+        "fsync-4k-qd1",
+        "metadata",
+    }
+    assert all(v["mean"] > 0 for v in levels)  # type: ignore[index,call-overload,operator]
+    assert [f.finding.id for f in run.of(ev.Found)][-1] == "storage.levels"
+    assert sorted(Path(disk).iterdir()) == [Path(disk, "lost+found")]
+
+
+async def test_two_directories_of_one_disk_give_verdicts_with_all_their_parts(disk: str) -> None:
+    pair = [str(Path(disk, name)) for name in ("a", "b")]
+    for path in pair:
+        Path(path).mkdir()
+    scenario = Storage(only=("fsync-4k-qd1",))
+    run = run_of(scenario, pair, 22)
+    try:
+        await scenario.run(run)
+        [verdict] = run.of(ev.Verdict)
+        assert (verdict.workload, verdict.baseline, verdict.variant) == ("fsync-4k-qd1", "A", "B")
+        assert verdict.scope == "this disk" and verdict.explain
+        blocks = [b for b in run.of(ev.Block) if b.phase == "steady"]
+        assert {b.variant for b in blocks} == {"A", "B"}
+        assert all(b.device_bytes is not None and b.device_bytes > 0 for b in blocks)
+        assert [list(Path(p).iterdir()) for p in pair] == [[], []]
+        assert len(run.applied) == len(run.reverted) == 2
+    finally:
+        for path in pair:
+            shutil.rmtree(path)
+
+
+def test_the_plan_says_what_will_be_written_and_writes_nothing(disk: str) -> None:
+    plan = Storage().plan(Host(), run_of(Storage(), [disk], 120).options)
+    assert not plan.refusal
+    assert any("at most 8 GiB" in line for line in plan.sentences)
+    assert plan.digest == Storage().plan(Host(), run_of(Storage(), [disk], 120).options).digest
+    assert sorted(Path(disk).iterdir()) == [Path(disk, "lost+found")]
+
+
+async def test_no_space_is_one_line_and_refused() -> None:
+    if os.geteuid() != 0 or not shutil.which("mkfs.ext4"):
+        pytest.skip("a small file system needs root and mkfs.ext4")
+    with tempfile.TemporaryDirectory(prefix="hostdx-test-", dir="/var/tmp") as folder:
+        image, mounted = Path(folder, "image"), Path(folder, "mounted")
+        mounted.mkdir()
+        with image.open("wb") as file:
+            file.truncate(100 << 20)
+        subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
+        made = subprocess.run(
+            ["mount", "-o", "loop", str(image), str(mounted)], capture_output=True, text=True
+        )
+        if made.returncode:
+            pytest.skip(f"a loop device cannot be mounted here: {made.stderr.strip()}")
+        try:
+            scenario = Storage()
+            options: dict[str, Json] = {"dir": [str(mounted)]}
+            run = FakeRun(host=Host(), clock=RealClock(), options=options, declared=scenario.options)
+            with pytest.raises(Refused, match="too little space") as refused:
+                await scenario.run(run)
+            assert "\n" not in str(refused.value) and "--dir" in str(refused.value)
+        finally:
+            subprocess.run(["umount", str(mounted)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("directory", "said"),
+    [
+        ("/dev/shm", "memory"),
+        ("/nonexistent-hostdx", "does not exist"),
+        ("/proc", "holds no files"),
+        ("/etc/hostname", "not a directory"),
+    ],
+)
+async def test_bad_directories_are_refused_in_one_line(directory: str, said: str) -> None:
+    scenario = Storage()
+    options: dict[str, Json] = {"dir": [directory]}
+    run = FakeRun(host=Host(), clock=RealClock(), options=options, declared=scenario.options)
+    with pytest.raises(Refused, match=said) as refused:
+        await scenario.run(run)
+    assert "\n" not in str(refused.value)
+    assert run.applied == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [({"dir": ["/var/tmp", "/var/tmp"]}, "twice"), ({"dir": ["/var/tmp"], "budget": 1}, "too short")],
+)
+def test_wrong_requests_are_usage(options: dict[str, Json], said: str) -> None:
+    scenario = Storage()
+    run = FakeRun(host=Host(), options=options, declared=scenario.options)
+    with pytest.raises(Usage, match=said):
+        scenario.plan(Host(), run.options)
