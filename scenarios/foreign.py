@@ -89,25 +89,38 @@ def _moved(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else max(0.0, after - before)
 
 
+class Weather:
+    """How often blocks of a workload, of whichever variant, passed a threshold."""
+
+    def __init__(self) -> None:
+        self.judged = 0
+        self.beyond = 0
+
+    def count(self, beyond: bool) -> bool:
+        """One more block; true where passing is so rare that its group is worth measuring again."""
+        rare = self.beyond < 1 + WEATHER * self.judged
+        self.judged += 1
+        self.beyond += beyond
+        return beyond and rare
+
+
 class Usual:
     """What is usual in the blocks of one variant, and what is beyond it. Disturbed blocks count as well."""
 
-    def __init__(self) -> None:
+    def __init__(self, weather: Weather | None = None) -> None:
         self.blocks: list[Surroundings] = []
         self.beyond: dict[Kind, int] = {}  # blocks that passed a threshold, weather or not
-        self.judged = 0
+        self.weather = weather or Weather()
 
     def judge(self, now: Surroundings) -> list[tuple[Kind, str]]:
         """What disturbed this block, in plain words; then the block belongs to what is known."""
         found: list[tuple[Kind, str]] = []
         if len(self.blocks) >= BLOCKS_BEFORE_JUDGING:
-            for kind, excess, limit, text in self._excesses(now):
-                if excess > limit:
-                    before = self.beyond.get(kind, 0)
-                    self.beyond[kind] = before + 1
-                    if before < 1 + WEATHER * self.judged:
-                        found.append((kind, text))
-            self.judged += 1
+            found = [(kind, text) for kind, excess, limit, text in self._excesses(now) if excess > limit]
+            for kind, _ in found:
+                self.beyond[kind] = self.beyond.get(kind, 0) + 1
+            if not self.weather.count(bool(found)):
+                found = []
         if now.heat:
             found.append(("heat", "the processor throttled itself because of heat"))
         self.blocks.append(now)

@@ -14,7 +14,7 @@ from probes.system.throttle import ThrottleReader
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.bystanders import Bystanders
-from scenarios.foreign import Reading, Usual, surroundings
+from scenarios.foreign import Reading, Usual, Weather, surroundings
 from scenarios.model import Run
 from scenarios.thresholds import PLACES_EVERY_S, SETTLE_S, Kind, threshold
 
@@ -55,6 +55,7 @@ class Watch:
         self._by_variant = dict(by_variant or {})
         self._throttle = ThrottleReader(run.host)
         self._usual: dict[tuple[str, str], Usual] = {}
+        self._weather: dict[str, Weather] = {}
         self._culprits: dict[str, int] = {}
         self._before: Reading | None = None
         self._look: Look | None = None
@@ -105,7 +106,8 @@ class Watch:
         if before is None:
             return None
         devices = self._by_variant.get(variant, self._devices)
-        usual = self._usual.setdefault((workload, variant), Usual())
+        weather = self._weather.setdefault(workload, Weather())
+        usual = self._usual.setdefault((workload, variant), Usual(weather))
         found = usual.judge(surroundings(before, after, measured, devices))
         if not found:
             return None
