@@ -11,7 +11,7 @@ import msgspec
 
 from probes.host import Host
 from probes.system.block import device_name, leaves
-from probes.system.mounts import NETWORK, Mount, mounts, visible_mount
+from probes.system.mounts import IN_MEMORY, NETWORK, Mount, mounts, visible_mount
 from probes.system.tasks import OpenFile, Task, files_of
 from probes.types import Absent, present
 
@@ -21,6 +21,8 @@ _SERVES = re.compile(
     r"|(?P<whole>loop\d+|md\d+)(?:_\w+)?$"
     r"|flush-(?P<devno>\d+:\d+)"
 )
+# Nobody waits long for what lies in memory: /dev/zero among dd's arguments is not what it waits for.
+_NEVER = IN_MEMORY | {"proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue", "debugfs", "tracefs", "bpf"}
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,8 +61,10 @@ def place_of(host: Host, task: Task) -> Place | Absent:
         paths = _arguments(host, task) if how == "argument" else files
         for file in (f for f in paths if f.how == how):
             mount = visible_mount(table, file.path)
+            if mount is None or mount.fstype in _NEVER:
+                continue
             # Everybody has the root file system open or works in it: that says nothing.
-            if mount is not None and (how == "syscall" or mount.mountpoint != "/"):
+            if how == "syscall" or mount.mountpoint != "/":
                 return _at(host, mount, how)
     return Absent("its files do not say (other users' tasks need root)", kind="permission")
 

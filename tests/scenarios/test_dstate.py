@@ -36,6 +36,7 @@ def captured(root: Path, *processes: tuple[int, str, str, str]) -> Host:
         "20 1 8:2 / / rw - ext4 /dev/sda2 rw\n"
         "30 20 8:17 / /data rw - xfs /dev/sdb1 rw\n"
         "31 20 0:44 / /nfs rw - nfs4 srv:/export rw\n"
+        "32 20 0:5 / /dev rw - devtmpfs devtmpfs rw\n"
     )
     return Host(str(root))
 
