@@ -43,7 +43,7 @@ def end_holders(name: str) -> Outcome:
         if start_time(pid) == began:
             try:
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
+            except (ProcessLookupError, PermissionError):
                 pass
     end = time.monotonic() + _WAIT_S
     while any(start_time(pid) == began for pid, began in found.items()):

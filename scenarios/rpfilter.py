@@ -26,6 +26,7 @@ from scenarios.reverse_path.answer import answer, extra, finding
 from scenarios.reverse_path.arm import Bench, NetworkArm
 from scenarios.reverse_path.facts import Facts, read
 from scenarios.reverse_path.reading import fact_events, rate_events
+from scenarios.reverse_path.rights import why_no_namespaces
 from scenarios.reverse_path.variants import NONE, Trial, chosen, trials
 from scenarios.rules.rpfilter import RULES
 from scenarios.rules.rule import Inapplicable, Unreadable
@@ -86,11 +87,9 @@ class Rpfilter:
     def blocked(self, host: Host) -> str:
         if not host.live:
             return "a captured tree can be read (triage), not measured"
-        return (
-            ""
-            if tool("nft")
-            else "nft is not installed (package nftables): the checks can be read, not measured"
-        )
+        if not tool("nft"):
+            return "nft is not installed (package nftables): the checks can be read, not measured"
+        return why_no_namespaces(host)
 
     def plan(self, host: Host, options: Options) -> Plan:
         routes, link, budget = options.integer("routes", -1), options.number("link"), budget_s(options)
@@ -177,7 +176,7 @@ class Rpfilter:
         before = packet_counters(run.host, run.clock.now())
         await run.clock.sleep(RATES_S)
         found = rates(before, packet_counters(run.host, run.clock.now()))
-        for event in rate_events(found, run.time()):
+        for event in rate_events(found, read(run.host).cards, run.time()):
             run.emit(event)
         run.emit(ev.Step(t=run.time(), id="rates", title="count this host's own packets", state="done"))
         return found

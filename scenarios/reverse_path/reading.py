@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from probes.system.line_rate import Card
 from probes.system.packet_rates import PacketRates
 from probes.types import Absent, Json
 from scenarios import events as ev
@@ -49,7 +50,7 @@ def _said(value: str | Absent) -> str:
     return f"version unknown: {value.reason}" if isinstance(value, Absent) else value
 
 
-def rate_events(found: PacketRates | Absent, t: float) -> Iterator[ev.AnyEvent]:
+def rate_events(found: PacketRates | Absent, cards: tuple[Card, ...], t: float) -> Iterator[ev.AnyEvent]:
     if isinstance(found, Absent):
         yield ev.AbsentFact(t=t, name="packet rates", reason=found.reason)
         return
@@ -62,3 +63,21 @@ def rate_events(found: PacketRates | Absent, t: float) -> Iterator[ev.AnyEvent]:
             yield ev.AbsentFact(t=t, name=name, reason=value.reason, source=value.source)
         else:
             yield ev.FactRead(t=t, name=name, value=round(value, 1), source=source, unit="1/s")
+    if found.ipv6_share is not None:
+        yield ev.FactRead(
+            t=t, name="IPv6 share of packets", value=round(found.ipv6_share, 3), source="/proc/net/snmp6"
+        )
+    for card in cards:
+        if card.name in found.interfaces:
+            packets, size = found.interfaces[card.name]
+            folder = f"/sys/class/net/{card.name}/statistics"
+            yield ev.FactRead(
+                t=t, name=f"{card.name} packets/s", value=round(packets, 1), source=folder, unit="1/s"
+            )
+            yield ev.FactRead(t=t, name=f"{card.name} bytes/s", value=round(size), source=folder, unit="B/s")
+        if isinstance(card.offload, Absent):
+            yield ev.AbsentFact(
+                t=t, name=f"{card.name} GRO", reason=card.offload.reason, source=card.offload.source
+            )
+        elif card.merges is not None:
+            yield ev.FactRead(t=t, name=f"{card.name} GRO", value=card.merges, source=card.offload.source)

@@ -24,6 +24,8 @@ FIXTURES = Path(__file__).parents[1] / "fixtures" / "rulesets"
 EMPTY = '{"nftables": [{"metainfo": {}}]}'
 ZERO = "0" * 32
 BASE = {
+    "/proc/self/status": "CapEff:\t000001ffffffffff\n",
+    "/proc/self/ns/net": "",
     "/proc/net/if_inet6": "fe80 02 40 20 80 eth0\n",
     "/proc/net/ipv6_route": f"{ZERO} 00 {ZERO} 00 {ZERO[:-1]}1 00000400 00000002 00000000 00000003 eth9\n",
     "/proc/net/route": "Iface\tDestination\n",
