@@ -40,20 +40,18 @@ class Budget:
     def share(self, waiting: Sequence[Workload], arms: int) -> float:
         """Seconds for the first of the workloads that still wait.
 
-        Each later one keeps the least that it needs, as long as this one has its own; the slack is shared.
+        Each later one keeps the least that it needs, as long as this one has its own; all slack is the first's, for
+        it is the most important of them.
         """
         left = self.left_s
         least = least_seconds(waiting[0], arms)
         kept = 0.0
-        others = 0
         for workload in waiting[1:]:
             need = least_seconds(workload, arms)
             if least + kept + need > left:
                 break
             kept += need
-            others += 1
-        slack = left - least - kept
-        return left if slack <= 0 else least + slack / (others + 1)
+        return left - kept
 
 
 class Pace:

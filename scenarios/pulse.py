@@ -22,8 +22,10 @@ class PulseSource:
 
     def __init__(self, host: Host, devices: Sequence[str] = ()) -> None:
         self._host = host
-        self._devices = frozenset(devices)
         self._before: Counters = read_counters(host)
+        # A plan names the leaves of an array together: "sda, sdb".
+        named = {name.strip() for device in devices for name in device.split(",")}
+        self._devices = frozenset(named & self._before.disks.keys())
         self._ours_before = self._our_bytes()
 
     def next(self, t: float) -> ev.Pulse:

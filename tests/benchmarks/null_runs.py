@@ -65,6 +65,9 @@ def series(stretch: float, runs: int, budget: float, directory: str, first_seed:
         found += "slower" in words
         everywhere += bool(words) and all(word == "slower" for word in words)
         print(f"  {number + 1:2}: {line(run)}", flush=True)
+        for verdict in run.of(ev.Verdict):
+            if verdict.reason and verdict.groups < 8:
+                print(f"      {verdict.workload}: {verdict.reason}", flush=True)
         for guard in run.of(ev.Guard):
             if guard.severity == "warning":
                 print(f"      {guard.text} {guard.culprit}".rstrip(), flush=True)

@@ -27,17 +27,17 @@ def test_a_group_is_two_blocks_a_variant() -> None:
     assert least_seconds(LONG, 2) > 4 * 60.0
 
 
-def test_slack_is_shared_and_what_is_left_over_goes_on() -> None:
+def test_slack_is_the_firsts_and_what_is_left_over_goes_on() -> None:
     clock = FakeClock()
     budget = Budget(100.0, clock)
     loads = [workload(name) for name in "abc"]
+    least = least_seconds(SHORT, 2)
     first = budget.share(loads, 2)
-    assert least_seconds(SHORT, 2) < first < 100 - 2 * least_seconds(SHORT, 2) + 0.01
+    assert first == pytest.approx(100 - 2 * least)
     clock.advance(12.0)  # decided early
-    second = budget.share(loads[1:], 2)
-    assert second > first
-    clock.advance(second)
-    assert budget.share(loads[2:], 2) == pytest.approx(budget.left_s)
+    assert budget.share(loads[1:], 2) == pytest.approx(88 - least)
+    clock.advance(88 - least)  # that one was not
+    assert budget.share(loads[2:], 2) == pytest.approx(least)
 
 
 def test_in_a_tight_budget_the_most_important_come_first() -> None:
