@@ -85,7 +85,9 @@ def sentences(found: Answer, card: Card | None, protocol: str) -> list[str]:
         f"one check costs {cost.ns:.0f} ns a packet (95 %: {cost.ci95[0]:.0f} to {cost.ci95[1]:.0f}),"
         f" beside {cost.path_ns:.0f} ns for the path without it"
     ]
-    if found.now is not None and found.packets_now is not None:
+    if found.packets_now is not None and found.packets_now < 1:
+        lines.append(f"no {protocol} packet arrives now: at present the check costs this host nothing")
+    elif found.now is not None and found.packets_now is not None:
         lines.append(
             f"now {found.packets_now:,.0f} {protocol} packets/s arrive (after GRO): the check takes"
             f" {_cores(found.now)}"
@@ -124,9 +126,11 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
     """Severity by the share of a core now, and by what the card could bring where the check is loaded."""
     cost, word = found.cost, found.verdict.verdict
     rule = chosen.rule
-    here = (
-        "the firewall's reverse-path check" if rule is not None else "a reverse-path check, not loaded here,"
-    )
+    here = "the firewall's reverse-path check"
+    if rule is None and isinstance(facts.ruleset, Absent):
+        here = "a reverse-path check (if one is loaded could not be read)"
+    elif rule is None:
+        here = "a reverse-path check, not loaded here,"
     measured = f"{cost.ns:.0f} ns on every {chosen.protocol} packet"
     if rule is not None and not rule.every_packet:
         measured = f"{cost.ns:.0f} ns on every {chosen.protocol} packet that meets it"
@@ -206,7 +210,7 @@ def extra(found: Answer, facts: Facts, chosen: Chosen) -> Json:
         "protocol": chosen.protocol,
         "check": chosen.text,
         "whose": chosen.whose,
-        "loaded": rule is not None,
+        "loaded": None if isinstance(facts.ruleset, Absent) else rule is not None,
         "place": rule.place if rule is not None else None,
         "every_packet": rule.every_packet if rule is not None else None,
         "cost_ns": round(found.cost.ns, 1),

@@ -5,15 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from probes.bench.measured import BenchRefused
+from probes.system.line_rate import Card
+from probes.system.offload import Offload
+from probes.system.packet_rates import PacketRates
 from probes.types import Absent, Json
 from scenarios import events as ev
 from scenarios import rpfilter
 from scenarios.finding import Finding
 from scenarios.guards import Watch
 from scenarios.model import Options, Refused, Usage
+from scenarios.reverse_path.answer import answer, sentences
+from scenarios.reverse_path.answer import severity as severity_of
 from scenarios.rpfilter import Rpfilter
 from tests.fakes.answering import Answering
 from tests.fakes.bench_network import FakeBench
@@ -124,7 +130,7 @@ async def test_what_it_means_here_names_both_bounds_and_the_model(tmp_path: Path
     assert "at 100 Gbit/s (eth9), MTU 1500, none merged: 8,127,438 packets/s, the check takes 4." in lines
     assert "MTU 9000, all in 64 KiB aggregates" in lines
     assert "The interval covers the measurement, not the model" in lines
-    assert "now 0 IPv6 packets/s arrive" in lines
+    assert "no IPv6 packet arrives now" in lines
     assert "one receiving core holds about" in lines
     assert story.cost.remedy and story.cost.confidence == "measured"
     merged = {(x["mtu"], x["merged"]): x["cores"] for x in story.extra["at_line_rate"]}
@@ -265,6 +271,8 @@ async def test_without_root_the_user_namespace_is_said(tmp_path: Path) -> None:
     await story.run()
     assert any("user namespace" in note.text for note in story.fake.of(ev.Note))
     assert any("must be root" in a.reason for a in story.fake.of(ev.AbsentFact))
+    assert "if one is loaded could not be read" in story.cost.title
+    assert story.extra["loaded"] is None
     assert story.verdicts[("udp-ipv6", "check")] == "slower"
 
 
@@ -285,3 +293,57 @@ def test_the_plan_is_the_same_twice(tmp_path: Path) -> None:
     second = Story(tmp_path / "b", with_check("firewalld-1.3")).plan
     assert first.digest == second.digest
     assert not first.needs_consent
+
+
+@pytest.mark.parametrize(
+    ("packets_per_s", "softirq", "merges", "severity"),
+    [
+        (0.0, 0.1, True, "notice"),
+        (10_000.0, 0.1, True, "notice"),  # 0.6 % of a core
+        (410_000.0, 0.5, True, "warning"),  # 23 %
+        (410_000.0, 0.95, True, "critical"),
+        (0.0, 0.1, False, "warning"),  # at line rate without GRO more than a core
+    ],
+)
+def test_severity_by_what_it_takes_here(
+    tmp_path: Path, packets_per_s: float, softirq: float, merges: bool, severity: str
+) -> None:
+    rates = PacketRates(
+        seconds=3.0,
+        ipv6=packets_per_s,
+        ipv4=100.0,
+        processed=packets_per_s,
+        backlog_drops=0.0,
+        squeezes=0.0,
+        interfaces={},
+        busiest_cpu=0,
+        busiest_softirq=softirq,
+    )
+    offload = Offload(gro=merges, lro=False, source="test")
+    card = Card(name="eth9", mbit_per_s=100_000, mtu=1500, offload=offload)
+    verdict = ev.Verdict(
+        t=1.0,
+        workload="udp-ipv6",
+        metric="ns/packet",
+        baseline="none",
+        variant="check",
+        verdict="slower",
+        delta=560.0,
+        delta_ci95=(540.0, 580.0),
+    )
+    found = answer([verdict], [1000.0, 1010.0], rates, card, 0.0, "IPv6")
+    assert found is not None
+    assert severity_of(found, loaded=True) == severity
+    assert severity_of(found, loaded=False) == "ok"
+    undecided = msgspec.structs.replace(
+        found, verdict=msgspec.structs.replace(verdict, verdict="inconclusive")
+    )
+    assert severity_of(undecided, loaded=True) == "ok"
+    said = "\n".join(sentences(found, card, "IPv6"))
+    assert ("as it is set: GRO on" in said) == merges
+    assert ("as it is set: GRO off" in said) == (not merges)
+    if packets_per_s == 410_000.0:
+        assert (
+            "now 410,000 IPv6 packets/s arrive (after GRO): the check takes 23 % of one core (95 %: 22 to 24 %)"
+            in said
+        )
