@@ -74,8 +74,8 @@ def _reached(session: Session) -> Table | None:
                             wording.workload_title(session, workload),
                             metric,
                             wording.variant_title(session, variant),
-                            f"{median(values):.4g}",
-                            f"{min(values):.4g} … {max(values):.4g}",
+                            wording.number(median(values)),
+                            f"{wording.number(min(values))} … {wording.number(max(values))}",
                             str(len(values)),
                         )
                     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from app.session import Session
 from scenarios import events as ev
 from scenarios.finding import Severity
@@ -32,6 +34,14 @@ def variant_label(session: Session, variant: str) -> str:
     return next((v.label for v in planned if v.id == variant and v.label), variant)
 
 
+def number(value: float, digits: int = 4) -> str:
+    """So many digits that count, never an exponent where a person would write none: `14080`, `0.0021`."""
+    if not math.isfinite(value) or value == 0 or not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.{digits}g}"
+    whole = round(value, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{whole:.0f}" if abs(whole) >= 10 ** (digits - 1) else f"{whole:.{digits}g}"
+
+
 def ratio(value: float | None) -> str:
     """`0.73`, `0.083`, `12.4`."""
     return "–" if value is None else f"{value:.3g}"
@@ -48,7 +58,8 @@ def percent(value: float | None) -> str:
 def delta(verdict: ev.Verdict) -> str:
     if verdict.delta is None:
         return "–"
-    return f"{verdict.delta:+.3g} {verdict.delta_unit}".rstrip()
+    sign = "+" if verdict.delta > 0 else ""
+    return f"{sign}{number(verdict.delta, 3)} {verdict.delta_unit}".rstrip()
 
 
 def verdict_sentence(session: Session, verdict: ev.Verdict) -> str:

@@ -9,7 +9,7 @@ import pytest
 from app import effects, locks
 from app.changes import Changes
 from app.failure import Failure
-from app.journal import SCHEMA, Header, journals
+from app.journal import SCHEMA, Header, Outcome, journals
 from app.process import identity
 from app.state import journal_dir
 from probes.action import Action, private_directory
@@ -110,7 +110,7 @@ def test_what_fails_half_way_is_undone(tmp_path: Path) -> None:
 def test_what_cannot_be_undone_stays_in_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = changes(setting(tmp_path))
     applied = made.apply(setting(tmp_path))
-    failed = effects.Outcome("failed", "stuck")
+    failed = Outcome("failed", "stuck")
     monkeypatch.setattr(effects, "revert", lambda *_: failed)
     assert made.revert(applied.id) == failed
     assert [entry.id for entry in made.close()] == [applied.id]

@@ -32,7 +32,8 @@ def block(t: float, value: float = 1.0) -> ev.Block:
 
 def written(path: Path, *events: ev.AnyEvent) -> Path:
     recorder = Recorder(path, silent)
-    for event in (HEAD, *events):
+    everything: list[ev.AnyEvent] = [HEAD, *events]
+    for event in everything:
         recorder.write(event)
     recorder.close()
     return path
@@ -42,7 +43,8 @@ def test_every_event_is_readable_at_once(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     recorder = Recorder(path, silent)
     follower = None
-    for number, event in enumerate([HEAD, block(1), ev.Note(t=2, text="x")], 1):
+    everything: list[ev.AnyEvent] = [HEAD, block(1), ev.Note(t=2, text="x")]
+    for number, event in enumerate(everything, 1):
         recorder.write(event)
         follower = follower or Follower(path)
         assert follower.poll() == [event]
@@ -71,7 +73,9 @@ def test_half_a_line_waits_for_its_end(tmp_path: Path) -> None:
 def test_unknown_type_and_field_are_survived(tmp_path: Path) -> None:
     path = written(tmp_path / "r.jsonl")
     with path.open("ab") as file:
-        file.write(b'{"type":"hologram","t":1.0,"depth":[[[]]]}\n{"type":"note","t":2.0,"text":"x","colour":"red"}\n\n')
+        file.write(
+            b'{"type":"hologram","t":1.0,"depth":[[[]]]}\n{"type":"note","t":2.0,"text":"x","colour":"red"}\n\n'
+        )
     follower = Follower(path)
     assert follower.poll() == [HEAD, ev.Note(t=2.0, text="x")]
     assert follower.unknown == 1
@@ -130,7 +134,9 @@ def test_memory_is_bounded_by_chunks(tmp_path: Path) -> None:
 def test_what_json_cannot_hold_is_left_out(value: float) -> None:
     line = encoded(block(1, value))
     assert b"null" not in line and b'"values":{}' in line
-    note = encoded(ev.Estimate(t=1, workload="w", metric="m", baseline="A", variant="B", groups=1, ratio=value))
+    note = encoded(
+        ev.Estimate(t=1, workload="w", metric="m", baseline="A", variant="B", groups=1, ratio=value)
+    )
     assert b'"note"' in note
 
 
@@ -168,7 +174,9 @@ def test_a_full_disk_costs_no_event(tmp_path: Path) -> None:
 
     mountpoint = tmp_path / "small"
     mountpoint.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(mountpoint)], capture_output=True)
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(mountpoint)], capture_output=True
+    )
     if made.returncode != 0:
         pytest.skip(f"cannot mount a tmpfs: {made.stderr.decode().strip()}")
     try:
@@ -176,7 +184,7 @@ def test_a_full_disk_costs_no_event(tmp_path: Path) -> None:
         filler.write_bytes(b"x" * 8192)
         said: list[str] = []
         recorder = Recorder(mountpoint / "r.jsonl", said.append)
-        events = [HEAD, *(block(t) for t in range(200))]
+        events: list[ev.AnyEvent] = [HEAD, *(block(t) for t in range(200))]
         for event in events:
             recorder.write(event)
         assert not recorder.complete
