@@ -9,7 +9,7 @@ from probes.system.kernel_log import HungTask
 from probes.types import Json, present
 from scenarios import events as ev
 from scenarios.dstate_cause import Cause, Stuck
-from scenarios.dstate_findings import finding_of, grouped
+from scenarios.dstate_findings import Group, finding_of, grouped
 from scenarios.dstate_watch import Look, log_about
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.kernels import faults_of
@@ -34,6 +34,7 @@ class Report:
         self._findings: dict[tuple[str, str], tuple[object, ...]] = {}
         self._all: dict[tuple[int, int], tuple[Stuck, Cause]] = {}
         self._halted: set[str] = set()
+        self._worst: dict[tuple[str, str], tuple[Group, Look]] = {}
         self._looks = 0
         self._most_in_d = 0
         self._hung = 0
@@ -46,7 +47,7 @@ class Report:
         for report in hung:
             self._hung += 1
             text = f"the kernel reports {report.comm} ({report.pid}) blocked for more than {report.seconds} s"
-            self._guard("hung-task", text, report.comm)
+            self._guard("hung-task", text)
         for stuck, cause in look.stuck:
             self._all[stuck.sleep.task.key] = (stuck, cause)
             self._tell(stuck, cause)
@@ -56,11 +57,12 @@ class Report:
             if device.name not in self._halted:
                 self._halted.add(device.name)
                 text = f"{device.name} holds {device.driver_holds} requests and completes none"
-                self._guard("device", f"{text} since {device.quiet_s:.0f} s", device.name)
+                self._guard("device", f"{text} since {device.quiet_s:.0f} s")
         self._find(look)
 
     def close(self, seconds: float) -> None:
         """The list of all that was stuck, or that nothing was."""
+        self._say(list(self._worst.values()))  # how long it was in the end
         self.run.emit(ev.Extra(t=self.run.time(), name="stuck", value=self._listed()))
         if self._all or not self._looks:
             return
@@ -114,20 +116,16 @@ class Report:
         function = task.wchan if present(task.wchan) else cause.function
         inside = f" in {function}" if function else ""
         where = f" on {stuck.place.text}" if stuck.place and stuck.place.text else ""
-        self._guard(
-            "stuck", f"{task.comm} ({task.tid}) is in D for {seconds:.0f} s{inside}{where}", task.comm
-        )
+        self._guard("stuck", f"{task.comm} ({task.tid}) is in D for {seconds:.0f} s{inside}{where}")
 
     def _ended(self, sleep: Sleep) -> None:
         if self._told.pop(sleep.task.key, None) is not None:
             task = sleep.task
             text = f"{task.comm} ({task.tid}) left its sleep after {sleep.seconds:.0f} s"
-            self._guard("released", text, task.comm, severity="notice")
+            self._guard("released", text, severity="notice")
 
-    def _guard(
-        self, kind: str, text: str, culprit: str, severity: Literal["warning", "notice"] = "warning"
-    ) -> None:
-        self.run.emit(ev.Guard(t=self.run.time(), kind=kind, text=text, culprit=culprit, severity=severity))
+    def _guard(self, kind: str, text: str, severity: Literal["warning", "notice"] = "warning") -> None:
+        self.run.emit(ev.Guard(t=self.run.time(), kind=kind, text=text, severity=severity))
 
     def _find(self, look: Look) -> None:
         """A finding is said when it is new, when its severity or its number of tasks changes."""
@@ -137,13 +135,19 @@ class Report:
             longest = group.stuck[0].sleep.seconds
             state = (len(group.stuck), group.cause.certain, longest >= 60, longest >= 10)
             key = (group.cause.kind, group.cause.subject)
+            worst = self._worst.get(key)
+            if worst is None or len(group.stuck) >= len(worst[0].stuck):
+                self._worst[key] = (group, look)
             if self._findings.get(key) != state:
                 self._findings[key] = state
                 fresh.append(group)
-        if not fresh:
+        self._say([(group, look) for group in fresh])
+
+    def _say(self, groups: Sequence[tuple[Group, Look]]) -> None:
+        if not groups:
             return
-        log = log_about(self.run.host, {g.cause.subject for g in fresh if g.cause.subject})
-        for group in fresh:
+        log = log_about(self.run.host, {g.cause.subject for g, _ in groups if g.cause.subject})
+        for group, look in groups:
             finding = finding_of(group, look.devices, self._faults, log)
             self.run.emit(ev.Found(t=self.run.time(), finding=finding))
 
