@@ -11,6 +11,7 @@ from app import result, wording
 from app.cli_plan import events_option, header
 from app.looked_at import host_at
 from app.output import out, raw
+from app.plain import size
 from app.printable import printable
 from app.recorder import encoded
 from app.session import Session
@@ -72,5 +73,7 @@ def _lines(session: Session) -> list[str]:
 
 
 def _value(fact: ev.FactRead) -> str:
+    if fact.unit == "B" and isinstance(fact.value, int) and fact.value >= 1 << 20:
+        return size(fact.value)
     text = ", ".join(str(v) for v in fact.value) if isinstance(fact.value, list) else str(fact.value)
     return f"{text} {fact.unit}".rstrip()

@@ -53,11 +53,12 @@ class Plain(Quiet):
 
     def __init__(self) -> None:
         self._session = Session()
+        self._notable = Notable(self._session)
         self._next_s = 0.0
 
     def show(self, event: ev.AnyEvent) -> None:
         self._session.apply(event)
-        line = notable(self._session, event)
+        line = self._notable.line(event)
         if not line and isinstance(event, ev.Progress) and event.t >= self._next_s:
             self._next_s = event.t + PLAIN_EVERY_S
             line = event.text + left(event.seconds_left)
@@ -65,8 +66,24 @@ class Plain(Quiet):
             output.say(f"{event.t:7.1f} s  {printable(line)}")
 
 
-def notable(session: Session, event: ev.AnyEvent) -> str:
-    """The line for an event that is worth one; the rest only moves the numbers."""
+class Notable:
+    """A workload that is not started is told by a note, a verdict and a step with the same reason: once will do."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._last = ""
+
+    def line(self, event: ev.AnyEvent) -> str:
+        """Empty for what is not worth a line, or was said just now."""
+        reason = event.reason if isinstance(event, ev.Verdict | ev.Step) else None
+        if reason and reason in self._last:
+            return ""
+        line = _worded(self._session, event)
+        self._last = line or self._last
+        return line
+
+
+def _worded(session: Session, event: ev.AnyEvent) -> str:
     match event:
         case ev.Step(state="started"):
             return event.title

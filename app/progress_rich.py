@@ -11,7 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from app.printable import printable
-from app.progress import left, notable
+from app.progress import Notable, left
 from app.session import Session
 from app.wording import interval, ratio, workload_title
 from scenarios import events as ev
@@ -24,6 +24,7 @@ class Drawn:
 
     def __init__(self) -> None:
         self._session = Session()
+        self._notable = Notable(self._session)
         self._console = Console(stderr=True, highlight=False)
         self._live = Live(
             console=self._console,
@@ -48,7 +49,7 @@ class Drawn:
 
     def show(self, event: ev.AnyEvent) -> None:
         self._session.apply(event)
-        line = notable(self._session, event)
+        line = self._notable.line(event)
         if line:
             self._console.print(Text(printable(line)), soft_wrap=True)
         if isinstance(event, REDRAWN):
