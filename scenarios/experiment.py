@@ -7,7 +7,7 @@ experiment"). Cancelling it propagates into the block under way; the arms stop t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from probes.bench.measured import Measured, NotApplicable
 from scenarios import events as ev
@@ -19,7 +19,7 @@ from scenarios.guards import Disturbance, Watch
 from scenarios.judge import Judge, judges_for
 from scenarios.model import Run
 from scenarios.plan import Workload
-from scenarios.sequential import orders
+from scenarios.sequential import BATCH, orders
 
 # A run whose groups are disturbed more often than not tells of the neighbour, not of the variants. Counted
 # from the sixth group on (the fourth where blocks are long), so that one burst at the start does not end it.
@@ -163,7 +163,7 @@ class _Experiment:
 
     async def _groups(self, judges: Sequence[Judge]) -> str:
         """Groups until everything is decided or the budget is spent. Returns why it was broken off, or ""."""
-        draw = orders(tuple(self.arms), self.run.rng)
+        draw = self._orders()
         for index in itertools.count():
             open_judges = [j for j in judges if not j.decided and j.pair in self.pairs]
             if not open_judges or self.pace.groups_that_fit < 1:
@@ -177,7 +177,7 @@ class _Experiment:
                 group.disturbed.append(f"{gone.variant} is not applicable: {gone.reason}")
                 self._emit_group(group)
                 self._drop(gone)
-                draw = orders(tuple(self.arms), self.run.rng)
+                draw = self._orders()
                 continue
             if self.watch is not None and self.watch.stopped:
                 self._emit_group(group)
@@ -196,6 +196,10 @@ class _Experiment:
                 if estimate := judge.estimate(self.run.time(), group, self.pace):
                     self.run.emit(estimate)
         return ""
+
+    def _orders(self) -> Iterator[tuple[str, ...]]:
+        """Few groups of long blocks: a batch that must hold both orders has then only as many."""
+        return orders(tuple(self.arms), self.run.rng, min(BATCH, self.workload.min_groups))
 
     async def _measure(self, group: Group) -> None:
         for variant in group.order:

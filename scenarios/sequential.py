@@ -44,7 +44,10 @@ class Estimated(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What a verdict event needs. `alpha` is this comparison's share of the family's error."""
+    """What a verdict event needs. `alpha` is this comparison's share of the family's error.
+
+    `ci95` holds at 95 % for all looks and all comparisons of the run together, so it is wider than one alone.
+    """
 
     verdict: Word
     ratio: float | None
