@@ -287,6 +287,6 @@ def _left_out(facts: Facts, blocked: str) -> Iterator[str]:
     if blocked:
         yield blocked
     if not facts.ipv6:
-        yield "this kernel runs without IPv6: the IPv4 check is measured instead"
+        yield "IPv6 is off on this host: the IPv4 check is measured instead"
     if isinstance(facts.ruleset, Absent):
         yield f"the live ruleset: {facts.ruleset.reason}; firewalld's default check is measured"

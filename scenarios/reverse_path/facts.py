@@ -80,4 +80,4 @@ def _read(host: Host) -> Facts:
 
 def has_ipv6(host: Host) -> bool:
     """The file is there where the kernel has IPv6, even without an address (ipv6.disable=1 takes it away)."""
-    return host.exists(IF_INET6)
+    return host.exists(IF_INET6) and host.integer("/proc/sys/net/ipv6/conf/all/disable_ipv6") != 1

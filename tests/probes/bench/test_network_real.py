@@ -124,6 +124,20 @@ async def test_a_variant_that_is_not_what_it_says_is_not_applicable(network: Net
     await network.activate(NONE)  # and it goes on
 
 
+async def test_without_ipv6_the_ipv4_variants_work_and_the_others_say_why() -> None:
+    try:
+        network = await Network.start(f"hostdx-four-{os.getpid()}")
+    except BenchRefused as why:
+        pytest.skip(f"no network namespace can be made here: {why}")
+    try:
+        assert (await network.set_up(ROUTES, ipv6=False)).ipv6_routes == 0
+        assert (await network.activate(Treatment(what="check", protocol="IPv4"))).spoofed == 20
+        with pytest.raises(NotApplicable, match="no IPv6"):
+            await network.activate(CHECK)
+    finally:
+        await network.close()
+
+
 async def test_tcp_with_and_without_offloads(network: Network) -> None:
     for offload in (False, True):
         await network.activate(CHECK, offload=offload)
