@@ -4,6 +4,9 @@ from __future__ import annotations
 
 GIB = 1 << 30
 MOST_WRITTEN_A_RUN = 8 * GIB
+# An experiment plans at most 30 groups with two blocks of each variant, and a warm-up.
+BLOCKS_OF_A_BENCH = 64
+UNKNOWN_AMPLIFICATION = 4  # the first block of a load, the warm-up, is careful
 
 
 class WriteBudget:
@@ -16,24 +19,38 @@ class WriteBudget:
     def __init__(self, most_bytes: int = MOST_WRITTEN_A_RUN) -> None:
         self.most_bytes = most_bytes
         self.spent_bytes = 0
-        self.our_bytes = 0
+        self.benches = 0  # how many share it
+        self._by_load: dict[str, tuple[int, int]] = {}  # ours, the device's
+        self._a_block: dict[str, int] = {}
 
     @property
     def left_bytes(self) -> int:
         return max(0, self.most_bytes - self.spent_bytes)
 
-    @property
-    def amplification(self) -> float:
-        """Device bytes for a byte of ours, so far; at least 1."""
-        return max(1.0, self.spent_bytes / self.our_bytes) if self.our_bytes else 1.0
+    def amplification(self, load: str) -> float:
+        """Device bytes for a byte of ours under this load, so far; at least 1."""
+        ours, device = self._by_load.get(load, (0, 0))
+        return max(1.0, device / ours) if ours else 1.0
 
-    def spend(self, our_bytes: int, device_bytes: int | None) -> None:
-        self.our_bytes += our_bytes
-        self.spent_bytes += max(our_bytes, device_bytes or 0)
+    def spend(self, our_bytes: int, device_bytes: int | None, load: str = "") -> None:
+        spent = max(our_bytes, device_bytes or 0)
+        self.spent_bytes += spent
+        ours, device = self._by_load.get(load, (0, 0))
+        self._by_load[load] = ours + our_bytes, device + spent
 
-    def refusal(self, wanted_bytes: int) -> str:
+    def a_block(self, load: str, share: float) -> int:
+        """Bytes of ours that one block of this load may write, so that the budget lasts for all its blocks.
+
+        `share` (0..1) of what is left when the load begins is for it; the same for all its blocks from then on.
+        """
+        if load not in self._a_block:
+            self._a_block[load] = int(self.left_bytes * share / (BLOCKS_OF_A_BENCH * max(1, self.benches)))
+        known = load in self._by_load
+        return int(self._a_block[load] / (self.amplification(load) if known else UNKNOWN_AMPLIFICATION))
+
+    def refusal(self, wanted_bytes: int, load: str = "") -> str:
         """Why `wanted_bytes` of ours must not be written any more; empty where they may."""
-        expected = wanted_bytes * self.amplification
+        expected = wanted_bytes * self.amplification(load)
         if self.spent_bytes + expected <= self.most_bytes:
             return ""
         return (

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+import msgspec
+
 from probes.bench.budget import WriteBudget
 from probes.bench.cache import cache_check
 from probes.bench.files import TestFile, open_unnamed
@@ -73,6 +75,7 @@ class StorageBench:
         self.leaves = tuple(leaves)
         self.stretch = stretch
         self.budget = budget if budget is not None else WriteBudget()
+        self.budget.benches += 1
         self._rng = random.Random(seed)
         self._files: dict[str, TestFile] = {}
         self._names_fd: int | None = None
@@ -158,7 +161,7 @@ class StorageBench:
         """
         load = workload if isinstance(workload, Load) else load_of(workload)
         least = load.min_operations if min_operations is None else min_operations
-        most, seconds = self._bounded(load, seconds, least)
+        most, seconds, least = self._bounded(load, seconds, least)
         ends = slice_ends(seconds, onset_s)
         at_most_s = max(seconds, load.max_block_s)
         specs = [self._spec(load, index, ends, least, most, at_most_s) for index in range(load.workers)]
@@ -168,27 +171,28 @@ class StorageBench:
         except WorkerFailed as error:
             raise WorkerFailed(f"{self.directory}, {load.id}: {error}", error.errno) from error
         moved = self._moved(load.kind, device)
-        measured = summed(load, replies, ends, len(ends) > 1 and ends[0] == onset_s, moved)
         self._account(load, replies, moved)
-        return measured
+        measured = summed(load, replies, ends, len(ends) > 1 and ends[0] == onset_s, moved)
+        file = self._files.get(load.kind)
+        if file is None or file.direct:
+            return measured
+        remark = "; ".join(filter(None, ("buffered: no O_DIRECT here", measured.remark)))
+        return msgspec.structs.replace(measured, remark=remark)
 
-    def _bounded(self, load: Load, seconds: float, least: int) -> tuple[int | None, float]:
-        """The most operations a worker, and the seconds that keep a block of a fast disk within its bytes."""
+    def _bounded(self, load: Load, seconds: float, least: int) -> tuple[int | None, float, int]:
+        """The most operations a worker, and the seconds and fewest operations that keep a block within its bytes."""
         if load.kind != "write":
-            return None, seconds
+            return None, seconds, least
+        allowed = self.budget.a_block(load.id, load.budget_share)
+        ours = max(load.block_bytes * load.workers, min(load.most_bytes or allowed, allowed))
         rate = self._rates.get(load.id, 0.0)
-        expected = load.block_bytes * least
-        if load.most_bytes is not None:
-            if rate > 0:
-                seconds = min(seconds, load.most_bytes / rate)
-            expected = max(load.most_bytes, expected)
-        elif rate > 0:
-            expected = max(expected, int(rate * seconds))
-        if refusal := self.budget.refusal(expected):
+        if rate > 0:
+            seconds = min(seconds, ours / rate)
+        if refusal := self.budget.refusal(min(ours, int(rate * seconds)) if rate > 0 else ours, load.id):
             raise NotApplicable(refusal)
         # Half as much again: what ends the block is its time, so that all workers stop together.
-        bound = load.most_bytes * 3 // 2 if load.most_bytes is not None else self.budget.left_bytes
-        return max(1, bound // load.block_bytes // load.workers), seconds
+        most = max(1, ours * 3 // 2 // load.block_bytes // load.workers)
+        return most, seconds, min(least, ours // load.block_bytes)
 
     def _spec(
         self, load: Load, index: int, ends: list[float], least: int, most: int | None, at_most_s: float
@@ -227,7 +231,7 @@ class StorageBench:
         if load.kind != "write":
             return
         ours = sum(reply["n"] for reply in replies) * load.block_bytes
-        self.budget.spend(ours, moved)
+        self.budget.spend(ours, moved, load.id)
         spent = max(reply["ns"] for reply in replies) / 1e9
         if spent > 0:
             self._rates[load.id] = ours / spent

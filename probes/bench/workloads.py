@@ -44,6 +44,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     max_block_s: float = 5.0
     min_operations: int = 200
     most_bytes: int | None = None  # a block's end, where it comes before its time
+    budget_share: float = 1.0  # of what may still be written when this load begins
     control: bool = False
 
 
@@ -72,6 +73,7 @@ LOADS: tuple[Load, ...] = (
         metric="IOPS",
         unit="IOPS",
         sync=True,
+        budget_share=0.5,  # the streams come after it
         why="the price of durability: databases, mail, package managers; shows power-loss protection",
     ),
     Load(
@@ -102,7 +104,7 @@ LOADS: tuple[Load, ...] = (
         block_bytes=MIB,
         workers=8,
         sequential=True,
-        min_operations=64,
+        min_operations=16,
         most_bytes=MOST_WRITTEN_A_BLOCK,
         why="writing output and checkpoints",
     ),
@@ -147,19 +149,6 @@ def prepared_bytes(size_bytes: int, workloads: Sequence[str] = IDS) -> int:
     return (file_bytes(size_bytes) if "read" in kinds else 0) + (
         write_file_bytes(size_bytes) if "write" in kinds else 0
     )
-
-
-def most_written(workload: str, seconds: float) -> int:
-    """What blocks of this load write at most in `seconds`, for the plan; 0 for loads that write no data.
-
-    The synchronous load is taken at 20,000 operations a second, which no disk without a cache reaches.
-    """
-    load = load_of(workload)
-    if load.kind != "write":
-        return 0
-    if load.most_bytes is not None:
-        return int(load.most_bytes * max(1.0, seconds / load.block_s))
-    return int(load.block_bytes * 20_000 * seconds)
 
 
 def fio_equivalent(workload: str, size_bytes: int, directory: str, seconds: int = 3) -> str:
