@@ -16,6 +16,7 @@ from typing import Any
 
 from probes.bench import histogram, loops
 from probes.bench.metadata import Names
+from probes.bench.new_files import NewFiles
 from probes.bench.priority import set_priority
 
 POOL_BYTES = 4 << 20
@@ -149,6 +150,8 @@ def _prepared(spec: dict[str, Any], source: Source) -> tuple[Loop, Callable[[int
     kind, stretch = spec["kind"], spec["stretch"]
     if kind == "metadata":
         return _metadata(spec)
+    if kind == "churn":
+        return _churn(spec, source)
     if kind == "cpu":
         counting = itertools.count()
         return (
@@ -215,6 +218,17 @@ def _metadata(spec: dict[str, Any]) -> tuple[Loop, Callable[[int], None], Offset
     return (
         lambda offsets, stop, note: loops.any_operation(names.step, offsets, stop, note, spec["stretch"]),
         lambda done: names.clear(),
+        lambda count: itertools.islice(counting, count),
+    )
+
+
+def _churn(spec: dict[str, Any], source: Source) -> tuple[Loop, Callable[[int], None], Offsets]:
+    size = spec["block_bytes"]
+    files = NewFiles(spec["fd"], spec["seed"], spec["file_bytes"], size, source.turns(size), spec["direct"])
+    counting = itertools.count()
+    return (
+        lambda offsets, stop, note: loops.any_operation(files.step, offsets, stop, note, spec["stretch"]),
+        lambda done: files.finish(),
         lambda count: itertools.islice(counting, count),
     )
 

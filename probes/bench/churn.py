@@ -1,0 +1,163 @@
+"""New files written and deleted, again and again: the load that leaves a drive with stale addresses.
+
+The files of a phase live until `delete`: were each one deleted at once, the file system would give its blocks to the
+next, which is overwriting in place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from probes.bench.budget import WriteBudget
+from probes.bench.measured import BenchRefused, Measured, NotApplicable
+from probes.bench.pool import Pool, WorkerFailed
+from probes.bench.summary import slice_ends, summed
+from probes.bench.workloads import MIB, Load
+from probes.host import Host
+from probes.system.diskstats import disk_counters
+from probes.types import Absent
+
+LEAD_S = 0.003
+WORKERS = 4
+STEP_BYTES = 64 << 10
+LARGEST_FILE = 4 * MIB
+SYNC_AT_MOST_S = 60.0
+
+CHURN = Load(
+    id="churn",
+    title="new files of some MiB, four at a time, each synced",
+    kind="write",
+    metric="MB/s",
+    unit="MB/s",
+    block_bytes=STEP_BYTES,
+    workers=WORKERS,
+    min_operations=WORKERS * 16,
+    why="what jobs do that unpack, build or write results: the drive must find room for every byte",
+)
+
+
+def least_bytes() -> int:
+    """A block writes at least so much: a MiB a worker."""
+    return CHURN.min_operations * STEP_BYTES
+
+
+class ChurnBench:
+    """Works in `private_directory`, made and removed by the caller. Not for two tasks at once."""
+
+    def __init__(
+        self,
+        host: Host,
+        private_directory: str,
+        leaves: Sequence[str],
+        seed: int,
+        budget: WriteBudget,
+        *,
+        stretch: float = 0.0,
+    ) -> None:
+        """`leaves`: kernel names whose counters tell what was written; `stretch` plants a latency (tests)."""
+        self.host = host
+        self.directory = private_directory
+        self.leaves = tuple(leaves)
+        self.budget = budget
+        self.stretch = stretch
+        self._rng = random.Random(seed)
+        try:
+            self._fd = os.open(private_directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise BenchRefused(f"{private_directory}: {error.strerror}; name another --dir") from error
+        self._pool = Pool([self._fd])
+        self._direct = True
+
+    async def block(self, seconds: float, most_bytes: int) -> Measured:
+        """New files for `seconds` or `most_bytes`, whichever is less. Raises NotApplicable, BenchRefused."""
+        if refusal := self.budget.refusal(max(most_bytes, least_bytes())):
+            raise NotApplicable(refusal)
+        before = self._written()
+        try:
+            replies = await self._written_by_workers(seconds, most_bytes)
+        except WorkerFailed as error:
+            raise WorkerFailed(f"{self.directory}, new files: {error}", error.errno) from error
+        now = self._written()
+        moved = None if before is None or now is None else max(0, now - before)
+        self.budget.spend(sum(reply["n"] for reply in replies) * STEP_BYTES, moved)
+        return summed(CHURN, replies, slice_ends(seconds), False, moved)
+
+    async def _written_by_workers(self, seconds: float, most_bytes: int) -> list[dict[str, Any]]:
+        share = max(1, most_bytes // WORKERS // STEP_BYTES)
+        while True:
+            specs = [self._spec(seconds, share) for _ in range(WORKERS)]
+            try:
+                return await self._pool.block(specs, LEAD_S)
+            except WorkerFailed as error:
+                # A file system that refuses O_DIRECT: the synced files reach the device all the same.
+                if not self._direct or not _refuses_direct(error):
+                    raise
+                self._direct = False
+
+    def _spec(self, seconds: float, most: int) -> dict[str, Any]:
+        ends = slice_ends(seconds)
+        return {
+            "kind": "churn",
+            "fd": self._fd,
+            "seed": self._rng.getrandbits(48),
+            "stretch": self.stretch,
+            "slices": ends,
+            "least": min(most, CHURN.min_operations // WORKERS),
+            "most": most,
+            "at_most_s": max(seconds, CHURN.max_block_s),
+            "block_bytes": STEP_BYTES,
+            "file_bytes": min(LARGEST_FILE, most * STEP_BYTES),
+            "direct": self._direct,
+        }
+
+    async def delete(self) -> int:
+        """Deletes what was written since the last time; bytes. They are free once `sync` has returned."""
+        return await asyncio.to_thread(delete_files, self.directory)
+
+    async def sync(self) -> None:
+        """The file system's journal is written: only then do the deleted files' blocks count as free."""
+        await asyncio.to_thread(
+            self.host.command, "sync", "-f", self.directory, timeout_s=SYNC_AT_MOST_S, any_status=True
+        )
+
+    def _written(self) -> int | None:
+        counters = disk_counters(self.host)
+        if not self.leaves or isinstance(counters, Absent) or not all(n in counters for n in self.leaves):
+            return None
+        return sum(counters[n].write_bytes for n in self.leaves)
+
+    async def close(self) -> None:
+        """Ends the workers; the directory's owner removes what is in it. May be called twice."""
+        await self._pool.close()
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+def _refuses_direct(error: WorkerFailed) -> bool:
+    return error.errno in (errno.EINVAL, errno.EOPNOTSUPP)
+
+
+def delete_files(directory: str) -> int:
+    """Deletes the files in a directory of our own, with what a command left in its folders there; bytes."""
+    deleted = 0
+    for folder, names, files in os.walk(directory, topdown=False, followlinks=False):
+        for name in files:
+            path = f"{folder}/{name}"
+            try:
+                size = os.lstat(path).st_size
+                os.unlink(path)  # noqa: PTH108
+            except OSError:
+                continue
+            deleted += size
+        for name in names:
+            try:
+                os.rmdir(f"{folder}/{name}")  # noqa: PTH106
+            except OSError:
+                continue
+    return deleted
