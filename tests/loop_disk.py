@@ -51,6 +51,8 @@ class LoopDisk:
             self.directory.mkdir()
             self.write("scheduler", "mq-deadline")
             self.write("nr_requests", "48")
+            # nr_requests sets async_depth along, on the way back too: this pair can only be restored in two steps
+            self.write("iosched/async_depth", "256")
             self.write("iosched/fifo_batch", "7")
         except BaseException:
             self._drop()
