@@ -199,6 +199,10 @@ def notes(host: Host, placed: Placement) -> Iterator[str]:
     kind = placed.mount.fstype
     if what := indirect(kind):
         yield f"{placed.directory} is on {kind}, {what}: the verdict speaks of it, not of a disk"
+    for leaf in placed.leaves:
+        # loop(4): without direct I/O a loop device reads and writes through the page cache of its backing file
+        if leaf.startswith("loop") and host.integer(f"/sys/block/{leaf}/loop/dio") == 0:
+            yield f"{leaf} goes through the page cache of its backing file: its reads may come from memory"
     if present(placed.device):
         pool = thin_pool(host, placed.device)
         if pool is not None and isinstance(pool.data, Absent):

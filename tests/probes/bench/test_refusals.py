@@ -207,6 +207,14 @@ def test_notes_tell_recorded_errors(tree: Tree) -> None:
     assert note.startswith("ext4 on sda has recorded 3 error(s)")
 
 
+@pytest.mark.parametrize(("dio", "count"), [(0, 1), (1, 0)])
+def test_notes_tell_a_loop_device_behind_the_page_cache(tree: Tree, dio: int, count: int) -> None:
+    tree.files("/sys/block/loop3/loop", dio=dio)
+    found = list(notes(tree.host(), placed("ext4", "loop3")))
+    assert len(found) == count
+    assert all("loop3 goes through the page cache" in note for note in found)
+
+
 def test_a_good_place_gives_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refusals, "placement", lambda _h, d: msg(placed("ext4"), d))
     monkeypatch.setattr(refusals, "refused_health", lambda *_: "")
