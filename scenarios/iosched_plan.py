@@ -54,7 +54,7 @@ def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
     """Raises Usage for a wrong request; what the host refuses is in `refusal`."""
     directory = options.string("dir")
     if not directory:
-        raise Usage("iosched: name a directory on the device with --dir")
+        raise Usage("name a directory on the device with --dir")
     fit = suitability(host, directory, explicit=True, size_bytes=options.integer("size") or None)
     if fit.refusal:
         return Layout(target=None, refusal=fit.refusal)
@@ -81,7 +81,7 @@ def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
         need = least_seconds(jobs[0].workload, 2) + 2 * jobs[0].workload.block_s
         if budget < need:
             text = f"{budget:.0f} s is too short for {jobs[0].workload.title}"
-            raise Usage(f"iosched: a budget of {text}; give --budget {need:.0f} or more")
+            raise Usage(f"a budget of {text}; give --budget {need:.0f} or more")
     return Layout(
         target=found,
         variants=variants,
@@ -108,7 +108,7 @@ def _variants(found: Target, asked: Sequence[str]) -> tuple[str, ...]:
         unknown = [s for s in asked if s not in found.offered]
         if unknown:
             offered = ", ".join(found.offered)
-            raise Usage(f"iosched: {found.names} does not offer {', '.join(unknown)} (it offers {offered})")
+            raise Usage(f"{found.names} does not offer {', '.join(unknown)} (it offers {offered})")
         return tuple(dict.fromkeys(s for s in asked if s != found.current))
     if not found.devices:
         return tuple(s for s in found.offered if s != found.current)
@@ -121,7 +121,7 @@ def _mixes(options: Options) -> tuple[Mix, ...]:
     chosen = options.strings("load") or tuple(n for n in ORDER if n != "ioprio" or options.flag("ioprio"))
     unknown = [name for name in chosen if name not in by_id]
     if unknown:
-        raise Usage(f"iosched: no load {', '.join(unknown)} (there are {', '.join(ORDER)})")
+        raise Usage(f"no load {', '.join(unknown)} (there are {', '.join(ORDER)})")
     factor = options.number("scale", 1.0) or 1.0
     mixes = [by_id[name] for name in ORDER if name in chosen]
     if factor == 1.0:
