@@ -39,6 +39,7 @@ class Changes:
         self._guardian: Guardian | None = None
         self._locks: dict[str, tuple[Lock, int]] = {}
         self._mutex = threading.Lock()
+        self._stop = threading.Event()
         self._count = 0
 
     def apply(self, action: Action) -> Applied:
@@ -56,6 +57,10 @@ class Changes:
                 self._unlock(action)
                 raise Failure(str(why)) from None
             return self._carry_out(journal, entry)
+
+    def break_off(self) -> None:
+        """The run is stopped: a command under way that cannot be undone anyway is ended."""
+        self._stop.set()
 
     def revert(self, identifier: str) -> Outcome:
         with self._mutex:
@@ -81,7 +86,7 @@ class Changes:
 
     def _carry_out(self, journal: Journal, entry: Entry) -> Applied:
         try:
-            entry = effects.carry_out(entry, (journal.descriptor,))
+            entry = effects.carry_out(entry, (journal.descriptor,), self._stop)
         except effects.NotDone as why:
             outcome = effects.revert(entry, (journal.descriptor,))
             if outcome.state != "failed":

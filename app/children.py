@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
+import time
 from collections.abc import Sequence
 
 TIMEOUT_S = 30.0
+LOOK_S = 0.2  # how often it is looked whether a command that may be broken off is to end
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -15,8 +18,17 @@ class CommandFailed(Exception):
     """One line: the command and what it said."""
 
 
-def command(argv: Sequence[str], *, keep: Sequence[int] = (), timeout_s: float = TIMEOUT_S) -> str:
-    """stdout. Raises CommandFailed. `keep`: descriptors that the command holds too (the journal's lock)."""
+def command(
+    argv: Sequence[str],
+    *,
+    keep: Sequence[int] = (),
+    timeout_s: float = TIMEOUT_S,
+    stop: threading.Event | None = None,
+) -> str:
+    """stdout. Raises CommandFailed. `keep`: descriptors that the command holds too (the journal's lock).
+
+    `stop` ends it early where that is set: for commands that may be broken off in the middle.
+    """
     environment = os.environ | {"LC_ALL": "C"}
     environment["PATH"] = f"{environment.get('PATH', '')}:{PATH}".lstrip(":")
     shown = " ".join(argv)[:200]
@@ -35,16 +47,32 @@ def command(argv: Sequence[str], *, keep: Sequence[int] = (), timeout_s: float =
         what = "is not installed" if isinstance(error, FileNotFoundError) else str(error.strerror)
         raise CommandFailed(f"{argv[0]}: {what} (`{shown}`)") from None
     try:
-        answer, said = child.communicate(timeout=timeout_s)
+        answer, said = _communicate(child, timeout_s, stop)
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         try:
             child.communicate(timeout=0.5)
         except subprocess.TimeoutExpired:
             pass  # in D state: it stays until the device answers
+        if stop is not None and stop.is_set():
+            raise CommandFailed(f"`{shown}`: broken off") from None
         raise CommandFailed(f"`{shown}`: no end within {timeout_s:.0f} s") from None
     if child.returncode != 0:
         lines = said.decode("utf-8", "backslashreplace").split("\n")
         text = next((line.strip() for line in lines if line.strip()), f"exit status {child.returncode}")
         raise CommandFailed(f"`{shown}`: {text[:300]}")
     return answer.decode("utf-8", "backslashreplace")
+
+
+def _communicate(
+    child: subprocess.Popen[bytes], timeout_s: float, stop: threading.Event | None
+) -> tuple[bytes, bytes]:
+    if stop is None:
+        return child.communicate(timeout=timeout_s)
+    until = time.monotonic() + timeout_s
+    while True:
+        try:
+            return child.communicate(timeout=LOOK_S)
+        except subprocess.TimeoutExpired:
+            if stop.is_set() or time.monotonic() >= until:
+                raise

@@ -12,6 +12,7 @@ import fnmatch
 import os
 import secrets
 import signal
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ import msgspec
 
 from app import attribute
 from app.attribute import AttributeTrouble, selected
-from app.children import CommandFailed, command
+from app.children import TIMEOUT_S, CommandFailed, command
 from app.holders import end_holders
 from app.journal import Entry, Outcome
 from app.mine import MARK, remove_file, remove_tree
@@ -33,6 +34,7 @@ class NotDone(Exception):
 
 
 UNDONE = Outcome("reverted")
+MOST_SAID = 4096  # characters of what a command said
 
 
 def prepare(action: Action, identifier: str) -> Entry:
@@ -48,16 +50,22 @@ def prepare(action: Action, identifier: str) -> Entry:
     return Entry(id=identifier, action=action, value=value, old=old, saved=saved)
 
 
-def carry_out(entry: Entry, keep: tuple[int, ...]) -> Entry:
-    """Does it; `keep` are descriptors that children hold while they are at it. Raises NotDone."""
+def carry_out(entry: Entry, keep: tuple[int, ...], stop: threading.Event | None = None) -> Entry:
+    """Does it; `keep` are descriptors that children hold while they are at it. Raises NotDone.
+
+    A command's value is what it said. `stop` breaks off one that nothing could undo anyway: a trim may take minutes.
+    """
     action = entry.action
     try:
         if action.kind == "attribute":
             became = _write_attribute(entry, keep)
             return msgspec.structs.replace(entry, made=True, became=became)
         if action.kind == "command":
-            command(action.apply, keep=keep)
-            return msgspec.structs.replace(entry, made=True)
+            timeout_s = float(action.parameters.get("timeout_s", TIMEOUT_S))
+            said = command(
+                action.apply, keep=keep, timeout_s=timeout_s, stop=stop if action.irreversible else None
+            ).strip()
+            return msgspec.structs.replace(entry, made=True, value=said[:MOST_SAID] or entry.value)
         value, became = _create(entry, keep)
         return msgspec.structs.replace(entry, made=True, value=value, became=became)
     except CommandFailed as why:

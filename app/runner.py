@@ -68,7 +68,9 @@ class Runner:
     async def _change(self, action: Action) -> AsyncIterator[Applied]:
         # Neither half may be broken off: what is half applied could not be undone (a second Ctrl-C must be harmless).
         try:
-            applied, stopped = await through(asyncio.to_thread(self._changes.apply, action))
+            applied, stopped = await through(
+                asyncio.to_thread(self._changes.apply, action), self._changes.break_off
+            )
         except Failure as why:
             self.emit(ev.ActionEvent(t=self.time(), id="", action=action, state="refused", reason=why.text))
             raise Refused(why.text) from None
@@ -140,8 +142,8 @@ class Runner:
             await asyncio.sleep(PULSE_S)
             try:
                 self.emit(self._pulse(self.time()))
-            except (ArithmeticError, LookupError, ValueError, OSError) as error:
-                self._save_bug(error)
+            except Exception as error:
+                self.emit(ev.Note(t=self.time(), text=f"no more pulses: {self._save_bug(error)}"))
                 return
 
 

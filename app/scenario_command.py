@@ -9,6 +9,7 @@ import click
 
 from app.failure import USAGE, Failure
 from app.options import chosen, declared, parameters
+from app.state import state_dir
 from probes.types import Json
 from scenarios import registry
 from scenarios.model import Scenario
@@ -53,6 +54,8 @@ class Scenarios(click.Group):
 
         def callback(**values: Any) -> int:
             own: dict[str, Json] = chosen(options, values)
+            if any(option.name == "state" and option.hidden for option in options):
+                own.setdefault("state", str(state_dir()))  # a scenario that remembers earlier runs
             rest = {key: value for key, value in values.items() if not key.startswith("opt_")}
             return self._action(scenario, options, own, **rest)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
@@ -81,8 +81,11 @@ def finish_first() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-async def through(work: Awaitable[T]) -> tuple[T, bool]:
-    """The work's result whatever happens meanwhile, and whether a cancellation came in: the caller passes it on."""
+async def through(work: Awaitable[T], hurry: Callable[[], None] = lambda: None) -> tuple[T, bool]:
+    """The work's result whatever happens meanwhile, and whether a cancellation came in: the caller passes it on.
+
+    `hurry` is called when one comes in.
+    """
     task = asyncio.ensure_future(work)
     stopped = False
     while not task.done():
@@ -90,4 +93,5 @@ async def through(work: Awaitable[T]) -> tuple[T, bool]:
             await asyncio.wait({task})
         except asyncio.CancelledError:
             stopped = True
+            hurry()
     return task.result(), stopped
