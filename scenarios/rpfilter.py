@@ -22,7 +22,7 @@ from scenarios.experiment import compare
 from scenarios.guards import watch_for
 from scenarios.model import Options, Refused, Run, Usage
 from scenarios.plan import Option, Plan, PlannedStep
-from scenarios.reverse_path.answer import answer, extra, finding
+from scenarios.reverse_path.answer import answer, extra, finding, line_rate
 from scenarios.reverse_path.arm import Bench, NetworkArm
 from scenarios.reverse_path.facts import Facts, read
 from scenarios.reverse_path.reading import fact_events, rate_events
@@ -249,6 +249,8 @@ class Rpfilter:
             )
             return
         run.emit(ev.Extra(t=run.time(), name="rpfilter", value=extra(found, facts, main)))
+        if found.lines:
+            run.emit(ev.Extra(t=run.time(), name="at_line_rate", value=line_rate(found)))
         run.emit(ev.Found(t=run.time(), finding=finding(found, facts, main)))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from probes.system.firewalld import CONF
 from probes.system.reverse_path import ReversePathRule
+from probes.system.rp_filter import RpFilter
 from probes.types import Absent
 from scenarios.finding import Remedy
 from scenarios.reverse_path.facts import Facts
@@ -18,7 +19,7 @@ RELOAD = (
     " and stop that timer once you are still in."
 )
 VERIFY = (
-    "nft list ruleset | grep -E 'fib saddr .*(missing|exists|oif 0|oifname)'  # empty, or in FORWARD only",
+    "nft list ruleset | grep -E 'fib saddr .*(missing|exists|oif 0|oifname)'  # none, in FORWARD, or after `ct state new`",
 )
 REFERENCES = (
     "firewalld.conf(5), IPv6_rpfilter",
@@ -95,7 +96,7 @@ def _firewalld(facts: Facts, sense: str) -> Remedy:
     return Remedy(
         title=title,
         commands=(f"cp -a {CONF} {CONF}.hostdx", edit, "firewall-cmd --reload"),
-        persistent=(f"{CONF}: IPv6_rpfilter={off}{was}",),
+        persistent=(f"# {CONF} is what lasts: IPv6_rpfilter={off}{was}",),
         verify=VERIFY,
         undo=(f"mv {CONF}.hostdx {CONF}", "firewall-cmd --reload"),
         warning=f"{stays} {LOOSE} {RELOAD.format(conf=CONF)}",
@@ -107,14 +108,13 @@ def _nft(rule: ReversePathRule, sense: str) -> Remedy:
     where = f"{rule.family} {rule.table} {rule.chain}"
     own = f"{rule.family} {rule.table} hostdx_rpf"
     stay = sense or "New flows stay checked; established ones are known to connection tracking."
-    if " missing" not in rule.text or not rule.text.endswith(
-        "drop"
-    ):  # it accepts what has a way back: NixOS does
+    drops = " missing" in rule.text and rule.text.endswith("drop")
+    if not drops:  # it accepts what has a way back, and its chain drops the rest: NixOS does so
         return Remedy(
             title="nftables: let established flows past before the check",
             commands=(f"nft insert rule {where} ct state established,related accept",),
             persistent=(
-                "what loads the rules (NixOS: networking.firewall.checkReversePath), at the chain's start",
+                "# the same in what loads the rules, at the chain's start (NixOS: firewall.checkReversePath)",
             ),
             verify=(f"nft list chain {where}",),
             undo=(
@@ -133,8 +133,7 @@ def _nft(rule: ReversePathRule, sense: str) -> Remedy:
             f"nft add rule {own} ct state new {narrowed}fib {' . '.join(rule.flags)} oif missing drop",
         ),
         persistent=(
-            "the file that loads the rules (/etc/nftables.conf, /etc/sysconfig/nftables.conf, or of what manages them):"
-            " the same two changes",
+            "# the same two changes in what loads the rules (/etc/nftables.conf, /etc/sysconfig/nftables.conf)",
         ),
         verify=(f"nft list table {rule.family} {rule.table}", *VERIFY),
         undo=(f"nft flush chain {own}", f"nft delete chain {own}", f"nft add rule {where} {rule.text}"),
@@ -175,9 +174,7 @@ def _fewer_packets(facts: Facts) -> Remedy:
     return Remedy(
         title="or keep the check and let it meet fewer packets: merged frames (GRO), larger frames, more queues",
         commands=(f"ethtool -K {name} gro on", f"ip link set {name} mtu 9000", f"ethtool -l {name}"),
-        persistent=(
-            "the interface's profile (NetworkManager: ethtool.feature-gro on, 802-3-ethernet.mtu 9000)",
-        ),
+        persistent=("nmcli connection modify PROFILE ethtool.feature-gro on 802-3-ethernet.mtu 9000",),
         verify=(f"ethtool -k {name} | grep generic-receive-offload", f"ip link show {name}"),
         undo=(f"ethtool -K {name} gro off", f"ip link set {name} mtu {_mtu(facts)}"),
         warning="An MTU of 9000 needs every switch and host on the link to have it.",
@@ -189,17 +186,20 @@ def _mtu(facts: Facts) -> int:
     return 1500 if card is None or isinstance(card.mtu, Absent) else card.mtu
 
 
-def sysctl(value: int, interfaces: tuple[str, ...]) -> Remedy:
-    """rp_filter for all interfaces: `all` and each of them, since the larger of both counts."""
-    names = ("all", "default", *interfaces)
+def sysctl(value: int, setting: RpFilter, interfaces: tuple[str, ...]) -> Remedy:
+    """rp_filter on these interfaces: in `all` and each of them, since the larger of both counts."""
+    old = {"all": setting.everywhere, **{name: setting.own[name] for name in interfaces}}
+    if not isinstance(setting.default, Absent):
+        old["default"] = setting.default
+    file = "/etc/sysctl.d/90-rpfilter.conf"
+    lines = "".join(f"net/ipv4/conf/{name}/rp_filter = {value}\\n" for name in old)
     return Remedy(
-        title=f"set rp_filter to {value} in `all` and on every interface: the larger of both counts",
-        commands=tuple(f"sysctl -w net/ipv4/conf/{name}/rp_filter={value}" for name in names),
-        persistent=(
-            "/etc/sysctl.d/90-rpfilter.conf: "
-            + ", ".join(f"net/ipv4/conf/{name}/rp_filter = {value}" for name in ("all", "default", "*")),
-            "sysctl --system",
+        title=f"set rp_filter to {value} in `all` and on the interfaces: the larger of both counts",
+        commands=tuple(f"sysctl -w net/ipv4/conf/{name}/rp_filter={value}" for name in old),
+        persistent=(f"printf '{lines}' > {file}", "sysctl --system"),
+        verify=("sysctl -a 2>/dev/null | grep '\\.rp_filter'",),
+        undo=(
+            f"rm {file}",
+            *(f"sysctl -w net/ipv4/conf/{name}/rp_filter={before}" for name, before in old.items()),
         ),
-        verify=("sysctl -a | grep '\\.rp_filter'",),
-        undo=("rm /etc/sysctl.d/90-rpfilter.conf", "sysctl --system  # or the old values, as listed above"),
     )

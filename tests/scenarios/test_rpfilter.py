@@ -88,6 +88,12 @@ class Story:
         return next(e.finding for e in self.fake.of(ev.Found) if e.finding.id == "rpfilter.cost")
 
     @property
+    def lines(self) -> list[dict[str, Any]]:
+        (found,) = [e.value for e in self.fake.of(ev.Extra) if e.name == "at_line_rate"]
+        assert isinstance(found, list)
+        return [row for row in found if isinstance(row, dict)]
+
+    @property
     def extra(self) -> dict[str, Any]:
         (found,) = [e.value for e in self.fake.of(ev.Extra) if e.name == "rpfilter"]
         assert isinstance(found, dict)
@@ -133,7 +139,7 @@ async def test_what_it_means_here_names_both_bounds_and_the_model(tmp_path: Path
     assert "no IPv6 packet arrives now" in lines
     assert "one receiving core holds about" in lines
     assert story.cost.remedy and story.cost.confidence == "measured"
-    merged = {(x["mtu"], x["merged"]): x["cores"] for x in story.extra["at_line_rate"]}
+    merged = {(x["mtu"], x["merged"]): x["cores"] for x in story.lines}
     assert merged[(1500, False)] == pytest.approx(4.47, rel=0.05)
     assert merged[(1500, True)] == pytest.approx(0.102, rel=0.05)
 

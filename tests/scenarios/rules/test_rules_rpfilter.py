@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -222,3 +223,42 @@ def test_rp_filter_unreadable_or_without_interfaces(tmp_path: Path) -> None:
 
 def test_rules_are_named_apart() -> None:
     assert len({rule.id for rule in RULES}) == len(RULES) == 3
+
+
+def test_what_lasts_is_a_command_or_a_comment_and_the_undo_names_the_old_values(tmp_path: Path) -> None:
+    files = conf(all=1, default=0, eth0=1, eth1=0) | {
+        "/proc/net/netstat": "TcpExt: IPReversePathFilter\nTcpExt: 3\n"
+    }
+    (finding,) = settings(host(tmp_path, EMPTY, files))
+    (remedy,) = finding.remedy
+    assert "net/ipv4/conf/eth1/rp_filter = 2\\n" in remedy.persistent[0]
+    assert "sysctl -w net/ipv4/conf/all/rp_filter=1" in remedy.undo
+    assert "sysctl -w net/ipv4/conf/eth1/rp_filter=0" in remedy.undo
+
+
+@pytest.mark.parametrize("name", [*ACCUSED, "nixos", "iptables-nft-ipv4-loose"])
+def test_every_line_of_a_remedy_is_shell(tmp_path: Path, name: str) -> None:
+    """Parsed and not run: `sh -n` reads it."""
+    files = firewalld("1.3.4", "IPv6_rpfilter=yes") if "firewalld" in name else {}
+    (finding,) = loaded(captured(tmp_path, name, files))
+    for remedy in finding.remedy:
+        for line in (*remedy.commands, *remedy.persistent, *remedy.verify, *remedy.undo):
+            done = subprocess.run(["sh", "-n", "-c", line], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, (line, done.stderr)
+            first = line.split()[0]
+            assert first in {
+                "#",
+                "cp",
+                "mv",
+                "rm",
+                "sed",
+                "printf",
+                "nft",
+                "firewall-cmd",
+                "ethtool",
+                "ip",
+                "nmcli",
+            } | {f"{v}tables{f}" for v in ("ip6", "ip") for f in ("", "-save", "-legacy")} | {
+                "service",
+                "netfilter-persistent",
+            }, line
