@@ -19,7 +19,7 @@ RELOAD = (
     " and stop that timer once you are still in."
 )
 VERIFY = (
-    "nft list ruleset | grep -E 'fib saddr .*(missing|exists|oif 0|oifname)'  # none, in FORWARD, or after `ct state new`",
+    "nft list ruleset | grep -E 'fib saddr .*(missing|exists|oif 0|oifname)'  # none, in FORWARD, or `ct state new`",
 )
 REFERENCES = (
     "firewalld.conf(5), IPv6_rpfilter",

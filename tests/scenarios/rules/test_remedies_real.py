@@ -1,4 +1,4 @@
-"""The remedies that a finding shows, carried out in a private namespace: the rule falls silent, and undoing brings it back."""
+"""A finding's remedies, carried out in a private namespace: the rule falls silent, undoing brings it back."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ def carry_out(lines):
         for listed in said.splitlines() if " -a list chain" in line else ():
             if "fib saddr" in listed or "ct state established" in listed:
                 handle = listed.rsplit("handle", 1)[1].strip()
+                break
 
 sh(load)
 (before,) = loaded(Host())
