@@ -92,6 +92,10 @@ def _served(host: Host, task: Task, table: tuple[Mount, ...]) -> Place | None:
         name = named if present(named) else ""
     if not name or not host.exists(f"/sys/class/block/{name}"):
         return None
+    backing = host.text(f"/sys/block/{name}/loop/backing_file")
+    if present(backing):  # a loop device's worker waits for the file system that its file lies on
+        below = visible_mount(table, backing)
+        return _at(host, below, "name") if below is not None else None
     for mount in table:
         if mount.devno and device_name(host, mount.devno) == name:
             return _at(host, mount, "name")

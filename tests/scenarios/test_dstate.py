@@ -19,6 +19,7 @@ from scenarios.dstate import Dstate
 from scenarios.dstate_place import place_of
 from scenarios.model import Options, Usage
 from tests.fakes import FakeRun
+from tests.loop_disk import LoopDisk
 
 
 def captured(root: Path, *processes: tuple[int, str, str, str]) -> Host:
@@ -120,6 +121,19 @@ def test_a_place_is_told_from_the_arguments(
     host.close()
 
 
+def test_a_loop_devices_worker_waits_for_the_file_below(tmp_path: Path) -> None:
+    host = captured(tmp_path, (20, "kworker/u8:4+loop3", "D", "percpu_rwsem_wait"))
+    folder = tmp_path / "sys/block/loop3/loop"
+    folder.mkdir(parents=True)
+    (folder / "backing_file").write_text("/data/image\n")
+    (tmp_path / "sys/class/block").mkdir(parents=True)
+    (tmp_path / "sys/class/block/loop3").symlink_to("../../block/loop3")
+    place = place_of(host, Task(20, 20, "kworker/u8:4+loop3", 20, True, "percpu_rwsem_wait", 1))
+    assert not isinstance(place, Absent)
+    assert (place.mountpoint, place.how) == ("/data", "name")
+    host.close()
+
+
 def test_the_root_file_system_says_nothing(tmp_path: Path) -> None:
     host = captured(tmp_path, (20, "sh", "D", "x"))
     (tmp_path / "proc/20/task/20/cwd").symlink_to("/home/me")
@@ -167,6 +181,32 @@ def frozen(tmp_path: Path) -> Iterator[Path]:
         sh("losetup", "-d", loop)
     assert str(image) not in sh("losetup", "-a")
     assert str(mountpoint) not in Path("/proc/self/mountinfo").read_text()
+
+
+@pytest.mark.real
+def test_a_device_that_completes_nothing_is_told_from_a_frozen_file_system(frozen: Path) -> None:
+    """A loop device whose file lies on a file system that is frozen while a write is under way."""
+    sh("fsfreeze", "-u", str(frozen))
+    with LoopDisk(frozen, "40M") as disk:
+        sh("fsfreeze", "-f", str(frozen))
+        target = disk.directory / "out"
+        arguments = ["dd", "if=/dev/zero", f"of={target}", "bs=1M", "count=4", "oflag=direct"]
+        with subprocess.Popen(arguments, stderr=subprocess.DEVNULL) as blocked:
+            try:
+                run = FakeRun(
+                    host=Host(),
+                    clock=RealClock(),  # type: ignore[arg-type]
+                    options={"seconds": 6.5},
+                    declared=Dstate.options,
+                )
+                asyncio.run(Dstate().run(run))
+            finally:
+                sh("fsfreeze", "-u", str(frozen))
+        run.host.close()
+        found = {f.finding.id: f.finding for f in run.of(ev.Found)}
+        assert found["dstate.device"].subject == disk.device
+        assert any(f"dd ({blocked.pid})" in e.text for e in found["dstate.device"].evidence)
+        assert found["dstate.frozen"].subject == str(frozen)  # what the device itself waits for
 
 
 @pytest.mark.real
