@@ -13,9 +13,13 @@ def main() -> None:
 
         out(f"hostdx {__version__}")
         sys.exit(0)
-    from app.entry import run_command_line
+    try:
+        from app.entry import run_command_line
 
-    sys.exit(run_command_line(sys.argv[1:]))
+        status = run_command_line(sys.argv[1:])
+    except KeyboardInterrupt:  # while it was still being imported
+        status = 130
+    sys.exit(status)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
 
+from app import epilogue
 from app import undo as undoing
 from app.failure import Failure
 from app.output import complain, out
@@ -57,6 +60,8 @@ def _undone(leftover: undoing.Leftover) -> list[undoing.Undone]:
         return []
     done = undoing.undo_entries(journal)
     journal.close()
+    with suppress(OSError):
+        epilogue.write(journal.header, done)
     for one in done:
         reason = f": {one.outcome.reason}" if one.outcome.reason else ""
         line = f"{one.entry.action.title}: {one.outcome.state}{reason}"

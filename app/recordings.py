@@ -16,7 +16,7 @@ from scenarios import events as ev
 
 State: TypeAlias = Literal["running", "done", "skipped", "failed", "interrupted", "dead", "unreadable"]
 SUFFIXES = (".jsonl", ".jsonl.gz")
-TAIL = LINE_LIMIT
+HEAD = 1 << 16  # bytes: a list of a thousand recordings must not read a gigabyte
 
 _decoder = msgspec.json.Decoder(ev.AnyEvent)
 
@@ -46,7 +46,12 @@ def examined(path: Path) -> Listed:
     try:
         follower = Follower(path)
         try:
-            events = follower.poll()
+            events = follower.poll(HEAD)
+            while not events and follower.unfinished and follower.bytes < LINE_LIMIT:
+                before = follower.bytes
+                events = follower.poll()
+                if follower.bytes == before:
+                    break
         finally:
             follower.close()
         began = events[0] if events else None
@@ -136,10 +141,18 @@ def _age(path: Path) -> tuple[str, float]:
 def _last_event(path: Path) -> ev.AnyEvent | None:
     if path.name.endswith(".gz"):
         return None
+    for length in (HEAD, LINE_LIMIT):  # most last lines are short
+        event = _last_within(path, length)
+        if event is not None:
+            return event
+    return None
+
+
+def _last_within(path: Path, length: int) -> ev.AnyEvent | None:
     try:
         with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - TAIL))
-            lines = file.read(TAIL + 1).split(b"\n")[:-1]
+            file.seek(max(0, path.stat().st_size - length))
+            lines = file.read(length + 1).split(b"\n")[:-1]
     except OSError:
         return None
     for line in reversed(lines):

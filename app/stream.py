@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from app import bug
 from app.recorder import Recorder
 from app.session import Session
 from app.tee import Tee
@@ -46,6 +47,9 @@ class Stream:
                 self.show(event)
             except OSError:  # the terminal was closed: the run goes on without a view
                 self.show = None
+            except Exception as error:  # drawing must never cost a measurement
+                self.show = None
+                self._complain(bug.save(error))
 
     def close(self, *, hurry: bool) -> None:
         if self.recorder is not None:

@@ -28,7 +28,16 @@ def place(tmp_path: Path) -> Path:
 
 
 def fake(place: Path, *more: str) -> list[str]:
-    return ["run", "fake", "--dir", str(place / "data"), "--attribute", str(place / "attribute"), "--yes", *more]
+    return [
+        "run",
+        "fake",
+        "--dir",
+        str(place / "data"),
+        "--attribute",
+        str(place / "attribute"),
+        "--yes",
+        *more,
+    ]
 
 
 def measured(process: subprocess.Popen[bytes]) -> None:
@@ -129,7 +138,7 @@ def test_both_killed_then_undo(place: Path) -> None:
     environment(place)
     os.environ["XDG_STATE_HOME"], before = str(place / "state"), os.environ.get("XDG_STATE_HOME")
     try:
-        assert [entry.state for entry in recordings.listed()] == ["dead"]
+        assert [entry.state for entry in recordings.listed()] == ["failed"]
     finally:
         if before is None:
             del os.environ["XDG_STATE_HOME"]
