@@ -39,6 +39,7 @@ class Dstate:
     takes_s: ClassVar[float] = DEFAULT_S
     needs: ClassVar[str] = ""
     order: ClassVar[int] = 60
+    measures: ClassVar[bool] = False  # a watch that starts no load: it may run beside a measurement
     options: ClassVar[tuple[Option, ...]] = (
         Option(
             name="seconds",
