@@ -68,10 +68,10 @@ LEAST_OPERATIONS_A_SECOND = 50.0  # of others on our device
 # Guards need some blocks of a variant before they know what is usual.
 BLOCKS_BEFORE_JUDGING = 3
 
-# What a host does more often than in one block of ten (and once) is its weather: the interleaving deals with it, and
-# measuring those groups again would double the run on every busy host (four blocks a group: with one block in ten
-# disturbed every third group is). A heavily loaded 2-CPU machine had 5 of 9 groups measured again without this rule.
-WEATHER = 0.10
+# What a host does more often than in one block of twenty (and once) is its weather: interleaving and ranks deal with it,
+# and every group measured again is a group less to decide with. With one in ten, a 2-CPU machine under a load of 5 to
+# 10 lost two of eight groups in most runs, and with them more than the disturbances had cost.
+WEATHER = 0.05
 
 # Others wait twice as long (probes/bench/bystanders.py): the load pauses. If they wait half as long or less without it,
 # it was the load, and the run stops; otherwise they are busy themselves.
