@@ -64,13 +64,13 @@ class Source:
         """`count` uniform offsets of blocks of `size` bytes in `length` bytes from `first`."""
         blocks = length // size
         drawn = array("Q", self.rng.randbytes(8 * count))
-        return iter([first + number % blocks * size for number in drawn])
+        return iter(array("q", [first + number % blocks * size for number in drawn]))
 
     def next_offsets(self, first: int, length: int, size: int, count: int) -> Iterator[int]:
         """`count` offsets one after the other, going on where the last block stopped, round and round."""
         blocks = length // size
         at = self.position.get((first, size), 0)
-        return iter([first + number % blocks * size for number in range(at, at + count)])
+        return iter(array("q", [first + number % blocks * size for number in range(at, at + count)]))
 
     def went(self, first: int, size: int, blocks: int) -> None:
         self.position[first, size] = self.position.get((first, size), 0) + blocks
@@ -94,11 +94,11 @@ def run_block(spec: dict[str, Any], source: Source, ready: Callable[[], int]) ->
     stock = min(MOST_OFFSETS, max(1024, spec["least"], int(2 * source.rate * spec["slices"][-1])))
     offsets = draw(stock)
     done = 0
-    raw: list[tuple[int, list[int], float]] = []
+    raw: list[tuple[int, array[int], float]] = []
 
     def go(stop: int, limit: int) -> None:
         nonlocal offsets, done
-        stamps: list[int] = []
+        stamps = array("q")  # a fifth of a list's memory: less of it passes through the caches
         began, cpu = time.perf_counter_ns(), _cpu_s()
         at = began
         while at < stop and len(stamps) < limit:
@@ -130,7 +130,7 @@ def _cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _folded(began: int, stamps: list[int], cpu_s: float) -> dict[str, Any]:
+def _folded(began: int, stamps: array[int], cpu_s: float) -> dict[str, Any]:
     latencies = map(int.__sub__, stamps, itertools.chain((began,), stamps))
     counts = histogram.fold(latencies)
     return {
