@@ -18,6 +18,8 @@ from probes.system.memory import memory
 from probes.system.mounts import mounts
 from probes.system.nic import nics
 from probes.system.numa import numa
+from probes.system.scheduler import queue_path, scheduling
+from probes.system.scheduler_origin import why
 from probes.system.transport import VIRTUAL_TRANSPORTS
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, Fact, Json
@@ -155,6 +157,23 @@ def _worth_showing(disk: BlockDevice) -> bool:
     return disk.kind != "ram" and disk.size_bytes != 0
 
 
+def _scheduling(host: Host, device: str, name: str) -> Iterator[Entry]:
+    """Who chose the scheduler, its settings, and what throttles and multiplies the queue."""
+    state = scheduling(host, device)
+    if isinstance(state, Absent):
+        return
+    reason, queue = why(host, state), queue_path(device)
+    yield Fact(f"{name}.scheduler_from", reason.text, reason.source or f"{queue}/scheduler")
+    if state.tunables:
+        text = " ".join(f"{key}={value}" for key, value in state.tunables.items())
+        yield Fact(f"{name}.scheduler_settings", text, f"{queue}/iosched")
+    # older kernels and bio-based devices have neither of these
+    if not isinstance(state.wbt_lat_usec, Absent):
+        yield Fact(f"{name}.wbt_lat_usec", state.wbt_lat_usec, f"{queue}/wbt_lat_usec")
+    if not isinstance(state.hw_queues, Absent):
+        yield Fact(f"{name}.hw_queues", state.hw_queues, f"/sys/block/{device}/mq")
+
+
 def _disk(host: Host, disk: BlockDevice) -> Iterator[Entry]:
     name, path = f"disk.{disk.name}", disk.path
     physical = disk.kind == "disk"
@@ -173,6 +192,7 @@ def _disk(host: Host, disk: BlockDevice) -> Iterator[Entry]:
     if not physical:
         return
     yield entry(f"{name}.scheduler", disk.scheduler, f"{path}/queue/scheduler")
+    yield from _scheduling(host, disk.name, name)
     yield entry(f"{name}.nr_requests", disk.queue.nr_requests, f"{path}/queue/nr_requests")
     yield entry(f"{name}.write_cache", disk.queue.write_cache, f"{path}/queue/write_cache")
     yield entry(f"{name}.discard_max", disk.queue.discard_max_bytes, f"{path}/queue/discard_max_bytes", "B")
