@@ -26,7 +26,7 @@ from scenarios.iosched_findings import (
     throttling_finding,
     verdict_finding,
 )
-from scenarios.iosched_plan import DEFAULT_BUDGET_S, Job, Layout, layout, make
+from scenarios.iosched_plan import DEFAULT_BUDGET_S, Job, Layout, layout, make, needed_seconds
 from scenarios.iosched_switch import MixedArm, MixedWatch, Switcher, differences, queue_files
 from scenarios.iosched_target import Target
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run
@@ -205,8 +205,8 @@ class Iosched:
 
     @staticmethod
     def _share(budget: Budget, waiting: list[Workload], job: Job, found: Layout, bench: MixedBench) -> float:
-        """The writers' seconds are bounded by the bytes that are left to them."""
-        share = budget.share(waiting, 2)
+        """What it needs for its fewest groups comes first; the writers' seconds are bounded by their bytes."""
+        share = min(budget.left_s, max(budget.share(waiting, 2), needed_seconds(job.workload)))
         if not job.mix.writes:
             return share
         return min(share, bench.budget.left_bytes / (2 * found.write_rate))
