@@ -56,6 +56,10 @@ class Bystanders:
             ours = measured.operations if exact else None
             self._ratio = self._wait.sample(measured.seconds, way, ours, our_wait_s(measured)) or 0.0
 
+    def pass_over(self) -> None:
+        """A block in which ours and others' I/O cannot be told apart (writers and readers at once)."""
+        self._known = False
+
     async def is_ours(self, clock: Clock) -> bool:
         """Pauses, and tells whether others wait less without our load. Where they fell silent it counts as ours."""
         await clock.sleep(PAUSE_S)

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 
 from probes.bench.measured import Measured
 from probes.bench.mixed import MixedBench
-from probes.bench.mixes import Mix
+from probes.bench.mixes import MIXES, Mix
 from probes.host import Host
 from probes.system.scheduler import Scheduling, queue_path, scheduling
 from probes.types import Absent, present
@@ -17,6 +17,7 @@ from scenarios.iosched_plan import switch
 from scenarios.model import Refused, Run
 from scenarios.plan import Workload
 
+_ENGINES_LOAD = {"readers": "randread-4k-qd16", "streams": "read-1m-qd8"}
 # Others' bytes on the device in a block: beyond this share of ours, and this rate, the group is measured again.
 FOREIGN_SHARE = 0.30
 FOREIGN_RATE = 2e6
@@ -122,7 +123,12 @@ class MixedWatch(Watch):
         self.bench = bench
 
     def end(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
-        found = super().end(workload, variant, measured)
+        mix = next((m for m in MIXES if workload.startswith(m.id)), None)
+        # The stop rule knows the engine's own loads: these two move data in one direction as those do.
+        alias = _ENGINES_LOAD.get(mix.id, workload) if mix else workload
+        found = super().end(alias, variant, measured)
+        if mix is not None and mix.writes and self._bystanders is not None:
+            self._bystanders.pass_over()
         if found is not None or self.bench.last is None:
             return found
         ours, theirs, seconds = self.bench.last
