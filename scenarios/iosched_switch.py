@@ -123,10 +123,8 @@ class MixedWatch(Watch):
         self.bench = bench
 
     def end(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
-        mix = next((m for m in MIXES if workload.startswith(m.id)), None)
-        # The stop rule knows the engine's own loads: these two move data in one direction as those do.
-        alias = _ENGINES_LOAD.get(mix.id, workload) if mix else workload
-        found = super().end(alias, variant, measured)
+        mix = _mix(workload)
+        found = super().end(_alias(workload), variant, measured)
         if mix is not None and mix.writes and self._bystanders is not None:
             self._bystanders.pass_over()
         if found is not None or self.bench.last is None:
@@ -136,6 +134,19 @@ class MixedWatch(Watch):
             text = f"others moved {theirs / 1e6:.0f} MB on the device beside our {ours / 1e6:.0f} MB"
             return Disturbance("device", text, self._name("device"))
         return None
+
+    def blame(self, workload: str) -> str:
+        return super().blame(_alias(workload))
+
+
+def _mix(workload: str) -> Mix | None:
+    return next((m for m in MIXES if workload.startswith(m.id)), None)
+
+
+def _alias(workload: str) -> str:
+    """The stop rule knows the engine's own loads: readers and streams move data in one direction as those do."""
+    mix = _mix(workload)
+    return _ENGINES_LOAD.get(mix.id, workload) if mix else workload
 
 
 def queue_files(host: Host, leaf: str) -> dict[str, str]:
