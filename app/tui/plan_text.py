@@ -65,9 +65,11 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
     if plan.differs:
         words = "they also differ in: " + ", ".join(clean(d) for d in plan.differs)
         out += _item("", words + "; so verdicts say “this stack”", width, "dim")
-    measured = [clean(w.title) + (" (control)" if w.control else "") for w in plan.workloads]
+    measured = [
+        w.title + (" (control)" if w.control and "control" not in w.title else "") for w in plan.workloads
+    ]
     if measured:
-        out += _item("measures", ", ".join(measured), width)
+        out += _item("measures", clean(", ".join(measured)), width)
     out += _writes(plan, width)
     out += _changes(plan, width)
     for n, line in enumerate(plan.left_out):

@@ -55,6 +55,7 @@ class Shell(Errands):
         self._feed = feed
         self._was_ended = feed is not None and feed.session.ended is not None
         self._draw_soon = False
+        self._exit_timer: asyncio.TimerHandle | None = None
         self._ticks = 0
         self._clock = time.monotonic()
         self._home = feed is None
@@ -158,6 +159,7 @@ class Shell(Errands):
         ended = self.feed.session.ended is not None
         if ended != self._was_ended:
             self._was_ended = ended
+            self.message = ""
             if isinstance(self.screen, RunScreen):
                 self.show_run("verdict" if ended else "live")
                 return

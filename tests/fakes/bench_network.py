@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from typing import Literal
 
-from probes.bench.copied_routes import RouteSet
-from probes.bench.lab import Ready
+from probes.bench.lab_messages import Ready
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.bench.netrules import Treatment
+from probes.bench.route_set import RouteSet
 from tests.fakes.clock import FakeClock
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from app.child import EventChild
 from app.follow import RunFeed
+from app.tui.screens.plan import PlanScreen
 from app.tui.shell import Shell
 from tests.fakes.story import RECORDINGS
 
@@ -100,3 +101,18 @@ async def keys(pilot: Pilot[int], *pressed: str) -> None:
     for key in pressed:
         await pilot.press(key)
     await settled(pilot)
+
+
+async def until(pilot: Pilot[int], done: Callable[[], bool]) -> None:
+    """Bounded; what it waits for is another process, a second away at most."""
+    for _ in range(2000):
+        if done():
+            break
+        await pilot.pause(0.01)
+    await settled(pilot)
+    assert done()
+
+
+async def ready(app: Shell, pilot: Pilot[int]) -> None:
+    """Until the plan on the screen is complete."""
+    await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.ready)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -60,6 +61,8 @@ class Base(Screen[object]):
     ]
     title_words: ClassVar[str] = ""  # what the palette and the key list call this screen
 
+    _held: Widget | None = None  # what had the focus last
+
     @property
     def shell(self) -> Shell:
         return cast("Shell", self.app)
@@ -76,6 +79,14 @@ class Base(Screen[object]):
     def show(self) -> None:
         for panel in self.query(Panel):
             panel.redraw()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        self._held = event.widget
+
+    def on_resize(self) -> None:
+        """A list that a small terminal hid has lost the focus; it gets it back with the room."""
+        if self.focused is None and self._held is not None:
+            self.call_after_refresh(self._held.focus)
 
     def on_screen_resume(self) -> None:
         self.show()

@@ -14,7 +14,7 @@ from app.tui.details import commands_of, finding_lines
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, text, wrapped
 from app.tui.screens.run import RunHead, RunScreen
-from app.tui.widgets.effects import effect_lines, judged, margin_of
+from app.tui.widgets.effects import effect_lines, judged, margin_of, title_of
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.suspects import Suspects
@@ -37,14 +37,15 @@ def verdict_lines(session: Session, width: int) -> list[Line]:
     if explained:
         first = explained[0]
         out += [BLANK, *wrapped(f"{clean(first.explain)}.".replace("..", "."), width, "dim")]
-    undecided = [v for v in session.verdicts.values() if v.verdict == "inconclusive" and v.seconds_to_decide]
-    if undecided:
-        most = max(v.seconds_to_decide or 0 for v in undecided)
-        out += wrapped(
-            f"To decide it would take about {most:.0f} s a workload: start again with a larger budget.",
-            width,
-            "dim",
-        )
+    undecided = [v for v in session.verdicts.values() if v.verdict in ("inconclusive", "not applicable")]
+    for verdict in undecided[:3]:
+        if verdict.reason:
+            words = f"{title_of(session, verdict.workload)}: {verdict.verdict}, {clean(verdict.reason)}"
+            out += wrapped(words, width, "dim", hang=2)
+    most = max((v.seconds_to_decide or 0 for v in undecided), default=0)
+    if most:
+        words = f"To decide it would take about {most:.0f} s a workload: start again with a larger budget."
+        out += wrapped(words, width, "dim")
     differs = session.plan.differs if session.plan else ()
     if differs and effects:
         out += wrapped(

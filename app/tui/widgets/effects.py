@@ -59,7 +59,7 @@ def running(session: Session) -> list[Effect]:
         words = factor(estimate.ratio) + (
             f"  {span(estimate.ci95)}" if estimate.ci95 else "  no interval yet"
         )
-        name = f"{label(session, estimate.variant, 14)} / {clean(estimate.baseline)}"
+        name = clean(f"{estimate.variant} / {estimate.baseline}")
         out.append(
             Effect(name, estimate.ratio, estimate.ci95, words, marks.get(estimate.variant, ("", "strong"))[1])
         )
@@ -71,7 +71,9 @@ def judged(session: Session) -> list[Effect]:
     many = len({(v.baseline, v.variant) for v in session.verdicts.values()}) > 1
     out = []
     for verdict in session.verdicts.values():
-        name = _named(session, verdict, many) + (" (control)" if verdict.control else "")
+        name = _named(session, verdict, many)
+        if verdict.control and "control" not in name:
+            name += " (control)"
         words: str = verdict.verdict
         if verdict.verdict in ("slower", "faster") and verdict.ratio is not None:
             words = factor(verdict.ratio)

@@ -60,6 +60,7 @@ class Picker(Panel, can_focus=True):
         self._rows: list[Row] = []
         self._key = ""  # the item under the cursor; empty until somebody moved it: the first one then
         self._top = 0
+        self.tall = False  # second lines are drawn
         self._items: list[int] = []  # which item each drawn line belongs to
 
     def rows(self) -> Sequence[Row]:
@@ -96,7 +97,7 @@ class Picker(Panel, can_focus=True):
                 text("  " + ("nothing matches" if self.filter and self.rows() else self.empty), "dim"),
             ]
         index = self.index
-        tall = sum(2 if row.second(width) else 1 for row in shown) <= room
+        self.tall = sum(2 if row.second(width) else 1 for row in shown) <= room
         if len(shown) > room:
             room = max(1, room - 1)  # the last line says how many are out of sight
         self._top = max(0, min(self._top, index, len(shown) - room))
@@ -108,7 +109,7 @@ class Picker(Panel, can_focus=True):
                 out.append(highlight([("▸ ", "accent"), *line], width))
             else:
                 out.append([("  ", "text"), *line])
-            if tall and (second := row.second(width - 2)):
+            if self.tall and (second := row.second(width - 2)):
                 out.append([("  ", "text"), *second])
             self._items += [number] * (len(out) - len(self._items))
         hidden = len(shown) - room

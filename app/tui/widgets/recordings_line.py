@@ -24,5 +24,5 @@ class RecordingsLine(Panel):
                 ("   ", "text"),
             ]
         count = self.shell.recorded
-        line.append((f"{count} earlier" if count else "none yet", "dim"))
+        line.append((f"{count} earlier" if count else "none earlier" if running else "none yet", "dim"))
         return [line]

@@ -18,12 +18,14 @@ def _takes(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min"
 
 
-def _line(offer: Offer, titles: int, width: int) -> Line:
+def _line(offer: Offer, titles: int, picker: Picker, width: int) -> Line:
     faint = "dim" if offer.blocked else "text"
     head: Line = [(f"{clean(offer.id):<9} ", "dim" if offer.blocked else "strong")]
     body: Line = [(f"{clean(offer.title):<{titles}}  ", faint)]
     if offer.blocked:
         tail: Line = [(f"✗ {clean(offer.blocked)}", "unknown")]
+    elif picker.tall and width < 100:  # the second line says it in full
+        tail = []
     else:
         tail = [(clean(offer.answers or offer.needs), "dim")]
     return split([*head, *body, *tail], [(f"{_takes(offer.takes_s):>6}", faint)], width)
@@ -48,5 +50,5 @@ class ScenarioList(Picker):
         out = []
         for offer in offers:
             words = f"{offer.id} {offer.title} {offer.answers} {offer.question} {offer.blocked}"
-            out.append(Row(offer.id, partial(_line, offer, titles), words, partial(_second, offer)))
+            out.append(Row(offer.id, partial(_line, offer, titles, self), words, partial(_second, offer)))
         return out

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.golden import agrees
-from tests.fakes.screen import feed, grid, keys, opened, recorded, settled
+from tests.fakes.screen import feed, grid, keys, opened, ready, recorded, settled
 
 # name: (triage, recording, cursor, keys)
 RUNS = {
@@ -66,7 +66,7 @@ async def test_plan_consent_and_options(
     monkeypatch.setattr("app.tui.screens.plan.planner", lambda argv: recorded(story))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.open_plan(story)
-        await planned(app, pilot)
+        await ready(app, pilot)
         agrees(f"plan-{story}-{size}", grid(app))
         await keys(pilot, "y")
         agrees(f"plan-exact-{story}-{size}", grid(app))
@@ -76,18 +76,6 @@ async def test_plan_consent_and_options(
         if story == "iosched":
             await keys(pilot, "enter")
             agrees(f"consent-{size}", grid(app))
-
-
-async def planned(app: object, pilot: object) -> None:
-    from app.tui.screens.plan import PlanScreen
-
-    screen = app.screen  # type: ignore[attr-defined]
-    for _ in range(500):
-        await pilot.pause(0.01)  # type: ignore[attr-defined]
-        screen = app.screen  # type: ignore[attr-defined]
-        if isinstance(screen, PlanScreen) and screen.plan is not None and screen.ready:
-            break
-    await settled(pilot)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])

@@ -1,0 +1,233 @@
+"""Every binding of every screen does what it says, at both sizes."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+from textual.binding import Binding
+
+from app.tui.screens.ask import AskScreen
+from app.tui.screens.base import Base
+from app.tui.screens.consent import ConsentScreen
+from app.tui.screens.facts import FactsScreen
+from app.tui.screens.finding import FindingScreen
+from app.tui.screens.home import HomeScreen
+from app.tui.screens.keys import KeysScreen
+from app.tui.screens.live import LiveScreen
+from app.tui.screens.options import OptionsScreen
+from app.tui.screens.plan import PlanScreen
+from app.tui.screens.recordings import RecordingsScreen
+from app.tui.screens.report import ReportScreen
+from app.tui.screens.undo import UndoScreen
+from app.tui.screens.verdict import VerdictScreen
+from app.tui.shell import Shell
+from app.tui.widgets.picker import Picker
+from app.tui.widgets.reader import Reader
+from tests.fakes.screen import feed, grid, keys, opened, ready, recorded
+
+SCREENS = (
+    HomeScreen, PlanScreen, OptionsScreen, ConsentScreen, LiveScreen, VerdictScreen, FindingScreen, FactsScreen,
+    KeysScreen, RecordingsScreen, ReportScreen, UndoScreen,
+)  # fmt: skip
+both = pytest.mark.parametrize("size", ["narrow", "wide"])
+
+
+def keys_of(screen: type[Base]) -> set[str]:
+    return {k for b in screen.BINDINGS if isinstance(b, Binding) for k in b.key.split(",")}
+
+
+def test_every_action_has_words_and_no_key_means_two_things() -> None:
+    for screen in (*SCREENS, Shell, Picker, Reader):
+        seen: dict[str, str] = {}
+        for binding in screen.BINDINGS:
+            assert isinstance(binding, Binding) and binding.description, binding
+            for key in binding.key.split(","):
+                assert key not in seen, (screen, key)
+                seen[key] = binding.action
+
+
+def test_replay_has_exactly_the_keys_that_were_promised() -> None:
+    from app.tui.screens.run import RunScreen
+
+    promised = {
+        "space": "play", "t": "step(1)", "T": "step(-1)", "j": "jump(1)", "J": "jump(-1)", "g": "go", "r": "first",
+        "Z": "last", "plus": "speed(1)", "minus": "speed(-1)",
+    }  # fmt: skip
+    have = {k: b.action for b in RunScreen.BINDINGS if isinstance(b, Binding) for k in b.key.split(",")}
+    assert promised.items() <= have.items()
+
+
+@both
+async def test_replay_keys(size: str, tmp_path: Path) -> None:
+    async with opened(tmp_path, run=feed("storage", 0.0), size=size) as (app, pilot):
+        play = app.feed.playback
+        await keys(pilot, "t")
+        first = play.position
+        assert first > 0
+        await keys(pilot, "t", "T")
+        assert play.position == first
+        await keys(pilot, "j", "j", "j")
+        third = play.position
+        await keys(pilot, "J")
+        assert 0 < play.position < third
+        await keys(pilot, "plus", "plus", "equals_sign", "minus")
+        assert play.speed == 4 and "4×" in grid(app)
+        await keys(pilot, "g")
+        assert isinstance(app.screen, AskScreen)
+        await keys(pilot, *"x1", "enter")
+        assert isinstance(app.screen, AskScreen) and "write seconds" in grid(app)
+        await keys(pilot, "backspace", "backspace", *"0:30", "enter")
+        assert play.time == 30.0 and "00:30 / 01:01" in grid(app)
+        await keys(pilot, "space")
+        assert play.playing
+        await keys(pilot, "space")
+        assert not play.playing
+        assert isinstance(app.screen, LiveScreen)
+        await keys(pilot, "Z")
+        assert play.at_end and isinstance(app.screen, VerdictScreen)
+        await keys(pilot, "v")
+        assert isinstance(app.screen, LiveScreen)
+        await keys(pilot, "v")
+        assert isinstance(app.screen, VerdictScreen)
+        await keys(pilot, "r")
+        assert play.position == len([e for e in play.events if e.t <= 0]) and isinstance(
+            app.screen, LiveScreen
+        )
+        await keys(pilot, "g", "escape")
+        assert play.time == 0.0
+        await keys(pilot, "f")
+        assert isinstance(app.screen, FactsScreen)
+        await keys(pilot, "q")
+        assert isinstance(app.screen, LiveScreen)
+
+
+@both
+async def test_lists_move_filter_and_leave_over_the_edge(size: str, tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        scenarios = app.screen.query_one("#scenarios", Picker)
+        suspects = app.screen.query_one("#suspects", Picker)
+        assert scenarios.has_focus
+        await keys(pilot, "down", "down")
+        assert scenarios.selected == "fstrim"
+        await keys(pilot, "end")
+        assert scenarios.selected == "dstate"
+        await keys(pilot, "down")
+        assert scenarios.selected == "dstate"
+        await keys(pilot, "home")
+        assert scenarios.selected == "null"
+        await keys(pilot, "up")
+        assert suspects.has_focus
+        await keys(pilot, "pagedown")
+        assert suspects.selected.startswith("fstrim")
+        await keys(pilot, "pageup", "down", "tab")
+        assert scenarios.has_focus and suspects.selected.startswith("rpfilter")
+        await keys(pilot, "slash", *"stuck", "enter")
+        assert [r.key for r in scenarios.shown] == ["dstate"] and "/stuck" in grid(app)
+        await keys(pilot, "slash", *"zz")
+        assert scenarios.shown == [] and "nothing matches" in grid(app)
+        await keys(pilot, "escape")
+        assert scenarios.filter == "stuck"
+
+
+@both
+async def test_a_finding_leads_to_the_plan_that_proves_it(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def planner(argv: list[str]) -> object:
+        asked.append(list(argv))
+        return recorded("storage")
+
+    monkeypatch.setattr("app.tui.screens.plan.planner", planner)
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        await keys(pilot, "up", "home", "down", "down", "enter")
+        assert isinstance(app.screen, FindingScreen) and app.screen.finding.id == "storage.pcie-link"
+        await keys(pilot, "c")
+        assert "lspci -vv" in app.clipboard and "OSC 52" in grid(app)
+        await keys(pilot, "enter")
+        assert isinstance(app.screen, PlanScreen) and asked[-1] == ["storage", "--dir=/scratch"]
+        await keys(pilot, "d")
+        await keys(pilot, *" '/b c'", "enter")
+        assert asked[-1] == ["storage", "--dir=/scratch", "--dir=/b c"]
+        await keys(pilot, "b", "end", *["backspace"] * 3, *"9x", "enter")
+        assert isinstance(app.screen, AskScreen) and "is not a number" in grid(app)
+        await keys(pilot, "backspace", "0", "enter")
+        assert asked[-1][-1] == "--budget=90.0"
+        await keys(pilot, "plus")
+        assert asked[-1][-1] == "--budget=120" or "--budget" not in " ".join(asked[-1])
+        await keys(pilot, "minus", "minus")
+        assert asked[-1][-1] == "--budget=60.0"
+        await keys(pilot, "o")
+        assert isinstance(app.screen, OptionsScreen)
+        await keys(pilot, "slash", *"dir", "enter", "enter")
+        assert isinstance(app.screen, AskScreen)
+        await keys(pilot, "escape", "escape", "y")
+        assert "digest" in grid(app) or "line" in grid(app)
+
+
+@both
+async def test_nothing_starts_without_consent(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[tuple[str, str]] = []
+    monkeypatch.setattr("app.tui.screens.plan.planner", lambda argv: recorded("iosched"))
+    monkeypatch.setattr(
+        Shell, "start_run", lambda self, scenario, argv, plan: started.append((scenario, plan.digest))
+    )
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.open_plan("iosched")
+        await ready(app, pilot)
+        for no in ("n", "escape", "q"):
+            await keys(pilot, "enter")
+            assert isinstance(app.screen, ConsentScreen)
+            assert "now mq-deadline  becomes bfq" in grid(app)
+            await keys(pilot, "enter")
+            assert isinstance(app.screen, ConsentScreen)
+            await keys(pilot, no)
+            assert isinstance(app.screen, PlanScreen) and not started
+        plan = app.screen.plan
+        assert plan is not None
+        await keys(pilot, "enter", "y")
+        assert started == [("iosched", plan.digest)]
+
+
+async def test_what_cannot_run_here_says_why(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        await keys(pilot, "down", "down", "down", "enter")
+        assert isinstance(app.screen, HomeScreen) and "cannot run here: needs root" in grid(app)
+        await keys(pilot, "down")
+        assert "cannot run here" not in grid(app)
+
+
+async def test_copying_goes_out_as_osc_52_and_themes_change(tmp_path: Path) -> None:
+    async with opened(tmp_path, run=feed("storage")) as (app, pilot):
+        written: list[str] = []
+        app._driver.write = written.append  # type: ignore[union-attr, method-assign]
+        await keys(pilot, "c")
+        code = base64.b64encode(app.clipboard.encode()).decode()
+        assert f"\x1b]52;c;{code}\a" in "".join(written) and "fstab" in app.clipboard
+        names = []
+        for _ in range(3):
+            await keys(pilot, "ctrl+t")
+            names.append(app.theme)
+        assert len(set(names)) == 3 and all(n.startswith("hostdx-") for n in names)
+
+
+@both
+async def test_the_palette_runs_what_it_lists(size: str, tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        await keys(pilot, "ctrl+p", *"all facts", "enter", "enter")
+        assert isinstance(app.screen, FactsScreen)
+        await keys(pilot, "end", "up", "pageup", "home", "down", "pagedown", "escape", "question_mark")
+        listed = grid(app) + "".join(r.words for r in app.screen.query_one(Picker).shown)
+        for binding in HomeScreen.BINDINGS:
+            assert isinstance(binding, Binding)
+            if binding.action != "attach":  # only while something runs
+                assert binding.description in listed
+        await keys(pilot, "q")
+        assert isinstance(app.screen, HomeScreen)
+        app.screen.action_back()  # what q does here; a pilot that waits for an app that has ended waits for ever
+    assert app.return_code == 0

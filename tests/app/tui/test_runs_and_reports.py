@@ -1,0 +1,154 @@
+"""Runs started, followed, left and stopped from the screen; recordings, reports and what is saved."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from app import launch
+from app.process import start_time
+from app.tui.screens.home import HomeScreen
+from app.tui.screens.live import LiveScreen
+from app.tui.screens.recordings import RecordingsScreen
+from app.tui.screens.report import ReportScreen
+from app.tui.screens.undo import UndoScreen
+from app.tui.screens.verdict import VerdictScreen
+from tests.fakes.screen import grid, keys, opened, ready, recorded, settled, until
+from tests.fakes.stories import write
+from tests.fakes.story import storage
+
+both = pytest.mark.parametrize("size", ["narrow", "wide"])
+
+
+@both
+async def test_a_run_is_started_followed_left_and_stopped(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.tui.screens.plan.planner", lambda argv: recorded("storage"))
+    code = (
+        "import sys,signal,time\n"
+        "path=sys.argv[sys.argv.index('--recording')+1]\n"
+        'signal.signal(signal.SIGINT, lambda *a: (open(path,\'a\').write(\'{"type":"end","t":1.5,"status":'
+        '"interrupted","reason":"stopped (Ctrl-C)","exit":130}\\n\'), sys.exit(130)))\n'
+        "from app.process import identity\n"
+        "me=identity()\n"
+        "open(path,'w').write(open(sys.argv[1]).read().replace('4194304',str(me.pid)).replace('\"pid_start\":1,',"
+        "f'\"pid_start\":{me.start},').replace('0'*8+'-0000-0000-0000-'+'0'*12, me.boot_id))\n"
+        "time.sleep(60)\n"
+    )
+    cut = write(tmp_path / "cut.jsonl", storage(cut="live")[:9])
+    monkeypatch.setattr(launch, "HOSTDX", (sys.executable, "-c", code, str(cut)))
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.open_plan("storage")
+        await ready(app, pilot)
+        await keys(pilot, "enter")
+        assert isinstance(app.screen, LiveScreen)
+        for _ in range(1000):
+            await pilot.pause(0.01)
+            if app.feed.playback.events:
+                break
+        runner = app.feed.playback.events[0].pid  # type: ignore[union-attr]
+        assert os.getsid(runner) == runner
+        await keys(pilot, "q")
+        assert isinstance(app.screen, HomeScreen)
+        app.look_for_runs()
+        await settled(pilot)
+        assert "storage running" in grid(app)
+        await keys(pilot, "a")
+        assert isinstance(app.screen, LiveScreen) and app.feed.playback.live and "● live" in grid(app)
+        await keys(pilot, "space")
+        assert not app.feed.playback.live and "Z returns to live" in grid(app)
+        await keys(pilot, "Z", "s")
+        assert "s once more" in grid(app) and start_time(runner) is not None
+        await keys(pilot, "s")
+        for _ in range(1000):
+            await pilot.pause(0.01)
+            if app.feed.session.ended is not None and isinstance(app.screen, VerdictScreen):
+                break
+        await settled(pilot)
+        assert "interrupted" in grid(app)
+
+
+async def test_a_runner_refused_at_once_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.tui.screens.plan.planner", lambda argv: recorded("storage"))
+    monkeypatch.setattr(
+        launch, "HOSTDX", ("sh", "-c", "echo 'hostdx: run storage: someone else measures' >&2; exit 3")
+    )
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        app.open_plan("storage")
+        await ready(app, pilot)
+        await keys(pilot, "enter")
+        for _ in range(1000):
+            await pilot.pause(0.01)
+            if app.message:
+                break
+        assert "not run: run storage: someone else measures" in grid(app)
+        assert isinstance(app.screen, HomeScreen)
+
+
+@both
+async def test_recordings_reports_and_saving(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "hostdx" / "recordings" / "20261120T140210Z-storage-abc123.jsonl", storage())
+    write(tmp_path / "hostdx" / "recordings" / "20261119T140210Z-storage-dead00.jsonl", storage(cut="live"))
+    monkeypatch.setattr(
+        "app.tui.hostdx.HOSTDX",
+        ("sh", "-c", "printf '# Is it the disk?\\n\\n| a | b |\\n|---|---|\\n| 1 | `2` |\\n'"),
+    )
+    monkeypatch.chdir(tmp_path)
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        await keys(pilot, "r")
+        assert isinstance(app.screen, RecordingsScreen)
+        shown = grid(app)
+        assert "✓ done" in shown and "▲ killed" in shown
+        await keys(pilot, "o")
+        await until(pilot, lambda: isinstance(app.screen, ReportScreen))
+        assert "Is it the disk?" in grid(app)
+        await keys(pilot, "y")
+        assert app.clipboard.startswith("# Is it the disk?")
+        await keys(pilot, "s")
+        saved = tmp_path / "hostdx-20261120T140210Z-storage-abc123.md"
+        assert saved.read_text().startswith("# Is it the disk?") and "saved" in grid(app)
+        saved.write_text("somebody's notes")
+        await keys(pilot, "m")
+        assert saved.read_text() == "somebody's notes"
+        assert (tmp_path / "hostdx-20261120T140210Z-storage-abc123-2.md").exists()
+        await keys(pilot, "escape", "m")
+        await until(pilot, lambda: "saved" in app.message)
+        await keys(pilot, "slash", *"killed", "enter")
+        await keys(pilot, "slash", *["backspace"] * 6, *"dead", "enter", "enter")
+        assert isinstance(app.screen, LiveScreen) and "the runner is gone" in grid(app)
+        await keys(pilot, "o")
+        await until(pilot, lambda: isinstance(app.screen, ReportScreen))
+        await keys(pilot, "escape", "v", "m")
+        await until(pilot, lambda: "saved" in app.message)
+        await keys(pilot, "escape")
+        assert isinstance(app.screen, RecordingsScreen)
+        await keys(pilot, "R", "slash", *["backspace"] * 4, "enter", "home", "e")
+        assert isinstance(app.screen, LiveScreen) and app.feed.playback.playing
+
+
+async def test_a_left_over_change_is_offered_to_be_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hostdx" / "journal").mkdir(parents=True)
+    (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
+    script = "if [ \"$2\" = --dry-run ]; then echo 'scheduler of sda: would write back'; else touch done; echo ok; fi"
+    monkeypatch.setattr("app.tui.hostdx.HOSTDX", ("sh", "-c", script, "sh"))
+    monkeypatch.chdir(tmp_path)
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
+        assert "scheduler of sda" in grid(app) and not (tmp_path / "done").exists()
+        await keys(pilot, "n")
+        assert "1 change not undone" in grid(app)
+        await keys(pilot, "u")
+        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
+        await keys(pilot, "y")
+        await until(pilot, lambda: "Undone" in grid(app))
+        assert (tmp_path / "done").exists()
+        await keys(pilot, "escape")
+        assert "not undone" not in grid(app)
