@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import ClassVar
 
 from probes.action import Action
-from probes.bench.copied_routes import MOST_ROUTES, RouteSet, scaled
 from probes.bench.measured import BenchRefused
 from probes.bench.network import Network
+from probes.bench.route_set import MOST_ROUTES, RouteSet, scaled
 from probes.command import tool
 from probes.host import Host
 from probes.system.packet_rates import PacketRates, packet_counters, rates

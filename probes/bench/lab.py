@@ -10,13 +10,23 @@ import os
 import signal
 import socket
 import sys
-from typing import Literal, TypeAlias
 
 import msgspec
 
 from probes.bench import netrules
-from probes.bench.copied_routes import RouteSet, copy_routes
+from probes.bench.copied_routes import copy_routes
 from probes.bench.held_up import HeldUp
+from probes.bench.lab_messages import (
+    Activate,
+    Answer,
+    Failed,
+    Measure,
+    Moved,
+    Ready,
+    Request,
+    SetUp,
+    requests,
+)
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.namespaces import (
     RECEIVER_LINK,
@@ -29,55 +39,11 @@ from probes.bench.namespaces import (
 )
 from probes.bench.netrules import Treatment
 from probes.bench.quiet_cpu import quietest
-from probes.bench.sender import Sent, Stop, send_packets, tcp_block, udp_block, udp_socket
+from probes.bench.sender import Stop, send_packets, tcp_block, udp_block, udp_socket
 from probes.bench.setting import set_rp_filter
 from probes.system.offload import segmentation, set_offload
 
 _PROOF = 20  # packets sent to prove that a variant is what it says
-
-
-class SetUp(msgspec.Struct, frozen=True, kw_only=True, tag="setup"):
-    ipv6: bool
-    routes: RouteSet
-
-
-class Activate(msgspec.Struct, frozen=True, kw_only=True, tag="activate"):
-    """`offload`: whether segmentation is left to the (virtual) card, so that large packets pass the hook as one."""
-
-    treatment: Treatment
-    offload: bool = True
-
-
-class Measure(msgspec.Struct, frozen=True, kw_only=True, tag="measure"):
-    load: Literal["udp", "tcp"]
-    protocol: Literal["IPv6", "IPv4"]
-    seconds: float
-
-
-class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
-    """`spoofed` of 20 packets from a source without a way back were dropped by the check."""
-
-    in_user_namespace: bool = False
-    cpu: int = 0
-    ipv6_routes: int = 0
-    ipv4_routes: int = 0
-    spoofed: int = 0
-
-
-class Moved(msgspec.Struct, frozen=True, kw_only=True, tag="moved"):
-    sent: Sent
-    arrived: int = 0
-
-
-class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
-    reason: str
-    kind: Literal["refused", "not applicable"]
-
-
-Request: TypeAlias = SetUp | Activate | Measure
-Answer: TypeAlias = Ready | Moved | Failed
-requests = msgspec.json.Decoder(Request)
-answers = msgspec.json.Decoder(Answer)
 
 
 class Lab:

@@ -11,10 +11,10 @@ from typing import Literal
 
 import msgspec
 
-from probes.bench.copied_routes import RouteSet
-from probes.bench.lab import Activate, Answer, Failed, Measure, Moved, Ready, Request, SetUp, answers
+from probes.bench.lab_messages import Activate, Answer, Failed, Measure, Moved, Ready, Request, SetUp, answers
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.bench.netrules import Treatment
+from probes.bench.route_set import RouteSet
 
 _START_S = 10.0
 _ANSWER_S = 20.0

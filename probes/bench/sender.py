@@ -13,9 +13,8 @@ import socket
 import time
 from types import FrameType
 
-import msgspec
-
 from probes.bench.held_up import HeldUp
+from probes.bench.lab_messages import Sent
 from probes.bench.measured import BenchRefused
 from probes.bench.namespaces import Namespaces, die_with_parent
 
@@ -24,17 +23,6 @@ DISCARD_PORT = 9
 _BATCH = 256  # sends between two looks at the clock: 0.3 ms
 _PAYLOAD = b"\0" * 64
 _CHUNK = b"\0" * (128 << 10)
-
-
-class Sent(msgspec.Struct, frozen=True, kw_only=True):
-    """What one block moved. `others_s`: while other processes held the CPU; `cpu_s`: what the load took of it."""
-
-    packets: int = 0
-    bytes: int = 0
-    seconds: float = 0.0
-    cpu_s: float = 0.0
-    others_s: float = 0.0
-    stopped: bool = False
 
 
 class Stop:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
-from probes.bench.copied_routes import RouteSet
-from probes.bench.lab import Ready
+from probes.bench.lab_messages import Ready
 from probes.bench.measured import Measured
 from probes.bench.netrules import Treatment
+from probes.bench.route_set import RouteSet
 from scenarios.model import Clock
 from scenarios.reverse_path.variants import Compared, Trial
 

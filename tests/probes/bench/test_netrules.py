@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.copied_routes import MOST_ROUTES, scaled
 from probes.bench.held_up import numbers, softirq_thread
 from probes.bench.namespaces import draw_addresses
 from probes.bench.netrules import Treatment
 from probes.bench.quiet_cpu import busy_jiffies, choose
+from probes.bench.route_set import MOST_ROUTES, scaled
 
 
 def test_only_the_rule_differs_between_the_variants() -> None:

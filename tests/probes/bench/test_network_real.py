@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.copied_routes import RouteSet
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.netrules import Treatment
 from probes.bench.network import Network
+from probes.bench.route_set import RouteSet
 from probes.command import tool
 
 pytestmark = pytest.mark.real
@@ -182,7 +182,7 @@ def test_killed_with_the_parent() -> None:
     script = textwrap.dedent(
         """
         import asyncio, sys
-        from probes.bench.copied_routes import RouteSet
+        from probes.bench.route_set import RouteSet
         from probes.bench.network import Network
         async def main():
             network = await Network.start("hostdx-orphan")
@@ -229,8 +229,9 @@ def test_without_root_in_a_user_namespace() -> None:
         """
         import os, sys
         import encodings.ascii  # what is loaded late may lie where nobody must not read
-        from probes.bench.lab import Activate, Lab, Measure, SetUp
-        from probes.bench.copied_routes import RouteSet
+        from probes.bench.lab import Lab
+        from probes.bench.lab_messages import Activate, Measure, SetUp
+        from probes.bench.route_set import RouteSet
         from probes.bench.netrules import Treatment
         os.setgroups([]); os.setgid(65534); os.setuid(65534)
         import ctypes
