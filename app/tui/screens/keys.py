@@ -59,7 +59,7 @@ class KeysScreen(Base):
         if self._filtering:
             self.action_filter()
 
-    async def on_picker_chosen(self, event: Picker.Chosen) -> None:
+    def on_picker_chosen(self, event: Picker.Chosen) -> None:
         node = next(n for action, _, _, n in self._actions if action == event.key)
-        await self.app.pop_screen()
-        await self.app.run_action(event.key, default_namespace=node)  # type: ignore[arg-type]
+        self.app.pop_screen()  # not awaited: this handler runs in the screen that is being taken away
+        self.app.call_later(self.app.run_action, event.key, node)
