@@ -51,7 +51,7 @@ def _plan(
     if as_json:
         document = plan if plan is not None else {"scenario": scenario.id, "refusal": reason}
         out(msgspec.json.encode(document).decode())
-    elif plan is not None:
+    elif plan is not None and not reason:
         for line in plan_lines(plan):
             out(printable(line))
     if reason:

@@ -32,7 +32,8 @@ class Axis(NamedTuple):
 
 def nice_axis(values: Sequence[float]) -> Axis:
     """Limits round all values in steps that seldom move; logarithmic where they span more than five times."""
-    finite = [v for v in values if math.isfinite(v)]
+    # a denormal has no power of ten below it: for a drawing it is nothing
+    finite = [v if abs(v) > 1e-12 else 0.0 for v in values if _drawable(v)]
     if not finite:
         return Axis(0.0, 1.0)
     low, high = min(finite), max(finite)
@@ -42,6 +43,11 @@ def nice_axis(values: Sequence[float]) -> Axis:
         return Axis(0.0, _round(high, up=True) if high > 0 else 1.0)
     reach = _round(max(abs(low), abs(high)), up=True)
     return Axis(-reach, reach)
+
+
+def _drawable(value: float) -> bool:
+    """plotext multiplies by 1e8 on its way to a cell: beyond 1e15, and at an infinity, it crashes."""
+    return -1e15 < value < 1e15
 
 
 def _round(value: float, *, up: bool) -> float:
@@ -64,7 +70,8 @@ def plot(
     series: Sequence[Series], width: int, height: int, x: Axis, y: Axis, *, ascii_only: bool = False
 ) -> list[str]:
     """`height` lines of exactly `width` cells: the points over `x`, with labelled ticks on both axes."""
-    if width < 12 or height < 4:
+    limits = (*x[:2], *y[:2])
+    if width < 12 or height < 4 or not all(map(_drawable, limits)) or x.low >= x.high or y.low >= y.high:
         return [" " * width for _ in range(max(0, height))]
     import plotext as plt  # type: ignore[import-untyped,unused-ignore]  # 36 ms: only where something is drawn
 
@@ -83,9 +90,7 @@ def plot(
     plt.ylim(up(y.low), up(y.high))
     for one in series:
         points = [
-            (px, up(py))
-            for px, py in one.points
-            if math.isfinite(px) and math.isfinite(py) and (py > 0 or not y.log)
+            (px, up(py)) for px, py in one.points if _drawable(px) and _drawable(py) and (py > 0 or not y.log)
         ]
         if points:
             plt.scatter([p[0] for p in points], [p[1] for p in points], marker=one.marker)
