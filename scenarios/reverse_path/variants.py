@@ -156,7 +156,7 @@ def _main(chosen: Chosen, everything: bool, again: bool) -> Trial:
         Compared(variant=Variant(id=NONE, label="no rule", detail="the hook alone"), treatment=treat("none")),
         Compared(variant=Variant(id=CHECK, label=chosen.whose, detail=chosen.text), treatment=treat("check")),
         Compared(
-            variant=Variant(id=TRIVIAL, label="a trivial rule (control)", detail="in its place"),
+            variant=Variant(id=TRIVIAL, label="a trivial rule", detail="in its place: the control"),
             treatment=treat("trivial"),
         ),
     ]
@@ -177,10 +177,10 @@ def _main(chosen: Chosen, everything: bool, again: bool) -> Trial:
     return Trial(
         workload=Workload(
             id=f"udp-{short}",
-            title=f"{chosen.protocol}, 64-byte UDP packets from one CPU",
+            title=f"64-byte {chosen.protocol} packets",
             metrics=(NS,),
             controls=(TRIVIAL, AGAIN),
-            why="small packets show the cost of a packet, not of its bytes; time of other processes is left out",
+            why="UDP as fast as one CPU sends: a packet's cost, not its bytes'; time of other processes is left out",
         ),
         load="udp",
         protocol=chosen.protocol,
@@ -196,7 +196,7 @@ def _ipv4() -> Trial:
         return Treatment(what=what, protocol="IPv4", ends="input", rp_filter=setting, catches=catches)
 
     return Trial(
-        workload=Workload(id="udp-ipv4", title="IPv4, 64-byte UDP packets from one CPU", metrics=(NS,)),
+        workload=Workload(id="udp-ipv4", title="64-byte IPv4 packets", metrics=(NS,)),
         load="udp",
         protocol="IPv4",
         compared=(
@@ -220,7 +220,7 @@ def _tcp(chosen: Chosen) -> list[Trial]:
             Trial(
                 workload=Workload(
                     id=f"tcp-offload-{name}",
-                    title=f"one TCP stream over {chosen.protocol}, offloads {name}",
+                    title=f"one TCP stream, offloads {name}",
                     metrics=(MB,),
                     min_operations=0,
                     why="what a bulk transfer feels of it, with and without merged frames",
