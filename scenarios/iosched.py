@@ -26,7 +26,7 @@ from scenarios.iosched_findings import (
     throttling_finding,
     verdict_finding,
 )
-from scenarios.iosched_plan import DEFAULT_BUDGET_S, Job, Layout, layout, make, needed_seconds
+from scenarios.iosched_plan import DEFAULT_BUDGET_S, Job, Layout, layout, make, share
 from scenarios.iosched_switch import MixedArm, MixedWatch, Switcher, differences, queue_files
 from scenarios.iosched_target import Target
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run
@@ -206,10 +206,10 @@ class Iosched:
     @staticmethod
     def _share(budget: Budget, waiting: list[Workload], job: Job, found: Layout, bench: MixedBench) -> float:
         """What it needs for its fewest groups comes first; the writers' seconds are bounded by their bytes."""
-        share = min(budget.left_s, max(budget.share(waiting, 2), needed_seconds(job.workload)))
+        seconds = share(budget.left_s, waiting)
         if not job.mix.writes:
-            return share
-        return min(share, bench.budget.left_bytes / (2 * found.write_rate))
+            return seconds
+        return min(seconds, bench.budget.left_bytes / (2 * found.write_rate))
 
     def _onset(self, run: Run, target: Target, job: Job, arm: MixedArm) -> None:
         lead = job.workload.metrics[0]

@@ -12,7 +12,7 @@ from probes.bench.mixes import MIXES, Mix, files_bytes, fio_equivalent
 from probes.bench.refusals import suitability
 from probes.host import Host
 from probes.types import Absent, present
-from scenarios.budget import least_seconds
+from scenarios.budget import group_seconds, least_seconds
 from scenarios.iosched_target import Target, refusal, target
 from scenarios.knowledge.schedulers import class_of, worth_trying
 from scenarios.model import Options, Usage
@@ -100,9 +100,24 @@ def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
 
 
 def needed_seconds(workload: Workload) -> float:
-    """Wall seconds in which a pair gets its fewest groups: with the warm-up and two switches a group."""
-    groups_s = least_seconds(workload, 2) + MIN_GROUPS * 2 * SWITCH_S
-    return groups_s + 2 * (workload.block_s + SWITCH_S)
+    """Wall seconds in which a pair gets its fewest groups: with the warm-up and two switches a group.
+
+    A tenth on top, as for any workload, is too little where a block is hardly longer than a switch.
+    """
+    blocks_s = MIN_GROUPS * group_seconds(workload, 2) + 2 * workload.block_s
+    return max(least_seconds(workload, 2), blocks_s + (2 * MIN_GROUPS + 2) * SWITCH_S)
+
+
+def share(left_s: float, waiting: Sequence[Workload]) -> float:
+    """Seconds for the first of those that wait: all but what the later ones need, as long as it has its own."""
+    own = needed_seconds(waiting[0])
+    kept = 0.0
+    for later in waiting[1:]:
+        need = needed_seconds(later)
+        if own + kept + need > left_s:
+            break
+        kept += need
+    return left_s - kept
 
 
 def _writing_share(mixes: Sequence[Mix]) -> float:

@@ -1,0 +1,91 @@
+"""What a run promises beforehand: seconds that suffice, bytes that are kept, the pairs and loads asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.bench.budget import MOST_WRITTEN_A_RUN
+from probes.bench.mixes import files_bytes
+from scenarios import iosched_plan
+from scenarios.iosched import Iosched
+from scenarios.iosched_plan import DEFAULT_BUDGET_S, Layout, layout, needed_seconds, share
+from scenarios.model import Options, Usage
+from tests.scenarios.test_iosched import target_on, tree
+
+SIZE = 1 << 30
+
+
+@pytest.fixture
+def planned(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
+    """`layout` on a fake target: what the host would refuse is not the question here."""
+    host = tree(tmp_path)
+
+    class Fit:
+        refusal = ""
+        size_bytes = SIZE
+        notes = ()
+
+    monkeypatch.setattr(iosched_plan, "suitability", lambda *args, **more: Fit())
+    monkeypatch.setattr(iosched_plan, "target", lambda host, directory: target_on(host))
+    monkeypatch.setattr(iosched_plan, "refusal", lambda *args, **more: "")
+
+    def plan(**values: object) -> Layout:
+        return layout(host, Options({"dir": "/d", **values}, Iosched.options), has_root=True)  # type: ignore[dict-item]
+
+    return plan
+
+
+def test_the_default_budget_holds_one_pair_under_every_default_load(planned) -> None:  # type: ignore[no-untyped-def]
+    found = planned(scheduler=["bfq"])
+    assert [j.mix.id for j in found.jobs] == ["writers-reader", "cpu", "readers", "streams"]
+    assert sum(needed_seconds(j.workload) for j in found.jobs) <= DEFAULT_BUDGET_S
+
+
+def test_what_comes_first_leaves_the_others_their_fewest_groups(planned) -> None:  # type: ignore[no-untyped-def]
+    waiting = [j.workload for j in planned(scheduler=["bfq"]).jobs]
+    first = share(DEFAULT_BUDGET_S, waiting)
+    assert needed_seconds(waiting[0]) <= first
+    assert DEFAULT_BUDGET_S - first >= sum(needed_seconds(w) for w in waiting[1:]) - 1e-6
+    assert share(300.0, waiting) == 300.0  # too little for any other: then the first has it all
+
+
+def test_the_writers_keep_the_bound_over_the_seconds_that_they_get(planned) -> None:  # type: ignore[no-untyped-def]
+    found = planned(scheduler=["bfq"])
+    files = sum(files_bytes(SIZE, found.mixes).values())
+    seconds = needed_seconds(found.jobs[0].workload)
+    assert files + 2 * found.write_rate * seconds <= MOST_WRITTEN_A_RUN
+    wilder = planned(scheduler=["bfq"], **{"most-written": 64 << 30})
+    assert wilder.write_rate > 5 * found.write_rate
+
+
+def test_pairs_come_one_after_the_other_and_are_told_apart(planned) -> None:  # type: ignore[no-untyped-def]
+    found = planned(scheduler=["bfq", "none", "mq-deadline"], budget=1000)
+    assert found.variants == ("bfq", "none")  # the current one is no variant
+    ids = [j.workload.id for j in found.jobs]
+    assert len(set(ids)) == len(ids) == 8
+    assert [j.variant for j in found.jobs] == ["bfq"] * 4 + ["none"] * 4
+
+
+def test_priorities_are_measured_when_asked_for(planned) -> None:  # type: ignore[no-untyped-def]
+    found = planned(scheduler=["bfq"], ioprio=True, budget=600)
+    last = found.jobs[-1].workload
+    assert last.id == "ioprio" and last.metrics[0].name == "high/low" and last.metrics[0].judged
+    assert not any(m.judged for m in last.metrics[1:])
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"scheduler": ["cfq"]}, "does not offer cfq"),
+        ({"scheduler": ["bfq"], "budget": 60}, "too short"),
+        ({"scheduler": ["bfq"], "load": ["nothing"]}, "no load nothing"),
+    ],
+)
+def test_a_wrong_request_is_said(planned, values: dict[str, object], words: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(Usage, match=words):
+        planned(**values)
+
+
+def test_the_devices_class_chooses_where_nothing_is_asked_for(planned) -> None:  # type: ignore[no-untyped-def]
+    # the fake target has no known device: then everything that is offered is worth a look
+    assert planned(budget=2000).variants == ("none", "kyber", "bfq")
