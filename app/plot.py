@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 _BOX = str.maketrans("┤│└─┬┼├┘", "||+-++|+")
-_STEPS = (1.0, 2.0, 5.0, 10.0)
+_STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 
 
 class Series(NamedTuple):

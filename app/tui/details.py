@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, text, wrapped
+from app.tui.lines import BLANK, Line, cells, text, wrapped
 from app.tui.widgets.suspects import severity_words
 from scenarios.finding import Finding, Remedy
 
@@ -24,9 +24,14 @@ def finding_lines(finding: Finding, width: int) -> list[Line]:
     if finding.evidence:
         out += [BLANK, text("EVIDENCE", "title")]
         for evidence in finding.evidence:
-            out += wrapped(clean(evidence.text), width, indent=2, hang=2)
-            if evidence.source:
-                out += wrapped(clean(evidence.source), width, "dim", indent=4, hang=2)
+            words, source = clean(evidence.text), clean(evidence.source)
+            rows = wrapped(words, width, indent=2, hang=2)
+            if source and source != "measured":  # that stands above already
+                if cells(rows[-1]) + len(source) + 3 <= width:
+                    rows[-1] = [*rows[-1], (f"   {source}", "dim")]
+                else:
+                    rows += wrapped(source, width, "dim", indent=4, hang=2)
+            out += rows
     if finding.remedy:
         out += [BLANK, text("WHAT TO DO", "title")]
         for number, remedy in enumerate(finding.remedy, 1):

@@ -213,6 +213,7 @@ class Errands(App[int]):
             if outcome.error:
                 self.say(f"no report: {clean(outcome.error)}")
             else:
+                self.message = ""
                 self.push_screen(ReportScreen(path.name, outcome.output))
 
         self.say("writing the report")

@@ -43,7 +43,9 @@ def title_of(session: Session, workload: str) -> str:
 
 def _named(session: Session, event: ev.Estimate | ev.Verdict, many: bool) -> str:
     name = title_of(session, event.workload)
-    if many:
+    if many and len({v.workload for v in session.verdicts.values()}) == 1:
+        name = label(session, event.variant, 40)
+    elif many:
         name = f"{label(session, event.variant, 12)}: {name}"
     metrics = {v.metric for v in session.verdicts.values() if v.workload == event.workload}
     return f"{name}, {clean(event.metric)}" if len(metrics) > 1 else name

@@ -1,0 +1,134 @@
+"""What a person on SSH pays: start against a bare Textual app, bytes a second and CPU of the live and the home screen.
+
+`python -m tests.benchmarks.terminal` prints a table; nothing is asserted. The live screen follows a recording that grows
+in real time, as under a run (two blocks a second, a pulse every second); the process that writes it is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+
+from app.process import identity
+from tests.fakes.story import storage
+from tests.fakes.terminal import Terminal
+
+HOSTDX = [sys.executable, "-P", "-m", "app.cli"]
+BARE = """
+from textual.app import App
+from textual.widgets import Static
+class Bare(App):
+    def compose(self):
+        yield Static("READY")
+Bare().run()
+"""
+SETTLE_S = 2.0
+
+
+def start_s(argv: list[str], words: str, size: tuple[int, int], env: dict[str, str]) -> float:
+    terminal = Terminal(argv, size, env)
+    try:
+        return terminal.wait(words)
+    finally:
+        terminal.close()
+
+
+def starts(rounds: int, env: dict[str, str]) -> None:
+    size = (120, 40)
+    bare, ours, listed = [], [], []
+    for _ in range(rounds):
+        bare.append(start_s([sys.executable, "-c", BARE], "READY", size, env))
+        ours.append(start_s(HOSTDX, "SUSPECTS", size, env))
+        listed.append(start_s(HOSTDX, "Is it the disk", size, env))
+    base = statistics.median(bare)
+    print(f"start, medians of {rounds} alternated starts at 120x40")
+    print(f"  bare Textual app            {base * 1e3:6.0f} ms")
+    for name, values in (("home: what is this host", ours), ("home: scenarios listed", listed)):
+        middle = statistics.median(values)
+        print(f"  {name:<26}  {middle * 1e3:6.0f} ms   {middle / base:.2f} x")
+
+
+def cost(terminal: Terminal, seconds: float) -> tuple[float, float]:
+    """(bytes a second, CPU share in percent of a core) after the first paint has settled."""
+    terminal.pump(SETTLE_S)
+    before, cpu, at = terminal.bytes, terminal.cpu_s(), time.perf_counter()
+    terminal.pump(seconds)
+    span = time.perf_counter() - at
+    return (terminal.bytes - before) / span, 100 * (terminal.cpu_s() - cpu) / span
+
+
+def grow(path: Path, skip_s: float) -> None:
+    """Writes the made-up storage run in real time, from `skip_s` on."""
+    run = storage()
+    me = identity()
+    run[0] = msgspec.structs.replace(run[0], pid=me.pid, pid_start=me.start, boot_id=me.boot_id)
+    began = time.perf_counter()
+    with path.open("ab") as file:
+        for event in run:
+            wait = event.t - skip_s - (time.perf_counter() - began)
+            if wait > 0:
+                time.sleep(wait)
+            file.write(msgspec.json.encode(event) + b"\n")
+            file.flush()
+
+
+def live(size: tuple[int, int], seconds: float, env: dict[str, str]) -> tuple[float, float]:
+    path = Path(env["XDG_STATE_HOME"]) / f"grow-{size[0]}.jsonl"
+    writer = subprocess.Popen([sys.executable, "-m", "tests.benchmarks.terminal", "--grow", str(path)])
+    try:
+        while not path.exists() or path.stat().st_size < 5000:
+            time.sleep(0.05)
+        terminal = Terminal([*HOSTDX, "attach", str(path)], size, env)
+        try:
+            terminal.wait("live")
+            return cost(terminal, seconds)
+        finally:
+            terminal.close()
+    finally:
+        writer.kill()
+        writer.wait()
+
+
+def idle(size: tuple[int, int], seconds: float, env: dict[str, str]) -> tuple[float, float]:
+    terminal = Terminal(HOSTDX, size, env)
+    try:
+        terminal.wait("checks speak")
+        return cost(terminal, seconds)
+    finally:
+        terminal.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--grow", type=Path)
+    chosen = parser.parse_args()
+    if chosen.grow:
+        grow(chosen.grow, 5.0)
+        return
+    with tempfile.TemporaryDirectory() as state:
+        env = {"XDG_STATE_HOME": state, "XDG_RUNTIME_DIR": f"{state}/run", "PYTHONPATH": os.getcwd()}  # noqa: PTH109
+        starts(chosen.rounds, env)
+        print(f"running, over {chosen.seconds:.0f} s from 2 s after the first paint")
+        for name, measure, size, most in (
+            ("live", live, (120, 40), "6 kB/s, 3 %"),
+            ("live", live, (80, 24), "4 kB/s"),
+            ("home, idle", idle, (120, 40), "200 B/s"),
+        ):
+            rate, cpu = measure(size, chosen.seconds, env)
+            print(
+                f"  {name:<11} {size[0]}x{size[1]:<4} {rate:7.0f} B/s  {cpu:4.1f} % of a core   (at most {most})"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""A pseudo-terminal with a screen behind it: starts a program, answers its queries, counts what it writes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import termios
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import psutil
+import pyte
+
+
+class Terminal:
+    """Runs `argv` in a session of its own. `screen.display` is what a person sees."""
+
+    def __init__(
+        self, argv: Sequence[str], size: tuple[int, int] = (80, 24), env: Mapping[str, str] | None = None
+    ) -> None:
+        self.width, self.height = size
+        self.screen = pyte.Screen(*size)
+        self.bytes = 0
+        self.began = time.perf_counter()
+        self._stream = pyte.ByteStream(self.screen)
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update({"TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})})
+            try:
+                os.execvp(argv[0], list(argv))
+            finally:
+                os._exit(127)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", self.height, self.width, 0, 0))
+
+    @property
+    def text(self) -> str:
+        return "\n".join(line.rstrip() for line in self.screen.display)
+
+    def pump(self, seconds: float) -> bool:
+        """Reads for so long; False when the program is gone."""
+        end = time.perf_counter() + seconds
+        while (left := end - time.perf_counter()) > 0:
+            readable, _, _ = select.select([self.fd], [], [], left)
+            if not readable:
+                return True
+            try:
+                data = os.read(self.fd, 65536)
+            except OSError:
+                return False
+            if not data:
+                return False
+            self.bytes += len(data)
+            if b"\x1b[c" in data:
+                os.write(self.fd, b"\x1b[?62;22c")
+            if b"\x1b[6n" in data:
+                os.write(self.fd, b"\x1b[1;1R")
+            self._feed(data)
+        return True
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            self._stream.feed(data)
+        except Exception:  # pyte does not know every private sequence
+            self._stream = pyte.ByteStream(self.screen)
+
+    def wait(self, words: str, timeout_s: float = 30.0) -> float:
+        """Seconds from the start until `words` stand on the screen. Raises TimeoutError with the screen."""
+        return self.until(lambda: words in self.text, words, timeout_s)
+
+    def until(self, done: Callable[[], bool], what: str, timeout_s: float = 30.0) -> float:
+        end = time.perf_counter() + timeout_s
+        while not done():
+            if time.perf_counter() > end or not self.pump(0.02):
+                if done():
+                    break
+                raise TimeoutError(f"{what!r} never came; the screen:\n{self.text}")
+        return time.perf_counter() - self.began
+
+    def press(self, keys: str) -> None:
+        os.write(self.fd, keys.encode())
+
+    def tree(self) -> list[psutil.Process]:
+        """The processes of the terminal's session; what the program detached is not counted."""
+        found = []
+        try:
+            process = psutil.Process(self.pid)
+            for one in (process, *process.children(recursive=True)):
+                if os.getsid(one.pid) == self.pid:
+                    found.append(one)
+        except (psutil.Error, OSError):
+            pass
+        return found
+
+    def cpu_s(self) -> float:
+        total = 0.0
+        for process in self.tree():
+            try:
+                times = process.cpu_times()
+                total += times.user + times.system
+            except psutil.Error:
+                continue
+        return total
+
+    def close(self, *, hang_up: bool = False) -> int:
+        """Ends the program (`hang_up`: as a closed window does) and gives its wait status."""
+        if hang_up:
+            os.close(self.fd)
+        else:
+            try:
+                os.kill(self.pid, signal.SIGTERM)
+            except ProcessLookupError:
+                pass
+        end = time.perf_counter() + 5
+        while time.perf_counter() < end:
+            if not hang_up:
+                self.pump(0.05)
+            else:
+                time.sleep(0.02)
+            done, status = os.waitpid(self.pid, os.WNOHANG)
+            if done:
+                break
+        else:
+            os.kill(self.pid, signal.SIGKILL)
+            _, status = os.waitpid(self.pid, 0)
+        if not hang_up:
+            os.close(self.fd)
+        return status

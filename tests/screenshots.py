@@ -1,0 +1,90 @@
+"""Makes `screenshots/` from recordings: `python -m tests.screenshots`. A test makes them again and compares.
+
+The runs are the bundled ones, made by real runs; the home screen is that of a made-up host with something to show.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+from app import recordings
+from app.follow import RunFeed
+from tests.fakes.screen import grid, keys, opened
+
+SCREENSHOTS = Path(__file__).parents[1] / "screenshots"
+
+
+class Shot(NamedTuple):
+    """`at` is a share of the recording, 1 its end. `keys` are pressed before."""
+
+    name: str
+    demo: str = ""
+    at: float = 1.0
+    keys: tuple[str, ...] = ()
+
+
+SHOTS = (
+    Shot("home"),
+    Shot("keys", keys=("question_mark",)),
+    *(
+        Shot(f"{demo}-live", demo, 0.5)
+        for demo in ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate")
+    ),
+    *(
+        Shot(f"{demo}-verdict", demo)
+        for demo in ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate")
+    ),
+    Shot("finding", "rpfilter", 1.0, ("enter",)),
+)
+
+
+def bundled() -> set[str]:
+    return {name.removeprefix("demo:") for name in recordings.demos()}
+
+
+def wanted() -> list[Shot]:
+    """Those whose recording is bundled."""
+    return [shot for shot in SHOTS if not shot.demo or shot.demo in bundled()]
+
+
+async def picture(shot: Shot, size: str) -> tuple[str, str]:
+    """(SVG, cell grid)."""
+    feed = None
+    if shot.demo:
+        feed = RunFeed(recordings.resolve(f"demo:{shot.demo}"))
+        if shot.at >= 1:
+            feed.playback.finish()
+        else:
+            feed.playback.seek(feed.playback.end * shot.at)
+    with tempfile.TemporaryDirectory() as state:
+        async with opened(Path(state), triage="" if shot.demo else "triage", run=feed, size=size) as (
+            app,
+            pilot,
+        ):
+            await keys(pilot, *shot.keys)
+            return app.export_screenshot(title=f"hostdx {shot.name}", simplify=True), grid(app)
+
+
+def path_of(shot: Shot, size: str) -> Path:
+    return SCREENSHOTS / f"{shot.name}-{'120x40' if size == 'wide' else '80x24'}.svg"
+
+
+async def make() -> None:
+    SCREENSHOTS.mkdir(exist_ok=True)
+    fresh = set()
+    for shot in wanted():
+        for size in ("wide", "narrow"):
+            svg, _ = await picture(shot, size)
+            path = path_of(shot, size)
+            path.write_text(svg, "utf-8")
+            fresh.add(path)
+            print(path.name)
+    for old in set(SCREENSHOTS.glob("*.svg")) - fresh:
+        old.unlink()
+
+
+if __name__ == "__main__":
+    asyncio.run(make())
