@@ -74,6 +74,7 @@ class Rpfilter:
         Option(name="link", kind="number", help="line rate in Gbit/s where the card does not tell it"),
         Option(name="again", kind="flag", help="no rule against itself: must not differ", hidden=True),
         Option(name="block", kind="number", default=BLOCK_S, help="seconds of a block", hidden=True),
+        Option(name="rates", kind="number", default=RATES_S, help="seconds of counting", hidden=True),
         Option(
             name="budget",
             kind="number",
@@ -174,7 +175,7 @@ class Rpfilter:
     async def _rates(self, run: Run) -> PacketRates | Absent:
         run.emit(ev.Step(t=run.time(), id="rates", title="count this host's own packets", state="started"))
         before = packet_counters(run.host, run.clock.now())
-        await run.clock.sleep(RATES_S)
+        await run.clock.sleep(run.options.number("rates", RATES_S))
         found = rates(before, packet_counters(run.host, run.clock.now()))
         for event in rate_events(found, read(run.host).cards, run.time()):
             run.emit(event)

@@ -16,7 +16,7 @@ from probes.command import tool
 from tests.app.launcher import hostdx, started
 
 pytestmark = pytest.mark.real
-SHORT = ("run", "rpfilter", "--yes", "--block", "0.1", "--routes", "3")
+SHORT = ("run", "rpfilter", "--yes", "--block", "0.1", "--routes", "3", "--rates", "0.1")
 HOLDER = b"probes.bench.lab"
 
 
