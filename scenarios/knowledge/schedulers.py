@@ -12,6 +12,10 @@ from probes.types import present
 from scenarios.knowledge.load import load
 
 
+# The single-queue block layer's nearest relatives (kernels before 5.0; EL7).
+_LEGACY = {"mq-deadline": "deadline", "none": "noop", "bfq": "cfq"}
+
+
 class DeviceClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A kind of device. `suggests`: best first; `speaks`: worth a word when active."""
 
@@ -46,4 +50,10 @@ def class_of(device: BlockDevice) -> DeviceClass:
 
 def worth_trying(device: BlockDevice, active: str, offered: tuple[str, ...]) -> tuple[str, ...]:
     """The schedulers to compare with the active one: suggested for the class, offered here, best first."""
-    return tuple(s for s in class_of(device).suggests if s in offered and s != active)
+    return tuple(s for s in named_here(class_of(device).suggests, offered) if s != active)
+
+
+def named_here(suggested: tuple[str, ...], offered: tuple[str, ...]) -> tuple[str, ...]:
+    """The suggested schedulers by the names that the device offers them under; the legacy ones of EL7 too."""
+    names = (s if s in offered else _LEGACY.get(s, s) for s in suggested)
+    return tuple(n for n in names if n in offered)

@@ -14,7 +14,7 @@ from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.iosched_remedy import throughput_of_bfq, use
 from scenarios.knowledge.kernels import KernelFault, faults_of
-from scenarios.knowledge.schedulers import class_of
+from scenarios.knowledge.schedulers import class_of, named_here
 from scenarios.rules.iosched_hang import HANG_RULES
 from scenarios.rules.rule import Inapplicable, Rule, Unreadable
 
@@ -70,7 +70,7 @@ def choice(host: Host) -> Iterator[Finding]:
         kind = class_of(device)
         if isinstance(state.active, Absent) or state.active not in kind.speaks:
             continue
-        better = next((s for s in kind.suggests if s in state.offered), "")
+        better = next(iter(named_here(kind.suggests, state.offered)), "")
         if not better:
             continue
         flag = device.rotational if present(device.rotational) else None

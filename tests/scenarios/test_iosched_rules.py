@@ -9,6 +9,7 @@ import pytest
 
 from probes.host import Host
 from scenarios.finding import Finding
+from scenarios.knowledge.schedulers import named_here
 from scenarios.rules.iosched import RULES
 from scenarios.rules.rule import Inapplicable, Unreadable
 
@@ -118,6 +119,20 @@ def test_a_scheduler_that_does_not_suit_the_disk(
         texts = [e.text for e in found[0].evidence]
         assert any("fifo_batch=16" in t for t in texts) and any("nr_requests 256" in t for t in texts)
         assert "echo mq-deadline > /sys/block/sda/queue/scheduler" in found[0].remedy[0].commands
+
+
+@pytest.mark.parametrize(
+    ("offered", "expected"),
+    [
+        (("none", "mq-deadline", "kyber", "bfq"), ("mq-deadline", "bfq")),
+        (("noop", "deadline", "cfq"), ("deadline", "cfq")),
+        (("none",), ()),
+    ],
+)
+def test_suggestions_go_by_the_names_of_the_kernel(
+    offered: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    assert named_here(("mq-deadline", "bfq"), offered) == expected
 
 
 def test_the_remedy_is_a_tuned_profile_where_tuned_rules(tmp_path: Path) -> None:
