@@ -11,7 +11,6 @@ from probes.system.block import BlockDevice
 from probes.types import present
 from scenarios.knowledge.load import load
 
-
 # The single-queue block layer's nearest relatives (kernels before 5.0; EL7).
 _LEGACY = {"mq-deadline": "deadline", "none": "noop", "bfq": "cfq"}
 
