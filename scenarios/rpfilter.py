@@ -28,7 +28,7 @@ from scenarios.reverse_path.facts import Facts, read
 from scenarios.reverse_path.reading import fact_events, rate_events
 from scenarios.reverse_path.rights import why_no_namespaces
 from scenarios.reverse_path.variants import NONE, Trial, chosen, trials
-from scenarios.rules.rpfilter import RULES
+from scenarios.rules.rpfilter import POLICY_RULES, RULES
 from scenarios.rules.rule import Inapplicable, Unreadable
 
 RATES_S = 3.0  # how long this host's own packets are counted before anything is sent
@@ -291,5 +291,10 @@ def _left_out(facts: Facts, blocked: str) -> Iterator[str]:
         yield blocked
     if not facts.ipv6:
         yield "IPv6 is off on this host: the IPv4 check is measured instead"
+    if not isinstance(facts.policy_rules, Absent) and facts.policy_rules > POLICY_RULES:
+        more = facts.policy_rules - POLICY_RULES
+        yield f"{more} IPv6 policy rules are not copied, they make each lookup dearer than measured"
+    if not isinstance(facts.routes6, Absent) and len(facts.routes6.unicast) > MOST_ROUTES:
+        yield f"of {len(facts.routes6.unicast):,} IPv6 routes the first {MOST_ROUTES:,} are copied"
     if isinstance(facts.ruleset, Absent):
         yield f"the live ruleset: {facts.ruleset.reason}; firewalld's default check is measured"

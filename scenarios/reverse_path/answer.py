@@ -38,6 +38,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     bits_per_s: float | Absent
     lines: tuple[AtLineRate, ...]
     merges: bool | None
+    others: tuple[ev.Verdict, ...] = ()  # more ways to check, with --all
 
 
 def answer(
@@ -67,6 +68,7 @@ def answer(
         bits_per_s=bits,
         lines=() if isinstance(bits, Absent) else at_line_rate(cost, bits),
         merges=None if card is None else card.merges,
+        others=tuple(v for v in verdicts if v is not verdict and v.delta is not None and not v.control),
     )
 
 
@@ -148,6 +150,11 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
         else [Evidence(f"{chosen.whose}: {chosen.text}", "measured instead")]
     )
     lines += [Evidence(text) for text in chosen.left_out]
+    for other in found.others:
+        if other.delta is not None and other.delta_ci95 is not None:
+            low, high = other.delta_ci95
+            text = f"{other.variant}: {other.delta:+.0f} ns a packet (95 %: {low:.0f} to {high:.0f}), {other.verdict}"
+            lines.append(Evidence(text, "measured"))
     lines += _passive(found.rates)
     useful = word == "slower" and rule is not None
     return Finding(

@@ -191,6 +191,7 @@ async def test_everything_with_all(tmp_path: Path) -> None:
     words = story.verdicts
     assert words[("udp-ipv6", "loose")] == words[("udp-ipv6", "strict")] == "slower"
     assert words[("udp-ipv4", "fib")] == "slower"
+    assert any(e.text.startswith("loose: +5") for e in story.cost.evidence)
     assert words[("udp-ipv4", "rp1")] == "no material difference"
     assert words[("tcp-offload-off", "check")] == "slower"
     assert words[("tcp-offload-on", "check")] == "no material difference"
@@ -292,6 +293,13 @@ def test_a_captured_tree_is_not_measured(tmp_path: Path) -> None:
 def test_wrong_requests_are_usage(tmp_path: Path, options: dict[str, Json]) -> None:
     with pytest.raises(Usage):
         Story(tmp_path, options=options)
+
+
+def test_what_cannot_be_copied_is_said_in_the_plan(tmp_path: Path) -> None:
+    rules = "".join(f"{n}: from all lookup {n}\n" for n in range(5))
+    host = Answering(tmp_path, {"nft -j -t list ruleset": EMPTY, "ip -6 rule show": rules}, BASE)
+    plan = Rpfilter().plan(host, Options({}, Rpfilter.options))
+    assert any(line.startswith("3 IPv6 policy rules are not copied") for line in plan.left_out)
 
 
 def test_the_plan_is_the_same_twice(tmp_path: Path) -> None:
