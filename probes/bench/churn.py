@@ -75,7 +75,7 @@ class ChurnBench:
 
     async def block(self, seconds: float, most_bytes: int) -> Measured:
         """New files for `seconds` or `most_bytes`, whichever is less. Raises NotApplicable, BenchRefused."""
-        if refusal := self.budget.refusal(max(most_bytes, least_bytes())):
+        if refusal := self.budget.refusal(max(most_bytes, least_bytes()), CHURN.id):
             raise NotApplicable(refusal)
         before = self._written()
         try:
@@ -84,7 +84,7 @@ class ChurnBench:
             raise WorkerFailed(f"{self.directory}, new files: {error}", error.errno) from error
         now = self._written()
         moved = None if before is None or now is None else max(0, now - before)
-        self.budget.spend(sum(reply["n"] for reply in replies) * STEP_BYTES, moved)
+        self.budget.spend(sum(reply["n"] for reply in replies) * STEP_BYTES, moved, CHURN.id)
         return summed(CHURN, replies, slice_ends(seconds), False, moved)
 
     async def _written_by_workers(self, seconds: float, most_bytes: int) -> list[dict[str, Any]]:

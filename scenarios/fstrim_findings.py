@@ -1,0 +1,184 @@
+"""What a session or a series of rounds says about a disk and its trimming, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from probes.host import Host
+from probes.system.trim_timer import TrimTimer, left_out_by_fstab
+from probes.types import present
+from scenarios.explain import percent, side
+from scenarios.finding import Evidence, Finding, Remedy, Severity
+from scenarios.fstrim_course import Course
+from scenarios.fstrim_layout import Layout
+from scenarios.fstrim_ledger import Ledger
+from scenarios.idle_control import Change
+from scenarios.rules.fstrim import ENABLE, RULES, fstab_remedy
+from scenarios.rules.rule import Inapplicable, Unreadable
+
+# From here on a week between two trims costs what matters.
+MATTERS = 0.05
+DAILY = Remedy(
+    title="Trim once a day: a week is too long for what a round loses here",
+    commands=("systemctl edit fstrim.timer",),
+    persistent=("[Timer]", "OnCalendar=", "OnCalendar=daily"),
+    verify=("systemctl list-timers fstrim.timer",),
+    undo=("systemctl revert fstrim.timer",),
+    warning="never blkdiscard: it discards the data of a whole device",
+)
+ONLINE_BTRFS = Remedy(
+    title="btrfs can discard by itself, in the background and rate limited (default since Linux 6.2)",
+    commands=("mount -o remount,discard=async MOUNTPOINT",),
+    persistent=("/etc/fstab: add discard=async to the options of MOUNTPOINT",),
+    verify=("findmnt -no OPTIONS MOUNTPOINT",),
+    undo=("mount -o remount,nodiscard MOUNTPOINT",),
+)
+
+
+def rule_findings(host: Host, layout: Layout) -> list[Finding]:
+    """What the read-only rules say about this very file system."""
+    found: list[Finding] = []
+    for rule in RULES:
+        try:
+            found += [f for f in rule.check(host) if f.subject == layout.mountpoint]
+        except (Unreadable, Inapplicable):
+            continue
+    return found
+
+
+def remedies(host: Host, layout: Layout, timer: TrimTimer) -> tuple[Remedy, ...]:
+    """The way to regular trims from where this host is now."""
+    found: list[Remedy] = []
+    if timer.trims is not True:
+        found.append(ENABLE)
+    if left_out_by_fstab(host, layout.mountpoint):
+        found.append(fstab_remedy(layout.mountpoint))
+    if layout.fstype == "btrfs" and layout.chain is not None and not layout.chain.online:
+        unqueued = any("unqueued" in mode for mode in layout.chain.queued.values())
+        if not unqueued:
+            found.append(_for(ONLINE_BTRFS, layout.mountpoint))
+    return tuple(found)
+
+
+def _for(remedy: Remedy, mountpoint: str) -> Remedy:
+    def filled(lines: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(line.replace("MOUNTPOINT", mountpoint) for line in lines)
+
+    return Remedy(
+        title=remedy.title,
+        commands=filled(remedy.commands),
+        persistent=filled(remedy.persistent),
+        verify=filled(remedy.verify),
+        undo=filled(remedy.undo),
+    )
+
+
+def effect(
+    host: Host, layout: Layout, timer: TrimTimer, change: Change, control: Change, doubts: Sequence[str]
+) -> Finding:
+    """What the trim did to the speed of new files."""
+    moved = control.verdict in ("slower", "faster")
+    evidence = [Evidence(change.explain, source="churn")]
+    if control.ratio is not None:
+        evidence.append(
+            Evidence(
+                f"reads of a file that stayed: {side(control.ratio)} after the trim ({control.verdict})",
+                source="negative control",
+            )
+        )
+    evidence += [Evidence(text, source="doubt") for text in doubts]
+    severity: Severity = "notice"
+    todo: tuple[Remedy, ...] = ()
+    if change.verdict == "faster":
+        severity, todo = "warning", remedies(host, layout, timer)
+        title = f"The trim made new files on {layout.device} {side(change.ratio or 1.0)}"
+        if moved:
+            title += ", but reads of an untouched file changed too: this is not the disk's doing alone"
+            severity = "notice"
+    elif change.verdict == "no material difference":
+        severity = "ok"
+        title = (
+            f"The trim changed nothing that matters on {layout.device}: it does not need it for its speed now"
+        )
+    elif change.verdict == "slower":
+        title = (
+            f"After the trim new files on {layout.device} are {side(change.ratio or 1.0)}: thin and virtual disks "
+            "give the space away and must find it again"
+        )
+    else:
+        shown = (
+            f"; this run could have seen {percent(change.smallest_effect)}" if change.smallest_effect else ""
+        )
+        title = f"Undecided what the trim did on {layout.device}{shown}"
+    return Finding(
+        id="fstrim.effect",
+        severity=severity,
+        title=title,
+        confidence="measured",
+        evidence=tuple(evidence),
+        remedy=todo,
+        references=("fstrim(8)",),
+        subject=layout.mountpoint,
+    )
+
+
+def number(ledger: Ledger, layout: Layout) -> Finding:
+    """The talk's question: why does `fstrim -v` print what it prints?"""
+    source = ledger.knowledge.source if ledger.knowledge else ""
+    return Finding(
+        id="fstrim.number",
+        severity="ok",
+        title=f"What the number of fstrim -v means on {layout.mountpoint} ({layout.fstype})",
+        confidence="measured",
+        evidence=(
+            *(Evidence(text, source="ledger") for text in ledger.answer()),
+            *((Evidence("what is known of it", source),) if source else ()),
+        ),
+        references=("fstrim(8)", "Documentation/admin-guide/iostats.rst"),
+        subject=layout.mountpoint,
+    )
+
+
+def degradation(
+    host: Host, layout: Layout, timer: TrimTimer, found: Course, rounds: int, daily_rounds: float | None
+) -> Finding:
+    """What the series of rounds says. `daily_rounds`: how many rounds a day there were; None: not known."""
+    trend = found.trend
+    evidence = [Evidence(trend.explain, source=f"{rounds} rounds")]
+    evidence += [Evidence(jump.text, source="trims in between") for jump in found.jumps]
+    if trend.per_gb is not None and trend.per_gb_ci95 is not None:
+        low, high = trend.per_gb_ci95
+        evidence.append(
+            Evidence(
+                f"{trend.per_gb * 100:+.3f} % a GB written (95 %: {low * 100:+.3f} to {high * 100:+.3f} %)",
+                source="/proc/diskstats",
+            )
+        )
+    severity: Severity = "notice"
+    todo: tuple[Remedy, ...] = ()
+    if trend.verdict == "slower":
+        severity = "warning"
+        title = f"{layout.device} gets slower from round to round: {percent(trend.slope_per_round or 0)} each"
+        todo = remedies(host, layout, timer)
+        weekly = "weekly" in str(timer.schedule) if present(timer.schedule) else True
+        a_week = abs(trend.slope_per_round or 0.0) * 7 * (daily_rounds or 0.0)
+        if weekly and a_week > MATTERS:
+            todo = (*todo, DAILY)
+    elif trend.verdict == "no material difference":
+        severity = "ok"
+        title = f"No degradation seen on {layout.device} in {rounds} rounds"
+    elif trend.verdict == "faster":
+        title = f"{layout.device} got faster from round to round: something else changed"
+    else:
+        title = f"Undecided after {rounds} round(s) whether {layout.device} gets slower"
+    if any(jump.called and jump.gave > 0 for jump in found.jumps):
+        title += "; trimming gives it back"
+    return Finding(
+        id="fstrim.degradation",
+        severity=severity,
+        title=title,
+        confidence="measured",
+        evidence=tuple(evidence),
+        remedy=todo,
+        subject=layout.mountpoint,
+    )

@@ -1,0 +1,139 @@
+"""A phase of scenario `fstrim`: blocks of new files, each with its reference block beside it, watched by the guards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import NamedTuple
+
+from probes.bench.measured import Measured, NotApplicable
+from scenarios import events as ev
+from scenarios.blocks import block_events
+from scenarios.fstrim_engine import CHURN_ID, REFERENCE_ID, Engine
+from scenarios.fstrim_plan import Pattern
+from scenarios.guards import Watch
+from scenarios.model import Run
+from scenarios.plan import Workload
+
+AGAIN_AT_MOST = 4  # disturbed blocks of a phase that are measured again
+
+
+class Stopped(Exception):
+    """The guards ended it; one line."""
+
+
+class Phase(NamedTuple):
+    """`values` and `references` block by block; `reason`: why there are fewer than wanted."""
+
+    name: str
+    values: list[float]
+    references: list[float]
+    seconds: float
+    written_bytes: int
+    reason: str = ""
+
+    @property
+    def value(self) -> float:
+        return median(self.values)
+
+    @property
+    def reference(self) -> float:
+        return median(self.references)
+
+
+class Blocks:
+    """Measures phase after phase; `block_bytes` is the most that a block writes, the same in all of them."""
+
+    def __init__(
+        self,
+        run: Run,
+        engine: Engine,
+        loads: Sequence[Workload],
+        pattern: Pattern,
+        block_bytes: int,
+        watch: Watch | None,
+    ) -> None:
+        self.run = run
+        self.engine = engine
+        self.load, self.control = loads
+        self.pattern = pattern
+        self.block_bytes = block_bytes
+        self.watch = watch
+        self._index = 0
+
+    async def warm_up(self) -> int:
+        """Starts the workers, and tells caches from disks; never counted. Bytes written."""
+        if self.watch is not None:
+            await self.watch.settle()
+            self._check()
+        if self.load.id != CHURN_ID:
+            await self._block(self.control, "warmup", "warmup", 0)
+            return 0
+        measured, _ = await self._block(self.load, "warmup", "warmup", 0)
+        await self._block(self.control, "warmup", "warmup", 0)
+        return measured.bytes
+
+    async def phase(self, name: str, label: ev.Phase) -> Phase:
+        """Raises Stopped. A load that cannot go on ends the phase with its reason."""
+        values: list[float] = []
+        references: list[float] = []
+        written, again = 0, 0
+        began = self.run.clock.now()
+        reason = ""
+        while len(values) < self.pattern.blocks:
+            self._progress(name, len(values))
+            try:
+                measured, disturbed = await self._block(self.load, name, label, len(values))
+                written += measured.bytes
+                reference, beside = await self._block(self.control, name, label, len(values))
+            except NotApplicable as why:
+                reason = str(why)
+                break
+            if (disturbed or beside) and again < AGAIN_AT_MOST:
+                again += 1
+                continue
+            values.append(measured.values[self.load.metrics[0].name])
+            references.append(reference.values[self.control.metrics[0].name])
+        seconds = self.run.clock.now() - began
+        return Phase(name, values, references, seconds, written, reason)
+
+    async def _block(
+        self, load: Workload, variant: str, label: ev.Phase, number: int
+    ) -> tuple[Measured, bool]:
+        if self.watch is not None:
+            self.watch.begin()
+        if load.id == REFERENCE_ID:
+            measured = await self.engine.reference(self.pattern.reference_s)
+        else:
+            measured = await self.engine.block(self.pattern.block_s, self.block_bytes)
+        found = self.watch.end(load.id, variant, measured) if self.watch is not None else None
+        disturbed = found is not None and label != "warmup"
+        if found is not None and disturbed:
+            self.run.emit(found.event(self.run.time(), load.id, number))
+        for event in block_events(
+            self.run.time(), measured, workload=load.id, variant=variant, group=number, index=self._index,
+            phase=label, disturbed=found.sentence if found is not None and disturbed else "",
+        ):  # fmt: skip
+            self.run.emit(event)
+        self._index += 1
+        await self.engine.quiesce()
+        if self.watch is not None:
+            waits = await self.watch.spare()
+            self._check()
+            disturbed = disturbed or waits is not None
+        return measured, disturbed
+
+    def _check(self) -> None:
+        if self.watch is not None and self.watch.stopped:
+            raise Stopped(self.watch.stopped)
+
+    def _progress(self, name: str, done: int) -> None:
+        left = (self.pattern.blocks - done) * (self.pattern.block_s + self.pattern.reference_s)
+        self.run.emit(
+            ev.Progress(
+                t=self.run.time(),
+                step=name,
+                text=f"{self.load.title}: block {done + 1} of {self.pattern.blocks}",
+                seconds_left=left,
+            )
+        )

@@ -1,0 +1,270 @@
+"""The plan of scenario `fstrim`: a session around a trim, or one round of a series."""
+
+from __future__ import annotations
+
+import shlex
+
+import msgspec
+
+from probes.action import Action, private_directory
+from probes.bench.churn import CHURN
+from probes.bench.size import in_words
+from probes.bench.workloads import fio_equivalent, load_of
+from probes.host import Host
+from scenarios.fstrim_engine import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
+from scenarios.fstrim_layout import Layout
+from scenarios.idle_control import LEAST_BLOCKS
+from scenarios.model import Options, Usage
+from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from scenarios.storage_limits import endurance_share
+
+FILL_BYTES_PER_S = 200e6
+TRIM_AT_MOST_S = 1800.0
+DEFAULT_BUDGET_S = 60.0
+BEFORE, IDLE, AFTER, ROUND = "before", "idle", "after", "round"
+
+
+class Pattern(msgspec.Struct, frozen=True, kw_only=True):
+    """How long everything takes. Seconds; `blocks` are those of a phase."""
+
+    blocks: int = 8
+    block_s: float = 2.0
+    reference_s: float = 0.5
+    idle_s: float = 60.0  # the control; the trim with its settling is given the same time
+    rest_s: float = 5.0  # so long the discard counters must stand still
+    settle_at_most_s: float = 60.0
+
+    def for_budget(self, budget_s: float, phases: int) -> Pattern:
+        """`budget_s` of measuring. Raises Usage where it is too short for the fewest blocks."""
+        each = budget_s / phases / self.blocks
+        if each < 0.5:
+            need = 0.5 * phases * self.blocks
+            raise Usage(
+                f"fstrim: a budget of {budget_s:.0f} s is too short; give --budget {need:.0f} or more"
+            )
+        return msgspec.structs.replace(self, block_s=each * 0.8, reference_s=min(2.0, each * 0.2))
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked for."""
+
+    directory: str
+    round: bool
+    again: bool
+    command: str
+    state: str
+
+    @property
+    def phases(self) -> int:
+        return 1 if self.round else 3
+
+    @property
+    def workload(self) -> str:
+        return COMMAND_ID if self.command else CHURN_ID
+
+
+def request(options: Options) -> Request:
+    """Raises Usage."""
+    directories = options.strings("dir")
+    if len(directories) != 1:
+        raise Usage("fstrim: it writes and deletes files: name one directory on the disk with --dir")
+    asked = Request(
+        directory=directories[0],
+        round=options.flag("round"),
+        again=options.flag("again"),
+        command=options.string("workload"),
+        state=options.string("state"),
+    )
+    try:
+        words = shlex.split(asked.command)
+    except ValueError as error:
+        raise Usage(f"fstrim: --workload cannot be split into words: {error}; check its quotes") from None
+    if asked.command and not words:
+        raise Usage("fstrim: --workload is empty; give a command with its arguments")
+    if asked.round and asked.again:
+        raise Usage("fstrim: --round does not trim, so --again makes no sense with it")
+    if asked.round and not asked.state:
+        raise Usage("fstrim: --round needs a place for its rounds: --state")
+    return asked
+
+
+def trim_action(layout: Layout) -> Action:
+    unqueued = [n for n, mode in (layout.chain.queued if layout.chain else {}).items() if "unqueued" in mode]
+    stall = (
+        f"; {', '.join(unqueued)} has no queued TRIM, so reads and writes stall while it runs"
+        if unqueued
+        else "; reads and writes may stall for seconds"
+    )
+    return Action(
+        kind="command",
+        title=f"trim {layout.mountpoint}",
+        target=layout.mountpoint,
+        apply=("fstrim", "-v", layout.mountpoint),
+        irreversible=True,
+        consent=True,
+        rights="root (CAP_SYS_ADMIN)",
+        risk=f"what was deleted on {layout.mountpoint} can no longer be recovered from the raw disk{stall}",
+        parameters={"timeout_s": f"{TRIM_AT_MOST_S:.0f}"},
+    )
+
+
+def trims(asked: Request, layout: Layout) -> int:
+    """How often a session trims: once to be measured, once at its end, and with --again once more at once."""
+    if asked.round or layout.no_trim:
+        return 0
+    return 3 if asked.again else 2
+
+
+def refusal(asked: Request, layout: Layout) -> str:
+    if layout.refusal:
+        return layout.refusal
+    if not asked.round and layout.can_never_trim:
+        return f"{layout.can_never_trim}; hostdx triage says more, --round still measures its course"
+    return ""
+
+
+def workloads(asked: Request, layout: Layout, pattern: Pattern) -> tuple[Workload, ...]:
+    reads = load_of(REFERENCE_ID)
+    if asked.command:
+        load = Workload(
+            id=COMMAND_ID,
+            title="your own command",
+            metrics=(Metric(name=COMMAND_METRIC, unit=COMMAND_METRIC),),
+            equivalent=asked.command,
+            min_groups=LEAST_BLOCKS,
+            why="what you want to know about",
+        )
+    else:
+        load = Workload(
+            id=CHURN_ID,
+            title=CHURN.title,
+            metrics=(Metric(name=CHURN.metric, unit=CHURN.unit),),
+            block_s=pattern.block_s,
+            min_groups=LEAST_BLOCKS,
+            equivalent=shlex.join(
+                ["fio", "--name=churn", f"--directory={layout.directory}", "--rw=write", "--bs=64k", "--direct=1",
+                 "--ioengine=psync", f"--numjobs={CHURN.workers}", f"--filesize={layout.file_bytes}",
+                 f"--nrfiles={max(1, layout.block_bytes // CHURN.workers // max(1, layout.file_bytes))}",
+                 "--file_service_type=sequential", "--fdatasync=64", "--refill_buffers", "--unlink=1"]
+            ),
+            why=CHURN.why,
+        )  # fmt: skip
+    control = Workload(
+        id=REFERENCE_ID,
+        title=f"{reads.title}, of a file that stays" + (" (reference)" if asked.round else ""),
+        metrics=(Metric(name=reads.metric, unit=reads.unit),),
+        block_s=pattern.reference_s,
+        min_groups=LEAST_BLOCKS,
+        control=True,
+        equivalent=fio_equivalent(REFERENCE_ID, layout.fixed_bytes, layout.directory),
+        why="a trim does not touch it: if it moves too, the host changed and not the disk",
+    )
+    return load, control
+
+
+def make(
+    host: Host, options: Options, pattern: Pattern, *, title: str, question: str, why: str
+) -> tuple[Plan, Layout, Request, Pattern]:
+    asked = request(options)
+    budget_s = options.number("budget")
+    if budget_s:
+        pattern = pattern.for_budget(budget_s, asked.phases)
+    layout = Layout(host, asked.directory, blocks=pattern.blocks, phases=asked.phases)
+    refused = refusal(asked, layout)
+    loads = workloads(asked, layout, pattern)
+    trimming = trims(asked, layout)
+    measuring = asked.phases * pattern.blocks * (pattern.block_s + pattern.reference_s)
+    if not asked.round and layout.no_trim:
+        measuring *= 2 / 3
+    fill_s = layout.fixed_bytes / FILL_BYTES_PER_S + 2.0
+    steps = _steps(asked, pattern, trimming, fill_s)
+    plan = Plan(
+        scenario="fstrim",
+        title=title,
+        question=question,
+        why=why,
+        options=dict(options.values),
+        variants=_variants(asked, layout),
+        workloads=loads,
+        steps=steps,
+        reads=("mounts", "queue limits of every layer", "/proc/diskstats", "fstrim.timer, cron, /etc/fstab"),
+        actions=(
+            *((private_directory(layout.directory),) if not refused else ()),
+            *((trim_action(layout),) * trimming if not refused else ()),
+        ),
+        writes=_writes(layout) if not refused else (),
+        rights=(
+            f"write permission in {layout.directory}",
+            *(("root (CAP_SYS_ADMIN) for the trim",) if not asked.round else ()),
+        ),
+        seconds=sum(step.seconds for step in steps),
+        measuring_s=measuring,
+        sentences=_sentences(asked, layout, pattern, trimming, sum(step.seconds for step in steps)),
+        left_out=(layout.no_trim,) if layout.no_trim and not asked.round else (),
+        refusal=refused,
+    )
+    return plan.sealed(), layout, asked, pattern
+
+
+def _variants(asked: Request, layout: Layout) -> tuple[Variant, ...]:
+    if asked.round:
+        return (Variant(id=ROUND, label="this round", detail=layout.directory),)
+    labels = {BEFORE: "before anything", IDLE: "after idling only", AFTER: "after the trim"}
+    return tuple(
+        Variant(id=name, label=label, detail=layout.directory)
+        for name, label in labels.items()
+        if not (layout.no_trim and name == AFTER)
+    )
+
+
+def _steps(asked: Request, pattern: Pattern, trimming: int, fill_s: float) -> tuple[PlannedStep, ...]:
+    phase_s = pattern.blocks * (pattern.block_s + pattern.reference_s)
+    prepare = PlannedStep("prepare", "write the fixed file", fill_s)
+    if asked.round:
+        return prepare, PlannedStep(ROUND, "measure one round", phase_s)
+    steps = [
+        prepare,
+        PlannedStep(BEFORE, "measure before", phase_s),
+        PlannedStep("waiting", "idle: the control, as long as the trim", pattern.idle_s),
+        PlannedStep(IDLE, "measure after idling", phase_s),
+    ]
+    if trimming:
+        steps += [
+            PlannedStep("trim", "trim, and wait until the disk rests", pattern.idle_s),
+            PlannedStep(AFTER, "measure after the trim", phase_s),
+            *(PlannedStep(f"trim{n}", "trim once more", pattern.rest_s + 1) for n in range(2, trimming + 1)),
+        ]
+    return tuple(steps)
+
+
+def _writes(layout: Layout) -> tuple[Written, ...]:
+    share = endurance_share(layout.devices[0], layout.most_bytes) if layout.devices else None
+    return (
+        Written(device=layout.device, bytes=layout.most_bytes, where=layout.directory, endurance_share=share),
+    )
+
+
+def _sentences(
+    asked: Request, layout: Layout, pattern: Pattern, trimming: int, seconds: float
+) -> tuple[str, ...]:
+    if layout.refusal:
+        return ()
+    what = "runs your command" if asked.command else "writes new files"
+    lines = [
+        f"{what} in {layout.directory} ({layout.device}) and deletes what it left: at most "
+        f"{in_words(layout.most_bytes)} are written in all, which wears an SSD by so much",
+        f"takes about {seconds:.0f} s, in {asked.phases if trimming or asked.round else 2} phase(s) of "
+        f"{pattern.blocks} blocks",
+    ]
+    if trimming:
+        lines.append(
+            f"trims {layout.mountpoint} {trimming} times: once to measure what it gives, and at the end, so that no "
+            "deleted file of this run stays behind as stale data"
+        )
+        lines.append("a trim cannot be undone: deleted files can no longer be recovered from the raw disk")
+    elif not asked.round:
+        lines.append(f"does not trim: {layout.no_trim}")
+    else:
+        lines.append("does not trim: it adds one round to the series of this file system")
+    lines.append("stops itself if others' I/O waits twice as long for 3 s; Ctrl-C stops it within 2 s")
+    return (*lines, *layout.notes)

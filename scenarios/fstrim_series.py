@@ -1,0 +1,111 @@
+"""One round of scenario `fstrim`: measured, added to the series of its file system, and the series judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from itertools import accumulate
+
+import msgspec
+
+from probes.system.trim_timer import TrimTimer
+from scenarios import events as ev
+from scenarios.fstrim_course import Course, course
+from scenarios.fstrim_findings import degradation
+from scenarios.fstrim_layout import Layout
+from scenarios.fstrim_phase import Blocks, Phase
+from scenarios.fstrim_plan import ROUND, Request
+from scenarios.fstrim_rounds import SOURCE, Kept, Round, append, identity, read, rounds_file, since
+from scenarios.idle_control import LEAST_BLOCKS
+from scenarios.model import Refused, Run
+
+
+async def one_round(run: Run, layout: Layout, asked: Request, blocks: Blocks, timer: TrimTimer) -> None:
+    """Raises Refused where the round cannot be measured or kept; then the series is as it was."""
+    path = rounds_file(asked.state, identity(run.host, layout))
+    try:
+        kept = read(path)
+    except OSError as error:
+        raise Refused(f"{path}: the series cannot be read: {error.strerror}") from None
+    if kept.bad:
+        run.emit(ev.Note(t=run.time(), text=f"{path}: {kept.bad} line(s) are no rounds and were passed over"))
+    behind = since(run.host, layout, kept.rounds)
+    run.emit(ev.Step(t=run.time(), id=ROUND, title="measure one round", state="started"))
+    phase = await blocks.phase(ROUND, "steady")
+    await blocks.engine.delete()
+    if len(phase.values) < LEAST_BLOCKS:
+        raise Refused(f"{layout.directory}: the round has only {len(phase.values)} blocks: {phase.reason}")
+    now = finished(asked, blocks, phase, behind)
+    try:
+        append(path, now)
+    except OSError as error:
+        raise Refused(f"{path}: the round cannot be kept: {error.strerror}") from None
+    run.emit(ev.Step(t=run.time(), id=ROUND, title="measure one round", state="done"))
+    rounds = alike(Kept((*kept.rounds, now)), now)
+    run.emit(ev.Extra(t=run.time(), name="rounds", value=msgspec.to_builtins(rounds)))
+    judge(run, layout, blocks, rounds, timer)
+
+
+def finished(asked: Request, blocks: Blocks, phase: Phase, behind: Round) -> Round:
+    return msgspec.structs.replace(
+        behind,
+        value=phase.value,
+        reference=phase.reference,
+        source=SOURCE,
+        workload=asked.command or blocks.load.id,
+        metric=blocks.load.metrics[0].name,
+        wall=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+    )
+
+
+def alike(kept: Kept, now: Round) -> list[Round]:
+    """The rounds that can be compared: of the same source, workload and metric."""
+    return [one for one in kept.rounds if one.key == now.key]
+
+
+def course_of(rounds: Sequence[Round]) -> Course:
+    """References only where every round has one; bytes only where they are known of every round after the first."""
+    referenced = all(one.reference for one in rounds)
+    written = [one.written_bytes for one in rounds[1:]]
+    known = [w for w in written if w is not None]
+    totals = [0.0, *accumulate(map(float, known))] if len(known) == len(written) else None
+    return course(
+        [one.value for one in rounds],
+        [one.reference or 1.0 if referenced else 1.0 for one in rounds],
+        [one.trim_before for one in rounds],
+        totals,
+    )
+
+
+def judge(run: Run, layout: Layout, blocks: Blocks, rounds: Sequence[Round], timer: TrimTimer) -> None:
+    found = course_of(rounds)
+    trend = found.trend
+    run.emit(
+        ev.SeriesVerdict(
+            t=run.time(), workload=blocks.load.id, rounds=trend.rounds, verdict=trend.verdict,
+            slope_per_round=trend.slope_per_round, ci95=trend.ci95, p=trend.p, per_gb=trend.per_gb,
+            per_gb_ci95=trend.per_gb_ci95, reason=trend.reason,
+            explain="; ".join((trend.explain, *(jump.text for jump in found.jumps))),
+            smallest_effect=trend.smallest_effect,
+        )
+    )  # fmt: skip
+    if layout.chain is not None and layout.chain.online:
+        text = (
+            f"{layout.mountpoint} is mounted with {layout.chain.online}: trims cannot be told from deletions"
+        )
+        run.emit(ev.Note(t=run.time(), text=text))
+    finding = degradation(run.host, layout, timer, found, len(rounds), rounds_a_day(rounds))
+    run.emit(ev.Found(t=run.time(), finding=finding))
+
+
+def rounds_a_day(rounds: Sequence[Round]) -> float | None:
+    times = []
+    for one in rounds:
+        try:
+            times.append(datetime.fromisoformat(one.wall))
+        except ValueError:
+            continue
+    if len(times) < 2 or times[-1].tzinfo is None or times[0].tzinfo is None:
+        return None
+    days = (times[-1] - times[0]).total_seconds() / 86400
+    return (len(times) - 1) / days if days > 0 else None
