@@ -36,6 +36,13 @@ PREPARING_S = 2.0
 BUDGET_S, BUDGET_ALL_S = 60.0, 240.0
 BLOCK_S = 0.5
 
+STEPS = {
+    "read": "read firewall, routes and settings",
+    "rates": "count this host's own packets",
+    "namespaces": "private namespaces with this host's routes",
+    "measure": "measure and judge",
+}
+
 NAMESPACES = Action(
     kind="resource",
     resource="namespace",
@@ -116,13 +123,11 @@ class Rpfilter:
                 variants[c] for c in dict.fromkeys(c.variant.id for t in tried for c in t.compared)
             ),
             workloads=tuple(trial.workload for trial in tried),
-            steps=(
-                PlannedStep(id="read", title="read firewall, routes and settings", seconds=1.0),
-                PlannedStep(id="rates", title="count this host's own packets", seconds=RATES_S),
-                PlannedStep(
-                    id="namespaces", title="private namespaces with this host's routes", seconds=PREPARING_S
-                ),
-                PlannedStep(id="measure", title="measure and judge", seconds=budget),
+            steps=tuple(
+                PlannedStep(id=step, title=title, seconds=seconds)
+                for (step, title), seconds in zip(
+                    STEPS.items(), (1.0, RATES_S, PREPARING_S, budget), strict=True
+                )
             ),
             reads=(
                 "nft list ruleset, iptables-save where it is used",
@@ -146,12 +151,10 @@ class Rpfilter:
 
     async def run(self, run: Run) -> None:
         facts = read(run.host)
-        run.emit(
-            ev.Step(t=run.time(), id="read", title="read firewall, routes and settings", state="started")
-        )
+        _step(run, "read", "started")
         for event in fact_events(facts, run.time()):
             run.emit(event)
-        run.emit(ev.Step(t=run.time(), id="read", title="read firewall, routes and settings", state="done"))
+        _step(run, "read", "done")
         blocked = self.blocked(run.host)
         if blocked:
             self._read_only(run)
@@ -173,19 +176,23 @@ class Rpfilter:
                 run.emit(ev.Note(t=run.time(), text=f"{rule.title}: {why}"))
 
     async def _rates(self, run: Run) -> PacketRates | Absent:
-        run.emit(ev.Step(t=run.time(), id="rates", title="count this host's own packets", state="started"))
+        _step(run, "rates", "started")
         before = packet_counters(run.host, run.clock.now())
         await run.clock.sleep(run.options.number("rates", RATES_S))
         found = rates(before, packet_counters(run.host, run.clock.now()))
         for event in rate_events(found, read(run.host).cards, run.time()):
             run.emit(event)
-        run.emit(ev.Step(t=run.time(), id="rates", title="count this host's own packets", state="done"))
+        _step(run, "rates", "done")
         return found
 
     async def _measure(self, run: Run, facts: Facts, now: PacketRates | Absent) -> None:
-        run.emit(ev.Step(t=run.time(), id="namespaces", title="private namespaces", state="started"))
+        _step(run, "namespaces", "started")
         async with run.change(NAMESPACES) as applied:
-            bench = await self._start(applied.value)
+            try:
+                bench = await self._start(applied.value)
+            except BenchRefused as why:
+                _step(run, "namespaces", "failed", str(why))
+                raise
             try:
                 await self._prepare(run, facts, bench)
                 await self._judge(run, facts, bench, now)
@@ -198,9 +205,7 @@ class Rpfilter:
         if bench.in_user_namespace:
             run.emit(ev.Note(t=run.time(), text="not root: measured inside a user namespace"))
         text = f"{added.ipv6_routes} IPv6 and {added.ipv4_routes} IPv4 routes copied in"
-        run.emit(
-            ev.Step(t=run.time(), id="namespaces", title="private namespaces", state="done", reason=text)
-        )
+        _step(run, "namespaces", "done", text)
         run.emit(
             ev.FactRead(
                 t=run.time(), name="routes searched", value=added.ipv6_routes, source="private namespace"
@@ -211,7 +216,7 @@ class Rpfilter:
         tried = _trials(facts, run.options)
         budget = Budget(budget_s(run.options), run.clock)
         family = sum(len(trial.pairs) for trial in tried)
-        run.emit(ev.Step(t=run.time(), id="measure", title="measure and judge", state="started"))
+        _step(run, "measure", "started")
         for number, trial in enumerate(tried):
             arms = [NetworkArm(bench, run.clock, trial, compared) for compared in trial.compared]
             verdicts = await compare(
@@ -225,7 +230,7 @@ class Rpfilter:
             )
             if number == 0:
                 self._conclude(run, facts, verdicts, arms, now)
-        run.emit(ev.Step(t=run.time(), id="measure", title="measure and judge", state="done"))
+        _step(run, "measure", "done")
 
     def _conclude(
         self,
@@ -253,6 +258,10 @@ class Rpfilter:
         if found.lines:
             run.emit(ev.Extra(t=run.time(), name="at_line_rate", value=line_rate(found)))
         run.emit(ev.Found(t=run.time(), finding=finding(found, facts, main)))
+
+
+def _step(run: Run, step: str, state: ev.StepState, reason: str = "") -> None:
+    run.emit(ev.Step(t=run.time(), id=step, title=STEPS[step], state=state, reason=reason))
 
 
 def _trials(facts: Facts, options: Options) -> tuple[Trial, ...]:

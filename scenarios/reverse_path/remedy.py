@@ -27,7 +27,9 @@ REFERENCES = (
     "iptables-extensions(8), rpfilter",
     "Documentation/networking/ip-sysctl.rst, rp_filter",
     "RFC 3704 (ingress filtering for multihomed networks)",
+    "commit 1c32b24c234b, nft_fib_ipv6: switch to fib6_lookup (2026): later kernels allocate no route for each lookup",
 )
+SETTING_REFERENCES = REFERENCES[3:5]
 
 
 def remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:

@@ -159,7 +159,7 @@ def settings(host: Host) -> Iterator[Finding]:
             title=f"rp_filter has dropped {setting.drops:,} IPv4 packets since boot: forged, or back by another way",
             evidence=(base, Evidence(f"IPReversePathFilter = {setting.drops}", "/proc/net/netstat")),
             remedy=(remedy.sysctl(2, setting, tuple(setting.own)[:8]),),
-            references=remedy.REFERENCES[-2:],
+            references=remedy.SETTING_REFERENCES,
         )
     if setting.loosened:
         yield Finding(
@@ -168,7 +168,7 @@ def settings(host: Host) -> Iterator[Finding]:
             title=f"rp_filter is loose on {', '.join(setting.loosened[:4])}, though set to strict: `all` is 2",
             evidence=(base,),
             remedy=(remedy.sysctl(1, setting, setting.loosened[:8]),),
-            references=remedy.REFERENCES[-2:],
+            references=remedy.SETTING_REFERENCES,
         )
 
 
