@@ -26,7 +26,7 @@ from scenarios.iosched_findings import (
     throttling_finding,
     verdict_finding,
 )
-from scenarios.iosched_plan import DEFAULT_BUDGET_S, Job, Layout, layout, make, share
+from scenarios.iosched_plan import DEFAULT_BUDGET_S, Job, Layout, layout, make, needed_seconds, share
 from scenarios.iosched_switch import MixedArm, MixedWatch, Switcher, differences, queue_files
 from scenarios.iosched_target import Target
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run
@@ -207,6 +207,8 @@ class Iosched:
     def _share(budget: Budget, waiting: list[Workload], job: Job, found: Layout, bench: MixedBench) -> float:
         """What it needs for its fewest groups comes first; the writers' seconds are bounded by their bytes."""
         seconds = share(budget.left_s, waiting)
+        if job.mix.control:  # it must not move: twice its fewest groups tell, and the loads have the rest
+            return min(seconds, 2 * needed_seconds(job.workload))
         if not job.mix.writes:
             return seconds
         return min(seconds, bench.budget.left_bytes / (2 * found.write_rate))
