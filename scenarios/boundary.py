@@ -1,10 +1,12 @@
 """Looks at the data, planned ahead and paid for: the group-sequential boundary.
 
-One family: Lan and DeMets' alpha spending with the power function alpha * t**RHO (Kim and DeMets 1987), t
-the share of the planned groups that a look has. The looks' nominal levels come from the joint distribution
-of the looks' normal statistics (independent increments; Armitage, McPherson and Rowe's recursion, by
-Simpson's rule). A level is then used with the exact distribution of the statistic over the groups. Looks
-need not be where they were planned: a run that ends early spends what is left at its last look.
+One family: Lan and DeMets' alpha spending (1983). What may be spent up to each look is fixed beforehand in
+`spending`: little at the first look (only large effects are to be found there), a good part at the second
+(10 % on a disk of usual noise), next to nothing between, and the rest at the last one, which decides on the
+busy hosts. The looks' nominal levels come from the joint distribution of the looks' normal statistics
+(independent increments; Armitage, McPherson and Rowe's recursion, by Simpson's rule). A level is then used
+with the exact distribution of the statistic over the groups. Looks need not be where they were planned: a run
+that ends early spends what is left at its last look.
 """
 
 from __future__ import annotations
@@ -14,18 +16,16 @@ from functools import lru_cache
 
 from scenarios.distributions import normal_tail
 
-RHO = 1.8  # between Pocock's (about 1) and O'Brien-Fleming's (about 3): large effects may stop early
+_FIRST_SHARE = 0.05  # of alpha, up to the first look
+_SECOND_SHARE = 0.25
+_LATER_SHARE = 0.06  # for each look between the second and the last
+_FIRST_OF_TWO = 0.15  # where there is no look between the first and the last
 _POINTS = 120  # intervals of Simpson's rule: no level is off by more than 3e-7, and a look costs milliseconds
 _FIRST = 6  # groups; of 2 s each: a 25 % effect shows within 12 s
 _SECOND = 10  # a 10 % effect on an idle disk shows within 20 s
 _GROWTH = 1.75  # of the later looks: more of them would cost the last one its power
 _MOST_LATER = 4
 _FAR = 9.0  # standard deviations: nothing is beyond
-
-
-def spent(share: float, alpha: float) -> float:
-    """Alpha that may be spent when `share` (0..1) of the planned groups is there."""
-    return float(alpha * min(1.0, max(0.0, share)) ** RHO)
 
 
 def looks(planned: int, min_groups: int = 8) -> tuple[int, ...]:
@@ -44,6 +44,31 @@ def looks(planned: int, min_groups: int = 8) -> tuple[int, ...]:
     return (first, *(round(_SECOND * growth**i) for i in range(later)), planned)
 
 
+def spending(planned_looks: tuple[int, ...], alpha: float) -> tuple[float, ...]:
+    """Alpha that may be spent up to each planned look.
+
+    For 30 groups: 5, 25, 31 and 100 % of it, nominal levels 0.0025, 0.0113, 0.0051 and 0.0401 for alpha 0.05.
+    """
+    between = len(planned_looks) - 3
+    if between < -1:
+        shares = [1.0]
+    elif between == -1:
+        shares = [_FIRST_OF_TWO, 1.0]
+    else:
+        shares = [_FIRST_SHARE, *(_SECOND_SHARE + i * _LATER_SHARE for i in range(between + 1)), 1.0]
+    return tuple(alpha * share for share in shares)
+
+
+def spent(groups: int, planned_looks: tuple[int, ...], alpha: float) -> float:
+    """Alpha that may be spent up to any number of groups: between two looks a part of what the next one has."""
+    before, cumulative = 0, 0.0
+    for look, up_to in zip(planned_looks, spending(planned_looks, alpha), strict=True):
+        if groups <= look:
+            return cumulative + (up_to - cumulative) * (groups - before) / (look - before)
+        before, cumulative = look, up_to
+    return alpha
+
+
 def _simpson(points: int, half: float) -> tuple[list[float], list[float]]:
     step = 2 * half / points
     nodes = [-half + i * step for i in range(points + 1)]
@@ -52,14 +77,14 @@ def _simpson(points: int, half: float) -> tuple[list[float], list[float]]:
 
 
 @lru_cache(maxsize=1024)
-def critical_values(counts: tuple[int, ...], spending: tuple[float, ...]) -> tuple[float, ...]:
-    """Two-sided critical values of abs(Z) at these group counts; `spending` is alpha spent up to each."""
+def critical_values(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> tuple[float, ...]:
+    """Two-sided critical values of abs(Z) at these group counts; `cumulative` is alpha spent up to each."""
     criticals: list[float] = []
     before = 0.0
     nodes: list[float] = [0.0]
     mass: list[float] = [1.0]  # weight x density of the score sum at the nodes, of the paths not stopped yet
     previous = 0
-    for look, (count, up_to) in enumerate(zip(counts, spending, strict=True)):
+    for look, (count, up_to) in enumerate(zip(counts, cumulative, strict=True)):
         deviation = math.sqrt(count - previous)
         critical = _solve(nodes, mass, deviation, math.sqrt(count), up_to - before)
         criticals.append(critical)
@@ -102,9 +127,13 @@ def _solve(nodes: list[float], mass: list[float], deviation: float, root: float,
 
 
 @lru_cache(maxsize=4096)
-def level(counts: tuple[int, ...], planned: int, alpha: float, final: bool = False) -> float:
-    """The nominal two-sided level of the last of these looks; the final one spends all that is left."""
-    spending = [spent(count / planned, alpha) for count in counts]
+def level(groups: int, planned_looks: tuple[int, ...], alpha: float, final: bool = False) -> float:
+    """The nominal two-sided level of an interval at `groups` groups, paid for by the looks there were before.
+
+    The final one spends all that is left.
+    """
+    counts = (*(look for look in planned_looks if look < groups), groups)
+    cumulative = [spent(count, planned_looks, alpha) for count in counts]
     if final:
-        spending[-1] = alpha
-    return 2 * normal_tail(critical_values(counts, tuple(spending))[-1])
+        cumulative[-1] = alpha
+    return 2 * normal_tail(critical_values(counts, tuple(cumulative))[-1])

@@ -8,7 +8,9 @@ holds whenever the run stops.
 A word is given by the rule of the design: `slower`/`faster` when that interval excludes 1 and the estimate
 is beyond the margin, `no material difference` when it lies within [1/(1+margin), 1+margin], else
 `inconclusive`. With fewer than 8 groups a run stops early only for a large effect: the whole interval must
-lie beyond the margin.
+lie beyond the margin. Before the last look the estimate must be clearly beyond the margin, else every look is
+one more chance for an effect just below it; and in great noise the interval must end well away from 1: what is
+called there too early may even have the wrong sign.
 """
 
 from __future__ import annotations
@@ -27,10 +29,10 @@ from scenarios.stats import Better, Spread, calm_weights, deviation, over_groups
 Word: TypeAlias = Literal["slower", "faster", "no material difference", "inconclusive"]
 LARGE_ONLY_BELOW = 8  # groups
 BATCH = 6  # groups, as many as the first look has
-SPENDABLE = 0.9  # of alpha: the looks' joint levels and the first look's interval come from normal theory
-CLEARLY = (
-    0.25  # of the half-width: how far beyond the margin the estimate must be to stop before the last look
-)
+# Before the last look: how far beyond the margin the estimate must be, in half-widths ...
+CLEARLY = 0.2
+# ... and how far from 1 the interval must end, in parts of what the half-width exceeds twice the margin.
+CAUTION = 1.0
 _FEWEST = 3  # with two groups Student's interval spans everything
 
 
@@ -125,9 +127,7 @@ class Comparison:
     def level(self, final: bool = False) -> float:
         """The nominal two-sided level of an interval taken now, paid for by the looks there were."""
         groups = len(self.log_ratios)
-        counts = (*(look for look in self.looks if look < groups), groups)
-        final = final or groups >= self.planned_groups
-        return boundary.level(counts, max(self.planned_groups, groups), SPENDABLE * self.share, final)
+        return boundary.level(groups, self.looks, self.share, final or groups >= self.planned_groups)
 
     def spread(self, final: bool = False) -> Spread | None:
         """Estimate and interval of the log ratio, at this look's level."""
@@ -197,9 +197,10 @@ class Comparison:
                 return "slower"
             return "faster" if spread.low > edge else "inconclusive"
         beyond = edge if last else edge + CLEARLY * spread.half_width
-        if spread.high < 0 and spread.estimate < -beyond:
+        apart = 0.0 if last else CAUTION * max(0.0, spread.half_width - 2 * edge)
+        if spread.high < -apart and spread.estimate < -beyond:
             return "slower"
-        if spread.low > 0 and spread.estimate > beyond:
+        if spread.low > apart and spread.estimate > beyond:
             return "faster"
         return "no material difference" if spread.low >= -edge and spread.high <= edge else "inconclusive"
 
@@ -228,10 +229,10 @@ class Comparison:
         now = over_groups(self.log_ratios)
         known = self._scatters()
         spread = max(deviation(self.log_ratios), usual_scatter(known) if known else 0.0)
-        for at, look in enumerate(self.looks):
+        for look in self.looks:
             if look <= groups or now is None:
                 continue
-            level = boundary.level(self.looks[: at + 1], self.planned_groups, SPENDABLE * self.share)
+            level = boundary.level(look, self.looks, self.share)
             half = t_quantile(1 - level / 2, look - 1) * spread / math.sqrt(look)
             then = Spread(now.estimate, now.estimate - half, now.estimate + half)
             if self._word(then, look, last=look == self.planned_groups) != "inconclusive":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -31,12 +32,13 @@ def stays_inside(counts: tuple[int, ...], criticals: tuple[float, ...]) -> float
     return float(normal.cdf(upper, lower_limit=-upper))
 
 
-@pytest.mark.parametrize(("counts", "accuracy"), [((6, 12), 1e-6), ((10, 30), 1e-6), ((6, 10, 17, 30), 1e-5)])
+@pytest.mark.parametrize(("looks", "accuracy"), [((6, 12), 1e-6), ((10, 30), 1e-6), ((6, 10, 17, 30), 1e-5)])
 @pytest.mark.parametrize("alpha", [0.05, 0.01])
-def test_all_looks_together_spend_alpha(counts: tuple[int, ...], accuracy: float, alpha: float) -> None:
-    spending = tuple(boundary.spent(count / counts[-1], alpha) for count in counts)
-    criticals = boundary.critical_values(counts, spending)
-    assert 1 - stays_inside(counts, criticals) == pytest.approx(alpha, abs=accuracy)
+def test_all_looks_together_spend_alpha(looks: tuple[int, ...], accuracy: float, alpha: float) -> None:
+    criticals = boundary.critical_values(looks, boundary.spending(looks, alpha))
+    assert 1 - stays_inside(looks, criticals) == pytest.approx(alpha, abs=accuracy)
+    levels = [boundary.level(look, looks, alpha) for look in looks]
+    assert levels == pytest.approx([2 * oracle.norm.sf(c) for c in criticals], abs=1e-9)
 
 
 def test_known_constants() -> None:
@@ -48,17 +50,26 @@ def test_known_constants() -> None:
 
 
 def test_one_look_costs_nothing() -> None:
-    assert boundary.level((12,), 12, 0.05) == pytest.approx(0.05, abs=1e-9)
+    assert boundary.level(12, (12,), 0.05) == pytest.approx(0.05, abs=1e-9)
 
 
 def test_an_early_end_spends_what_is_left() -> None:
-    planned = boundary.level((6, 10), 30, 0.05)
-    ended = boundary.level((6, 10), 30, 0.05, final=True)
-    assert planned < 0.01 < ended < 0.05
-    spending = (boundary.spent(6 / 30, 0.05), 0.05)
-    assert 1 - stays_inside((6, 10), boundary.critical_values((6, 10), spending)) == pytest.approx(
-        0.05, abs=1e-6
-    )
+    looks = (6, 20)
+    planned, ended = boundary.level(10, looks, 0.05), boundary.level(10, looks, 0.05, final=True)
+    assert planned < ended < 0.05
+    cumulative = (boundary.spent(6, looks, 0.05), 0.05)
+    criticals = boundary.critical_values((6, 10), cumulative)
+    assert 1 - stays_inside((6, 10), criticals) == pytest.approx(0.05, abs=1e-6)
+    assert ended == pytest.approx(2 * oracle.norm.sf(criticals[-1]), abs=1e-9)
+
+
+@pytest.mark.parametrize("looks", [(12,), (6, 12), (6, 10, 15), (6, 10, 17, 30), (6, 10, 19, 35, 64, 120)])
+def test_spending_only_grows_and_ends_at_alpha(looks: tuple[int, ...]) -> None:
+    spent = [boundary.spent(groups, looks, 0.05) for groups in range(looks[-1] + 5)]
+    assert all(b >= a - 1e-15 for a, b in itertools.pairwise(spent))
+    assert spent[-1] == pytest.approx(0.05) == spent[looks[-1]]
+    assert tuple(spent[look] for look in looks) == pytest.approx(boundary.spending(looks, 0.05))
+    assert boundary.spending(looks, 0.05)[-1] - sum(boundary.spending(looks, 0.05)[-2:-1]) > 0.5 * 0.05
 
 
 @pytest.mark.parametrize("min_groups", [4, 8])
