@@ -88,7 +88,7 @@ class Worker:
 
 
 class ForkServer:
-    """The interpreter that the workers are forked from, in a process group of its own."""
+    """The interpreter that the workers are forked from."""
 
     def __init__(self, fds: Sequence[int]) -> None:
         """Only in a thread that outlives it: PR_SET_PDEATHSIG looks at the thread (prctl(2))."""
@@ -128,12 +128,9 @@ class ForkServer:
         return f"the storage workers ended (status {status}): {last[:200]}"
 
     def kill(self) -> None:
-        """All of them at once. One that the kernel holds in an operation dies when that returns."""
+        """All of them at once: the workers are tied to it. One that is in an operation dies when that returns."""
         if self.process.returncode is None:
-            try:
-                os.killpg(self.process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                self.process.kill()
+            self.process.kill()
         self._control.close()
 
     async def ended(self, seconds: float) -> int | None:
