@@ -28,6 +28,7 @@ from probes.system.diskstats import DiskCounters, disk_counters
 from probes.system.scheduler import inflight
 from probes.types import Absent, present
 
+COARSE = 1.125
 LEAD_S = 0.005
 SETTLE_AT_MOST_S = 30.0  # a buffered writer may leave seconds of dirty pages on a slow disk
 # Others may keep the device busy: then zero in flight never comes, and two seconds after fdatasync are enough.
@@ -235,8 +236,22 @@ def _merged(mix: Mix, parts: list[Measured], lead: Measured) -> Measured:
         values=values,
         cpu_s=sum(p.cpu_s for p in parts),
         within=_second_by_second(lead),
+        histogram=_coarser(lead.histogram),
         onset=None,
     )
+
+
+def _coarser(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Buckets an eighth wide: a reader that starves and races in one block fills hundreds of the fine ones."""
+    merged: list[tuple[int, int]] = []
+    first = 0
+    for bound, count in pairs:
+        if merged and bound <= first * COARSE:
+            merged[-1] = (bound, merged[-1][1] + count)
+        else:
+            merged.append((bound, count))
+            first = bound
+    return merged
 
 
 def _second_by_second(lead: Measured) -> list[Within]:

@@ -10,7 +10,7 @@ import pytest
 
 from probes.bench.budget import WriteBudget
 from probes.bench.measured import BenchRefused, NotApplicable
-from probes.bench.mixed import MixedBench
+from probes.bench.mixed import MixedBench, _coarser
 from probes.bench.mixes import MIXES, Mix, files_bytes, mix_of
 from probes.host import Host
 
@@ -101,6 +101,14 @@ async def test_a_cancelled_block_ends_its_workers_and_the_next_one_works(tmp_pat
         assert measured.values["reader IOPS"] > 0
     finally:
         await made.close()
+
+
+def test_a_coarser_histogram_counts_the_same() -> None:
+    fine = [(int(100 * 1.03**n), n + 1) for n in range(200)]
+    coarse = _coarser(fine)
+    assert sum(c for _, c in coarse) == sum(c for _, c in fine)
+    assert coarse[-1][0] == fine[-1][0] and len(coarse) < len(fine) / 3
+    assert [b for b, _ in coarse] == sorted({b for b, _ in coarse})
 
 
 def test_the_mixes_are_told_apart() -> None:
