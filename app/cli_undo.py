@@ -51,7 +51,7 @@ def undo(dry_run: bool) -> int:
 
 def _undone(leftover: undoing.Leftover) -> list[undoing.Undone]:
     try:
-        journal = undoing.take(leftover.path)
+        journal = undoing.take(leftover.path, undoing.PATIENCE_S)
     except undoing.Busy:
         raise Failure(
             f"undo: {leftover.header.run}: is being undone by its supervisor; try again in a moment"

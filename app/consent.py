@@ -42,7 +42,7 @@ def offer_undo(who: str, leftover: undo.Leftover) -> bool:
     if not _answered_yes("undo them now? [y/N] "):
         return False
     try:
-        journal = undo.take(leftover.path)
+        journal = undo.take(leftover.path, undo.PATIENCE_S)
     except undo.Busy:
         return False
     if journal is None:

@@ -24,7 +24,7 @@ class Scenarios(click.Group):
     def __init__(
         self, *, action: Action, extra: Callable[[], Sequence[click.Parameter]], **attributes: Any
     ) -> None:
-        super().__init__(no_args_is_help=True, subcommand_metavar="SCENARIO [OPTIONS]", **attributes)
+        super().__init__(no_args_is_help=False, subcommand_metavar="SCENARIO [OPTIONS]", **attributes)
         self._action = action
         self._extra = extra
 

@@ -10,18 +10,15 @@ import os
 import select
 import signal
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
 from app import epilogue, undo
 from app.failure import Failure
 from app.guardian import GOODBYE
-from app.journal import Journal, Outcome, peek
+from app.journal import peek
 from app.process import Identity, lives
 
-# A child that was writing for the runner holds the journal's lock until it is done.
-PATIENCE_S = 10.0
 POLL_S = 0.5  # only on kernels before 5.3, which have no pidfd
 
 
@@ -35,7 +32,10 @@ def main(argv: list[str]) -> int:
     os.dup2(null, 1)
     if _dismissed(header.who):
         return 0
-    journal = _take(path)
+    try:
+        journal = undo.take(path, undo.PATIENCE_S)
+    except undo.Busy:
+        return 3  # the journal stays for `hostdx undo`
     if journal is None:
         return 0
     try:
@@ -72,21 +72,7 @@ def _pidfd(runner: Identity) -> int | None:
         return None
 
 
-def _take(path: Path) -> Journal | None:
-    deadline = time.monotonic() + PATIENCE_S
-    while True:
-        taken = undo.take(path)
-        if not isinstance(taken, undo.Busy):
-            return taken
-        if time.monotonic() > deadline:
-            return None
-        time.sleep(0.05)
-
-
 if __name__ == "__main__":
     with suppress(Failure):
         sys.exit(main(sys.argv[1:]))
     sys.exit(3)
-
-
-__all__ = ["Outcome", "main"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import msgspec
@@ -11,6 +12,8 @@ from app.failure import Failure
 from app.journal import Busy, Entry, Header, Journal, Outcome, journals, peek
 from app.process import Identity, boot_id, lives
 from app.state import journal_dir
+
+PATIENCE_S = 10.0
 
 
 class Undone(msgspec.Struct, frozen=True):
@@ -49,9 +52,20 @@ def leftovers() -> tuple[list[Leftover], list[str]]:
     return found, troubles
 
 
-def take(path: Path) -> Journal | None:
-    """The journal with its lock; None when it is gone meanwhile. Raises Busy."""
-    return Journal.take(path)
+def take(path: Path, patience_s: float = 0.0) -> Journal | None:
+    """The journal with its lock; None when it is gone meanwhile. Raises Busy.
+
+    A dying runner holds the lock for the moment in which its last thread goes, a child that was writing for it until
+    that is done, its supervisor while it undoes.
+    """
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            return Journal.take(path)
+        except Busy:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.05)
 
 
 def undo_entries(journal: Journal) -> list[Undone]:

@@ -36,6 +36,7 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
     [
         (["nonsense"], 2, "nonsense"),
         (["--nonsense"], 2, "--nonsense"),
+        (["run"], 2, "missing command"),
         (["run", "nonsense"], 2, "unknown scenario"),
         (["plan", "nonsense"], 2, "hostdx scenarios"),
         (["run", "fake", "--nonsense"], 2, "hostdx run fake --help"),

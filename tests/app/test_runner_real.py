@@ -221,6 +221,32 @@ def test_question_on_a_terminal(place: Path) -> None:
     assert not (place / "state/hostdx/recordings").exists()
 
 
+def test_undo_is_offered_at_the_next_start(place: Path) -> None:
+    process = started(place, *fake(place, "--how", "hang"))
+    measured(process)
+    (supervisor,) = children(process.pid, "app.supervisor")
+    os.kill(supervisor, signal.SIGKILL)
+    process.kill()
+    process.communicate(timeout=30)
+    for answer, status in ((b"n\n", 3), (b"y\n", 0)):
+        pid, master = on_a_terminal(place, *fake(place, "--fast"))
+        seen = until(master, b"undo them now? [y/N]")
+        assert b"write 'old' back to" in seen
+        assert (place / "attribute").read_text() == "new\n"
+        os.write(master, answer)
+        to_its_end(master)
+        assert ended(pid) == status
+    assert_clean(place)
+
+
+def test_a_signal_to_the_whole_group_does_not_reach_the_supervisor(place: Path) -> None:
+    process = started(place, *fake(place, "--how", "hang"))
+    measured(process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=30)
+    wait_until_clean(place)
+
+
 def test_one_run_at_a_time_says_who(place: Path) -> None:
     process = started(place, *fake(place, "--how", "hang"))
     measured(process)

@@ -1,0 +1,80 @@
+"""The supervisor's own decisions: when the runner is dead, and what it does while somebody else holds the journal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from app import supervisor, undo
+from app.journal import SCHEMA, Header, Journal
+from app.process import Identity, identity
+from app.state import journal_dir, private
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def test_it_waits_for_a_child_that_still_changes_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock is held for a moment longer than the runner lives: by its last thread, or by a child that writes."""
+    head = Header(schema=SCHEMA, run="r", who=identity(), command=[], recording="", began_s=0.0)
+    book = Journal.create(private(journal_dir()) / "r.jsonl", head)
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            os.close(book.descriptor)
+
+    monkeypatch.setattr(time, "sleep", wait)
+    taken = undo.take(book.path, 60.0)
+    assert taken is not None and len(waits) == 3
+    taken.close()
+
+
+def test_it_gives_up_in_the_end() -> None:
+    head = Header(schema=SCHEMA, run="r", who=identity(), command=[], recording="", began_s=0.0)
+    book = Journal.create(private(journal_dir()) / "r.jsonl", head)
+    with pytest.raises(undo.Busy):
+        undo.take(book.path, 0.0)
+    assert book.path.exists()  # for `hostdx undo`
+    book.close()
+
+
+@pytest.mark.parametrize(("said", "dismissed"), [(b"q", True), (b"", False)])
+@pytest.mark.parametrize("pidfd", [True, False])
+def test_goodbye_and_death(
+    monkeypatch: pytest.MonkeyPatch, said: bytes, dismissed: bool, pidfd: bool
+) -> None:
+    reader, writer = os.pipe()
+    stdin = os.dup(0)
+    runner = os.fork()
+    if runner == 0:
+        os.close(writer)
+        signal.pause()
+    if not pidfd:
+        monkeypatch.setattr(supervisor, "_pidfd", lambda _: None)  # kernels before 5.3
+        monkeypatch.setattr(supervisor, "POLL_S", 0.01)
+    who: Identity = identity(runner)
+    try:
+        os.dup2(reader, 0)
+        if said:
+            os.write(writer, said)
+        else:
+            os.close(writer)
+            threading.Timer(0.1, os.kill, (runner, 9)).start()
+        assert supervisor._dismissed(who) is dismissed
+    finally:
+        os.dup2(stdin, 0)
+        os.close(stdin)
+        os.close(reader)
+        if said:
+            os.close(writer)
+            os.kill(runner, 9)
+        os.waitpid(runner, 0)
