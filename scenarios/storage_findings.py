@@ -9,6 +9,7 @@ from probes.types import present
 from scenarios.events import Verdict
 from scenarios.explain import percent
 from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.rules.storage import pcie_remedy, sata_remedy
 from scenarios.storage_arms import Level
 from scenarios.storage_limits import disk_class, link_share
 from scenarios.storage_targets import Target
@@ -86,13 +87,7 @@ def degraded(one: Target, device: BlockDevice, levels: Sequence[Level]) -> Findi
             Evidence(f"{link.now} of {link.at_most}", link.source),
             *(Evidence(text) for text in reached),
         ),
-        remedy=(
-            Remedy(
-                title="Find what holds the link down: slot width, bifurcation, riser, cable, backplane, a forced speed",
-                commands=("dmesg | grep -E 'available PCIe bandwidth|SATA link'",),
-                verify=(f"cat {link.source}",),
-            ),
-        ),
+        remedy=(sata_remedy(device, link) if link.kind == "sata" else pcie_remedy(device, link),),
     )
 
 

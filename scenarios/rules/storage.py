@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from probes.host import Host
 from probes.system.block import BlockDevice, block_devices
+from probes.system.link import Link
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.rules.rule import Inapplicable, Rule, Unreadable
@@ -25,78 +26,69 @@ def named(device: BlockDevice) -> str:
     return f"{device.name} ({device.model})" if present(device.model) and device.model else device.name
 
 
+def degraded(
+    host: Host, transport: str, what: str, remedy: Callable[[BlockDevice, Link], Remedy]
+) -> Iterator[Finding]:
+    """Disks of a transport whose link runs below what both of its ends can do."""
+    those = [d for d in disks(host) if d.transport == transport]
+    if not those:
+        raise Inapplicable(f"no {what} disk")
+    linked = [(d, d.link) for d in those if present(d.link)]
+    if not linked:
+        raise Unreadable(f"no {what} link state for {', '.join(d.name for d in those)}")
+    for device, link in linked:
+        if link.degraded:
+            yield Finding(
+                id=f"storage.{link.kind}-link",
+                severity="warning",
+                subject=device.name,
+                title=f"{device.name} runs its {link.kind.upper()} link at {link.now}, it could do {link.at_most}",
+                evidence=(
+                    Evidence(
+                        f"{named(device)}: {link.now} of {link.at_most}; {link.limited_by}", link.source
+                    ),
+                ),
+                remedy=(remedy(device, link),),
+                references=(
+                    f"Documentation/ABI/testing/sysfs-{'ata' if link.kind == 'sata' else 'bus-pci'}",
+                ),
+                prove="storage",
+            )
+
+
 def pcie_link(host: Host) -> Iterator[Finding]:
     """`current_link_*` against `max_link_*` of the controller (Documentation/ABI/testing/sysfs-bus-pci)."""
-    nvme = [d for d in disks(host) if d.transport == "nvme"]
-    if not nvme:
-        raise Inapplicable("no NVMe disk")
-    linked = [(d, d.link) for d in nvme if present(d.link)]
-    if not linked:
-        raise Unreadable(f"no PCIe link state for {', '.join(d.name for d in nvme)}")
-    for device, link in linked:
-        if not link.degraded:
-            continue
-        yield Finding(
-            id="storage.pcie-link",
-            severity="warning",
-            subject=device.name,
-            title=f"{device.name} runs its PCIe link at {link.now}, it could do {link.at_most}",
-            evidence=(
-                Evidence(
-                    f"{named(device)}: link now {link.now}, at most {link.at_most}",
-                    f"{device.path}/device/device/current_link_width",
-                ),
-            ),
-            remedy=(
-                Remedy(
-                    title="Find what holds the link down: the slot's width, bifurcation, a riser, or the firmware's PCIe speed",
-                    commands=(
-                        "lspci -vv | grep -E 'Non-Volatile|LnkCap:|LnkSta:'",
-                        "dmesg | grep 'available PCIe bandwidth'",
-                    ),
-                    persistent=("firmware set-up: PCIe speed of the slot to Auto, bifurcation x4",),
-                    verify=(f"cat {device.path}/device/device/current_link_width",),
-                    warning="Some drives lower the link's speed while idle: read it again under load.",
-                ),
-            ),
-            references=("Documentation/ABI/testing/sysfs-bus-pci",),
-            prove="storage",
-        )
+    return degraded(host, "nvme", "NVMe", pcie_remedy)
+
+
+def pcie_remedy(device: BlockDevice, link: Link) -> Remedy:
+    return Remedy(
+        title="Find what holds the link down: the slot's width, bifurcation, a riser, or the firmware's PCIe speed",
+        commands=(
+            "lspci -vv | grep -E 'Non-Volatile|LnkCap:|LnkSta:'",
+            "dmesg | grep 'available PCIe bandwidth'",
+        ),
+        persistent=("firmware set-up: PCIe speed of the slot to Auto, bifurcation x4",),
+        verify=(f"cat {link.source}", f"cat {link.source.replace('link_speed', 'link_width')}"),
+        warning="Some drives lower the link's speed while idle: read it again under load.",
+    )
 
 
 def sata_link(host: Host) -> Iterator[Finding]:
-    """`ata_link/*/sata_spd` against the port's limit: a cable or backplane, or a forced speed."""
-    sata = [d for d in disks(host) if d.transport == "sata"]
-    if not sata:
-        raise Inapplicable("no SATA disk")
-    linked = [(d, d.link) for d in sata if present(d.link)]
-    if not linked:
-        raise Unreadable(f"no SATA link speed for {', '.join(d.name for d in sata)}")
-    for device, link in linked:
-        if not link.degraded:
-            continue
-        yield Finding(
-            id="storage.sata-link",
-            severity="warning",
-            subject=device.name,
-            title=f"{device.name} runs its SATA link at {link.now}, it could do {link.at_most}",
-            evidence=(
-                Evidence(f"{named(device)}: {link.now} of {link.at_most}", "/sys/class/ata_link/*/sata_spd"),
-            ),
-            remedy=(
-                Remedy(
-                    title="Reseat or replace the cable or backplane slot; look for a forced speed",
-                    commands=(
-                        "grep . /sys/class/ata_link/link*/sata_spd /sys/class/ata_link/link*/hw_sata_spd_limit",
-                        "grep -o 'libata.force=[^ ]*' /proc/cmdline",
-                        "dmesg | grep -E 'SATA link|limiting SATA link speed'",
-                    ),
-                    verify=("grep . /sys/class/ata_link/link*/sata_spd",),
-                ),
-            ),
-            references=("Documentation/ABI/testing/sysfs-ata",),
-            prove="storage",
-        )
+    """`ata_link/*/sata_spd` against what drive and port can do: a cable or backplane, or a forced speed."""
+    return degraded(host, "sata", "SATA", sata_remedy)
+
+
+def sata_remedy(device: BlockDevice, link: Link) -> Remedy:
+    return Remedy(
+        title="Reseat or replace the cable or backplane slot; look for a forced speed",
+        commands=(
+            "grep . /sys/class/ata_link/link*/sata_spd /sys/class/ata_link/link*/hw_sata_spd_limit",
+            "grep -o 'libata.force=[^ ]*' /proc/cmdline",
+            "dmesg | grep -E 'SATA link|limiting SATA link speed'",
+        ),
+        verify=(f"cat {link.source}",),
+    )
 
 
 def ncq(host: Host) -> Iterator[Finding]:

@@ -1,0 +1,150 @@
+"""What the storage scenario concludes beside its verdicts, from levels and links that are given."""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.system.block import BlockDevice
+from probes.system.link import Link
+from probes.system.mounts import Mount, Placement
+from probes.system.queue import QueueLimits
+from probes.types import Absent
+from scenarios.events import Verdict
+from scenarios.plan import Variant, Workload
+from scenarios.storage import allotted
+from scenarios.storage_arms import mean_interval
+from scenarios.storage_findings import class_findings, job_finding, lesson, level, link_findings, reached
+from scenarios.storage_limits import disk_class, endurance_share
+from scenarios.storage_plan import workloads
+from scenarios.storage_targets import Target, differences, same_device
+
+NONE = Absent("not told")
+QUEUE = QueueLimits(**dict.fromkeys(QueueLimits.__struct_fields__, NONE))
+SATA = Link(kind="sata", now="3.0 Gb/s", at_most="6.0 Gb/s", bytes_per_s=300_000_000, most_bytes_per_s=600_000_000,
+            degraded=True, source="/sys/class/ata_link/link1/sata_spd")  # fmt: skip
+DISK = BlockDevice(
+    name="sda", devno="8:0", path="/sys/devices/x", kind="disk", transport="sata", model="Samsung SSD 870 EVO 1TB",
+    size_bytes=10**12, rotational=False, scheduler="mq-deadline", schedulers=("mq-deadline",), queue=QUEUE,
+    numa_node=NONE, link=SATA,
+)  # fmt: skip
+
+
+def target(device: BlockDevice = DISK, letter: str = "A") -> Target:
+    mount = Mount(
+        mountpoint="/data", root="/", devno="8:1", source="/dev/sda1", fstype="xfs", options=("rw",)
+    )
+    place = Placement(
+        directory="/data", mount=mount, device="sda1", layers=("sda1", device.name), leaves=(device.name,)
+    )
+    return Target(letter=letter, directory="/data", place=place, devices=(device,), explicit=True)
+
+
+def test_a_degraded_link_is_a_finding_of_its_own_with_what_is_reached_of_it() -> None:
+    stream = level(target(), "read-1m-qd8", "MB/s", "MB/s", 280.0, (270.0, 290.0), 20, [])
+    found = {f.id: f for f in link_findings([target()], [stream])}
+    assert set(found) == {"storage.sata-link", "storage.link-bound"}
+    assert found["storage.sata-link"].confidence == "measured"
+    assert any("93%" in e.text for e in found["storage.sata-link"].evidence)
+
+
+def test_a_link_as_it_should_be_is_not_accused() -> None:
+    healthy = msgspec.structs.replace(DISK, link=msgspec.structs.replace(SATA, degraded=False))
+    slow = level(target(healthy), "read-1m-qd8", "MB/s", "MB/s", 100.0, None, 20, [])
+    assert link_findings([target(healthy)], [slow]) == []
+
+
+def test_below_its_class_is_a_hint_only_when_the_whole_interval_is() -> None:
+    low = level(target(), "randread-4k-qd1", "IOPS", "IOPS", 900.0, (800.0, 1000.0), 20, [])
+    wide = level(target(), "randread-4k-qd1", "IOPS", "IOPS", 4900.0, (4000.0, 5800.0), 20, [])
+    assert [f.confidence for f in class_findings([low], [target()])] == ["hint"]
+    assert class_findings([wide], [target()]) == []
+
+
+def test_a_virtual_disk_has_no_class_and_is_not_held_against_one() -> None:
+    virtual = msgspec.structs.replace(DISK, transport="virtio", rotational=Absent("virtual"))
+    assert disk_class(virtual) is None
+    assert (
+        class_findings(
+            [level(target(virtual), "randread-4k-qd1", "IOPS", "IOPS", 10, None, 4, [])], [target()]
+        )
+        == []
+    )
+
+
+def test_endurance_is_the_makers_figure_or_unknown() -> None:
+    share = endurance_share(DISK, 6 * 10**12)
+    assert share is not None and abs(share - 0.01) < 1e-9
+    assert endurance_share(msgspec.structs.replace(DISK, model="Nobody's disk"), 1) is None
+    assert endurance_share(msgspec.structs.replace(DISK, size_bytes=0), 1) is None
+
+
+def test_the_job_that_waited_four_per_cent_gains_at_most_two() -> None:
+    found = job_finding(0.04, (0.03, 0.05), "pid 7", 200)
+    assert "waited 4 %" in found.title and "at most 2 %" in found.title and found.severity == "notice"
+    assert job_finding(0.4, (0.3, 0.5), "pid 7", 200).severity == "warning"
+
+
+def verdict(word: str, ratio: float | None, *, control: bool = False) -> Verdict:
+    return Verdict(
+        t=1.0, workload="fsync-4k-qd1", metric="IOPS", baseline="A", variant="B", verdict=word, ratio=ratio,
+        control=control, explain="12 pairs",
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+def test_the_lesson_needs_a_slower_side_and_never_the_control() -> None:
+    assert lesson([verdict("no material difference", 1.0), verdict("inconclusive", 0.9)]) is None
+    assert lesson([verdict("slower", 0.5, control=True)]) is None
+    said = lesson([verdict("slower", 0.1), verdict("slower", 0.5)])
+    assert said is not None and "9 %" in said.title
+
+
+def test_what_differs_beside_the_disk_turns_disk_into_stack() -> None:
+    one = Variant(id="A", label="/a", facts={"file system": "ext4", "model": "x", "filled": "10%"})
+    two = Variant(id="B", label="/b", facts={"file system": "xfs", "model": "y", "filled": "15%"})
+    assert differences([one, two]) == ("file system: A ext4, B xfs",)
+    full = msgspec.structs.replace(one, id="B", facts=one.facts | {"model": "y", "filled": "90%"})
+    assert differences([one, full]) == ("filled: A 10%, B 90%",)
+    assert differences([one, msgspec.structs.replace(one, id="B")]) == ()
+
+
+def test_same_leaves_are_noticed() -> None:
+    other = msgspec.structs.replace(DISK, name="sdb")
+    assert same_device([target(), target(letter="B")])
+    assert not same_device([target(), target(other, "B")])
+
+
+def test_the_mean_of_few_blocks_has_no_interval() -> None:
+    assert mean_interval([5.0, 5.0]) == (5.0, None)
+    mean, interval = mean_interval([10.0, 12.0, 11.0, 9.0, 10.0, 12.0, 11.0, 9.0])
+    assert interval is not None and interval[0] < mean < interval[1]
+
+
+def loads() -> tuple[Workload, ...]:
+    return workloads(1 << 30, "/a")
+
+
+def test_the_control_keeps_its_seconds_and_the_first_loads_may_use_a_third() -> None:
+    waiting = list(loads())
+    spent = []
+    left = 120.0
+    while waiting and left > 0:
+        share = allotted(left, waiting, 2)
+        spent.append((waiting[0].id, share))
+        left -= share
+        waiting.pop(0)
+    seconds = dict(spent)
+    assert seconds["randread-4k-qd1"] > 30
+    assert seconds["cpu"] >= 16
+    assert sum(seconds.values()) <= 120.0 + 1e-9
+
+
+def test_a_single_directory_shares_its_time_equally() -> None:
+    assert allotted(70.0, loads(), 1) == 10.0
+
+
+def test_levels_of_a_single_directory_are_the_answer() -> None:
+    value = level(target(), "read-1m-qd8", "MB/s", "MB/s", 280.0, (270.0, 290.0), 20, ["engine-bound: 80 %"])
+    said = reached(target(), [value])
+    assert said is not None and said.severity == "ok"
+    assert "270 to 290" in said.evidence[0].text and "engine-bound" in said.evidence[0].text
+    assert reached(target(letter="B"), [value]) is None
