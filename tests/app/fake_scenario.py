@@ -97,7 +97,9 @@ class Fake:
         if how == "hang":
             await asyncio.Event().wait()
         if how == "finding":
-            finding = Finding(id="fake.found", severity="warning", title="something", evidence=(Evidence("so"),))
+            finding = Finding(
+                id="fake.found", severity="warning", title="something", evidence=(Evidence("so"),)
+            )
             run.emit(ev.Found(t=run.time(), finding=finding))
         run.emit(
             ev.Verdict(t=run.time(), workload="w", metric="IOPS", baseline="A", variant="B", verdict="slower",

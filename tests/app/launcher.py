@@ -28,7 +28,12 @@ def environment(directory: Path) -> dict[str, str]:
 
 
 def hostdx(directory: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    settings: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 60, "stdin": subprocess.DEVNULL}
+    settings: dict[str, Any] = {
+        "capture_output": True,
+        "text": True,
+        "timeout": 60,
+        "stdin": subprocess.DEVNULL,
+    }
     return subprocess.run(argv(*arguments), env=environment(directory), **(settings | options))
 
 
