@@ -98,7 +98,7 @@ class Weather:
 
     def count(self, beyond: bool) -> bool:
         """One more block; true where passing is so rare that its group is worth measuring again."""
-        rare = self.beyond < 1 + WEATHER * self.judged
+        rare = self.beyond < max(1.0, WEATHER * self.judged)
         self.judged += 1
         self.beyond += beyond
         return beyond and rare

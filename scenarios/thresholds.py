@@ -68,8 +68,8 @@ LEAST_OPERATIONS_A_SECOND = 50.0  # of others on our device
 # Guards need some blocks of a variant before they know what is usual.
 BLOCKS_BEFORE_JUDGING = 3
 
-# What a host does more often than in one block of twenty (and once) is its weather: interleaving and ranks deal with it,
-# and every group measured again is a group less to decide with. With one in ten, a 2-CPU machine under a load of 5 to
+# What a host does more often than in one block of twenty (once at least) is its weather: interleaving and ranks deal
+# with it, and every group measured again is a group less to decide with. With one in ten, a 2-CPU machine under a load of 5 to
 # 10 lost two of eight groups in most runs, and with them more than the disturbances had cost.
 WEATHER = 0.05
 
