@@ -103,7 +103,7 @@ class Ledger:
             parts.append(f"{size(said)} is the size of the file system, not what was trimmed")
         elif known is not None:
             free = self.layout.free_bytes()
-            whole = free is not None and abs(said - free) <= ALIKE * free
+            whole = free is not None and abs(said - free) <= ALIKE * free and said == counted
             parts.append(f"{size(said)} is {known.says}" + (" (here: all that is free)" if whole else ""))
         if counted is None:
             parts.append("this kernel does not count discards (it does since 4.18)")

@@ -15,14 +15,16 @@ import msgspec
 
 from probes.host import Host
 from probes.system.kernel import kernel
-from probes.types import Absent, present
+from probes.types import present
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_trim import Discards, discards
 
 SOURCE = "hostdx"
 MOST_BYTES = 8 << 20
-# Discards since the round before of at least this share of the free space count as a trim.
+# Discards since the round before of at least this share of the free space count as a trim; where every deletion is
+# discarded by itself, only what no deletions explain does.
 TRIM_SHARE = 0.01
+TRIM_SHARE_ONLINE = 0.5
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,8 +66,10 @@ def identity(host: Host, layout: Layout) -> str:
         target = host.link(f"/dev/disk/by-uuid/{name}")
         if present(target) and target.rsplit("/", 1)[-1] == top:
             return _safe(name)
-    space = host.statvfs(layout.mountpoint)
-    number = 0 if isinstance(space, Absent) else space.f_fsid
+    try:
+        number = os.statvfs(layout.mountpoint).f_fsid
+    except OSError:
+        number = 0
     return _safe(f"{top or layout.device}-{number & (1 << 64) - 1:016x}")
 
 
@@ -125,11 +129,12 @@ def since(host: Host, layout: Layout, before: Sequence[Round]) -> Round:
         if now.bytes is not None:
             discarded = now.bytes - (last.device_discarded_bytes or 0 if same else 0)
     free = layout.free_bytes() or 0
-    online = bool(layout.chain and layout.chain.online)
+    online = layout.chain is not None and layout.chain.online != ""
+    share = TRIM_SHARE_ONLINE if online else TRIM_SHARE
     return Round(
         value=0.0,
         written_bytes=written,
-        trim_before=bool(discarded and discarded >= TRIM_SHARE * free and not online),
+        trim_before=bool(discarded and discarded >= share * free),
         trimmed_bytes=discarded,
         boot_id=boot_id,
         device_written_bytes=now.written,
