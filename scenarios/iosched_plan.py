@@ -252,9 +252,7 @@ def _variant(on: Target, scheduler: str) -> Variant:
     if scheduler != on.current:
         return Variant(id=scheduler, label=scheduler, detail="with the kernel's own settings for it")
     facts = {"nr_requests": str(state.nr_requests)} if present(state.nr_requests) else {}
-    return Variant(
-        id=scheduler, label=f"{scheduler} (now)", detail="as it is set now", facts=facts | state.tunables
-    )
+    return Variant(id=scheduler, label=scheduler, detail="now, as it is set", facts=facts | state.tunables)
 
 
 def _sentences(found: Layout, on: Target, bound: int, why: str) -> tuple[str, ...]:
