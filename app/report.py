@@ -5,6 +5,7 @@ from __future__ import annotations
 from app import wording
 from app.document import Bullets, Code, Document, Heading, Mono, Part, Section, Strong, Table, Words, say
 from app.plain import duration, size
+from app.report_ledger import ledger
 from app.report_method import method
 from app.report_numbers import numbers
 from app.session import Session
@@ -19,7 +20,7 @@ def report(session: Session, recording: str) -> Document:
         Section("Findings", tuple(_findings(session))),
         Section("Numbers", tuple(numbers(session))),
         *(
-            Section(extra.name.replace("_", " ").capitalize(), _extra(extra.value))
+            Section(extra.name.replace("_", " ").capitalize(), _extra(extra.name, extra.value))
             for extra in session.extras.values()
         ),
         Section("What was left out, and what disturbed", tuple(_doubts(session))),
@@ -156,8 +157,10 @@ def _absent(session: Session) -> list[Part]:
     return [Table(("what", "why"), tuple(rows))]
 
 
-def _extra(value: Json) -> tuple[Part, ...]:
+def _extra(name: str, value: Json) -> tuple[Part, ...]:
     """A scenario's own part: a list of records is a table, anything else is shown as it is."""
+    if name == "ledger" and (parts := ledger(value)):
+        return parts
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
         records = [row for row in value if isinstance(row, dict)]
         header = tuple(dict.fromkeys(key for row in records for key in row))
