@@ -106,9 +106,8 @@ def effect(
             "give the space away and must find it again"
         )
     else:
-        shown = (
-            f"; this run could have seen {percent(change.smallest_effect)}" if change.smallest_effect else ""
-        )
+        seen = change.smallest_effect
+        shown = f"; this run could have seen {percent(seen)}" if seen and seen < 1 else ": too noisy"
         title = f"Undecided what the trim did on {layout.device}{shown}"
     return Finding(
         id="fstrim.effect",
@@ -132,7 +131,7 @@ def number(ledger: Ledger, layout: Layout) -> Finding:
         confidence="measured",
         evidence=(
             *(Evidence(text, source="ledger") for text in ledger.answer()),
-            *((Evidence("what is known of it", source),) if source else ()),
+            *((Evidence("so the kernel's source, and what was measured before", source),) if source else ()),
         ),
         references=("fstrim(8)", "Documentation/admin-guide/iostats.rst"),
         subject=layout.mountpoint,
