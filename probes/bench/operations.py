@@ -94,24 +94,24 @@ def run_block(spec: dict[str, Any], source: Source, ready: Callable[[], int]) ->
     stock = min(MOST_OFFSETS, max(1024, spec["least"], int(2 * source.rate * spec["slices"][-1])))
     offsets = draw(stock)
     done = 0
-    raw: list[tuple[int, array[int], float]] = []
+    raw: list[tuple[int, array[int], float]] = []  # nanoseconds, latencies, CPU seconds
+    last = start = 0
 
     def go(stop: int, limit: int) -> None:
-        nonlocal offsets, done
-        stamps = array("q")  # a fifth of a list's memory: less of it passes through the caches
+        nonlocal offsets, done, last
+        latencies = array("q")  # a fifth of a list's memory: less of it passes through the caches
         began, cpu = time.perf_counter_ns(), _cpu_s()
         at = began
-        while at < stop and len(stamps) < limit:
-            had = len(stamps)
-            run(itertools.islice(offsets, limit - had), stop, stamps.append)
-            if len(stamps) == had:
-                offsets = draw(stock)
+        while at < stop and (left := limit - len(latencies)) > 0:
+            ended = run(itertools.islice(offsets, left), stop, latencies.append)
+            if ended:
+                at = last = ended
             else:
-                at = stamps[-1]
-        raw.append((began, stamps, _cpu_s() - cpu))
-        done += len(stamps)
+                offsets = draw(stock)
+        raw.append((at - began, latencies, _cpu_s() - cpu))
+        done += len(latencies)
 
-    start = loops.wait_until(ready())
+    start = last = loops.wait_until(ready())
     try:
         for end in spec["slices"]:
             go(start + int(end * 1e9), most - done)
@@ -119,10 +119,9 @@ def run_block(spec: dict[str, Any], source: Source, ready: Callable[[], int]) ->
             go(start + int(spec["at_most_s"] * 1e9), min(spec["least"], most) - done)
     finally:
         finish(done)
-    elapsed = max((stamps[-1] for _, stamps, _ in raw if stamps), default=start) - start
-    if done and elapsed > 0:
-        source.rate = done / elapsed * 1e9
-    return {"slices": [_folded(*part) for part in raw], "ns": elapsed, "n": done}
+    if done and last > start:
+        source.rate = done / (last - start) * 1e9
+    return {"slices": [_folded(*part) for part in raw], "ns": last - start, "n": done}
 
 
 def _cpu_s() -> float:
@@ -130,18 +129,11 @@ def _cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _folded(began: int, stamps: array[int], cpu_s: float) -> dict[str, Any]:
-    latencies = map(int.__sub__, stamps, itertools.chain((began,), stamps))
-    counts = histogram.fold(latencies)
-    return {
-        "ns": stamps[-1] - began if stamps else 0,
-        "n": len(stamps),
-        "cpu": cpu_s,
-        "h": sorted(counts.items()),
-    }
+def _folded(ns: int, latencies: array[int], cpu_s: float) -> dict[str, Any]:
+    return {"ns": ns, "n": len(latencies), "cpu": cpu_s, "h": sorted(histogram.fold(latencies).items())}
 
 
-Loop = Callable[[Iterator[int], int, loops.Note], None]
+Loop = Callable[[Iterator[int], int, loops.Note], int]
 Offsets = Callable[[int], Iterator[int]]
 
 

@@ -102,7 +102,6 @@ class ForkServer:
                 stderr=theirs.fileno(),
                 pass_fds=tuple(fds),
                 env=os.environ | {"LC_ALL": "C"},
-                process_group=0,
             )
 
     def fork(self) -> socket.socket:
