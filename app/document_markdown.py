@@ -51,4 +51,4 @@ def _table(table: Table) -> str:
 
 
 def _cell(cell: str | Mono) -> str:
-    return markdown.cell_code(cell.text) if isinstance(cell, Mono) else markdown.text(cell)
+    return markdown.cell_code(cell.text) if isinstance(cell, Mono) else markdown.cell(cell)

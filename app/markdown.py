@@ -16,12 +16,16 @@ _START = re.compile(r"^([-+=#>]|\d{1,9}(?=[.)](?:\s|$)))")
 
 def text(value: str) -> str:
     """One line of plain text."""
+    return _START.sub(_start, cell(value))
+
+
+def cell(value: str) -> str:
+    """Plain text in a table's cell, where no list, heading or quotation can begin."""
     shown = printable(value).strip()
     shown = _ANYWHERE.sub(lambda found: "\\" + found[0], shown)
     shown = _UNDERSCORE.sub(r"\\_", shown)
     shown = _ENTITY.sub(r"\\&", shown)
-    shown = _LINK.sub(lambda found: "\\" + found[0], shown)
-    return _START.sub(_start, shown)
+    return _LINK.sub(lambda found: "\\" + found[0], shown)
 
 
 def code(value: str) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from app import wording
 from app.document import Bullets, Code, Document, Heading, Mono, Part, Section, Strong, Table, Words, say
-from app.plain import duration, size
-from app.report_ledger import ledger
+from app.plain import duration
+from app.report_extra import extra_part, value_text
 from app.report_method import method
 from app.report_numbers import numbers
 from app.session import Session
-from probes.types import Json
+from scenarios import events as ev
 from scenarios.finding import Finding, Remedy
 
 
@@ -20,7 +20,7 @@ def report(session: Session, recording: str) -> Document:
         Section("Findings", tuple(_findings(session))),
         Section("Numbers", tuple(numbers(session))),
         *(
-            Section(extra.name.replace("_", " ").capitalize(), _extra(extra.name, extra.value))
+            Section(extra.name.replace("_", " ").capitalize(), extra_part(session, extra.name, extra.value))
             for extra in session.extras.values()
         ),
         Section("What was left out, and what disturbed", tuple(_doubts(session))),
@@ -43,21 +43,28 @@ def _title(session: Session) -> str:
 
 def _verdicts(session: Session) -> list[Part]:
     parts: list[Part] = []
-    measured = [v for v in session.verdicts.values() if not v.control]
-    items: list[Words] = [
-        (wording.verdict_sentence(session, v) + ("." if not v.explain else f". {v.explain}"),)
-        for v in measured
-    ]
+    compared = [v for v in session.verdicts.values() if not v.control]
+    variants = session.plan.variants if session.plan is not None else ()
+    items: list[Words] = [(_explained(session, v),) for v in compared if wording.measured(v)]
+    unmeasured = [v for v in compared if not wording.measured(v)]
+    for reason in dict.fromkeys(v.reason or v.verdict for v in unmeasured):
+        alike = [v for v in unmeasured if (v.reason or v.verdict) == reason]
+        titles = dict.fromkeys(wording.workload_title(session, v.workload) for v in alike)
+        items.append((f"{'; '.join(titles)}: {alike[0].verdict}: {reason}",))
     items += [
         (wording.series_sentence(session, s) + ("." if not s.explain else f". {s.explain}"),)
         for s in session.series
     ]
     if items:
         parts.append(Bullets(tuple(items)))
+    if variants and compared:
+        parts.append(say("Compared were:"))
+        shown = ((Strong(v.id), v.label + (f", {v.detail}" if v.detail else "")) for v in variants)
+        parts.append(Bullets(tuple(shown)))
     controls = [v for v in session.verdicts.values() if v.control]
     if controls:
         parts.append(say("Negative control, which must not move:"))
-        parts.append(Bullets(tuple((wording.verdict_sentence(session, v),) for v in controls)))
+        parts.append(Bullets(tuple((_explained(session, v),) for v in controls)))
     if session.plan is not None and session.plan.differs:
         parts.append(
             say("The variants also differ in the following, so the verdict is about the whole stack:")
@@ -69,6 +76,13 @@ def _verdicts(session: Session) -> list[Part]:
     elif ended.status != "done":
         parts.append(say(Strong(f"{ended.status.capitalize()}:"), ended.reason or "no reason given"))
     return parts
+
+
+def _explained(session: Session, verdict: ev.Verdict) -> str:
+    sentence = wording.verdict_sentence(session, verdict, short=True)
+    if not verdict.explain or verdict.explain in sentence:
+        return f"{sentence}."
+    return f"{sentence}. {verdict.explain}"
 
 
 def _findings(session: Session) -> list[Part]:
@@ -118,11 +132,9 @@ def _remedy(remedy: Remedy) -> list[Part]:
 def _doubts(session: Session) -> list[Part]:
     left_out = session.plan.left_out if session.plan is not None else ()
     items: list[Words] = [(text,) for text in left_out]
-    items += [
-        (f"{step.title}: {step.state}: {step.reason}",)
-        for step in session.steps.values()
-        if step.state in ("skipped", "failed")
-    ]
+    unfinished = [step for step in session.steps.values() if step.state in ("skipped", "failed")]
+    items += [(f"{step.title}: {step.reason or step.state}",) for step in unfinished]
+    said = {words[0] for words in items}
     for guard in session.guards:
         where = wording.workload_title(session, guard.workload) if guard.workload else ""
         group = f", group {guard.group}" if guard.group is not None else ""
@@ -132,7 +144,7 @@ def _doubts(session: Session) -> list[Part]:
             else f"{duration(guard.t)}: {guard.text}",
         )
         items.append((*words, Mono(guard.culprit)) if guard.culprit else words)
-    items += [(f"{duration(note.t)}: {note.text}",) for note in session.notes]
+    items += [(f"{duration(note.t)}: {note.text}",) for note in session.notes if note.text not in said]
     shown = items[:60]
     if len(items) > len(shown):
         shown.append((f"and {len(items) - 60} more; the recording has them all",))
@@ -143,7 +155,8 @@ def _facts(session: Session) -> list[Part]:
     if not session.facts:
         return []
     rows = tuple(
-        (fact.name, Mono(_value(fact.value, fact.unit)), Mono(fact.source)) for fact in session.facts.values()
+        (fact.name, Mono(value_text(fact.value, fact.unit)), Mono(fact.source))
+        for fact in session.facts.values()
     )
     return [Table(("fact", "value", "source"), rows)]
 
@@ -155,41 +168,3 @@ def _absent(session: Session) -> list[Part]:
     rows = [(absent.name, absent.reason) for absent in session.absent.values()]
     rows += [(check.rule, check.reason) for check in unread]
     return [Table(("what", "why"), tuple(rows))]
-
-
-def _extra(name: str, value: Json) -> tuple[Part, ...]:
-    """A scenario's own part: a list of records is a table, anything else is shown as it is."""
-    if name == "ledger" and (parts := ledger(value)):
-        return parts
-    if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
-        records = [row for row in value if isinstance(row, dict)]
-        header = tuple(dict.fromkeys(key for row in records for key in row))
-        numeric = frozenset(
-            n
-            for n, key in enumerate(header)
-            if all(isinstance(row.get(key), int | float | None) for row in records)
-        )
-        return (
-            Table(header, tuple(tuple(_value(row.get(key)) for key in header) for row in records), numeric),
-        )
-    if isinstance(value, dict):
-        return (Table(("what", "value"), tuple((key, _value(inner)) for key, inner in value.items())),)
-    return (say(_value(value)),)
-
-
-def _value(value: Json, unit: str = "") -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if unit == "B" and isinstance(value, int) and value >= 1 << 20:
-        return f"{size(value)} ({value} B)"
-    if isinstance(value, float):
-        text = f"{value:.6g}"
-    elif isinstance(value, list):
-        text = ", ".join(_value(inner) for inner in value)
-    elif isinstance(value, dict):
-        text = ", ".join(f"{key} {_value(inner)}" for key, inner in value.items())
-    else:
-        text = str(value)
-    return f"{text} {unit}".rstrip()

@@ -19,7 +19,7 @@ MARKS = "ABCDEFGH"
 
 def numbers(session: Session) -> list[Part]:
     parts: list[Part] = []
-    if session.verdicts:
+    if any(wording.measured(v) for v in session.verdicts.values()):
         parts.append(_effects(session))
         parts.append(
             say(
@@ -51,8 +51,10 @@ def _effects(session: Session) -> Table:
     )
     rows = []
     for v in session.verdicts.values():
+        if not wording.measured(v):
+            continue
         title = wording.workload_title(session, v.workload)
-        title = f"{title} (control)" if v.control else title
+        title = f"{title} (control)" if v.control and "control" not in title else title
         seen = wording.percent(v.smallest_effect)
         pair = f"{v.variant} / {v.baseline}"
         cells = (wording.ratio(v.ratio), wording.interval(v.ci95), wording.delta(v), str(v.groups), seen)

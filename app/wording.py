@@ -62,10 +62,20 @@ def delta(verdict: ev.Verdict) -> str:
     return f"{sign}{number(verdict.delta, 3)} {verdict.delta_unit}".rstrip()
 
 
-def verdict_sentence(session: Session, verdict: ev.Verdict) -> str:
-    """`random read: B (sda) is slower than A (vda): 0.73 times (0.71 … 0.76), IOPS, this disk`."""
+def measured(verdict: ev.Verdict) -> bool:
+    """Whether there is anything behind it; the rest was not started, or does not apply."""
+    return verdict.groups > 0 or verdict.ratio is not None
+
+
+def verdict_sentence(session: Session, verdict: ev.Verdict, *, short: bool = False) -> str:
+    """`random read: B (sda) is slower than A (vda): 0.73 times (0.71 … 0.76), IOPS, this disk`.
+
+    `short`: variants by their ids alone, where a list of them is at hand.
+    """
     title = workload_title(session, verdict.workload)
-    left, right = variant_title(session, verdict.variant), variant_title(session, verdict.baseline)
+    left, right = verdict.variant, verdict.baseline
+    if not short:
+        left, right = variant_title(session, left), variant_title(session, right)
     scope = f", {verdict.scope}" if verdict.scope else ""
     if verdict.verdict in ("slower", "faster"):
         how = f"{ratio(verdict.ratio)} times ({interval(verdict.ci95)})"
