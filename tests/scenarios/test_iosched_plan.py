@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from probes.bench.budget import MOST_WRITTEN_A_RUN
 from probes.bench.mixes import files_bytes
+from probes.host import Host
+from probes.types import Absent
 from scenarios import iosched_plan
 from scenarios.iosched import Iosched
 from scenarios.iosched_plan import DEFAULT_BUDGET_S, Layout, layout, needed_seconds, share
+from scenarios.iosched_target import Target, target
 from scenarios.model import Options, Usage
 from tests.scenarios.test_iosched import target_on, tree
 
@@ -89,3 +94,44 @@ def test_a_wrong_request_is_said(planned, values: dict[str, object], words: str)
 def test_the_devices_class_chooses_where_nothing_is_asked_for(planned) -> None:  # type: ignore[no-untyped-def]
     # the fake target has no known device: then everything that is offered is worth a look
     assert planned(budget=2000).variants == ("none", "kyber", "bfq")
+
+
+def multipath(root: Path, second: str = "[mq-deadline] none bfq") -> Host:
+    """A multipath device over two paths, as request-based dm shows it: with a scheduler file of its own."""
+    devices = root / "sys/devices/virtual/block"
+    for name, number, scheduler in (
+        ("dm-0", "253:0", "[none] mq-deadline bfq"),
+        ("sda", "8:0", "[mq-deadline] kyber none bfq"),
+        ("sdb", "8:16", second),
+    ):
+        queue = devices / name / "queue"
+        queue.mkdir(parents=True)
+        (queue / "scheduler").write_text(scheduler + "\n")
+        (queue.parent / "dev").write_text(number + "\n")
+        (queue.parent / "size").write_text("2000000\n")
+        for place in ("sys/block", "sys/class/block"):
+            (root / place).mkdir(parents=True, exist_ok=True)
+            (root / place / name).symlink_to(f"/sys/devices/virtual/block/{name}")
+        (root / "sys/dev/block").mkdir(parents=True, exist_ok=True)
+        (root / "sys/dev/block" / number).symlink_to(f"../../devices/virtual/block/{name}")
+    (devices / "dm-0/dm").mkdir()
+    (devices / "dm-0/dm/uuid").write_text("mpath-3600508\n")
+    slaves = devices / "dm-0/slaves"
+    slaves.mkdir()
+    for name in ("sda", "sdb"):
+        (slaves / name).symlink_to(f"../../{name}")
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/self/mountinfo").write_text("30 1 253:0 / /data rw - xfs /dev/mapper/mp rw\n")
+    return Host(str(root))
+
+
+def test_multipath_is_followed_to_its_paths(tmp_path: Path) -> None:
+    found = target(multipath(tmp_path), "/data")
+    assert isinstance(found, Target)
+    assert found.leaves == ("sda", "sdb") and found.current == "mq-deadline"
+    assert found.offered == ("mq-deadline", "none", "bfq")  # what both offer
+
+
+def test_paths_that_differ_are_not_compared(tmp_path: Path) -> None:
+    found = target(multipath(tmp_path, "mq-deadline [none] bfq"), "/data")
+    assert isinstance(found, Absent) and "one and the same scheduler" in found.reason
