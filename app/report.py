@@ -46,11 +46,7 @@ def _verdicts(session: Session) -> list[Part]:
     compared = [v for v in session.verdicts.values() if not v.control]
     variants = session.plan.variants if session.plan is not None else ()
     items: list[Words] = [(_explained(session, v),) for v in compared if wording.measured(v)]
-    unmeasured = [v for v in compared if not wording.measured(v)]
-    for reason in dict.fromkeys(v.reason or v.verdict for v in unmeasured):
-        alike = [v for v in unmeasured if (v.reason or v.verdict) == reason]
-        titles = dict.fromkeys(wording.workload_title(session, v.workload) for v in alike)
-        items.append((f"{'; '.join(titles)}: {alike[0].verdict}: {reason}",))
+    items += [(line,) for line in wording.unmeasured(session, compared)]
     items += [
         (wording.series_sentence(session, s) + ("." if not s.explain else f". {s.explain}"),)
         for s in session.series

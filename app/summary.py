@@ -13,8 +13,15 @@ def summary_lines(session: Session, recording: Path | None) -> list[str]:
     """Safe to print."""
     ended = session.ended
     lines = [wording.headline(session)] if ended is None or ended.status in ("done", "interrupted") else []
-    sentences = [wording.verdict_sentence(session, verdict) for verdict in session.verdicts.values()]
-    lines += ["  " + sentence for sentence in sentences if sentences != lines]
+    verdicts = list(session.verdicts.values())
+    if verdicts and session.plan is not None:
+        lines += [f"  {v.id}: {v.label}" for v in session.plan.variants if v.label not in ("", v.id)]
+    lines += [
+        "  " + wording.verdict_sentence(session, verdict, short=True)
+        for verdict in verdicts
+        if wording.measured(verdict)
+    ]
+    lines += ["  " + line for line in wording.unmeasured(session, verdicts)]
     lines += ["  " + wording.series_sentence(session, series) for series in session.series]
     for found in session.worst_first:
         lines.append(f"  {wording.SIGNS[found.severity]} {found.severity}: {found.title}")

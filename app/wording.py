@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from app.session import Session
 from scenarios import events as ev
@@ -90,6 +91,16 @@ def verdict_sentence(session: Session, verdict: ev.Verdict, *, short: bool = Fal
     return f"{title}: {left} against {right} in {verdict.metric}: {verdict.verdict}{why}{seen}"
 
 
+def unmeasured(session: Session, verdicts: Iterable[ev.Verdict]) -> list[str]:
+    """One line for each reason why something was not measured, with all that it holds for."""
+    lines: dict[str, dict[str, None]] = {}
+    for verdict in verdicts:
+        if not measured(verdict):
+            why = f"{verdict.verdict}: {verdict.reason}" if verdict.reason else verdict.verdict
+            lines.setdefault(why, {})[workload_title(session, verdict.workload)] = None
+    return [f"{'; '.join(titles)}: {why}" for why, titles in lines.items()]
+
+
 def series_sentence(session: Session, series: ev.SeriesVerdict) -> str:
     title = workload_title(session, series.workload)
     slope = ""
@@ -114,17 +125,18 @@ def headline(session: Session) -> str:
     trends = [s for s in session.series if s.verdict in ("slower", "faster")]
     if trends:
         return stopped + series_sentence(session, trends[0])
+    verdicts = [v for v in session.verdicts.values() if not v.control]
+    if verdicts and all(v.verdict == "no material difference" for v in verdicts):
+        return stopped + "no material difference in anything that was measured"
     loud = [f for f in session.worst_first if f.severity != "ok"]
     if loud:
         return stopped + loud[0].title
-    verdicts = [v for v in session.verdicts.values() if not v.control]
     if verdicts:
-        same = all(v.verdict == "no material difference" for v in verdicts)
-        if same:
-            return stopped + "no material difference in anything that was measured"
         return stopped + verdict_sentence(
             session, next(v for v in verdicts if v.verdict != "no material difference")
         )
     if ended is None:
         return "the run has not ended, or was killed"
+    if session.findings:
+        return stopped + session.worst_first[0].title
     return stopped + "nothing to report"
