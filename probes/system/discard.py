@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from probes.host import Host
 from probes.system.block import BlockDevice, block_devices, layers, leaves
-from probes.system.mounts import Mount, mounts, source_device
+from probes.system.mounts import Mount, btrfs_members, mounts, source_device
 from probes.types import Absent, present
 
 # File systems that can hand free space down (FITRIM): fs/*/ioctl.c of these.
@@ -78,8 +80,11 @@ def discard_chain(host: Host, mount: Mount) -> DiscardChain | None:
         if isinstance(named, Absent):
             return None
         top = named
-    names = [name for name in layers(host, top) if name in devices]
-    ends = leaves(host, top)
+    tops: tuple[str, ...] = (top,)
+    if mount.fstype == "btrfs":
+        tops = (top, *(n for n in btrfs_members(host, top) if n != top))
+    names = [n for n in dict.fromkeys(n for t in tops for n in layers(host, t)) if n in devices]
+    ends = tuple(dict.fromkeys(n for t in tops for n in leaves(host, t)))
     return DiscardChain(
         mount=mount,
         device=top,
@@ -106,9 +111,15 @@ def _sata_mode(host: Host, device: BlockDevice) -> str:
     """`forced_unqueued` and its kin; "" where it is no SATA disk or the kernel does not say."""
     if device.transport != "sata":
         return ""
-    port = device.path.split("/host", 1)[0]
-    for path in host.glob(f"{port}/link*/dev*/ata_device/dev*/trim"):
-        text = host.text(path)
-        if present(text) and text.strip():
-            return text.strip()
+    found = re.match(r"(.*/ata(\d+))/host\d+/target\d+:(\d+):", device.path)
+    if found is None:
+        return ""
+    port, number, channel = found.groups()
+    # Behind a port multiplier each device has a link of its own, numbered by the SCSI channel.
+    for link in (f"{number}.{channel}", number):
+        name = f"dev{link}.0"
+        for folder in (f"{port}/link{link}/{name}/ata_device/{name}", f"/sys/class/ata_device/{name}"):
+            text = host.text(f"{folder}/trim")
+            if present(text) and text.strip():
+                return text.strip()
     return ""

@@ -90,7 +90,7 @@ def timer_schedule(host: Host) -> str | Absent:
     found: list[str] = []
     base = next((t for t in texts if present(t)), None)
     for text in ([base] if base is not None else []) + [t for t in drop_ins if present(t)]:
-        for value in re.findall(r"^\s*OnCalendar\s*=\s*(.*?)\s*$", text, re.MULTILINE):
+        for value in re.findall(r"^[ \t]*OnCalendar[ \t]*=[ \t]*(.*?)[ \t]*$", text, re.MULTILINE):
             found = [*found, value] if value else []
     return ", ".join(found) if found else Absent("no fstrim.timer", "missing", f"{_UNITS[1]}/fstrim.timer")
 
