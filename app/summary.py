@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 from app import wording
 from app.printable import printable
 from app.session import Session
+from app.state import recordings_dir
 
 
 def summary_lines(session: Session, recording: Path | None) -> list[str]:
@@ -26,5 +28,6 @@ def summary_lines(session: Session, recording: Path | None) -> list[str]:
     for found in session.worst_first:
         lines.append(f"  {wording.SIGNS[found.severity]} {found.severity}: {found.title}")
     if recording is not None:
-        lines.append(f"report: hostdx report {recording.name}")
+        kept = recording.parent == recordings_dir()
+        lines.append(f"report: hostdx report {shlex.quote(recording.name if kept else str(recording))}")
     return [printable(line) for line in lines]
