@@ -51,7 +51,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 LOADS: tuple[Load, ...] = (
     Load(
         id="randread-4k-qd1",
-        title="4 KiB random read, one at a time",
+        title="random read 4k QD1",
         kind="read",
         metric="IOPS",
         unit="IOPS",
@@ -59,7 +59,7 @@ LOADS: tuple[Load, ...] = (
     ),
     Load(
         id="randread-4k-qd16",
-        title="4 KiB random read, 16 at a time",
+        title="random read 4k QD16",
         kind="read",
         metric="IOPS",
         unit="IOPS",
@@ -68,7 +68,7 @@ LOADS: tuple[Load, ...] = (
     ),
     Load(
         id="fsync-4k-qd1",
-        title="4 KiB random write with fdatasync",
+        title="synced write 4k QD1",
         kind="write",
         metric="IOPS",
         unit="IOPS",
@@ -78,7 +78,7 @@ LOADS: tuple[Load, ...] = (
     ),
     Load(
         id="metadata",
-        title="create, stat and delete files",
+        title="create, stat, delete",
         kind="metadata",
         metric="ops/s",
         unit="ops/s",
@@ -86,7 +86,7 @@ LOADS: tuple[Load, ...] = (
     ),
     Load(
         id="read-1m-qd8",
-        title="1 MiB sequential read, 8 at a time",
+        title="stream read 1M x8",
         kind="read",
         metric="MB/s",
         unit="MB/s",
@@ -97,7 +97,7 @@ LOADS: tuple[Load, ...] = (
     ),
     Load(
         id="write-1m-qd8",
-        title="1 MiB sequential write, 8 at a time",
+        title="stream write 1M x8",
         kind="write",
         metric="MB/s",
         unit="MB/s",
@@ -110,7 +110,7 @@ LOADS: tuple[Load, ...] = (
     ),
     Load(
         id="cpu",
-        title="CPU only (negative control)",
+        title="CPU only, control",
         kind="cpu",
         metric="iterations/s",
         unit="iterations/s",

@@ -104,7 +104,7 @@ async def test_the_same_thing_is_not_called_different_and_the_answer_can_be_quot
     assert extra.name == "null"
     sentence = quote(extra.value)
     assert sentence.startswith("measured against itself in /")
-    assert "(4 KiB random write with fdatasync)" in sentence and "within a minute" in sentence
+    assert "(synced write 4k QD1)" in sentence and "within a minute" in sentence
     [found] = run.of(ev.Found)
     assert (found.finding.id, found.finding.severity) == ("null.resolution", "ok")
     assert [v.control for v in run.of(ev.Verdict)] == [False, False, True]
