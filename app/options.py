@@ -59,7 +59,7 @@ def _identifier(option: Option) -> str:
 
 def _parameter(option: Option) -> click.Option:
     kind: Any = {
-        "path": click.Path(),
+        "path": click.Path(readable=False),  # the scenario says what is wrong with it
         "text": click.STRING,
         "integer": click.INT,
         "number": click.FLOAT,

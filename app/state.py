@@ -39,6 +39,8 @@ def runtime_dir() -> Path:
 
 def private(directory: Path) -> Path:
     """Makes the directory for us alone and checks that it is ours: in `/tmp` anybody could have made it first."""
+    if directory.parent.name == "hostdx":
+        private(directory.parent)  # who may write there could put another directory in this one's place
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = directory.lstat()

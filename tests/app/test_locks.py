@@ -92,3 +92,15 @@ def test_a_process_is_more_than_its_pid() -> None:
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     assert start_time(pid) is None  # a zombie is dead
     os.waitpid(pid, 0)
+
+
+def test_a_careless_umask_opens_nothing(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        made = state.private(state.journal_dir())
+    finally:
+        os.umask(before)
+    assert [p.stat().st_mode & 0o777 for p in (made, made.parent)] == [0o700, 0o700]
+    made.parent.chmod(0o777)
+    with pytest.raises(Failure, match="others may write"):
+        state.private(state.journal_dir())
