@@ -26,7 +26,8 @@ from scenarios.iosched_findings import (
     throttling_finding,
     verdict_finding,
 )
-from scenarios.iosched_plan import DEFAULT_BUDGET_S, Job, Layout, layout, make, needed_seconds, share
+from scenarios.iosched_layout import DEFAULT_BUDGET_S, Job, Layout, layout, needed_seconds, share
+from scenarios.iosched_plan import make
 from scenarios.iosched_switch import MixedArm, MixedWatch, Switcher, differences, queue_files
 from scenarios.iosched_target import Target
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run

@@ -20,7 +20,8 @@ from probes.system.scheduler import Scheduling, scheduling
 from scenarios import events as ev
 from scenarios.iosched import Iosched
 from scenarios.iosched_findings import Phase, onset_finding, throttling_finding
-from scenarios.iosched_plan import Job, Layout, switch, workload
+from scenarios.iosched_layout import Job, Layout, workload
+from scenarios.iosched_plan import switch
 from scenarios.iosched_switch import Switcher, differences, queue_files
 from scenarios.iosched_target import Target, refusal, system_leaves
 from scenarios.model import Applied, Options, Refused, Usage

@@ -10,9 +10,9 @@ from probes.bench.budget import MOST_WRITTEN_A_RUN
 from probes.bench.mixes import files_bytes
 from probes.host import Host
 from probes.types import Absent
-from scenarios import iosched_plan
+from scenarios import iosched_layout
 from scenarios.iosched import Iosched
-from scenarios.iosched_plan import DEFAULT_BUDGET_S, Layout, layout, needed_seconds, share
+from scenarios.iosched_layout import DEFAULT_BUDGET_S, Layout, layout, needed_seconds, share
 from scenarios.iosched_target import Target, target
 from scenarios.model import Options, Usage
 from tests.scenarios.test_iosched import target_on, tree
@@ -30,9 +30,9 @@ def planned(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
         size_bytes = SIZE
         notes = ()
 
-    monkeypatch.setattr(iosched_plan, "suitability", lambda *args, **more: Fit())
-    monkeypatch.setattr(iosched_plan, "target", lambda host, directory: target_on(host))
-    monkeypatch.setattr(iosched_plan, "refusal", lambda *args, **more: "")
+    monkeypatch.setattr(iosched_layout, "suitability", lambda *args, **more: Fit())
+    monkeypatch.setattr(iosched_layout, "target", lambda host, directory: target_on(host))
+    monkeypatch.setattr(iosched_layout, "refusal", lambda *args, **more: "")
 
     def plan(**values: object) -> Layout:
         return layout(host, Options({"dir": "/d", **values}, Iosched.options), has_root=True)  # type: ignore[dict-item]
