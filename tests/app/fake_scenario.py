@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+from pathlib import Path
 from typing import ClassVar
 
 from probes.action import Action, private_directory
@@ -66,8 +67,7 @@ class Fake:
         parents = run.options.strings("dir")
         if parents:
             async with run.change(private_directory(parents[0])) as made:
-                with open(f"{made.value}/file", "w") as file:
-                    file.write("something")
+                await asyncio.to_thread(Path(made.value, "file").write_text, "something")
                 await self._changed(run, how)
         else:
             await self._changed(run, how)

@@ -39,7 +39,7 @@ def small() -> Session:
         ev.FactRead(t=0, name="disk.sda.size", value=1 << 40, source="/sys/block/sda/size", unit="B"),
         ev.AbsentFact(t=0, name="smart.sda", reason="smartctl is not installed"),
         ev.Verdict(t=9, workload="randread-4k-qd1", metric="IOPS", baseline="A", variant="B", verdict="slower",
-                   ratio=0.73, ci95=(0.71, 0.76), delta=-4120, delta_ci95=(-4400, -3900), delta_unit="IOPS", groups=12, look=1,
+           ratio=0.73, ci95=(0.71, 0.76), delta=-4120, delta_ci95=(-4400, -3900), delta_unit="IOPS", groups=12, look=1,
                    smallest_effect=0.03, seconds=24.1),
         ev.Verdict(t=9, workload="metadata", metric="1/s", baseline="A", variant="B", verdict="not applicable",
                    reason="served by a cache"),

@@ -30,7 +30,8 @@ def stream(count: int) -> Iterator[ev.AnyEvent]:
         if n % 10 == 0:
             yield ev.Block(t=t, workload="w", variant="AB"[n % 2], group=n // 40, index=n, seconds=0.5,
                            values={"IOPS": 15000.5 + n % 100, "p99 us": 120.5}, operations=7500, bytes=30720000,
-                           device_bytes=30720000, cpu_s=0.21, p50_ns=62000, p99_ns=120000, histogram=histogram)  # fmt: skip
+                           device_bytes=30720000, cpu_s=0.21, p50_ns=62000, p99_ns=120000,
+                           histogram=histogram)  # fmt: skip
         elif n % 10 == 1:
             yield ev.Pulse(t=t, load1=1.5, cpu=0.4, psi_io=0.2, devices={"sda": (1e6, 2e6, 0.4)})
         else:
@@ -52,7 +53,10 @@ def main() -> None:
         size = path.stat().st_size
         print(f"{count} events, {size / 1e6:.1f} MB")
         print(f"write, each event at once    {writing:6.2f} s   {writing / count * 1e6:5.1f} us an event")
-        for name, work in (("read", lambda: sum(1 for _ in events_of(path))), ("read and fold", lambda: load(path))):
+        for name, work in (
+            ("read", lambda: sum(1 for _ in events_of(path))),
+            ("read and fold", lambda: load(path)),
+        ):
             times = []
             for _ in range(5):
                 began = time.perf_counter()
