@@ -1,42 +1,85 @@
-"""One question on the last line: a filter, a time, a directory, a number."""
+"""One question on the last line: a filter, a time, a directory, a number.
+
+An editor of its own: Textual's input field takes letters at once and backspace or Enter only after they have bubbled up
+through bindings, so that what a slow line delivers in one piece is reordered (`⌫⌫20⏎` became the empty text).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
+from rich.cells import cell_len
+from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.screen import ModalScreen
-from textual.widgets import Input
 
-from app.tui.lines import Line, text
+from app.tui.glyphs import clean
+from app.tui.lines import HIGHLIGHT, Line, text
 from app.tui.widgets.panel import Panel
 
 
 class Words(Panel):
-    def __init__(self, words: str, role: str, *, id: str) -> None:
-        super().__init__(id=id)
-        self.words, self.role = words, role
+    def __init__(self, words: str) -> None:
+        super().__init__(id="hint")
+        self.words, self.role = words, "dim"
 
     def draw(self, width: int, height: int) -> list[Line]:
-        return [text(self.words, self.role)]
+        return [text(" " + self.words, self.role)]
+
+
+class Field(Panel):
+    """The question, the words so far, and where the next letter goes."""
+
+    def __init__(self, question: str, value: str) -> None:
+        super().__init__(id="field")
+        self.question, self.value, self.cursor = question, value, len(value)
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        head = f" {self.question}: "
+        room = max(4, width - cell_len(head) - 1)
+        start = 0
+        while cell_len(clean(self.value[start : self.cursor])) >= room:
+            start += 1
+        before, at = clean(self.value[start : self.cursor]), clean(self.value[self.cursor : self.cursor + 1])
+        after = clean(self.value[self.cursor + 1 :])
+        return [[(head, "title"), (before, "text"), (at or "_", "accent" + HIGHLIGHT), (after, "text")]]
+
+    def edit(self, key: str, character: str | None) -> bool:
+        """One key; False for one that means nothing here."""
+        left, right = self.value[: self.cursor], self.value[self.cursor :]
+        match key:
+            case "backspace" | "ctrl+h":
+                left = left[:-1]
+            case "delete":
+                right = right[1:]
+            case "left":
+                left, right = left[:-1], left[-1:] + right
+            case "right":
+                left, right = left + right[:1], right[1:]
+            case "home" | "ctrl+a":
+                left, right = "", left + right
+            case "end" | "ctrl+e":
+                left, right = left + right, ""
+            case "ctrl+u":
+                left = ""
+            case "ctrl+w":
+                left = left.rstrip().rpartition(" ")[0]
+            case _ if character is not None and character.isprintable():
+                left += character
+            case _:
+                return False
+        self.value, self.cursor = left + right, len(left)
+        return True
 
 
 class AskScreen(ModalScreen[str | None]):
     """Gives the text, None for Esc. `changed` is called at every keystroke; `check` says what is wrong with it."""
 
     DEFAULT_CSS = """
-    AskScreen { background: transparent; align: left bottom; }
-    AskScreen > #hint { dock: bottom; height: 1; offset: 0 -1; padding: 0 1; }
-    AskScreen > Horizontal { dock: bottom; height: 1; background: $background; }
-    AskScreen #question { width: auto; min-width: 8; max-width: 40%; padding: 0 1; }
-    AskScreen Input, AskScreen Input:focus {
-        border: none; height: 1; padding: 0; width: 1fr; background: $background; color: $foreground;
-    }
+    AskScreen { background: transparent; align: left bottom; layout: vertical; }
+    AskScreen > Panel { height: 1; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "back")]
+    AUTO_FOCUS = ""  # no widget has the focus: every key comes here, in order
 
     def __init__(
         self,
@@ -48,34 +91,48 @@ class AskScreen(ModalScreen[str | None]):
         check: Callable[[str], str] | None = None,
     ) -> None:
         super().__init__()
-        self._question, self._value, self._hint = question, value, hint
+        self._hint = Words(hint)
+        self._field = Field(question, value)
         self._changed, self._check = changed, check
+        self._answered = False
 
     def compose(self) -> ComposeResult:
-        yield Words(self._hint, "dim", id="hint")
-        with Horizontal():
-            question = Words(f"{self._question}:", "title", id="question")
-            question.styles.width = len(self._question) + 3
-            yield question
-            field = Input(self._value, id="field", compact=True, select_on_focus=False)
-            field.cursor_blink = False  # 1.9 kB/s
-            yield field
+        yield self._hint
+        yield self._field
 
-    def on_mount(self) -> None:
-        self.query_one(Input).focus()
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        if self._changed is not None:
-            self._changed(event.value)
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        wrong = self._check(event.value) if self._check is not None else ""
-        if wrong:
-            hint = self.query_one("#hint", Words)
-            hint.words, hint.role = wrong, "warning"
-            hint.redraw()
+    def on_key(self, event: events.Key) -> None:
+        if event.key in ("ctrl+c", "ctrl+q"):
             return
-        self.dismiss(event.value)
+        event.stop()
+        event.prevent_default()
+        if self._answered:
+            return
+        if event.key == "escape":
+            self._answer(None)
+        elif event.key == "enter":
+            self._submit()
+        elif self._field.edit(event.key, event.character):
+            self._edited()
 
-    def action_give_up(self) -> None:
-        self.dismiss(None)
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        for character in event.text.split("\n")[0]:
+            self._field.edit("", character)
+        self._edited()
+
+    def _edited(self) -> None:
+        self._field.redraw()
+        if self._changed is not None:
+            self._changed(self._field.value)
+
+    def _submit(self) -> None:
+        wrong = self._check(self._field.value) if self._check is not None else ""
+        if wrong:
+            self._hint.words, self._hint.role = wrong, "warning"
+            self._hint.redraw()
+        else:
+            self._answer(self._field.value)
+
+    def _answer(self, value: str | None) -> None:
+        self._answered = True
+        self.dismiss(value)

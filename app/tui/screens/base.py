@@ -37,7 +37,9 @@ class TooSmall(Panel):
 
 
 class Base(Screen[object]):
-    """Subclasses give `body()`. `show` draws what changed: after events and keys, never by a clock alone."""
+    """Keys that ask for words are priority bindings: they act before the next key, which may have come with them.
+
+    Subclasses give `body()`. `show` draws what changed: after events and keys, never by a clock alone."""
 
     DEFAULT_CSS = """
     Base { layout: vertical; overflow: hidden; }

@@ -39,7 +39,7 @@ class HomeScreen(Base):
     HomeScreen.-high ScenarioList { height: 1fr; max-height: 14; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "filter", "filter"),
+        Binding("slash", "filter", "filter", priority=True),
         Binding("r", "recordings", "recordings"),
         Binding("a", "attach", "follow the run"),
         Binding("f", "facts", "all facts"),

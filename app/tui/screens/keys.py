@@ -36,7 +36,7 @@ def actions_of(screen: Screen[object]) -> list[tuple[str, str, str, object]]:
 class KeysScreen(Base):
     """Enter does what is under the cursor, on the screen that it was opened from."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "filter")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "filter", priority=True)]
     title_words = "keys"
 
     def __init__(self, about: Screen[object], *, filtering: bool = False) -> None:

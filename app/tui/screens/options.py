@@ -41,7 +41,7 @@ class OptionPicker(Picker):
 
 
 class OptionsScreen(Base):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "filter")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "filter", priority=True)]
     title_words = "options"
 
     def __init__(self, about: PlanScreen) -> None:

@@ -70,8 +70,8 @@ class PlanHead(Panel):
 class PlanScreen(Base):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "start", "start"),
-        Binding("d", "directories", "directories"),
-        Binding("b", "budget", "budget"),
+        Binding("d", "directories", "directories", priority=True),
+        Binding("b", "budget", "budget", priority=True),
         Binding("plus,equals_sign", "longer(30)", "longer", show=False),
         Binding("minus", "longer(-30)", "shorter", show=False),
         Binding("o", "options", "options"),
@@ -128,7 +128,7 @@ class PlanScreen(Base):
         if self._child is not None:
             self._child.close()
         self._child = self._ask([self.offer.id, *arguments(self.values, self.offer.options)])
-        self.show()
+        self.shell.draw()  # the list of options may be on top
 
     def _poll(self) -> None:
         if self._child is not None and not self._child.ended and self._child.poll():

@@ -48,7 +48,7 @@ class RecordingsScreen(Base):
         Binding("e", "replay", "replay from the start"),
         Binding("o", "report", "report"),
         Binding("m", "save", "save report"),
-        Binding("slash", "filter", "filter"),
+        Binding("slash", "filter", "filter", priority=True),
         Binding("R", "again", "look again", show=False),
     ]
     title_words = "recordings"

@@ -75,7 +75,7 @@ class RunScreen(Base):
         Binding("T", "step(-1)", "previous event", show=False),
         Binding("j", "jump(1)", "next step or finding", show=False),
         Binding("J", "jump(-1)", "previous step or finding", show=False),
-        Binding("g", "go", "go to a time", show=False),
+        Binding("g", "go", "go to a time", show=False, priority=True),
         Binding("r", "first", "to the start", show=False),
         Binding("Z", "last", "to the end, or back to live", show=False),
         Binding("plus,equals_sign", "speed(1)", "faster", show=False),

@@ -93,7 +93,7 @@ class VerdictScreen(RunScreen):
         Binding("v", "live", "the blocks"),
         Binding("m", "save", "save report"),
         Binding("c", "copy", "copy commands"),
-        Binding("slash", "filter", "filter", show=False),
+        Binding("slash", "filter", "filter", show=False, priority=True),
         Binding("q", "back", "home"),
     ]
     title_words = "verdict"

@@ -1,0 +1,140 @@
+"""Through a real sshd on loopback: a run is started, the line is cut, the next login follows it and saves its report."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.fakes.terminal import Terminal
+
+SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(SSHD is None or shutil.which("ssh") is None, reason="openssh-server is not installed"),
+]
+WATCHED_S = 20
+
+
+@pytest.fixture
+def line(tmp_path: Path) -> Iterator[list[str]]:
+    """The ssh command that logs in to a throw-away sshd."""
+    assert SSHD is not None
+    tmp_path.chmod(0o700)
+    for name in ("host", "user"):
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / name)], check=True
+        )
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    config = tmp_path / "sshd_config"
+    config.write_text(
+        f"ListenAddress 127.0.0.1\nPort {port}\nHostKey {tmp_path}/host\nPidFile none\n"
+        f"AuthorizedKeysFile {tmp_path}/user.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"
+        "PermitRootLogin prohibit-password\nPrintMotd no\n"
+    )
+    made = os.geteuid() == 0 and not Path("/run/sshd").exists()
+    if made:
+        Path("/run/sshd").mkdir(mode=0o755)
+    with (tmp_path / "sshd.log").open("wb") as log:
+        server = subprocess.Popen([SSHD, "-D", "-e", "-f", str(config)], stderr=log, stdin=subprocess.DEVNULL)
+    try:
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.05)
+        yield [
+            "ssh", "-tt", "-F", "none", "-p", str(port), "-i", f"{tmp_path}/user", "-o", "IdentitiesOnly=yes",
+            "-o", "StrictHostKeyChecking=no", "-o", f"UserKnownHostsFile={tmp_path}/known", "-o", "LogLevel=ERROR",
+            "127.0.0.1",
+        ]  # fmt: skip
+    finally:
+        server.terminate()
+        server.wait(10)
+        if made:
+            Path("/run/sshd").rmdir()
+
+
+def ours(mark: str) -> dict[int, list[str]]:
+    """Processes that carry the test's directory in their environment: the app, the runner and its helpers."""
+    found = {}
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("XDG_STATE_HOME") == mark and "app.cli" in " ".join(process.cmdline()):
+                found[process.pid] = process.cmdline()
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+def test_a_cut_line_loses_nothing(line: list[str], tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+    command = (
+        f"cd {tmp_path} && env LC_ALL=C.UTF-8 XDG_STATE_HOME={state} XDG_RUNTIME_DIR={tmp_path}/run "
+        f"{sys.executable} -P -m app.cli"
+    )
+    first = Terminal([*line, command], (100, 30))
+    first.wait("Who is stuck?")
+    first.wait("checks speak")
+    first.press("/stuck\r")
+    first.until(lambda: "/stuck" in first.text and "Is it the disk?" not in first.text, "the filtered list")
+    first.press("\r")
+    first.wait("Enter start")
+    first.wait("takes")
+    first.press("o")
+    first.wait("OPTIONS")
+    first.press("/seconds\r")
+    first.until(lambda: "/seconds" in first.text, "the option")
+    first.press("\r")
+    first.wait("seconds:")
+    first.press("\x7f" * 6 + f"{WATCHED_S}\r")
+    first.until(lambda: "seconds:" not in first.text and str(WATCHED_S) in first.text, "the value taken")
+    first.press("\x1b")
+    first.wait(f"--seconds={WATCHED_S}")
+    first.press("\r")
+    first.wait("● live")
+    runner = {pid for pid, argv in ours(state).items() if "run" in argv}
+    assert runner, ours(state)
+
+    first.close(hang_up=True)  # the client dies, the server hangs up on the app
+    end = time.monotonic() + 10
+    while any("run" not in argv for argv in ours(state).values()) and time.monotonic() < end:
+        time.sleep(0.05)
+    left = ours(state)
+    assert runner <= set(left), "the runner went down with the line"
+    assert all("run" in argv for argv in left.values()), left
+
+    again = Terminal([*line, command], (100, 30))
+    try:
+        again.wait("dstate running for")  # the offer
+        again.press("a")
+        again.wait("● live")
+        again.wait("verdict", 60.0)
+        again.wait("done after")
+        again.press("m")
+        again.wait("saved ")
+        reports = list(tmp_path.glob("hostdx-*-dstate-*.md"))
+        assert len(reports) == 1 and reports[0].name in again.text
+        assert "stuck" in reports[0].read_text()
+        again.press("q")
+        again.wait("SCENARIOS")
+        again.press("q")
+    finally:
+        again.close()
+    end = time.monotonic() + 10
+    while ours(state) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not ours(state)
+    recordings = list((tmp_path / "state" / "hostdx" / "recordings").glob("*.jsonl"))
+    assert len(recordings) == 1 and b'"status":"done"' in recordings[0].read_bytes().splitlines()[-1]
