@@ -51,7 +51,7 @@ class Fstrim:
         "what fstrim claims and what the kernel really asked for."
     )
     answers: ClassVar[str] = "what a trim gives back, and what the numbers of fstrim -v mean"
-    takes_s: ClassVar[float] = 200.0
+    takes_s: ClassVar[float] = 210.0
     needs: ClassVar[str] = "root for the trim; --dir"
     order: ClassVar[int] = 3
     options: ClassVar[tuple[Option, ...]] = (

@@ -78,7 +78,7 @@ def effect(
 ) -> Finding:
     """What the trim did to the speed of new files."""
     moved = control.verdict in ("slower", "faster")
-    evidence = [Evidence(change.explain, source="churn")]
+    evidence = [Evidence(f"each block against the reads beside it: {change.explain}", source="new files")]
     if control.ratio is not None:
         evidence.append(
             Evidence(

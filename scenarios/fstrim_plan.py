@@ -27,8 +27,8 @@ BEFORE, IDLE, AFTER, ROUND = "before", "idle", "after", "round"
 class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     """How long everything takes. Seconds; `blocks` are those of a phase."""
 
-    blocks: int = 8
-    block_s: float = 2.0
+    blocks: int = 12
+    block_s: float = 1.5
     reference_s: float = 0.5
     idle_s: float = 60.0  # the control; the trim with its settling is given the same time
     rest_s: float = 5.0  # so long the discard counters must stand still
