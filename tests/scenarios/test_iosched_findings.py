@@ -1,0 +1,88 @@
+"""What is said about a pair of schedulers: rows of verdicts, and remedies that fit the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.system.scheduler_origin import Why
+from scenarios import events as ev
+from scenarios.iosched_findings import restored_finding, verdict_finding
+from scenarios.iosched_remedy import throughput_of_bfq, tuned_path, udev_match, use
+from tests.scenarios.test_iosched import target_on, tree
+
+
+def verdict(word: str, metric: str = "IOPS", *, control: bool = False) -> ev.Verdict:
+    return ev.Verdict(
+        t=1.0,
+        workload=metric,
+        metric=metric,
+        baseline="mq-deadline",
+        variant="bfq",
+        verdict=word,  # type: ignore[arg-type]
+        ratio=0.8,
+        ci95=(0.7, 0.9),
+        groups=5,
+        control=control,
+    )
+
+
+ROWS = [
+    (["faster", "no material difference"], "no material difference", "warning", "is faster than", True),
+    (["slower", "no material difference"], "no material difference", "ok", "mq-deadline is right", False),
+    (["faster", "slower"], "no material difference", "notice", "is faster for", True),
+    (["no material difference"], "no material difference", "ok", "no material difference", False),
+    (["no material difference", "inconclusive"], "inconclusive", "notice", "not everything", False),
+    (["faster"], "slower", "notice", "not to be trusted", False),  # the control moved
+]
+
+
+@pytest.mark.parametrize(("words", "control", "severity", "title", "remedy"), ROWS)
+def test_a_pair_is_summed_up(
+    tmp_path: Path, words: list[str], control: str, severity: str, title: str, remedy: bool
+) -> None:
+    host = tree(tmp_path)
+    verdicts = [verdict(w, f"m{n}") for n, w in enumerate(words)] + [verdict(control, "cpu", control=True)]
+    finding = verdict_finding(host, target_on(host), "bfq", verdicts)
+    assert finding.severity == severity and title in finding.title
+    assert bool(finding.remedy) == remedy
+    assert len(finding.evidence) == len(verdicts)
+
+
+def test_what_was_not_restored_is_critical_and_names_the_file() -> None:
+    wrong = restored_finding("sda", ("/sys/x: was '1', is '2'",), 50)
+    assert wrong.severity == "critical" and "hostdx undo" in wrong.remedy[0].commands
+    assert restored_finding("sda", (), 50).severity == "ok"
+
+
+@pytest.mark.parametrize(
+    ("device", "match"),
+    [("sdb", "sd*"), ("nvme0n1", "nvme*n*"), ("vdb", "vdb"), ("mmcblk0", "mmcblk*"), ("loop3", "loop3")],
+)
+def test_a_rule_is_for_the_kind_of_disk(device: str, match: str) -> None:
+    assert udev_match(device) == f'KERNEL=="{match}"'
+
+
+def test_a_remedy_is_whole_and_names_who_would_undo_it(tmp_path: Path) -> None:
+    host = Host(str(tmp_path))
+    rule = Why("udev", "a rule", "/etc/udev/rules.d/60-x.rules", "none")
+    remedy = use(host, "sdb", "bfq", "none", True, rule)
+    assert remedy.commands == ("echo bfq > /sys/block/sdb/queue/scheduler",)
+    text = "\n".join(remedy.persistent)
+    assert "/etc/modules-load.d/bfq.conf" in text and "udevadm trigger" in text
+    assert 'ATTR{queue/rotational}=="1"' in text and 'ATTR{queue/scheduler}="bfq"' in text
+    assert "/etc/udev/rules.d/60-x.rules" in remedy.warning
+    assert "echo none > /sys/block/sdb/queue/scheduler" in remedy.undo
+
+
+def test_the_profiles_place_goes_by_tuneds_version(tmp_path: Path) -> None:
+    assert tuned_path(Host(str(tmp_path))) == "/etc/tuned/our-disks/tuned.conf"
+    (tmp_path / "usr/lib/tuned/profiles").mkdir(parents=True)
+    assert tuned_path(Host(str(tmp_path))) == "/etc/tuned/profiles/our-disks/tuned.conf"
+
+
+def test_bfqs_settings_can_be_taken_back() -> None:
+    remedy = throughput_of_bfq("sdb")
+    assert len(remedy.commands) == len(remedy.undo) == 2
