@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from app.failure import Failure
-from app.process import identity
+from app.process import identity, start_time
 from app.state import private, runtime_dir
 
 
@@ -43,9 +43,9 @@ class Lock:
 
     def __init__(self, name: str, what: str, command: str, since: str) -> None:
         """Takes it at once, or raises Held. `what` begins the line that the second one reads."""
-        path = private(runtime_dir()) / f"{name}.lock"
+        path = private(runtime_dir(), 0o755) / f"{name}.lock"
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
         except OSError as error:
             raise Failure(f"{path}: the lock cannot be made: {error.strerror}") from None
         try:
@@ -80,7 +80,47 @@ def target_name(target: str) -> str:
 
 
 def measuring(command: str, since: str) -> Lock:
-    return Lock("measuring", "another run measures on this host", command, since)
+    """One run a host: other users' are looked for too, each user's lock lying in a directory of its own."""
+    what = "another run measures on this host"
+    lock = Lock("measuring", what, command, since)
+    for path in _others():
+        holder = _living(path)
+        if holder is not None:
+            lock.release()
+            raise Held(what, holder)
+    return lock
+
+
+def _others() -> list[Path]:
+    """Everybody's lock but ours; none where the run-time directory was set to somewhere of its own, as in tests."""
+    own = runtime_dir()
+    usual = own in (Path("/run/hostdx"), Path(f"/tmp/hostdx-{os.geteuid()}")) or own.parent.parent == Path(
+        "/run/user"
+    )
+    if not usual:
+        return []
+    found = [Path("/run/hostdx"), *Path("/run/user").glob("*/hostdx"), *Path("/tmp").glob("hostdx-*")]
+    return [directory / "measuring.lock" for directory in found if directory != own]
+
+
+def _living(path: Path) -> Holder | None:
+    """Who holds another user's lock, by what the file says: a process of its owner, with that start time. It is not
+    locked to find out: who may lock it could keep its owner from measuring."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        holder = _holder(descriptor)
+        owner = os.fstat(descriptor).st_uid
+    finally:
+        os.close(descriptor)
+    if holder is None or start_time(holder.pid) != holder.start:
+        return None
+    try:
+        return holder if Path(f"/proc/{holder.pid}").stat().st_uid == owner else None
+    except OSError:
+        return None
 
 
 def _holder(descriptor: int) -> Holder | None:

@@ -37,12 +37,15 @@ def runtime_dir() -> Path:
     return Path(f"/tmp/hostdx-{os.geteuid()}")
 
 
-def private(directory: Path) -> Path:
-    """Makes the directory for us alone and checks that it is ours: in `/tmp` anybody could have made it first."""
+def private(directory: Path, mode: int = 0o700) -> Path:
+    """Makes the directory for us alone and checks that it is ours: in `/tmp` anybody could have made it first.
+
+    `mode` may let others read (who measures is no secret), never write.
+    """
     if directory.parent.name == "hostdx":
         private(directory.parent)  # who may write there could put another directory in this one's place
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        directory.mkdir(mode=mode, parents=True, exist_ok=True)
         found = directory.lstat()
     except OSError as error:
         raise Failure(f"{directory}: cannot be made: {error.strerror}") from None

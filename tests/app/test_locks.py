@@ -104,3 +104,28 @@ def test_a_careless_umask_opens_nothing(tmp_path: Path) -> None:
     made.parent.chmod(0o777)
     with pytest.raises(Failure, match="others may write"):
         state.private(state.journal_dir())
+
+
+def test_another_users_run_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = locks.measuring("hostdx run storage", "12:00:00 UTC")
+    theirs = tmp_path / "run/hostdx/measuring.lock"
+    assert theirs.stat().st_mode & 0o777 == 0o644
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "mine"))
+    assert locks._others() == []  # a place of its own: not the host's lock
+    monkeypatch.setattr(locks, "_others", lambda: [tmp_path / "missing", theirs])
+    with pytest.raises(locks.Held, match="hostdx run storage"):
+        locks.measuring("hostdx run null", "12:00:01 UTC")
+    text = theirs.read_text()
+    theirs.write_text(text.replace(f'"start":{identity().start}', '"start":1'))  # that process is gone
+    locks.measuring("hostdx run null", "12:00:01 UTC").release()
+    theirs.write_text(text)
+    held.release()
+    locks.measuring("hostdx run null", "12:00:02 UTC").release()
+
+
+def test_where_others_locks_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/12345")
+    assert Path("/run/hostdx/measuring.lock") in locks._others()
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.delenv("XDG_RUNTIME_DIR")
+    assert Path("/run/hostdx/measuring.lock") not in locks._others()
