@@ -69,8 +69,8 @@ LEAST_OPERATIONS_A_SECOND = 50.0  # of others on our device
 BLOCKS_BEFORE_JUDGING = 3
 
 # What a host does more often than in one block of twenty (once at least) is its weather: interleaving and ranks deal
-# with it, and every group measured again is a group less to decide with. With one in ten, a 2-CPU machine under a load of 5 to
-# 10 lost two of eight groups in most runs, and with them more than the disturbances had cost.
+# with it, and every group measured again is a group less to decide with. With one in ten, a 2-CPU machine under a load
+# of 5 to 10 lost two of eight groups in most runs, and with them more than the disturbances had cost.
 WEATHER = 0.05
 
 # Others wait twice as long (probes/bench/bystanders.py): the load pauses. If they wait half as long or less without it,
