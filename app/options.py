@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +14,13 @@ from scenarios.plan import Option
 _SUFFIXES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
-class Bytes(click.ParamType[int]):
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[int]
+else:
+    _ParamType = click.ParamType  # a plain class before click 8.3
+
+
+class Bytes(_ParamType):
     """`512M`, `4GiB`, `1048576`: binary multiples."""
 
     name = "bytes"
