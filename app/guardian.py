@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-READY_S = 5.0
+READY_S = 30.0  # an interpreter takes seconds to start where the load is 1000
 GOODBYE = b"q"
 
 
