@@ -67,6 +67,11 @@ class Fstrim:
         Option(
             name="again", kind="flag", help="trim once more directly after the last trim: what does it say?"
         ),
+        Option(
+            name="idle",
+            kind="number",
+            help="seconds of the idle control; the trim with its settling gets as many  [default: 60]",
+        ),
         Option(name="state", kind="path", help="where the rounds are kept", hidden=True),
         *COMMON_OPTIONS,
     )

@@ -21,6 +21,7 @@ from scenarios.storage_limits import endurance_share
 FILL_BYTES_PER_S = 200e6
 TRIM_AT_MOST_S = 1800.0
 DEFAULT_BUDGET_S = 60.0
+LEAST_PAIR_S = 0.5  # a block with its reference beside it
 BEFORE, IDLE, AFTER, ROUND = "before", "idle", "after", "round"
 
 
@@ -35,14 +36,24 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     settle_at_most_s: float = 60.0
 
     def for_budget(self, budget_s: float, phases: int) -> Pattern:
-        """`budget_s` of measuring. Raises Usage where it is too short for the fewest blocks."""
-        each = budget_s / phases / self.blocks
-        if each < 0.5:
-            need = 0.5 * phases * self.blocks
+        """`budget_s` of measuring: fewer blocks before shorter ones. Raises Usage where it is too short for any."""
+        need = phases * LEAST_BLOCKS * LEAST_PAIR_S
+        if budget_s < need:
             raise Usage(
                 f"fstrim: a budget of {budget_s:.0f} s is too short; give --budget {need:.0f} or more"
             )
-        return msgspec.structs.replace(self, block_s=each * 0.8, reference_s=min(2.0, each * 0.2))
+        blocks = max(LEAST_BLOCKS, min(self.blocks, int(budget_s / phases / LEAST_PAIR_S)))
+        each = budget_s / phases / blocks
+        return msgspec.structs.replace(
+            self, blocks=blocks, block_s=each * 0.8, reference_s=min(2.0, each * 0.2)
+        )
+
+    def for_idle(self, idle_s: float) -> Pattern:
+        """Another length of the control. Raises Usage."""
+        if not 1 <= idle_s <= 3600:
+            raise Usage(f"fstrim: --idle {idle_s:g} is not between 1 and 3600 seconds")
+        rest_s, most_s = min(self.rest_s, idle_s / 2), min(self.settle_at_most_s, idle_s)
+        return msgspec.structs.replace(self, idle_s=idle_s, rest_s=rest_s, settle_at_most_s=most_s)
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,6 +180,8 @@ def make(
     budget_s = options.number("budget")
     if budget_s:
         pattern = pattern.for_budget(budget_s, asked.phases)
+    if "idle" in options.values and options.values["idle"] is not None:
+        pattern = pattern.for_idle(options.number("idle"))
     layout = Layout(host, asked.directory, blocks=pattern.blocks, phases=asked.phases)
     refused = refusal(asked, layout)
     loads = workloads(asked, layout, pattern)

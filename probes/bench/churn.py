@@ -36,13 +36,13 @@ CHURN = Load(
     unit="MB/s",
     block_bytes=STEP_BYTES,
     workers=WORKERS,
-    min_operations=WORKERS * 16,
+    min_operations=WORKERS * 4,
     why="what jobs do that unpack, build or write results: the drive must find room for every byte",
 )
 
 
 def least_bytes() -> int:
-    """A block writes at least so much: a MiB a worker."""
+    """A block writes at least so much: four steps a worker."""
     return CHURN.min_operations * STEP_BYTES
 
 

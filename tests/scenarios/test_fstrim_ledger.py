@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
+from probes.types import Absent
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger, Row, size
 from scenarios.fstrim_plan import Pattern, trim_action
-from scenarios.fstrim_trim import Trimmed, claim, discards, trim
+from scenarios.fstrim_trim import Discards, Trimmed, claim, discards, trim
 from scenarios.knowledge.trims import trim_of, trims
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.tree import Tree
@@ -197,9 +198,9 @@ async def test_and_not_for_ever(tmp_path: Path) -> None:
 def test_old_counters_have_no_discards(tmp_path: Path) -> None:
     tree = Tree(tmp_path).put("/proc/diskstats", "   8 0 sda 10 0 80 5 10 0 80 5 0 9 10\n")
     found = discards(tree.host(), ("sda",))
-    assert found and found.bytes is None and found.written == 80 * 512
+    assert isinstance(found, Discards) and found.bytes is None and found.written == 80 * 512
     gone = discards(tree.host(), ("sda", "sdb"))
-    assert not gone and "sdb is gone" in gone.reason
+    assert isinstance(gone, Absent) and "sdb is gone" in gone.reason
 
 
 @pytest.mark.parametrize(

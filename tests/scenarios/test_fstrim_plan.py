@@ -40,9 +40,12 @@ def test_a_wrong_request_is_one_line(given: dict[str, object], why: str) -> None
 
 
 def test_a_budget_that_is_too_short() -> None:
-    with pytest.raises(Usage, match="give --budget 18 or more"):
+    with pytest.raises(Usage, match="give --budget 9 or more"):
         Pattern().for_budget(5.0, 3)
+    fewest = Pattern().for_budget(9.0, 3)
+    assert fewest.blocks == 6 and fewest.block_s + fewest.reference_s == pytest.approx(0.5)
     short = Pattern().for_budget(36.0, 3)
+    assert short.blocks == 12
     assert 3 * short.blocks * (short.block_s + short.reference_s) == pytest.approx(36.0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,8 @@ from tests.fakes.tree import Tree
 ATA = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda"
 SDB = "/sys/devices/pci0000:00/0000:00:17.0/ata4/host3/target3:0:0/3:0:0:0/block/sdb"
 DM = "/sys/devices/virtual/block/dm-0"
-TAKES = {"discard_max_bytes": 2147450880, "discard_granularity": 512}
-NOTHING = {"discard_max_bytes": 0, "discard_granularity": 512}
+TAKES: dict[str, Any] = {"discard_max_bytes": 2147450880, "discard_granularity": 512}
+NOTHING: dict[str, Any] = {"discard_max_bytes": 0, "discard_granularity": 512}
 
 
 def mounted(tree: Tree, *lines: str) -> Tree:
@@ -28,7 +29,7 @@ def only(host: Host) -> DiscardChain:
     return found[0]
 
 
-def encrypted(tree: Tree, crypt: dict[str, int], disk: dict[str, int]) -> Host:
+def encrypted(tree: Tree, crypt: dict[str, Any], disk: dict[str, Any]) -> Host:
     tree.disk(ATA, **disk).partition(ATA, 2, "8:2")
     tree.disk(DM, "253:0", **crypt)
     tree.files(DM, dm__name="luks-home", dm__uuid="CRYPT-LUKS2-0123-luks-home")
