@@ -91,10 +91,16 @@ async def opened(
 
 
 async def settled(pilot: Pilot[int]) -> None:
-    """Until nothing is left to be drawn."""
-    await pilot.pause()
-    pilot.app.screen.show() if hasattr(pilot.app.screen, "show") else None
-    await pilot.pause()
+    """Until the screen stays as it is: on a busy machine a callback may come after the first idle moment."""
+    app = pilot.app
+    assert isinstance(app, Shell)
+    before = ""
+    for _ in range(100):
+        await pilot.pause(0.01)
+        shown = grid(app)
+        if shown == before:
+            break
+        before = shown
 
 
 async def keys(pilot: Pilot[int], *pressed: str) -> None:

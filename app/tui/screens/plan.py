@@ -162,12 +162,8 @@ class PlanScreen(Base):
 
     def action_start(self) -> None:
         plan = self.plan
-        if plan is None or (self._child is not None and not self._child.ended):
-            self.shell.say(
-                "there is no plan yet"
-                if self._child and not self._child.ended
-                else "there is no plan to start"
-            )
+        if plan is None:
+            self.shell.say("there is no plan to start" if self.ready else "there is no plan yet")
             return
         if plan.refusal:
             self.shell.say(f"it cannot be done here: {clean(plan.refusal)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.binding import Binding
 
-from app.tui.lines import Line, cells, text
+from app.tui.lines import Line, cells, wrapped
 from app.tui.widgets.panel import Panel
 
 MOST = 7
@@ -29,7 +29,7 @@ def key_name(key: str) -> str:
 class KeyBar(Panel):
     """Its parts can be clicked; nothing here needs the mouse."""
 
-    DEFAULT_CSS = "KeyBar { dock: bottom; height: 1; }"
+    DEFAULT_CSS = "KeyBar { dock: bottom; height: auto; max-height: 4; }"
 
     def __init__(self) -> None:
         super().__init__(id="keybar")
@@ -38,7 +38,7 @@ class KeyBar(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         self._spots = []
         if self.shell.message:
-            return [text(" " + self.shell.message, "strong")]
+            return wrapped(self.shell.message, width - 1, "strong", indent=1)  # a path is shown whole
         shown = {
             a.binding.action: a.binding
             for a in self.screen.active_bindings.values()

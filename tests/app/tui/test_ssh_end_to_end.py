@@ -125,7 +125,8 @@ def test_a_cut_line_loses_nothing(line: list[str], tmp_path: Path) -> None:
         again.press("m")
         again.wait("saved ")
         reports = list(tmp_path.glob("hostdx-*-dstate-*.md"))
-        assert len(reports) == 1 and reports[0].name in again.text
+        assert len(reports) == 1
+        again.until(lambda: reports[0].name in "".join(again.text.split()), "the whole path")
         assert "stuck" in reports[0].read_text()
         again.press("q")
         again.wait("SCENARIOS")
