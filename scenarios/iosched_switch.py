@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 
 from probes.bench.measured import Measured
 from probes.bench.mixed import MixedBench
-from probes.bench.mixes import MIXES, Mix
+from probes.bench.mixes import Mix
 from probes.host import Host
 from probes.system.scheduler import Scheduling, queue_path, scheduling
 from probes.types import Absent, present
@@ -17,7 +17,6 @@ from scenarios.iosched_plan import switch
 from scenarios.model import Refused, Run
 from scenarios.plan import Workload
 
-_ENGINES_LOAD = {"readers": "randread-4k-qd16", "streams": "read-1m-qd8"}
 # Others' bytes on the device in a block: beyond this share of ours, and this rate, the group is measured again.
 FOREIGN_SHARE = 0.30
 FOREIGN_RATE = 2e6
@@ -123,9 +122,10 @@ class MixedWatch(Watch):
         self.bench = bench
 
     def end(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
-        mix = _mix(workload)
-        found = super().end(_alias(workload), variant, measured)
-        if mix is not None and mix.writes and self._bystanders is not None:
+        found = super().end(workload, variant, measured)
+        # The stop rule tells others by the direction of their I/O: here the fdatasync at a block's end writes
+        # while readers read, and on an idle disk it took that for somebody who suffers (measured).
+        if self._bystanders is not None:
             self._bystanders.pass_over()
         if found is not None or self.bench.last is None:
             return found
@@ -134,19 +134,6 @@ class MixedWatch(Watch):
             text = f"others moved {theirs / 1e6:.0f} MB on the device beside our {ours / 1e6:.0f} MB"
             return Disturbance("device", text, self._name("device"))
         return None
-
-    def blame(self, workload: str) -> str:
-        return super().blame(_alias(workload))
-
-
-def _mix(workload: str) -> Mix | None:
-    return next((m for m in MIXES if workload.startswith(m.id)), None)
-
-
-def _alias(workload: str) -> str:
-    """The stop rule knows the engine's own loads: readers and streams move data in one direction as those do."""
-    mix = _mix(workload)
-    return _ENGINES_LOAD.get(mix.id, workload) if mix else workload
 
 
 def queue_files(host: Host, leaf: str) -> dict[str, str]:
