@@ -104,7 +104,10 @@ def hung(host: Host) -> Iterator[Finding]:
         id="iosched.hung-tasks",
         severity="warning",
         title=f"the kernel reported {len(reports)} hung tasks, most of them behind {_WORDS[main]}",
-        evidence=tuple(Evidence(_line(r), log.source) for r in reports[:_SHOWN]),
+        evidence=(
+            Evidence(", ".join(f"{name} {count} times" for name, count in names.most_common(5)), log.source),
+            *(Evidence(_line(r), log.source) for r in reports[:_SHOWN]),
+        ),
         remedy=(
             Remedy(title="Watch whether it happens now", commands=("hostdx run dstate --seconds 60",)),
             Remedy(
@@ -112,7 +115,7 @@ def hung(host: Host) -> Iterator[Finding]:
                 commands=("dmesg -T | grep -A30 'blocked for more than'",),
             ),
         ),
-        references=(f"tasks: {', '.join(f'{n} {c}x' for n, c in names.most_common(5))}",),
+        references=("kernel/hung_task.c; Documentation/admin-guide/sysctl/kernel.rst (hung_task_*)",),
         prove="dstate",
     )
     yield from _known(host, log, reports)
