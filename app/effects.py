@@ -86,6 +86,8 @@ def revert(entry: Entry, keep: tuple[int, ...] = ()) -> Outcome:
         return Outcome("failed", str(why))
     except OSError as why:
         return Outcome("failed", f"{entry.value}: {why.strerror or why}")
+    except Exception as why:  # a mistake of ours with one entry must not keep the others from being undone
+        return Outcome("failed", f"{entry.value}: {type(why).__name__}: {why}")
 
 
 def survives_reboot(action: Action) -> bool:

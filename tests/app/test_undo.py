@@ -9,7 +9,7 @@ import pytest
 
 from app import effects, undo
 from app.failure import Failure
-from app.journal import SCHEMA, Busy, Header, Journal, Outcome, journals, peek
+from app.journal import SCHEMA, Busy, Entry, Header, Journal, Outcome, journals, peek
 from app.process import Identity, identity
 from app.state import journal_dir, private
 from probes.action import Action, private_directory
@@ -203,3 +203,19 @@ def test_on_a_full_disk_nothing_is_changed(tmp_path: Path) -> None:
         assert list((tmp_path / "data").iterdir()) == []
     finally:
         subprocess.run(["umount", str(state)], check=True)
+
+
+def test_one_bad_entry_does_not_keep_the_others(tmp_path: Path) -> None:
+    book = journal()
+    do(book, private_directory(str(tmp_path / "data")), "1")
+    loop = Action(
+        kind="resource", resource="loop", title="l", target="/dev/loop*"
+    )  # without its file: a mistake of ours
+    book.intend(Entry(id="2", action=loop, value="/dev/loop*"))
+    path = abandon(book)
+    taken = undo.take(path)
+    assert taken is not None
+    assert [one.outcome.state for one in undo.undo_entries(taken)] == ["failed", "reverted"]
+    taken.close()
+    assert list((tmp_path / "data").iterdir()) == []
+    assert [entry.id for entry in peek(path)[1]] == ["2"]
