@@ -185,9 +185,13 @@ class Execution:
                 )
 
     def _facts(self) -> list[ev.AnyEvent]:
+        from app.earlier import resolution
         from scenarios.triage import fact_events
 
-        return list(fact_events(self._host, self._time))
+        events = list(fact_events(self._host, self._time))
+        if self._scenario.id != "null" and (known := resolution(os.uname().nodename)):
+            events.append(ev.Note(t=self._time(), text=known))
+        return events
 
     def _lies_on(self, target: str) -> str:
         from app.journal_place import lies_on

@@ -12,9 +12,8 @@ from typing import ClassVar
 
 from probes.action import private_directory
 from probes.bench.budget import WriteBudget
-from probes.bench.measured import BenchRefused, Measured, NotApplicable
-from probes.bench.storage import StorageBench, cache_check
-from probes.bench.workloads import Load, load_of
+from probes.bench.measured import BenchRefused
+from probes.bench.storage import StorageBench
 from probes.host import Host
 from scenarios import events as ev
 from scenarios.budget import Budget
@@ -33,29 +32,9 @@ from scenarios.null_plan import (
     most_written,
 )
 from scenarios.plan import Option, Plan, Workload
+from scenarios.storage_arms import StorageArm
 
 __all__ = ["Null", "quote"]
-
-
-class Arm:
-    """One of the two: the engine's load on its own file."""
-
-    def __init__(self, variant: str, bench: StorageBench, load: Load) -> None:
-        self.variant = variant
-        self.bench = bench
-        self.load = load
-
-    async def activate(self) -> None:
-        """Both are always there."""
-
-    async def block(self, seconds: float) -> Measured:
-        measured = await self.bench.block(self.load.id, seconds)
-        if self.load.kind == "read" and (served := cache_check(measured)):
-            raise NotApplicable(served)
-        return measured
-
-    async def quiesce(self) -> None:
-        await self.bench.quiesce()
 
 
 class Null:
@@ -107,8 +86,10 @@ class Null:
             blamed: list[str] = []
             for index, workload in enumerate(plan.workloads):
                 run.emit(ev.Step(t=run.time(), id=workload.id, title=workload.title, state="started"))
-                load = load_of(workload.id)
-                arms = [Arm(name, bench, load) for name, bench in zip((ITSELF, AGAIN), benches, strict=True)]
+                arms = [
+                    StorageArm(name, bench, workload)
+                    for name, bench in zip((ITSELF, AGAIN), benches, strict=True)
+                ]
                 [verdict] = await compare(
                     run,
                     workload,

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from probes.action import private_directory
 from probes.bench.refusals import Suitability, suitability
-from probes.bench.workloads import Load, fio_equivalent, load_of, prepared_bytes
+from probes.bench.workloads import Load, load_of, prepared_bytes
 from probes.host import Host
 from scenarios.budget import least_seconds
 from scenarios.model import Options, Usage
-from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from scenarios.plan import Plan, PlannedStep, Variant, Workload, Written
+from scenarios.storage_plan import workload
 from scenarios.storage_targets import default_directories
 
 ITSELF = "A"
@@ -76,7 +77,7 @@ def make(title: str, question: str, why: str, host: Host, options: Options) -> t
     """Raises Usage where the budget is too short for a single workload."""
     place = Place(host, options)
     budget = options.number("budget") or DEFAULT_BUDGET_S
-    workloads = tuple(_workload(load, place) for load in place.loads)
+    workloads = tuple(workload(load, place.size_bytes, place.directory) for load in place.loads)
     if budget < (need := least_seconds(workloads[0], 2)):
         raise Usage(
             f"null: a budget of {budget:.0f} s is too short for a workload; give --budget {need:.0f} or more"
@@ -104,20 +105,6 @@ def make(title: str, question: str, why: str, host: Host, options: Options) -> t
         refusal=place.refusal if place.explicit else "",
     )
     return plan.sealed(), place
-
-
-def _workload(load: Load, place: Place) -> Workload:
-    return Workload(
-        id=load.id,
-        title=load.title,
-        metrics=(Metric(name=load.metric, unit=load.unit, better=load.better),),
-        block_s=load.block_s,
-        max_block_s=load.max_block_s,
-        min_operations=load.min_operations,
-        control=load.control,
-        equivalent=fio_equivalent(load.id, place.size_bytes, place.directory) if place.fit else "",
-        why=load.why,
-    )
 
 
 def _file_bytes(place: Place) -> int:

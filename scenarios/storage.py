@@ -16,8 +16,9 @@ from probes.bench.job import JobWait, watch_job
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.storage import StorageBench
 from probes.host import Host
-from probes.types import Absent
+from probes.types import Absent, Json
 from scenarios import events as ev
+from scenarios.blocks import block_events
 from scenarios.budget import Budget, least_seconds
 from scenarios.experiment import compare
 from scenarios.guards import Watch, watch_for
@@ -91,7 +92,12 @@ class Storage:
         written = WriteBudget()
         async with AsyncExitStack() as stack:
             benches = await self._prepare(run, layout, loads, written, stack)
-            watch = watch_for(run, devices=[name for one in layout.targets for name in one.place.leaves])
+            watch = watch_for(
+                run,
+                [name for one in layout.targets for name in one.place.leaves],
+                by_variant={one.letter: one.place.leaves for one in layout.targets},
+                directories=[one.directory for one in layout.targets],
+            )
             budget = Budget(plan.measuring_s, run.clock)
             levels: list[Level] = []
             verdicts: list[ev.Verdict] = []
@@ -169,12 +175,21 @@ class Storage:
         run.emit(ev.Step(t=run.time(), id="job", title="watch the job's own I/O wait", state="done"))
 
 
+def job_extra(what: str, seen: JobWait) -> Json:
+    parts: dict[str, Json] = {
+        "what": what,
+        "waited": seen.share,
+        "ci95": list(seen.ci95) if seen.ci95 else None,
+        "samples": seen.samples,
+        "seconds": seen.seconds,
+        "source": seen.source,
+        "remark": seen.remark,
+    }
+    return parts
+
+
 def said(run: Run, seen: JobWait, what: str) -> None:
-    run.emit(
-        ev.Extra(
-            t=run.time(), name="job", value={"what": what, "waited": seen.share, "samples": seen.samples}
-        )
-    )
+    run.emit(ev.Extra(t=run.time(), name="job", value=job_extra(what, seen)))
     run.emit(ev.Found(t=run.time(), finding=job_finding(seen.share, seen.ci95, what, seen.samples)))
 
 
@@ -216,14 +231,16 @@ async def single(run: Run, load: Workload, arm: StorageArm, share: float) -> Non
             phase: ev.Phase = "steady" if index else "warmup"
             if not index:
                 arm.values.clear()
-            run.emit(
-                ev.Block(
-                    t=run.time(), workload=load.id, variant=arm.variant, group=index, index=index, phase=phase,
-                    seconds=measured.seconds, values=measured.values, operations=measured.operations,
-                    bytes=measured.bytes, device_bytes=measured.device_bytes, cpu_s=measured.cpu_s,
-                    p50_ns=measured.p50_ns, p99_ns=measured.p99_ns,
-                )
-            )  # fmt: skip
+            for event in block_events(
+                run.time(),
+                measured,
+                workload=load.id,
+                variant=arm.variant,
+                group=index,
+                index=index,
+                phase=phase,
+            ):
+                run.emit(event)
             run.emit(
                 ev.Progress(t=run.time(), step=load.id, text=load.title, seconds_left=ends - run.clock.now())
             )

@@ -9,6 +9,7 @@ import msgspec
 
 from probes.bench.measured import Measured, NotApplicable
 from probes.bench.storage import StorageBench, cache_check
+from probes.bench.workloads import load_of
 from probes.types import Json
 from scenarios.distributions import t_quantile
 from scenarios.plan import Metric, Workload
@@ -36,8 +37,7 @@ class StorageArm:
 
     async def block(self, seconds: float) -> Measured:
         measured = await self.bench.block(self.workload.id, seconds)
-        served = cache_check(measured)
-        if served:
+        if load_of(self.workload.id).kind == "read" and (served := cache_check(measured)):
             raise NotApplicable(served)
         self.values.append(measured.values[self.metric.name])
         if measured.remark:

@@ -24,7 +24,6 @@ from scenarios.storage_targets import (
     differences,
     same_device,
     target,
-    traits,
     variant,
 )
 
@@ -106,7 +105,7 @@ def workload(load: Load, size_bytes: int, directory: str) -> Workload:
         max_block_s=load.max_block_s,
         min_operations=load.min_operations,
         control=load.control,
-        equivalent=fio_equivalent(load.id, size_bytes, directory),
+        equivalent=fio_equivalent(load.id, size_bytes, directory) if directory else "",
         why=load.why,
     )
 
@@ -199,12 +198,5 @@ def make(host: Host, options: Options, *, title: str, question: str, why: str) -
         left_out=tuple(layout.left_out),
         refusal=layout.refusal,
     )
-    return replace_sentences(plan, sentences(plan, size, notes)), layout
-
-
-def replace_sentences(plan: Plan, lines: tuple[str, ...]) -> Plan:
-    changed: Plan = msgspec.structs.replace(plan, sentences=() if plan.refusal else lines)
-    return changed.sealed()
-
-
-__all__ = ["Layout", "make", "traits", "workloads"]
+    said = () if plan.refusal else sentences(plan, size, notes)
+    return msgspec.structs.replace(plan, sentences=said).sealed(), layout

@@ -16,7 +16,7 @@ QUOTA_PERIODS_SPEAK = 0.05  # share of cgroup periods in which the quota stopped
 
 
 def governor(host: Host) -> Iterator[Finding]:
-    """cpufreq governors (Documentation/admin-guide/pm/cpufreq.rst): `powersave` of a passive driver pins the lowest clock."""
+    """Governors (Documentation/admin-guide/pm/cpufreq.rst): a passive driver's `powersave` pins the lowest clock."""
     paths = host.glob("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
     if not paths:
         raise Inapplicable("the kernel sets no CPU frequency here (virtual machine, or the firmware does)")
@@ -100,7 +100,7 @@ def offline(host: Host) -> Iterator[Finding]:
             evidence=(Evidence(off.strip(), "/sys/devices/system/cpu/offline"),),
             remedy=(
                 Remedy(
-                    title="Find out who switched them off (SMT control, maxcpus=, a power script), then bring them back",
+                    title="Find out who switched them off (SMT control, maxcpus=, a script), then bring them back",
                     commands=(
                         "cat /sys/devices/system/cpu/smt/control",
                         "grep -oE '(maxcpus|nr_cpus|nosmt)[^ ]*' /proc/cmdline",
