@@ -125,6 +125,7 @@ class Session:
         beside = (before.references, idle.references, after.references)
         change = before_after(before.values, idle.values, after.values, beside, margin=margin)
         still = before_after(before.references, idle.references, after.references, margin=margin)
+        change, still = _worded(change), _worded(still)
         self._verdict(load, change)
         self._verdict(control, still)
         if still.verdict in ("slower", "faster"):
@@ -167,3 +168,7 @@ class Session:
             return f"idling alone changed it by {wandered:.0%}"
         blame = self.blocks.watch.blame(self.blocks.load.id) if self.blocks.watch is not None else ""
         return blame or "the blocks differ too much among themselves"
+
+
+def _worded(change: Change) -> Change:
+    return change._replace(explain=change.explain.replace("the treatment", "the trim"))
