@@ -46,7 +46,7 @@ class LiveScreen(RunScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "stop", "stop and undo"),
         Binding("v", "verdict", "verdict so far"),
-        Binding("q", "back", "leave it running"),
+        Binding("q", "leave", "leave it running"),  # else the key means what it means everywhere: back
     ]
     title_words = "live"
     AUTO_FOCUS = ""  # its one list is hidden on small screens
@@ -65,9 +65,12 @@ class LiveScreen(RunScreen):
         yield Transport(lambda: self.feed)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "stop":
+        if action in ("stop", "leave"):
             return self.feed.growing
         return True
+
+    def action_leave(self) -> None:
+        self.action_back()
 
     def action_stop(self) -> None:
         self.shell.stop_run()

@@ -20,7 +20,7 @@ def severity_words(finding: Finding) -> Line:
 
 def _line(finding: Finding, width: int) -> Line:
     area = clean(finding.id.partition(".")[0])[:10]
-    measured = [("measured ", "ok")] if finding.confidence == "measured" and width > 70 else []
+    measured = [("measured ", "ok")] if finding.confidence == "measured" and width > 100 else []
     hint = [("hint: ", "dim")] if finding.confidence == "hint" else []
     subject = clean(finding.subject)
     title = clean(finding.title)
