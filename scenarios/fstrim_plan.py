@@ -250,6 +250,11 @@ def _steps(asked: Request, pattern: Pattern, trimming: int, fill_s: float) -> tu
     return tuple(steps)
 
 
+def _wear(layout: Layout) -> str:
+    share = endurance_share(layout.devices[0], layout.most_bytes) if layout.devices else None
+    return "its rated endurance is not known" if share is None else f"{share:.3%} of its rated endurance"
+
+
 def _writes(layout: Layout) -> tuple[Written, ...]:
     share = endurance_share(layout.devices[0], layout.most_bytes) if layout.devices else None
     return (
@@ -265,7 +270,7 @@ def _sentences(
     what = "runs your command" if asked.command else "writes new files"
     lines = [
         f"{what} in {layout.directory} ({layout.device}) and deletes what it left: at most "
-        f"{in_words(layout.most_bytes)} are written in all, which wears an SSD by so much",
+        f"{in_words(layout.most_bytes)} are written in all ({_wear(layout)})",
         f"takes about {seconds:.0f} s, in {asked.phases if trimming or asked.round else 2} phase(s) of "
         f"{pattern.blocks} blocks",
     ]

@@ -211,6 +211,27 @@ def test_a_stop_leaves_nothing_within_two_seconds(tmp_path: Path, disk: TrimDisk
     assert disk.names == set() and journals(tmp_path) == []
 
 
+def test_a_stop_in_the_very_trim_does_not_wait_for_it(tmp_path: Path, disk: TrimDisk) -> None:
+    """A drive may take minutes over it: a stand-in that does."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    slow = folder / "fstrim"
+    slow.write_text(f"#!/bin/sh\ntouch {tmp_path}/trimming\nexec sleep 60\n")
+    slow.chmod(0o755)
+    own = environment(tmp_path) | {"PATH": f"{folder}:{os.environ['PATH']}"}
+    runner = subprocess.Popen(
+        argv(*arguments(disk, "--yes", "--quiet")), env=own, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    assert wait_until((tmp_path / "trimming").exists, 40.0)
+    began = time.monotonic()
+    runner.terminate()
+    _, said = runner.communicate(timeout=20)
+    print(f"broken off after {time.monotonic() - began:.2f} s")
+    assert runner.returncode == 143 and "Traceback" not in said.decode()
+    assert disk.names == set() and journals(tmp_path) == [] and ours(tmp_path) == []
+
+
 def test_killed_at_random_moments_nothing_is_left(tmp_path: Path, disk: TrimDisk) -> None:
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     moments = random.Random(7)
