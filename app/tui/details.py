@@ -10,7 +10,8 @@ from scenarios.finding import Finding, Remedy
 CONFIDENCE = {"measured": "measured here", "rule": "read from this host", "hint": "a hint, to be checked"}
 
 
-def finding_lines(finding: Finding, width: int) -> list[Line]:
+def finding_lines(finding: Finding, width: int, *, prove: bool = True) -> list[Line]:
+    """`prove`: ends with the key that measures it."""
     out: list[Line] = [
         [
             *severity_words(finding),
@@ -40,7 +41,7 @@ def finding_lines(finding: Finding, width: int) -> list[Line]:
         out += [BLANK, text("REFERENCES", "title")]
         for reference in finding.references:
             out += wrapped(clean(reference), width, "dim", indent=2)
-    if finding.prove:
+    if finding.prove and prove:
         out += [BLANK, [("Enter", "key"), (f" measures it: scenario {clean(finding.prove)}", "text")]]
     return out
 

@@ -42,6 +42,16 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
         (["run", "fake", "--nonsense"], 2, "hostdx run fake --help"),
         (["run", "fake", "--blocks", "many"], 2, "'many'"),
         (["run", "fake", "--size", "12Q"], 2, "512M"),
+        (["run", "fake", "--size", "0"], 2, "1 byte"),
+        (["run", "fake", "--size", "nan"], 2, "1 byte"),
+        (["run", "fake", "--budget", "nan"], 2, "'nan' is not a number to work with"),
+        (["run", "fake", "--budget", "inf"], 2, "'inf'"),
+        (["run", "fake", "--budget", "-5"], 2, "too small: at least 0"),
+        (["run", "fake", "--margin", "-1"], 2, "at least 0.005"),
+        (["run", "fake", "--margin", "2"], 2, "at most 0.5"),
+        (["run", "fake", "--seed", "1.5"], 2, "not a valid integer"),
+        (["run", "fake", "--dir", ""], 2, "an empty path"),
+        (["run", "storage", "--pid", "0"], 2, "at least 1"),
         (["run", "fake", "--colour", "blue"], 2, "blue"),
         (["run", "fake", "--how", "usage"], 2, "cannot be `usage`"),
         (["run", "fake", "--how", "refusal"], 3, "no good reason"),
@@ -79,6 +89,16 @@ def test_each_bad_input_gets_its_one_line(
     assert says in ours[0]
     assert "Traceback" not in err
     assert "report: hostdx" in out or out == "" or "refus" in out or arguments[0] == "plan"
+
+
+def test_a_relative_path_is_taken_from_where_it_was_typed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path)
+    status, said, _ = typed(capsys, "plan", "fake", "--dir", "here", "--dir", "./here/..", "--json")
+    assert status == 0
+    assert json.loads(said)["options"]["dir"] == [str(tmp_path / "here"), str(tmp_path)]
 
 
 def test_a_bug_is_one_line_and_its_traceback_is_kept(

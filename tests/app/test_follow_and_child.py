@@ -83,7 +83,7 @@ def test_what_is_no_recording_is_one_line(tmp_path: Path, content: bytes) -> Non
 
 
 def sleeper() -> subprocess.Popen[bytes]:
-    code = "import signal,time; signal.signal(signal.SIGINT, lambda *a: exit(7)); print('up', flush=True); time.sleep(60)"
+    code = "import signal,time; signal.signal(2, lambda *a: exit(7)); print('up', flush=True); time.sleep(60)"
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True)
     assert child.stdout is not None and child.stdout.readline() == b"up\n"
     return child
@@ -91,7 +91,8 @@ def sleeper() -> subprocess.Popen[bytes]:
 
 def began(pid: int, start: int) -> ev.Began:
     return ev.Began(
-        t=0, schema=ev.SCHEMA, version="0", scenario="x", command=[], host="h", wall="", seed=0, pid=pid, pid_start=start,
+        t=0, schema=ev.SCHEMA, version="0", scenario="x", command=[], host="h", wall="", seed=0, pid=pid,
+        pid_start=start,
         boot_id=boot_id(),
     )  # fmt: skip
 

@@ -98,7 +98,8 @@ def triage() -> list[ev.AnyEvent]:
     for ident, title, answers, takes, needs, blocked in OFFERS:
         options = (Option(name="dir", kind="path", help="directory to measure", multiple=True),)
         tell.tell(
-            ev.Offer, id=ident, title=title, question=f"{title[:-1]}, and {answers}?", answers=answers, takes_s=takes, needs=needs,
+            ev.Offer, id=ident, title=title, question=f"{title[:-1]}, and {answers}?", answers=answers,
+            takes_s=takes, needs=needs,
             blocked=blocked, options=(*options, Option(name="budget", kind="number", help="seconds", default=120)),
         )  # fmt: skip
     for number, finding in enumerate(FINDINGS):

@@ -46,7 +46,8 @@ class LiveScreen(RunScreen):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "stop", "stop and undo"),
         Binding("v", "verdict", "verdict so far"),
-        Binding("q", "leave", "leave it running"),  # else the key means what it means everywhere: back
+        Binding("q", "leave", "leave it running"),
+        Binding("q", "back", "back"),  # once it has ended
     ]
     title_words = "live"
     AUTO_FOCUS = ""  # its one list is hidden on small screens

@@ -79,7 +79,7 @@ class Preview(Panel):
         finding = self.shell.feed.session.findings.get(picker.selected)
         if finding is None:
             return [text("")]
-        lines = finding_lines(finding, min(width, 110))
+        lines = finding_lines(finding, min(width, 110), prove=False)
         return lines if len(lines) <= height else [*lines[: height - 1], text("Enter shows all of it", "dim")]
 
 

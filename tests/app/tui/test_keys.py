@@ -34,18 +34,25 @@ SCREENS = (
 both = pytest.mark.parametrize("size", ["narrow", "wide"])
 
 
-def keys_of(screen: type[Base]) -> set[str]:
-    return {k for b in screen.BINDINGS if isinstance(b, Binding) for k in b.key.split(",")}
-
-
 def test_every_action_has_words_and_no_key_means_two_things() -> None:
     for screen in (*SCREENS, Shell, Picker, Reader):
         seen: dict[str, str] = {}
         for binding in screen.BINDINGS:
             assert isinstance(binding, Binding) and binding.description, binding
             for key in binding.key.split(","):
-                assert key not in seen, (screen, key)
+                assert key not in seen or {seen[key], binding.action} == {"leave", "back"}, (screen, key)
                 seen[key] = binding.action
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_every_screen_can_be_left_and_explains_its_keys(screen: type[Base]) -> None:
+    keys = {
+        key
+        for kind in screen.__mro__
+        for b in getattr(kind, "BINDINGS", ())
+        for key in getattr(b, "key", "").split(",")
+    }
+    assert {"q", "escape", "question_mark"} <= keys
 
 
 def test_replay_has_exactly_the_keys_that_were_promised() -> None:
@@ -97,6 +104,7 @@ async def test_replay_keys(size: str, tmp_path: Path) -> None:
         )
         await keys(pilot, "g", "escape")
         assert play.time == 0.0
+        assert "q back" in grid(app)  # nothing runs that could be left running
         await keys(pilot, "f")
         assert isinstance(app.screen, FactsScreen)
         await keys(pilot, "q")

@@ -1,4 +1,4 @@
-"""Through a real sshd on loopback: a run is started, the line is cut, the next login follows it and saves its report."""
+"""Through a real sshd on loopback: a run is started, the line is cut, the next login follows it and saves a report."""
 
 from __future__ import annotations
 
