@@ -10,6 +10,18 @@ import msgspec
 from probes.host import Host
 from probes.types import Absent, present
 
+# Boot parameters that change how fast a host is (Documentation/admin-guide/kernel-parameters.txt). Only these are
+# shown: the rest of a command line can hold what an admin would not put into a ticket.
+_SPEED = frozenset(
+    """mitigations nosmt maxcpus nr_cpus isolcpus nohz nohz_full rcu_nocbs irqaffinity idle intel_idle.max_cstate
+    processor.max_cstate intel_pstate amd_pstate cpufreq.default_governor cpuidle.off numa numa_balancing
+    transparent_hugepage hugepages hugepagesz default_hugepagesz iommu intel_iommu amd_iommu swiotlb tsc clocksource
+    nopti pti spectre_v2 nospectre_v1 nospectre_v2 spec_store_bypass_disable tsx l1tf mds elevator scsi_mod.use_blk_mq
+    libata.force nvme_core.multipath nvme_core.default_ps_max_latency_us pcie_aspm raid456.devices_handle_discard_safely
+    psi delayacct cgroup_disable cgroup_no_v1 systemd.unified_cgroup_hierarchy audit selinux apparmor nopvspin
+    skew_tick threadirqs preempt""".split()  # noqa: SIM905
+)
+
 
 class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     """`release` as of uname -r, `build` as of uname -v, `numbers` the leading version numbers of the release."""
@@ -26,6 +38,12 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
         """The command line by name; a bare word has an empty value, of a repeated one the last counts."""
         words = self.cmdline.split() if isinstance(self.cmdline, str) else []
         return {name: value for name, _, value in (word.partition("=") for word in words)}
+
+    def speed_parameters(self) -> str | Absent:
+        """Those of the command line that change how fast the host is; empty where there are none."""
+        if isinstance(self.cmdline, Absent):
+            return self.cmdline
+        return " ".join(f"{n}={v}" if v else n for n, v in self.parameters().items() if n in _SPEED)
 
 
 def kernel(host: Host) -> Kernel:

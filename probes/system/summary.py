@@ -63,7 +63,12 @@ def _system(host: Host) -> Iterator[Entry]:
     yield entry("kernel.release", core.release, "uname -r")
     yield entry("kernel.build", core.build, "uname -v")
     yield entry("kernel.machine", core.machine, "uname -m")
-    yield entry("kernel.cmdline", core.cmdline, "/proc/cmdline")
+    parameters = core.speed_parameters()
+    yield entry(
+        "kernel.parameters",
+        parameters if isinstance(parameters, Absent) else parameters or NONE,
+        "/proc/cmdline",
+    )
     found = virtualisation(host)
     seen = "; ".join(found.evidence) or "CPU flags, DMI, namespaces"
     for word, value in (("hypervisor", found.hypervisor), ("container", found.container)):

@@ -139,6 +139,12 @@ def test_kernel_of_a_dump(tree: Tree) -> None:
     assert isinstance(it.machine, Absent)
 
 
+def test_only_the_parameters_that_change_the_speed_are_shown(tree: Tree) -> None:
+    tree.put("/proc/cmdline", "root=/dev/sda1 mitigations=off luks.key=secret isolcpus=2-3 nosmt quiet\n")
+    assert kernel(tree.host()).speed_parameters() == "mitigations=off isolcpus=2-3 nosmt"
+    assert isinstance(kernel(Tree(tree.root / "empty").host()).speed_parameters(), Absent)
+
+
 def test_kernel_of_a_sosreport(tree: Tree) -> None:
     line = "Linux node1 5.14.0-427.el9.x86_64 #1 SMP PREEMPT_DYNAMIC Wed May 1 2024 x86_64 x86_64 GNU/Linux\n"
     it = kernel(tree.put("/sos_commands/kernel/uname_-a", line).host())
