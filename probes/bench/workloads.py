@@ -78,7 +78,7 @@ LOADS: tuple[Load, ...] = (
     ),
     Load(
         id="metadata",
-        title="create, stat, delete",
+        title="create/stat/delete",
         kind="metadata",
         metric="ops/s",
         unit="ops/s",
@@ -110,7 +110,7 @@ LOADS: tuple[Load, ...] = (
     ),
     Load(
         id="cpu",
-        title="CPU only, control",
+        title="CPU only (control)",
         kind="cpu",
         metric="iterations/s",
         unit="iterations/s",
