@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +35,46 @@ class Bytes(_ParamType):
             size = float(number) * _SUFFIXES[suffix]
         except (ValueError, KeyError):
             self.fail(f"{value!r} is not a size; write 512M or 4GiB", param, ctx)
-        if not 0 <= size < 1 << 60:
-            self.fail(f"{value!r} is not a size between 0 and 1 EiB", param, ctx)
+        if not 1 <= size < 1 << 60:  # also NaN
+            self.fail(f"{value!r} is not a size between 1 byte and 1 EiB", param, ctx)
         return int(size)
+
+
+class Directory(click.Path):
+    """Made absolute: the runner's child processes and a later reader of the recording stand somewhere else."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = str(super().convert(value, param, ctx))
+        if not text:
+            self.fail("an empty path", param, ctx)
+        try:
+            return os.path.abspath(text)  # noqa: PTH100 (a Path would keep `..`)
+        except OSError:  # the current directory is gone
+            self.fail(f"{text!r} is relative to a current directory that is gone", param, ctx)
+
+
+class Number(click.ParamType[float]):
+    """A finite number within what the option allows: `nan` passes every comparison that should stop it."""
+
+    name = "number"
+
+    def __init__(self, option: Option) -> None:
+        self._option = option
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        whole = self._option.kind == "integer"
+        try:
+            number = int(str(value)) if whole else float(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is not a valid {'integer' if whole else 'number'}", param, ctx)
+        least, most = self._option.least, self._option.most
+        if not math.isfinite(number) or abs(number) >= 1 << 63:
+            self.fail(f"{value!r} is not a number to work with", param, ctx)
+        if least is not None and number < least:
+            self.fail(f"{value!r} is too small: at least {least:g}", param, ctx)
+        if most is not None and number > most:
+            self.fail(f"{value!r} is too large: at most {most:g}", param, ctx)
+        return number
 
 
 def declared(scenario: Scenario) -> tuple[Option, ...]:
@@ -65,10 +104,10 @@ def _identifier(option: Option) -> str:
 
 def _parameter(option: Option) -> click.Option:
     kind: Any = {
-        "path": click.Path(readable=False),  # the scenario says what is wrong with it
+        "path": Directory(readable=False),  # the scenario says what is wrong with it
         "text": click.STRING,
-        "integer": click.INT,
-        "number": click.FLOAT,
+        "integer": Number(option),
+        "number": Number(option),
         "bytes": Bytes(),
         "flag": click.BOOL,
         "choice": click.Choice(option.choices) if option.choices else click.STRING,

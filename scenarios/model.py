@@ -15,6 +15,7 @@ from probes.types import Json
 from scenarios.events import AnyEvent
 from scenarios.plan import Option, Plan
 
+
 class Refused(Exception):
     """The run cannot be done here (exit status 3). The text is one line: what, where, why, what next."""
 
@@ -118,7 +119,21 @@ class Scenario(Protocol):
 
 
 COMMON_OPTIONS: tuple[Option, ...] = (
-    Option(name="budget", kind="number", help="wall seconds of measuring, without the preparation"),
-    Option(name="margin", kind="number", default=0.05, help="smallest effect that matters, as a fraction"),
+    Option(
+        name="budget",
+        kind="number",
+        help="wall seconds of measuring, without the preparation",
+        least=0.0,
+        most=86400.0,
+    ),
+    # Below half a per cent no host decides within a day; a half and more is no margin but a factor.
+    Option(
+        name="margin",
+        kind="number",
+        default=0.05,
+        help="smallest effect that matters, as a fraction",
+        least=0.005,
+        most=0.5,
+    ),
     Option(name="seed", kind="integer", help="seed of the random order (recorded; drawn if not given)"),
 )

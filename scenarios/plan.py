@@ -10,12 +10,14 @@ import msgspec
 from probes.action import Action
 from probes.types import Json
 
-
 OptionKind: TypeAlias = Literal["path", "text", "integer", "number", "bytes", "flag", "choice"]
 
 
 class Option(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A scenario's option, declared once: feeds the command line, the plan screen and the help."""
+    """A scenario's option, declared once: feeds the command line, the plan screen and the help.
+
+    `least` and `most` bound a number; a path is made absolute before the scenario sees it.
+    """
 
     name: str  # without dashes: "dir"
     kind: OptionKind
@@ -25,6 +27,8 @@ class Option(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     required: bool = False
     choices: tuple[str, ...] = ()
     hidden: bool = False
+    least: float | None = None
+    most: float | None = None
 
 
 class Metric(msgspec.Struct, frozen=True, omit_defaults=True):

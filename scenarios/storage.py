@@ -27,7 +27,7 @@ from scenarios.plan import Option, Plan, Workload
 from scenarios.storage_arms import Level, StorageArm, as_json, mean_interval
 from scenarios.storage_findings import class_findings, job_finding, lesson, level, link_findings, reached
 from scenarios.storage_plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
-from scenarios.storage_targets import Target, default_directories
+from scenarios.storage_targets import Target
 
 # A single directory has nothing to be interleaved with: so many seconds a load are enough for its level.
 SINGLE_BLOCKS_AT_MOST = 24
@@ -58,9 +58,13 @@ class Storage:
             name="size", kind="bytes", help="size of the test file (default: 1 GiB or 5 % of the free space)"
         ),
         Option(
-            name="pid", kind="integer", multiple=True, help="also measure how long this process waits for I/O"
+            name="pid",
+            kind="integer",
+            multiple=True,
+            help="also measure how long this process waits for I/O",
+            least=1,
         ),
-        Option(name="cgroup", kind="path", help="also measure how long this cgroup waits for I/O"),
+        Option(name="cgroup", kind="text", help="also measure how long this cgroup waits for I/O"),
         *COMMON_OPTIONS,
     )
 
@@ -70,9 +74,8 @@ class Storage:
         self.only = only
 
     def blocked(self, host: Host) -> str:
-        if not host.live:
-            return "a captured tree cannot be measured"
-        return "" if default_directories(host) else "neither $TMPDIR nor /var/tmp is there: name --dir"
+        # Neither $TMPDIR nor /var/tmp: the plan says so, for with --dir it can be run all the same.
+        return "" if host.live else "a captured tree cannot be measured"
 
     def plan(self, host: Host, options: Options) -> Plan:
         return self._lay_out(host, options)[0]
@@ -165,14 +168,15 @@ class Storage:
         cgroup = run.options.string("cgroup")
         if not pids and not cgroup:
             return
-        run.emit(ev.Step(t=run.time(), id="job", title="watch the job's own I/O wait", state="started"))
+        title = "watch the job's own I/O wait"
+        run.emit(ev.Step(t=run.time(), id="job", title=title, state="started"))
         seen = await watch_job(run.host, pids=pids, cgroup=cgroup or None, seconds=JOB_S)
         if isinstance(seen, Absent):
             run.emit(ev.AbsentFact(t=run.time(), name="job.io_wait", reason=seen.reason, source=seen.source))
-            run.emit(ev.Step(t=run.time(), id="job", title="", state="skipped", reason=seen.reason))
+            run.emit(ev.Step(t=run.time(), id="job", title=title, state="skipped", reason=seen.reason))
             return
         said(run, seen, f"cgroup {cgroup}" if cgroup else "pid " + ", ".join(map(str, pids)))
-        run.emit(ev.Step(t=run.time(), id="job", title="watch the job's own I/O wait", state="done"))
+        run.emit(ev.Step(t=run.time(), id="job", title=title, state="done"))
 
 
 def job_extra(what: str, seen: JobWait) -> Json:

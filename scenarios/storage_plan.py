@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 
 import msgspec
@@ -55,7 +56,7 @@ class Layout:
             raise Usage(
                 f"storage: at most {len(LETTERS)} directories can be compared, {len(wanted)} were given"
             )
-        if len(set(wanted)) < len(wanted):
+        if len({os.path.realpath(path) for path in wanted}) < len(wanted):
             raise Usage("storage: the same directory is named twice with --dir; name different ones")
         self.targets: list[Target] = []
         self.suitable: dict[str, Suitability] = {}

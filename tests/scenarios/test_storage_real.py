@@ -149,7 +149,11 @@ async def test_bad_directories_are_refused_in_one_line(directory: str, said: str
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"dir": ["/var/tmp", "/var/tmp"]}, "twice"), ({"dir": ["/var/tmp"], "budget": 1}, "too short")],
+    [
+        ({"dir": ["/var/tmp", "/var/tmp"]}, "twice"),
+        ({"dir": ["/var/tmp", "/var/./tmp/"]}, "twice"),
+        ({"dir": ["/var/tmp"], "budget": 1}, "too short"),
+    ],
 )
 def test_wrong_requests_are_usage(options: dict[str, Json], said: str) -> None:
     scenario = Storage()
