@@ -14,9 +14,14 @@ def main() -> None:
         out(f"hostdx {__version__}")
         sys.exit(0)
     try:
-        from app.entry import run_command_line
+        if not sys.argv[1:] and all(s is not None and s.isatty() for s in (sys.stdin, sys.stdout)):
+            from app.tui.app import open_home  # click is not needed for it, and costs a tenth of the start
 
-        status = run_command_line(sys.argv[1:])
+            status = open_home()
+        else:
+            from app.entry import run_command_line
+
+            status = run_command_line(sys.argv[1:])
     except KeyboardInterrupt:  # while it was still being imported
         status = 130
     sys.exit(status)

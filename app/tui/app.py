@@ -45,3 +45,22 @@ def open_app(
     finally:
         if child is not None:
             child.close()
+
+
+def open_home() -> int:
+    """`hostdx` alone, without the command line's parser; what goes wrong is one line on stderr, never a traceback."""
+    from app.failure import COULD_NOT, Failure
+
+    try:
+        return open_app("home")
+    except Failure as why:
+        from app.output import complain
+
+        complain(why.text)
+        return why.status
+    except Exception as error:
+        from app import bug
+        from app.output import complain
+
+        complain(bug.save(error))
+        return COULD_NOT

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from app.follow import RunFeed
 
 TICK_S = 0.25
+FOLD_AHEAD_S = 0.05  # of a tick, while nothing moves: so that every later jump is quick
 COALESCE_S = 0.04  # triage's events come by the dozen within milliseconds
 LIVE_EVERY = 2  # ticks: what comes from a run under way is looked at twice a second
 
@@ -139,8 +140,10 @@ class Shell(Errands):
             self.watch_runner()
         if changed:
             self.settle()
-        else:
-            feed.playback.prepare()
+        elif not feed.playback.live:
+            end = now + FOLD_AHEAD_S
+            while feed.playback.prepare() and time.monotonic() < end:
+                pass
 
     def _on_home(self) -> bool:
         return self._home and len(self.screen_stack) == 1

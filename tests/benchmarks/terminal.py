@@ -1,7 +1,7 @@
 """What a person on SSH pays: start against a bare Textual app, bytes a second and CPU of the live and the home screen.
 
-`python -m tests.benchmarks.terminal` prints a table; nothing is asserted. The live screen follows a recording that grows
-in real time, as under a run (two blocks a second, a pulse every second); its writer is not counted.
+`python -m tests.benchmarks.terminal` prints a table; nothing is asserted. The live screen follows a recording that
+grows in real time, as under a run (two blocks a second, a pulse every second); its writer is not counted.
 """
 
 from __future__ import annotations
