@@ -9,6 +9,8 @@ from app.report_ledger import ledger
 from app.session import Session
 from probes.types import Json
 
+DEEPEST = 8  # a foreign recording nests as deeply as it likes
+
 
 def extra_part(session: Session, name: str, value: Json) -> tuple[Part, ...]:
     """A list of records is a table without its empty columns, anything else is shown as it is."""
@@ -36,8 +38,10 @@ def _cell(session: Session, key: str, value: Json) -> str:
     return value_text(value)
 
 
-def value_text(value: Json, unit: str = "") -> str:
-    """In one line; bytes in binary multiples beside the exact number."""
+def value_text(value: Json, unit: str = "", depth: int = 0) -> str:
+    """In one line; bytes in binary multiples beside the exact number. What is nested deeper than 8 is left out."""
+    if depth > DEEPEST:
+        return "…"
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -47,9 +51,9 @@ def value_text(value: Json, unit: str = "") -> str:
     if isinstance(value, float):
         text = wording.number(value, 5)
     elif isinstance(value, list):
-        text = ", ".join(value_text(inner) for inner in value)
+        text = ", ".join(value_text(inner, depth=depth + 1) for inner in value)
     elif isinstance(value, dict):
-        text = ", ".join(f"{key} {value_text(inner)}" for key, inner in value.items())
+        text = ", ".join(f"{key} {value_text(inner, depth=depth + 1)}" for key, inner in value.items())
     else:
         text = str(value)
     return f"{text} {unit}".rstrip()

@@ -104,12 +104,13 @@ def kinds(one: Target) -> list[str]:
 
 
 def fill_level(directory: str) -> float | None:
-    """Share 0..1 of the blocks that are taken."""
+    """Share 0..1 of the blocks that are taken, as df(1) counts it: what is kept for root is neither used nor free."""
     try:
         state = os.statvfs(directory)
     except OSError:
         return None
-    return 1 - state.f_bavail / state.f_blocks if state.f_blocks else None
+    used = state.f_blocks - state.f_bfree
+    return used / (used + state.f_bavail) if used + state.f_bavail else None
 
 
 def text(value: object) -> str:

@@ -96,6 +96,17 @@ def replace(rng: random.Random, value: dict[str, object]) -> None:
         value[key] = rng.choice(EXTREMES)
 
 
+@pytest.mark.parametrize("pair", ["[]", '{"a":}'])
+def test_what_is_nested_deeply_is_shown_cut_or_refused(tmp_path: Path, pair: str) -> None:
+    head = FIXTURES[0].read_text().split("\n")[0]
+    for depth, loads in ((400, True), (100_000, False)):
+        opened, closed = pair[:-1] * depth, pair[-1] * depth
+        value = opened + ("1" if pair != "[]" else "") + closed
+        path = tmp_path / f"{depth}.jsonl"
+        path.write_text(f'{head}\n{{"type":"extra","t":1,"name":"x","value":{value}}}\n')
+        assert survived(path) is loads
+
+
 def test_a_result_can_always_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
     out("half a character \ud800")
     assert "\\ud800" in capsys.readouterr().out

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import msgspec
+import pytest
 
 from probes.system.block import BlockDevice
 from probes.system.link import Link
@@ -16,7 +19,7 @@ from scenarios.storage_arms import mean_interval
 from scenarios.storage_findings import class_findings, job_finding, lesson, level, link_findings, reached
 from scenarios.storage_limits import disk_class, endurance_share
 from scenarios.storage_plan import workloads
-from scenarios.storage_targets import Target, differences, same_device
+from scenarios.storage_targets import Target, differences, fill_level, same_device
 
 NONE = Absent("not told")
 QUEUE = QueueLimits(**dict.fromkeys(QueueLimits.__struct_fields__, NONE))
@@ -105,6 +108,15 @@ def test_what_differs_beside_the_disk_turns_disk_into_stack() -> None:
     full = msgspec.structs.replace(one, id="B", facts=one.facts | {"model": "y", "filled": "90%"})
     assert differences([one, full]) == ("filled: A 10%, B 90%",)
     assert differences([one, msgspec.structs.replace(one, id="B")]) == ()
+
+
+def test_the_fill_level_is_the_one_that_df_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 100 blocks, 60 of them free, 20 of those for anybody: 40 of the 60 that a user has are taken
+    state = SimpleNamespace(f_blocks=100, f_bfree=60, f_bavail=20)
+    monkeypatch.setattr("scenarios.storage_targets.os.statvfs", lambda _: state)
+    assert fill_level("/x") == pytest.approx(40 / 60)
+    state.f_blocks = state.f_bfree = state.f_bavail = 0  # a file system that counts no blocks
+    assert fill_level("/x") is None
 
 
 def test_same_leaves_are_noticed() -> None:
