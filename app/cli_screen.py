@@ -8,6 +8,8 @@ from importlib import import_module
 import click
 
 from app.failure import USAGE, Failure
+from app.output import out
+from app.printable import printable
 from app.recording_argument import recording_argument
 
 _ascii = click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
@@ -33,14 +35,18 @@ def attach(recording: str | None, ascii_only: bool, no_mouse: bool) -> int:
 
 
 @click.command()
-@recording_argument(required=True)
+@recording_argument(required=False)
 @click.option("--speed", type=click.FloatRange(min=0.1, max=1000.0), default=1.0, help="Times real time.")
 @_ascii
 @_no_mouse
-def replay(recording: str, speed: float, ascii_only: bool, no_mouse: bool) -> int:
-    """Play a recording in the app. RECORDING: a path, a name, `last`, or `demo:NAME`."""
+def replay(recording: str | None, speed: float, ascii_only: bool, no_mouse: bool) -> int:
+    """Play a recording in the app. RECORDING: a path, a name, `last`, or `demo:NAME`. Without one: lists them."""
     from app import recordings
 
+    if recording is None:
+        for name in (*recordings.demos(), *recordings.names()):
+            out(printable(name))
+        return 0
     path = str(recordings.resolve(recording))
     return open_screen("replay", path, speed=speed, ascii_only=ascii_only, mouse=not no_mouse)
 
