@@ -7,6 +7,7 @@ from statistics import median
 
 import msgspec
 
+from probes.bench.mixes import MIXES
 from probes.host import Host
 from probes.system.scheduler import Scheduling
 from probes.system.scheduler_origin import why
@@ -70,7 +71,10 @@ def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence
 
 
 def _loads(verdicts: Sequence[ev.Verdict]) -> str:
-    return ", ".join(dict.fromkeys(v.metric for v in verdicts))
+    """What was loaded, in words: "eight random readers, four sequential streams"."""
+    titles = {mix.id: mix.title for mix in MIXES}
+    known = (next((t for i, t in titles.items() if v.workload.startswith(i)), v.metric) for v in verdicts)
+    return ", ".join(dict.fromkeys(known))
 
 
 def _line(verdict: ev.Verdict) -> str:
