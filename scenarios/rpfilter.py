@@ -96,7 +96,7 @@ class Rpfilter:
         if not host.live:
             return "a captured tree can be read (triage), not measured"
         if not tool("nft"):
-            return "nft is not installed (package nftables): the checks can be read, not measured"
+            return "nft is not installed (package nftables): the checks can be read (`hostdx triage`), not measured"
         return why_no_namespaces(host)
 
     def plan(self, host: Host, options: Options) -> Plan:
@@ -243,7 +243,7 @@ class Rpfilter:
         main = chosen(facts)
         path = next(arm.path_ns for arm in arms if arm.variant == NONE)
         found = answer(verdicts, path, now, facts.fastest, run.options.number("link"), main.protocol)
-        for rule in RULES[1:]:  # what is loaded stands in the measured finding
+        for rule in RULES if found is None else RULES[1:]:  # what is loaded stands in the measured finding
             try:
                 for said in rule.check(run.host):
                     run.emit(ev.Found(t=run.time(), finding=said))

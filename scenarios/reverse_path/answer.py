@@ -156,7 +156,9 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
             text = f"{other.variant}: {other.delta:+.0f} ns a packet (95 %: {low:.0f} to {high:.0f}), {other.verdict}"
             lines.append(Evidence(text, "measured"))
     lines += _passive(found.rates)
-    useful = word == "slower" and rule is not None
+    useful = (
+        word == "slower" and rule is not None and rule.every_packet
+    )  # else it is where the remedies would put it
     return Finding(
         id="rpfilter.cost",
         severity=severity(found, loaded=rule is not None and rule.every_packet),

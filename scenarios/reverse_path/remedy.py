@@ -15,12 +15,14 @@ from scenarios.reverse_path.facts import Facts
 LOOSE = "`loose` is no way out: it costs as much as `strict`, the lookup is the same."
 RELOAD = (
     "A reload drops new connections for about a second and forgets rules that were added at run time only; over SSH"
-    " arm a way back first: `systemd-run --on-active=120 sh -c 'cp -a {conf}.hostdx {conf}; firewall-cmd --reload'`,"
-    " and stop that timer once you are still in."
+    " arm a way back after the first command: `systemd-run --unit=rpfilter-back --on-active=120 sh -c"
+    " 'cp -a {conf}.hostdx {conf}; firewall-cmd --reload'`, and once you are still in"
+    " `systemctl stop rpfilter-back.timer`."
 )
 VERIFY = (
     "nft list ruleset | grep -E 'fib saddr .*(missing|exists|oif 0|oifname)'  # none, in FORWARD, or `ct state new`",
 )
+VERIFY_IPTABLES = ("ip6tables-save | grep rpfilter  # none, in FORWARD, or --ctstate NEW",)
 REFERENCES = (
     "firewalld.conf(5), IPv6_rpfilter",
     "nft(8), FIB EXPRESSIONS",
@@ -36,7 +38,7 @@ def remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
     """The most fitting first. `rule` is the check that is in effect, None where only the configuration asks for it."""
     found: list[Remedy] = []
     if by_firewalld(facts, rule):
-        found.append(_firewalld(facts, keeps_sense(facts)))
+        found.append(_firewalld(facts, rule, keeps_sense(facts)))
     elif rule is not None and rule.form == "nft":
         found.append(_nft(rule, keeps_sense(facts)))
     elif rule is not None:
@@ -80,9 +82,21 @@ def _without(sense: str) -> str:
     )
 
 
-def _firewalld(facts: Facts, sense: str) -> Remedy:
+def _with_iptables(facts: Facts, rule: ReversePathRule | None) -> bool:
+    """Whether firewalld's rules are ip6tables': before 0.6.0 always, later where FirewallBackend says so."""
+    if rule is not None:
+        return rule.form != "nft"
+    if not isinstance(facts.asked, Absent) and facts.asked.vocabulary.place.startswith("ip6tables"):
+        return True
+    return not isinstance(facts.firewalld, Absent) and facts.firewalld.backend == "iptables"
+
+
+def _firewalld(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy:
     known = None if isinstance(facts.asked, Absent) else facts.asked
     off = known.vocabulary.off if known is not None else "no"
+    with_iptables = _with_iptables(facts, rule)
+    if with_iptables:
+        off = "no"  # with FirewallBackend=iptables firewalld refuses *-forward and does not start: firewalld_conf.py
     version = "" if isinstance(facts.firewalld, Absent) else facts.firewalld.version or ""
     title = f"firewalld {version}: set IPv6_rpfilter={off}".replace("  ", " ").replace(" :", ":")
     if known is None:
@@ -99,7 +113,7 @@ def _firewalld(facts: Facts, sense: str) -> Remedy:
         title=title,
         commands=(f"cp -a {CONF} {CONF}.hostdx", edit, "firewall-cmd --reload"),
         persistent=(f"# {CONF} is what lasts: IPv6_rpfilter={off}{was}",),
-        verify=VERIFY,
+        verify=VERIFY_IPTABLES if with_iptables else VERIFY,
         undo=(f"mv {CONF}.hostdx {CONF}", "firewall-cmd --reload"),
         warning=f"{stays} {LOOSE} {RELOAD.format(conf=CONF)}",
     )

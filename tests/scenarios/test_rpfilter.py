@@ -175,7 +175,14 @@ async def test_a_check_for_forwarded_packets_is_measured_but_not_blamed(tmp_path
     story = Story(tmp_path, with_check("firewalld-2.2-strict-forward"))
     await story.run()
     assert story.cost.severity == "ok"
+    assert story.cost.remedy == ()  # firewalld 2.2's remedy is what it has already
     assert any("forward hook; it is measured in prerouting" in line for line in story.plan.left_out)
+
+
+async def test_what_is_loaded_is_said_also_where_its_cost_is_not_measured(tmp_path: Path) -> None:
+    story = Story(tmp_path, with_check("firewalld-1.3"), {"budget": 5.0})
+    await story.run()
+    assert [e.finding.id for e in story.fake.of(ev.Found)] == ["rpfilter.loaded"]
 
 
 async def test_everything_with_all(tmp_path: Path) -> None:

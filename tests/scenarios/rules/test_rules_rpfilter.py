@@ -114,6 +114,20 @@ def test_the_remedy_speaks_the_version_s_words(tmp_path: Path, version: str, val
     assert "systemd-run" in first.warning  # the way back before a reload over SSH
 
 
+def test_with_the_iptables_backend_forward_is_never_advised(tmp_path: Path) -> None:
+    """firewalld 2.2 and later would not start with it; and nft does not show whether the check is gone."""
+    backend = "\nFirewallBackend=iptables"
+    denied = Absent("must be root", "permission", "nft")
+    for number, value in enumerate(("strict", "strict-forward")):
+        files = firewalld("2.3.0", f"IPv6_rpfilter={value}{backend}")
+        (finding,) = configured(host(tmp_path / str(number), denied, files))
+        first = finding.remedy[0]
+        assert "IPv6_rpfilter=no/" in first.commands[1]
+        assert first.verify[0].startswith("ip6tables-save")
+    (old,) = configured(host(tmp_path / "old", denied, firewalld("0.4.4", "IPv6_rpfilter=yes")))
+    assert old.remedy[0].verify[0].startswith("ip6tables-save")
+
+
 def test_a_key_that_is_not_in_the_file_is_appended(tmp_path: Path) -> None:
     (finding,) = loaded(captured(tmp_path, "firewalld-1.3", firewalld("1.3.4", "DefaultZone=public")))
     assert ">> /etc/firewalld/firewalld.conf" in finding.remedy[0].commands[1]
