@@ -41,7 +41,12 @@ def undo(dry_run: bool) -> int:
                 out(printable(f"{entry.action.title}: would {what}"))
         else:
             with finish_first():
-                done = _undone(leftover)
+                try:
+                    done = _undone(leftover)
+                except Failure as why:  # one that cannot be undone now does not keep the others
+                    complain(why.text)
+                    failed = True
+                    continue
             nothing = nothing and not done
             failed = failed or any(one.outcome.state == "failed" for one in done)
     if nothing and not failed:

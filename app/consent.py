@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
-from app import output, plain, undo
+from app import epilogue, output, plain, undo
 from app.failure import Failure
 from scenarios.plan import Plan
 
@@ -49,6 +50,8 @@ def offer_undo(who: str, leftover: undo.Leftover) -> bool:
         return True
     done = undo.undo_entries(journal)
     journal.close()
+    with suppress(OSError):
+        epilogue.write(journal.header, done)
     return all(one.outcome.state != "failed" for one in done)
 
 

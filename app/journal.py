@@ -95,6 +95,8 @@ class Journal:
             journal = cls(path, descriptor, header, [])
             journal._append(header)
             _sync_directory(path.parent)
+        except FileExistsError as error:  # another run's, with what it has to undo
+            raise _unwritable(path, error) from None
         except OSError as error:
             path.unlink(missing_ok=True)
             raise _unwritable(path, error) from None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app import effects, undo
+from app import cli_undo, effects, undo
 from app.failure import Failure
 from app.journal import SCHEMA, Busy, Entry, Header, Journal, Outcome, journals, peek
 from app.process import Identity, identity
@@ -219,3 +219,28 @@ def test_one_bad_entry_does_not_keep_the_others(tmp_path: Path) -> None:
     taken.close()
     assert list((tmp_path / "data").iterdir()) == []
     assert [entry.id for entry in peek(path)[1]] == ["2"]
+
+
+def test_a_journal_of_the_same_name_is_another_run_s(tmp_path: Path) -> None:
+    book = journal()
+    do(book, private_directory(str(tmp_path / "data")), "1")
+    with pytest.raises(Failure, match="nothing was changed"):
+        journal()
+    path = abandon(book)
+    assert [entry.id for entry in peek(path)[1]] == ["1"]
+
+
+def test_one_that_is_held_does_not_keep_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(undo, "PATIENCE_S", 0.0)
+    held = Journal.create(private(journal_dir()) / "a.jsonl", header())
+    do(held, private_directory(str(tmp_path / "data")), "1")
+    book = journal()
+    do(book, set_attribute(tmp_path), "1")
+    abandon(book)
+    assert cli_undo.undo.main([], standalone_mode=False) == 3
+    assert "try again in a moment" in capsys.readouterr().err
+    assert (tmp_path / "attribute").read_text() == "old\n"
+    assert journals(journal_dir()) == [held.path]
+    abandon(held)
