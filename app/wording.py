@@ -68,6 +68,13 @@ def measured(verdict: ev.Verdict) -> bool:
     return verdict.groups > 0 or verdict.ratio is not None
 
 
+def _cost(session: Session, verdict: ev.Verdict) -> bool:
+    """Whether less of the metric is better, and its difference is known."""
+    planned = session.plan.workloads if session.plan is not None else ()
+    metrics = [m for w in planned if w.id == verdict.workload for m in w.metrics]
+    return verdict.delta is not None and any(m.name == verdict.metric and m.better == "less" for m in metrics)
+
+
 def verdict_sentence(session: Session, verdict: ev.Verdict, *, short: bool = False) -> str:
     """`random read: B (sda) is slower than A (vda): 0.73 times (0.71 … 0.76), IOPS, this disk`.
 
@@ -79,8 +86,10 @@ def verdict_sentence(session: Session, verdict: ev.Verdict, *, short: bool = Fal
         left, right = variant_title(session, left), variant_title(session, right)
     scope = f", {verdict.scope}" if verdict.scope else ""
     if verdict.verdict in ("slower", "faster"):
-        how = f"{ratio(verdict.ratio)} times ({interval(verdict.ci95)})"
-        return f"{title}: {left} is {verdict.verdict} than {right}: {how} in {verdict.metric}{scope}"
+        how = f"{ratio(verdict.ratio)} times ({interval(verdict.ci95)}) in {verdict.metric}"
+        if _cost(session, verdict):  # the ratio is turned: "0.7 times in ns" would say the opposite
+            how = f"{delta(verdict)}, {ratio(verdict.ratio)} times as fast ({interval(verdict.ci95)})"
+        return f"{title}: {left} is {verdict.verdict} than {right}: {how}{scope}"
     if verdict.verdict == "no material difference":
         same = f"no material difference between {left} and {right} in {verdict.metric}"
         return f"{title}: {same}: {interval(verdict.ci95)}{scope}"

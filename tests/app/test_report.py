@@ -18,6 +18,7 @@ from scenarios.finding import Evidence, Finding, Remedy
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "recordings"
 GOLDEN = Path(__file__).parent / "golden"
+DEMOS = Path(__file__).parents[2] / "app" / "demos"
 RECORDINGS = sorted(FIXTURES.glob("*.jsonl"))
 
 
@@ -86,6 +87,13 @@ def test_every_recording_has_a_report(path: Path) -> None:
 def test_the_answer_comes_first() -> None:
     lines = document_markdown.rendered(report(small(), "r.jsonl")).splitlines()
     assert lines[2].startswith("randread-4k-qd1: B is slower than A: 0.73 times (0.71 … 0.76) in IOPS")
+
+
+def test_a_cost_is_told_by_its_difference() -> None:
+    """ "0.703 times in ns/packet" would say that it got cheaper."""
+    answer = headline(load(DEMOS / "rpfilter.jsonl"))
+    assert "is slower than none (no rule): +" in answer
+    assert "ns/packet, 0." in answer and "times as fast (" in answer
 
 
 @pytest.mark.parametrize(("events", "says"), [
