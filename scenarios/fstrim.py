@@ -23,8 +23,9 @@ from scenarios.fstrim_facts import facts
 from scenarios.fstrim_findings import rule_findings
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger
+from scenarios.fstrim_pattern import Pattern
 from scenarios.fstrim_phase import Blocks, Stopped
-from scenarios.fstrim_plan import Pattern, Request, make
+from scenarios.fstrim_plan import Request, make
 from scenarios.fstrim_series import one_round
 from scenarios.fstrim_session import Session
 from scenarios.guards import Watch, watch_for

@@ -193,9 +193,13 @@ def _trend(
     if word in ("slower", "faster"):
         text = f"{percent(a_round)} {'lost' if slope < 0 else 'gained'} a round between the trims ({shown})"
     elif word == "no material difference":
-        text = f"No degradation seen in {n} rounds between the trims ({shown})"
+        text = (
+            f"No degradation seen in {n} rounds between the trims ({shown}): {percent(MATTERS_A_ROUND)} a round would "
+            f"have shown after {shows_after}"
+        )
     else:
-        text = f"Undecided after {n} rounds ({shown}, the trims taken out)"
+        later = f"would show after about {shows_after}" if shows_after else "would not show soon"
+        text = f"Undecided after {n} rounds ({shown}, the trims taken out): {percent(MATTERS_A_ROUND)} a round {later}"
     smallest = (interval[1] - interval[0]) / 2
     return Trend(word, n, a_round, interval, p, per_gb, per_gb_ci, smallest, shows_after, text)
 

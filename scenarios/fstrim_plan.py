@@ -11,9 +11,13 @@ from probes.bench.churn import CHURN
 from probes.bench.size import in_words
 from probes.bench.workloads import fio_equivalent, load_of
 from probes.host import Host
+from probes.system.kernel import kernel
+from probes.types import present
 from scenarios.fstrim_engine import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
 from scenarios.fstrim_layout import Layout
+from scenarios.fstrim_pattern import Pattern
 from scenarios.idle_control import LEAST_BLOCKS
+from scenarios.knowledge.trims import trim_of
 from scenarios.model import Options, Usage
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 from scenarios.storage_limits import endurance_share
@@ -21,39 +25,7 @@ from scenarios.storage_limits import endurance_share
 FILL_BYTES_PER_S = 200e6
 TRIM_AT_MOST_S = 1800.0
 DEFAULT_BUDGET_S = 60.0
-LEAST_PAIR_S = 0.5  # a block with its reference beside it
 BEFORE, IDLE, AFTER, ROUND = "before", "idle", "after", "round"
-
-
-class Pattern(msgspec.Struct, frozen=True, kw_only=True):
-    """How long everything takes. Seconds; `blocks` are those of a phase."""
-
-    blocks: int = 12
-    block_s: float = 1.5
-    reference_s: float = 0.5
-    idle_s: float = 60.0  # the control; the trim with its settling is given the same time
-    rest_s: float = 5.0  # so long the discard counters must stand still
-    settle_at_most_s: float = 60.0
-
-    def for_budget(self, budget_s: float, phases: int) -> Pattern:
-        """`budget_s` of measuring: fewer blocks before shorter ones. Raises Usage where it is too short for any."""
-        need = phases * LEAST_BLOCKS * LEAST_PAIR_S
-        if budget_s < need:
-            raise Usage(
-                f"fstrim: a budget of {budget_s:.0f} s is too short; give --budget {need:.0f} or more"
-            )
-        blocks = max(LEAST_BLOCKS, min(self.blocks, int(budget_s / phases / LEAST_PAIR_S)))
-        each = budget_s / phases / blocks
-        return msgspec.structs.replace(
-            self, blocks=blocks, block_s=each * 0.8, reference_s=min(2.0, each * 0.2)
-        )
-
-    def for_idle(self, idle_s: float) -> Pattern:
-        """Another length of the control. Raises Usage."""
-        if not 1 <= idle_s <= 3600:
-            raise Usage(f"fstrim: --idle {idle_s:g} is not between 1 and 3600 seconds")
-        rest_s, most_s = min(self.rest_s, idle_s / 2), min(self.settle_at_most_s, idle_s)
-        return msgspec.structs.replace(self, idle_s=idle_s, rest_s=rest_s, settle_at_most_s=most_s)
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -250,6 +222,14 @@ def _steps(asked: Request, pattern: Pattern, trimming: int, fill_s: float) -> tu
     return tuple(steps)
 
 
+def _would_do(layout: Layout) -> list[str]:
+    """What a trim would offer here."""
+    free, release = layout.free_bytes(), kernel(layout.host).release
+    known = trim_of(layout.fstype, release if present(release) else "")
+    most = f"offers at most the free {in_words(free)} to {layout.device}" if free is not None else ""
+    return [text for text in (most, known.memory if known else "") if text]
+
+
 def _wear(layout: Layout) -> str:
     share = endurance_share(layout.devices[0], layout.most_bytes) if layout.devices else None
     return "its rated endurance is not known" if share is None else f"{share:.3%} of its rated endurance"
@@ -279,6 +259,7 @@ def _sentences(
             f"trims {layout.mountpoint} {trimming} times: once to measure what it gives, and at the end, so that no "
             "deleted file of this run stays behind as stale data"
         )
+        lines += _would_do(layout)
         lines.append("a trim cannot be undone: deleted files can no longer be recovered from the raw disk")
     elif not asked.round:
         lines.append(f"does not trim: {layout.no_trim}")

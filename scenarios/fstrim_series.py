@@ -35,6 +35,8 @@ async def one_round(run: Run, layout: Layout, asked: Request, blocks: Blocks, ti
     await blocks.engine.delete()
     if len(phase.values) < LEAST_BLOCKS:
         raise Refused(f"{layout.directory}: the round has only {len(phase.values)} blocks: {phase.reason}")
+    if blocks.cached:
+        run.emit(ev.Note(t=run.time(), text=f"the reads beside the blocks are {blocks.cached}"))
     now = finished(asked, blocks, phase, behind)
     try:
         append(path, now)

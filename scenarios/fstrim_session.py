@@ -8,8 +8,9 @@ from scenarios import events as ev
 from scenarios.fstrim_findings import effect, number
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger
+from scenarios.fstrim_pattern import Pattern
 from scenarios.fstrim_phase import Blocks, Phase
-from scenarios.fstrim_plan import AFTER, BEFORE, IDLE, Pattern, trim_action
+from scenarios.fstrim_plan import AFTER, BEFORE, IDLE, trim_action
 from scenarios.fstrim_trim import Trimmed, trim
 from scenarios.idle_control import Change, before_after
 from scenarios.model import Run
@@ -69,6 +70,8 @@ class Session:
         deleted = await self.blocks.engine.delete()
         self.ledger.end(title, written=phase.written_bytes, deleted=deleted)
         self.phases.append(phase)
+        if self.blocks.cached and not self.phases[1:]:
+            self.doubts.append(f"the reads beside the blocks are {self.blocks.cached}")
         if phase.reason:
             self.doubts.append(f"{title}: {phase.reason}")
         self._step(name, title, "done", phase.reason)

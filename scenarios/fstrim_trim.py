@@ -11,7 +11,7 @@ from probes.host import Host
 from probes.system.diskstats import disk_counters
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.fstrim_plan import Pattern
+from scenarios.fstrim_pattern import Pattern
 from scenarios.model import Run
 
 LOOK_S = 0.5

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
+from pathlib import Path
 
 import msgspec
 
@@ -78,9 +80,17 @@ def trim_timer(host: Host) -> TrimTimer:
 
 
 def stamp(host: Host) -> str | Absent:
-    """A persistent timer leaves a stamp file; its time is not read from captured trees, only that it is there."""
+    """When a persistent timer last fired: its stamp file's time (systemd.timer(5)); a captured file's is another."""
     path = "/var/lib/systemd/timers/stamp-fstrim.timer"
-    return "once at least" if host.exists(path) else Absent("no record of a run", "missing", path)
+    if not host.exists(path):
+        return Absent("no record of a run", "missing", path)
+    if not host.live or host.root is not None:
+        return "once at least"
+    try:
+        fired = datetime.fromtimestamp(Path(path).stat().st_mtime, UTC)
+    except (OSError, ValueError, OverflowError):
+        return "once at least"
+    return f"{fired:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def timer_schedule(host: Host) -> str | Absent:

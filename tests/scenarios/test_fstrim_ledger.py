@@ -10,7 +10,8 @@ from probes.host import Host
 from probes.types import Absent
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger, Row, size
-from scenarios.fstrim_plan import Pattern, trim_action
+from scenarios.fstrim_pattern import Pattern
+from scenarios.fstrim_plan import trim_action
 from scenarios.fstrim_trim import Discards, Trimmed, claim, discards, trim
 from scenarios.knowledge.trims import trim_of, trims
 from tests.fakes import FakeClock, FakeRun

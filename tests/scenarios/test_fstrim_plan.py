@@ -12,7 +12,8 @@ from probes.system.discard import DiscardChain, DiscardLayer
 from probes.system.mounts import Mount
 from scenarios.fstrim import Fstrim
 from scenarios.fstrim_layout import MOST_BYTES, SHARE_OF_CAPACITY, Layout, why_not
-from scenarios.fstrim_plan import Pattern, make, refusal, request, trim_action, trims
+from scenarios.fstrim_pattern import Pattern
+from scenarios.fstrim_plan import make, refusal, request, trim_action, trims
 from scenarios.model import Options, Usage
 from tests.fakes.tree import Tree
 

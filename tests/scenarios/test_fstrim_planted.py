@@ -15,8 +15,9 @@ from scenarios import events as ev
 from scenarios.fstrim_course import Course
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger
+from scenarios.fstrim_pattern import Pattern
 from scenarios.fstrim_phase import Blocks
-from scenarios.fstrim_plan import Pattern, request, trim_action, workloads
+from scenarios.fstrim_plan import request, trim_action, workloads
 from scenarios.fstrim_rounds import Round
 from scenarios.fstrim_series import course_of, finished
 from scenarios.fstrim_session import Session
