@@ -1,0 +1,39 @@
+"""The ledger in the report: the bundled recording's own, and values that are no ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import app
+from app.document import Bullets, Table
+from app.document_markdown import rendered
+from app.recording import load
+from app.report import report
+from app.report_ledger import ledger
+from probes.types import Json
+
+DEMO = Path(app.__file__).parent / "demos" / "fstrim.jsonl"
+
+
+def test_the_bundled_recording_answers_the_question() -> None:
+    text = rendered(report(load(DEMO), DEMO.name))
+    assert "## Ledger" in text and "the kernel asked to discard" in text
+    assert "| trim once more |" in text and "What the numbers of the trims mean:" in text
+    assert "fstrim -v says the same 96 GiB each time (3 trims)" in text
+
+
+def test_bytes_are_said_as_fstrim_says_them() -> None:
+    rows: list[Json] = [{"step": "trim", "seconds": 4.0, "discarded_bytes": 390 << 30, "explained": "why"}]
+    table, _, explained = ledger(rows)
+    assert isinstance(table, Table) and isinstance(explained, Bullets)
+    assert "390 GiB" in table.rows[0] and "–" in table.rows[0]
+
+
+@pytest.mark.parametrize(
+    "value", [None, [], {}, "x", 3, [1, 2], [{"step": ["odd"], "seconds": True, "free_bytes": {"a": 1}}]]
+)
+def test_what_is_no_ledger_is_survived(value: Json) -> None:
+    for part in ledger(value):
+        assert isinstance(part, Table)
