@@ -37,15 +37,7 @@ def verdict_lines(session: Session, width: int) -> list[Line]:
     if explained:
         first = explained[0]
         out += [BLANK, *wrapped(f"{clean(first.explain)}.".replace("..", "."), width, "dim")]
-    undecided = [v for v in session.verdicts.values() if v.verdict in ("inconclusive", "not applicable")]
-    for verdict in undecided[:3]:
-        if verdict.reason:
-            words = f"{title_of(session, verdict.workload)}: {verdict.verdict}, {clean(verdict.reason)}"
-            out += wrapped(words, width, "dim", hang=2)
-    most = max((v.seconds_to_decide or 0 for v in undecided), default=0)
-    if most:
-        words = f"To decide it would take about {most:.0f} s a workload: start again with a larger budget."
-        out += wrapped(words, width, "dim")
+    out += _undecided(session, width)
     differs = session.plan.differs if session.plan else ()
     if differs and effects:
         out += wrapped(
@@ -59,6 +51,21 @@ def verdict_lines(session: Session, width: int) -> list[Line]:
     kept = [a for a in session.actions.values() if a.state in ("failed", "kept")]
     for event in kept:
         out += wrapped(f"! not undone: {clean(event.action.title)}: {clean(event.reason)}", width, "critical")
+    return out
+
+
+def _undecided(session: Session, width: int) -> list[Line]:
+    """Why, once for all workloads that share the reason."""
+    why: dict[tuple[str, str], list[str]] = {}
+    for verdict in session.verdicts.values():
+        if verdict.verdict in ("inconclusive", "not applicable") and verdict.reason:
+            titles = why.setdefault((verdict.verdict, verdict.reason), [])
+            title = title_of(session, verdict.workload)
+            if title not in titles:
+                titles.append(title)
+    out: list[Line] = []
+    for (word, reason), titles in why.items():
+        out += wrapped(f"{', '.join(titles)}: {word}, {clean(reason)}", width, "dim", hang=2)
     return out
 
 

@@ -81,8 +81,6 @@ def judged(session: Session) -> list[Effect]:
             words = factor(verdict.ratio)
         if verdict.ci95 is not None:
             words += f"  {span(verdict.ci95)}"
-        elif verdict.reason:
-            words += f": {clean(verdict.reason)}"
         out.append(Effect(name, verdict.ratio, verdict.ci95, words, _ROLES.get(verdict.verdict, "unknown")))
     for trend in session.series:
         words = trend.verdict

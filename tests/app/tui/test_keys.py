@@ -239,3 +239,21 @@ async def test_the_palette_runs_what_it_lists(size: str, tmp_path: Path) -> None
         assert isinstance(app.screen, HomeScreen)
         app.screen.action_back()  # what q does here; a pilot that waits for an app that has ended waits for ever
     assert app.return_code == 0
+
+
+@both
+async def test_the_mouse_does_what_enter_and_the_keys_do(size: str, tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        rows = grid(app).splitlines()
+        y = next(n for n, row in enumerate(rows) if "nvme1n1 runs" in row)
+        await pilot.click(offset=(12, y))
+        await keys(pilot)
+        assert isinstance(app.screen, FindingScreen) and app.screen.finding.id == "storage.pcie-link"
+        x = grid(app).splitlines()[-1].index("q back")
+        await pilot.click(offset=(x, app.size.height - 1))
+        await keys(pilot)
+        assert isinstance(app.screen, HomeScreen)
+        suspects = app.screen.query_one("#suspects", Picker)
+        before = suspects.selected
+        suspects.on_mouse_scroll_down()
+        assert suspects.selected != before
