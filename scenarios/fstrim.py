@@ -20,7 +20,6 @@ from probes.types import Fact, present
 from scenarios import events as ev
 from scenarios.fstrim_engine import CHURN_ID, BuiltIn, Engine, OwnCommand
 from scenarios.fstrim_facts import facts
-from scenarios.fstrim_findings import rule_findings
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger
 from scenarios.fstrim_pattern import Pattern
@@ -31,6 +30,8 @@ from scenarios.fstrim_session import Session
 from scenarios.guards import Watch, watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Usage
 from scenarios.plan import Option, Plan
+from scenarios.rules.fstrim import RULES
+from scenarios.triage import apply_rule
 
 EngineMaker = Callable[[Host, Layout, Request, str, int, WriteBudget], Engine]
 
@@ -114,8 +115,10 @@ class Fstrim:
             else:
                 name, absent = entry
                 run.emit(ev.AbsentFact(t=run.time(), name=name, reason=absent.reason, source=absent.source))
-        for finding in rule_findings(run.host, layout):
-            run.emit(ev.Found(t=run.time(), finding=finding))
+        for rule in RULES:
+            for event in apply_rule(rule, run.host, run.time):
+                if not isinstance(event, ev.Found) or event.finding.subject == layout.mountpoint:
+                    run.emit(event)
         release = kernel(run.host).release
         ledger = Ledger(run, layout, release if present(release) else "")
         try:

@@ -13,8 +13,7 @@ from scenarios.fstrim_course import Course
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger
 from scenarios.idle_control import Change
-from scenarios.rules.fstrim import ENABLE, RULES, fstab_remedy
-from scenarios.rules.rule import Inapplicable, Unreadable
+from scenarios.rules.fstrim import ENABLE, fstab_remedy
 
 # From here on a week between two trims costs what matters.
 MATTERS = 0.05
@@ -33,17 +32,6 @@ ONLINE_BTRFS = Remedy(
     verify=("findmnt -no OPTIONS MOUNTPOINT",),
     undo=("mount -o remount,nodiscard MOUNTPOINT",),
 )
-
-
-def rule_findings(host: Host, layout: Layout) -> list[Finding]:
-    """What the read-only rules say about this very file system."""
-    found: list[Finding] = []
-    for rule in RULES:
-        try:
-            found += [f for f in rule.check(host) if f.subject == layout.mountpoint]
-        except (Unreadable, Inapplicable):
-            continue
-    return found
 
 
 def remedies(host: Host, layout: Layout, timer: TrimTimer) -> tuple[Remedy, ...]:
