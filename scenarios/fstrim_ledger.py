@@ -108,7 +108,9 @@ class Ledger:
         if counted is None:
             parts.append("this kernel does not count discards (it does since 4.18)")
         elif counted:
-            parts.append(f"the kernel asked the disk to discard {size(counted)}")
+            disks = len(self.layout.leaves)
+            which = "the disk" if disks == 1 else f"all {disks} disks together"
+            parts.append(f"the kernel asked {which} to discard {size(counted)}")
         elif said:
             parts.append("the kernel asked the disk for nothing")
         if said or counted:
