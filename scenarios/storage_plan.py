@@ -10,6 +10,7 @@ import msgspec
 
 from probes.action import private_directory
 from probes.bench.budget import MOST_WRITTEN_A_RUN
+from probes.bench.members import group_folders
 from probes.bench.refusals import Suitability, suitability
 from probes.bench.workloads import LOADS, Load, fio_equivalent, write_file_bytes
 from probes.host import Host
@@ -156,6 +157,18 @@ def least_budget_s(loads: Sequence[Workload], directories: int) -> int:
     return math.ceil(sum(SINGLE_BLOCKS_AT_LEAST * load.block_s for load in loads))
 
 
+def job_refusal(host: Host, options: Options) -> str:
+    """Why the job that was named cannot be watched: said before two minutes are spent on the disk."""
+    pids, cgroup = options.strings("pid"), options.string("cgroup")
+    if pids and cgroup:
+        raise Usage("storage: --pid and --cgroup name two jobs; give one of them")
+    for pid in pids:
+        if not host.exists(f"/proc/{pid}/stat"):
+            return f"--pid {pid}: no such process; `ps -e` lists them"
+    folders = group_folders(host, cgroup) if cgroup else ()
+    return f"--cgroup {cgroup}: {folders.reason}" if isinstance(folders, Absent) else ""
+
+
 def make(host: Host, options: Options, *, title: str, question: str, why: str) -> tuple[Plan, Layout]:
     layout = Layout(host, options)
     targets, size = layout.targets, layout.size_bytes
@@ -197,7 +210,7 @@ def make(host: Host, options: Options, *, title: str, question: str, why: str) -
         seconds=budget + prepare_s + job_s,
         measuring_s=budget,
         left_out=tuple(layout.left_out),
-        refusal=layout.refusal,
+        refusal=layout.refusal or job_refusal(host, options),
     )
     said = () if plan.refusal else sentences(plan, size, notes)
     return msgspec.structs.replace(plan, sentences=said).sealed(), layout

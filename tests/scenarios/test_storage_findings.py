@@ -12,7 +12,7 @@ from probes.system.link import Link
 from probes.system.mounts import Mount, Placement
 from probes.system.queue import QueueLimits
 from probes.types import Absent
-from scenarios.events import Verdict
+from scenarios.events import Verdict, VerdictWord
 from scenarios.plan import Variant, Workload
 from scenarios.storage import allotted
 from scenarios.storage_arms import mean_interval
@@ -87,11 +87,11 @@ def test_the_job_that_waited_four_per_cent_gains_at_most_two() -> None:
     assert job_finding(0.4, (0.3, 0.5), "pid 7", 200).severity == "warning"
 
 
-def verdict(word: str, ratio: float | None, *, control: bool = False) -> Verdict:
+def verdict(word: VerdictWord, ratio: float | None, *, control: bool = False) -> Verdict:
     return Verdict(
         t=1.0, workload="fsync-4k-qd1", metric="IOPS", baseline="A", variant="B", verdict=word, ratio=ratio,
         control=control, explain="12 pairs",
-    )  # type: ignore[arg-type]  # fmt: skip
+    )  # fmt: skip
 
 
 def test_the_lesson_needs_a_slower_side_and_never_the_control() -> None:

@@ -150,9 +150,25 @@ async def test_bad_directories_are_refused_in_one_line(directory: str, said: str
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        ({"pid": [2**22 + 7]}, "no such process"),
+        ({"cgroup": "nobody/has/this"}, "no control group nobody/has/this"),
+    ],
+)
+def test_a_job_that_is_not_there_is_told_before_anything_is_measured(
+    options: dict[str, Json], said: str
+) -> None:
+    scenario = Storage()
+    run = FakeRun(host=Host(), options=options | {"dir": ["/var/tmp"]}, declared=scenario.options)
+    assert said in scenario.plan(Host(), run.options).refusal
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
         ({"dir": ["/var/tmp", "/var/tmp"]}, "twice"),
         ({"dir": ["/var/tmp", "/var/./tmp/"]}, "twice"),
         ({"dir": ["/var/tmp"], "budget": 1}, "too short"),
+        ({"dir": ["/var/tmp"], "pid": [1], "cgroup": "x"}, "two jobs"),
     ],
 )
 def test_wrong_requests_are_usage(options: dict[str, Json], said: str) -> None:
