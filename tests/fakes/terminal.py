@@ -25,6 +25,7 @@ class Terminal:
         self.width, self.height = size
         self.screen = pyte.Screen(*size)
         self.bytes = 0
+        self.raw = bytearray()  # everything that it wrote
         self.began = time.perf_counter()
         self._stream = pyte.ByteStream(self.screen)
         self.pid, self.fd = pty.fork()
@@ -54,6 +55,7 @@ class Terminal:
             if not data:
                 return False
             self.bytes += len(data)
+            self.raw += data
             if b"\x1b[c" in data:
                 os.write(self.fd, b"\x1b[?62;22c")
             if b"\x1b[6n" in data:
