@@ -59,7 +59,8 @@ def _undone(leftover: undoing.Leftover) -> list[undoing.Undone]:
         journal = undoing.take(leftover.path, undoing.PATIENCE_S)
     except undoing.Busy:
         raise Failure(
-            f"undo: {leftover.header.run}: is being undone by its supervisor; try again in a moment"
+            f"undo: {leftover.header.run}: its supervisor is undoing it, or a write of it hangs on a stuck device; "
+            "try again in a moment"
         ) from None
     if journal is None:
         return []

@@ -181,7 +181,7 @@ class Execution:
                 self._complain(f"{who}; `hostdx undo` removes what is left")
             elif not consent.offer_undo(who, leftover):
                 raise Failure(
-                    f"{who} of this host's settings, which would be measured with it; run `hostdx undo` first"
+                    f"{who}, also to this host's settings, which would be measured with it; run `hostdx undo` first"
                 )
 
     def _facts(self) -> list[ev.AnyEvent]:

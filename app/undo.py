@@ -100,12 +100,12 @@ def _by_reboot(entry: Entry) -> Outcome | None:
 
 def _foreseen(entry: Entry, rebooted: bool) -> str:
     if rebooted and _by_reboot(entry) is not None:
-        return "the reboot has undone it; strike it out"
+        return "strike it out: the reboot has undone it"
     action = entry.action
     if action.kind == "attribute":
         return f"write {entry.old!r} back to {action.target}, unless somebody else changed it meanwhile"
     if action.kind == "command":
-        return f"run `{' '.join(action.undo)}`" if action.undo else "cannot be undone; strike it out"
+        return f"run `{' '.join(action.undo)}`" if action.undo else "strike it out: it cannot be undone"
     return f"remove the {action.resource} {entry.value}"
 
 
