@@ -5,6 +5,7 @@ The live firewall, routes and settings are only read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Iterator
 from typing import ClassVar
 
@@ -17,7 +18,7 @@ from probes.host import Host
 from probes.system.packet_rates import PacketRates, packet_counters, rates
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.budget import Budget, group_seconds
+from scenarios.budget import Budget, group_seconds, least_seconds
 from scenarios.experiment import compare
 from scenarios.guards import watch_for
 from scenarios.model import Options, Refused, Run, Usage
@@ -112,6 +113,12 @@ class Rpfilter:
         facts = read(host)
         main = chosen(facts)
         tried = _trials(facts, options)
+        need = least_seconds(tried[0].workload, len(tried[0].compared))
+        if budget < need:
+            raise Usage(
+                f"a budget of {budget:.0f} s is too short for {tried[0].workload.title};"
+                f" give --budget {math.ceil(need)} or more"
+            )
         variants = {c.variant.id: c.variant for trial in reversed(tried) for c in trial.compared}
         return Plan(
             scenario=self.id,

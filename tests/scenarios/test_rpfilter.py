@@ -180,7 +180,7 @@ async def test_a_check_for_forwarded_packets_is_measured_but_not_blamed(tmp_path
 
 
 async def test_what_is_loaded_is_said_also_where_its_cost_is_not_measured(tmp_path: Path) -> None:
-    story = Story(tmp_path, with_check("firewalld-1.3"), {"budget": 5.0})
+    story = Story(tmp_path, with_check("firewalld-1.3"), no_fib=True)
     await story.run()
     assert [e.finding.id for e in story.fake.of(ev.Found)] == ["rpfilter.loaded"]
 
@@ -296,7 +296,9 @@ def test_a_captured_tree_is_not_measured(tmp_path: Path) -> None:
     assert "captured tree" in Rpfilter().blocked(host)
 
 
-@pytest.mark.parametrize("options", [{"routes": -3}, {"routes": 10**6}, {"link": -1.0}, {"budget": 0.0}])
+@pytest.mark.parametrize(
+    "options", [{"routes": -3}, {"routes": 10**6}, {"link": -1.0}, {"budget": 0.0}, {"budget": 20.0}]
+)
 def test_wrong_requests_are_usage(tmp_path: Path, options: dict[str, Json]) -> None:
     with pytest.raises(Usage):
         Story(tmp_path, options=options)
