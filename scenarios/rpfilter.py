@@ -113,7 +113,7 @@ class Rpfilter:
         facts = read(host)
         main = chosen(facts)
         tried = _trials(facts, options)
-        need = least_seconds(tried[0].workload, len(tried[0].compared))
+        need = least_seconds(tried[0].workload, len(tried[0].compared)) / _first_part(tried)
         if budget < need:
             raise Usage(
                 f"a budget of {budget:.0f} s is too short for {tried[0].workload.title};"
@@ -286,8 +286,12 @@ def budget_s(options: Options) -> float:
 
 def _share(budget: Budget, waiting: tuple[Trial, ...]) -> float:
     """Seconds for the first that waits: by what its groups take among those that follow."""
+    return budget.left_s * _first_part(waiting)
+
+
+def _first_part(waiting: tuple[Trial, ...]) -> float:
     weights = [group_seconds(t.workload, len(t.compared)) for t in waiting]
-    return budget.left_s * weights[0] / sum(weights)
+    return weights[0] / sum(weights)
 
 
 def _routes(facts: Facts, asked: int) -> RouteSet:

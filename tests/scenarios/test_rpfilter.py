@@ -297,7 +297,15 @@ def test_a_captured_tree_is_not_measured(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"routes": -3}, {"routes": 10**6}, {"link": -1.0}, {"budget": 0.0}, {"budget": 20.0}]
+    "options",
+    [
+        {"routes": -3},
+        {"routes": 10**6},
+        {"link": -1.0},
+        {"budget": 0.0},
+        {"budget": 20.0},
+        {"all": True, "budget": 100.0},
+    ],
 )
 def test_wrong_requests_are_usage(tmp_path: Path, options: dict[str, Json]) -> None:
     with pytest.raises(Usage):
