@@ -118,12 +118,20 @@ def _parameter(option: Option) -> click.Option:
     return click.Option(
         declaration,
         type=kind,
-        multiple=option.multiple,
+        multiple=True,
+        callback=None if option.multiple else _once,
         required=option.required,
         help=_help(option),
         hidden=option.hidden,
         metavar=_metavar(option),
     )
+
+
+def _once(_ctx: click.Context, param: click.Parameter, values: Sequence[Any]) -> Any:
+    """Of an option that was given twice click silently takes the last."""
+    if len(values) > 1:
+        raise click.BadParameter("given twice; it can be given once", param=param)
+    return values[0] if values else None
 
 
 def _help(option: Option) -> str:

@@ -123,7 +123,7 @@ COMMON_OPTIONS: tuple[Option, ...] = (
         name="budget",
         kind="number",
         help="wall seconds of measuring, without the preparation",
-        least=0.0,
+        least=1.0,
         most=86400.0,
     ),
     # Below half a per cent no host decides within a day; a half and more is no margin but a factor.
