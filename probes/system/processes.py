@@ -81,8 +81,11 @@ def busiest(before: Look, after: Look, resource: Resource, ours: frozenset[int])
         if earlier is not None and earlier.start_ticks != process.start_ticks:
             earlier = None
         seconds = between_s
+        lifetime_s = max(after.uptime_s - process.start_ticks / TICKS_PER_S, 0.01)
         if earlier is None:
-            seconds = min(between_s, max(after.uptime_s - process.start_ticks / TICKS_PER_S, 0.01))
+            seconds = min(between_s, lifetime_s)
+        elif resource == "io" and earlier.io is None:  # it hung in D then: all that is known is its average
+            seconds = max(between_s, lifetime_s)
         rate = (_used(process, resource) - (_used(earlier, resource) if earlier else 0.0)) / seconds
         if rate > (best.rate if best else 0.05 if resource == "cpu" else 65536.0):
             best = Culprit(pid, process.name, rate)

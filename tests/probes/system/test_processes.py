@@ -85,6 +85,16 @@ def test_io_that_must_not_be_read_is_counted_and_never_guessed(tmp_path: Path) -
     assert (culprit.name, culprit.rate) == ("rsync", 5_000_000)
 
 
+def test_one_that_hung_in_d_before_is_not_charged_with_its_whole_life(tmp_path: Path) -> None:
+    life = "read_bytes: 5000000000\nwrite_bytes: 0\n"
+    process(tmp_path / "a", 20, "worker", 1, start=5000, state="D", io=life)
+    process(tmp_path / "b", 20, "worker", 1, start=5000, io=life)
+    before = look(moment(tmp_path / "a", 100), io=True)
+    culprit = busiest(before, look(moment(tmp_path / "b", 100.5), io=True), "io", frozenset())
+    assert culprit is not None
+    assert culprit.rate == 5e9 / 50.5  # the average of its life: not 10 GB/s
+
+
 def test_family_holds_descendants_and_survives_a_loop(tmp_path: Path) -> None:
     process(tmp_path, 10, "runner", 100, children="11 12")
     process(tmp_path, 11, "worker", 50, parent=10, children="13")
