@@ -55,8 +55,13 @@ def by_firewalld(facts: Facts, rule: ReversePathRule | None) -> bool:
         return False
     if rule is None:
         return True
-    with_iptables = facts.firewalld.backend != "nftables" and facts.firewalld.running is not False
-    return with_iptables and rule.form != "nft" and rule.table == "raw"
+    if rule.form == "nft" or facts.firewalld.running is False:
+        return False
+    if (
+        rule.table == "mangle"
+    ):  # there from the version on that moved it out of raw: ipXtables.py, build_rpfilter_rules
+        return facts.firewalld.backend == "iptables"
+    return facts.firewalld.backend != "nftables" and rule.table == "raw"
 
 
 def keeps_sense(facts: Facts) -> str:
@@ -174,7 +179,7 @@ def _iptables(rule: ReversePathRule, sense: str) -> Remedy:
             "service ip6tables save  # EL",
             "netfilter-persistent save  # Debian, Ubuntu",
         ),
-        verify=(f"{command}-save -t {rule.table} | grep rpfilter", *VERIFY),
+        verify=(f"{command}-save | grep rpfilter  # none, in FORWARD, or --ctstate NEW",),
         undo=(
             f"{command} -t mangle -D PREROUTING -m conntrack --ctstate NEW {spec}",
             f"{command} -t {rule.table} -I {rule.chain} {spec}",

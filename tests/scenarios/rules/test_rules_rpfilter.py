@@ -124,6 +124,9 @@ def test_with_the_iptables_backend_forward_is_never_advised(tmp_path: Path) -> N
         first = finding.remedy[0]
         assert "IPv6_rpfilter=no/" in first.commands[1]
         assert first.verify[0].startswith("ip6tables-save")
+    files = firewalld("2.3.0", f"IPv6_rpfilter=yes{backend}")
+    (its,) = loaded(host(tmp_path / "its", (FIXTURES / "with" / "ip6tables-nft.json").read_text(), files))
+    assert "IPv6_rpfilter=no/" in its.remedy[0].commands[1]  # in mangle since 0.9.4, and its own to change
     (old,) = configured(host(tmp_path / "old", denied, firewalld("0.4.4", "IPv6_rpfilter=yes")))
     assert old.remedy[0].verify[0].startswith("ip6tables-save")
 
