@@ -98,7 +98,8 @@ class Rpfilter:
             return "a captured tree can be read (triage), not measured"
         if not tool("nft"):
             return "nft is not installed (package nftables): the checks can be read (`hostdx triage`), not measured"
-        return why_no_namespaces(host)
+        why = why_no_namespaces(host)
+        return f"{why}; the checks can be read (`hostdx triage`), not measured" if why else ""
 
     def plan(self, host: Host, options: Options) -> Plan:
         routes, link, budget = options.integer("routes", -1), options.number("link"), budget_s(options)

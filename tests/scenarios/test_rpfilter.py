@@ -246,7 +246,7 @@ async def test_no_nft_is_refused_after_the_read_only_part(
     monkeypatch.setattr(rpfilter, "tool", lambda name: None)
     story = Story(tmp_path, Absent("nft is not installed", "tool"))
     assert story.plan.actions == ()
-    assert any("nftables" in line for line in story.plan.left_out)
+    assert any("nftables" in line and "hostdx triage" in line for line in story.plan.left_out)
     with pytest.raises(Refused, match="nft is not installed"):
         await story.run()
     assert story.fake.of(ev.FactRead)
