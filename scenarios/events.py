@@ -192,7 +192,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
     seconds: float = 0.0
     control: bool = False  # a negative control that must not move
     explain: str = ""
-    scope: str = ""  # "this stack" or "this disk"
+    scope: str = ""  # "this stack", "this disk", "this directory, not the disk"
     seconds_to_decide: float | None = None  # for `inconclusive`: about how long it would take
 
 

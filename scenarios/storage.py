@@ -27,7 +27,7 @@ from scenarios.plan import Option, Plan, Workload
 from scenarios.storage_arms import Level, StorageArm, as_json, mean_interval
 from scenarios.storage_findings import class_findings, job_finding, lesson, level, link_findings, reached
 from scenarios.storage_plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
-from scenarios.storage_targets import Target
+from scenarios.storage_targets import Target, same_device
 
 # A single directory has nothing to be interleaved with: so many seconds a load are enough for its level.
 SINGLE_BLOCKS_AT_MOST = 24
@@ -109,7 +109,9 @@ class Storage:
                 share = allotted(budget.left_s, waiting, len(layout.targets))
                 arms = [StorageArm(one.letter, benches[one.letter], load) for one in layout.targets]
                 run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state="started"))
-                said = await self._load(run, load, arms, share, len(loads), watch, plan)
+                said = await self._load(
+                    run, load, arms, share, len(loads), watch, scope_of(plan, layout.targets)
+                )
                 verdicts += said
                 levels += [
                     made for one, arm in zip(layout.targets, arms, strict=True) if (made := leveled(one, arm))
@@ -149,14 +151,13 @@ class Storage:
         share: float,
         family: int,
         watch: Watch,
-        plan: Plan,
+        scope: str,
     ) -> list[ev.Verdict]:
         for arm in arms:
             await arm.ready()
         if len(arms) == 1:
             await single(run, load, arms[0], share)
             return []
-        scope = "this stack" if plan.differs else "this disk"
         return await compare(
             run, load, arms, budget_s=share, family=family * (len(arms) - 1),
             margin=run.options.number("margin", 0.05), watch=watch, scope=scope,
@@ -190,6 +191,13 @@ def job_extra(what: str, seen: JobWait) -> Json:
         "remark": seen.remark,
     }
     return parts
+
+
+def scope_of(plan: Plan, targets: Sequence[Target]) -> str:
+    """What a verdict is about; where all lie on one disk alike, it cannot be about the disk."""
+    if plan.differs:
+        return "this stack"
+    return "this directory, not the disk" if same_device(targets) else "this disk"
 
 
 def said(run: Run, seen: JobWait, what: str) -> None:

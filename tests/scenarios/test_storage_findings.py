@@ -13,8 +13,8 @@ from probes.system.mounts import Mount, Placement
 from probes.system.queue import QueueLimits
 from probes.types import Absent
 from scenarios.events import Verdict, VerdictWord
-from scenarios.plan import Variant, Workload
-from scenarios.storage import allotted
+from scenarios.plan import Plan, Variant, Workload
+from scenarios.storage import allotted, scope_of
 from scenarios.storage_arms import mean_interval
 from scenarios.storage_findings import class_findings, job_finding, lesson, level, link_findings, reached
 from scenarios.storage_limits import disk_class, endurance_share
@@ -123,6 +123,11 @@ def test_same_leaves_are_noticed() -> None:
     other = msgspec.structs.replace(DISK, name="sdb")
     assert same_device([target(), target(letter="B")])
     assert not same_device([target(), target(other, "B")])
+    plan = Plan(scenario="storage", title="", question="")
+    assert scope_of(plan, [target(), target(letter="B")]) == "this directory, not the disk"
+    assert scope_of(plan, [target(), target(other, "B")]) == "this disk"
+    unlike = msgspec.structs.replace(plan, differs=("file system: A xfs, B ext4",))
+    assert scope_of(unlike, [target(), target(other, "B")]) == "this stack"
 
 
 def test_the_mean_of_few_blocks_has_no_interval() -> None:

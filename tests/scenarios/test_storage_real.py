@@ -84,7 +84,7 @@ async def test_two_directories_of_one_disk_give_verdicts_with_all_their_parts(di
         await scenario.run(run)
         [verdict] = run.of(ev.Verdict)
         assert (verdict.workload, verdict.baseline, verdict.variant) == ("fsync-4k-qd1", "A", "B")
-        assert verdict.scope == "this disk" and verdict.explain
+        assert verdict.scope == "this directory, not the disk" and verdict.explain
         blocks = [b for b in run.of(ev.Block) if b.phase == "steady"]
         assert {b.variant for b in blocks} == {"A", "B"}
         assert all(b.device_bytes is not None and b.device_bytes > 0 for b in blocks)
