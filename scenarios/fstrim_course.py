@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from scenarios.distributions import t_quantile, t_tail
 from scenarios.explain import percent
+from scenarios.fstrim_common import shared, weakened
+from scenarios.fstrim_common import steps as steps_of
 from scenarios.sequential import Word
 from scenarios.series import (
     CALLED_AT,
@@ -75,6 +77,7 @@ def course(
     """More is better. `trims[i]`: there was one between round i and the one before; the first one's does not count."""
     n = len(values)
     at = [i for i in range(1, n) if trims[i]]
+    references = weakened(references, shared(steps_of(values, references, at)))
     plain = trend(values, references, bytes_written)
     if not at or plain.slope_per_round is None:
         return Course(plain)
