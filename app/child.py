@@ -17,8 +17,6 @@ from scenarios import events as ev
 
 _decoder = msgspec.json.Decoder(ev.AnyEvent)
 
-NICE = 5  # on a busy host the screen comes first, what fills it right after
-
 
 class EventChild:
     """`poll` never blocks. `session` is what its events tell; `error` why it ended without being done."""
@@ -33,8 +31,6 @@ class EventChild:
         self._process = subprocess.Popen(
             list(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._stderr, bufsize=0
         )
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)
         assert self._process.stdout is not None
         self._fd = self._process.stdout.fileno()
         os.set_blocking(self._fd, False)

@@ -73,6 +73,10 @@ class Base(Screen[object]):
         raise NotImplementedError
 
     def compose(self) -> ComposeResult:
+        # Textual sets these after the first paint only, and then lays out and paints all of it again
+        width, height = self.app.size
+        for steps, size in ((self.HORIZONTAL_BREAKPOINTS, width), (self.VERTICAL_BREAKPOINTS, height)):
+            self.add_class([name for least, name in steps if size >= least][-1])
         with Vertical(id="body"):
             yield from self.body()
         yield TooSmall(id="small")

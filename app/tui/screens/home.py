@@ -49,6 +49,7 @@ class HomeScreen(Base):
         Binding("tab", "other", "other list", show=False),
     ]
     title_words = "home"
+    AUTO_FOCUS = "ScenarioList"
 
     def body(self) -> Iterable[Widget]:
         session = self.shell.home_session
@@ -61,9 +62,6 @@ class HomeScreen(Base):
             with Vertical(id="right"):
                 yield HostTable(session)
         yield RecordingsLine()
-
-    def on_mount(self) -> None:
-        self.query_one(ScenarioList).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self.shell.running is not None if action == "attach" else True

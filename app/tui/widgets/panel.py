@@ -31,6 +31,7 @@ class Panel(Widget):
         self._drawn: list[Line] = []
         self._strips: list[Strip] = []
         self._theme = ""
+        self._natural = 0  # lines that it would like to have, as the layout was last told
 
     @property
     def shell(self) -> Shell:
@@ -41,7 +42,8 @@ class Panel(Widget):
         raise NotImplementedError
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return max(1, len(self.draw(width, viewport.height)))
+        self._natural = max(1, len(self.draw(width, viewport.height)))
+        return self._natural
 
     def on_resize(self) -> None:
         self.redraw()
@@ -52,8 +54,9 @@ class Panel(Widget):
         if not width or not height or not self.is_attached:
             return
         if self.styles.height is not None and self.styles.height.is_auto:
-            wanted = len(self.draw(width, self.screen.size.height))
-            if max(1, wanted) != height:
+            wanted = max(1, len(self.draw(width, self.screen.size.height)))
+            if wanted != self._natural:  # not the height it got: a maximum may have cut it
+                self._natural = wanted
                 self.refresh(layout=True)
         changed = self._update(width, height)
         if changed is None:

@@ -21,7 +21,7 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(SSHD is None or shutil.which("ssh") is None, reason="openssh-server is not installed"),
 ]
-WATCHED_S = 20
+WATCHED_S = 15
 
 
 @pytest.fixture
