@@ -49,8 +49,8 @@ def _plan(
         raw(encoded(ev.Ended(t=t, status=end, reason=reason or None, exit=status)))
         return status
     if as_json:
-        document = plan if plan is not None else {"scenario": scenario.id, "refusal": reason}
-        out(msgspec.json.encode(document).decode())
+        body = msgspec.to_builtins(plan) if plan is not None else {"scenario": scenario.id, "refusal": reason}
+        out(msgspec.json.encode({"schema": ev.SCHEMA, **body}).decode())
     elif plan is not None and not reason:
         for line in plan_lines(plan):
             out(printable(line))

@@ -130,12 +130,12 @@ def _files(directory: Path) -> list[Path]:
         return []
 
 
-def _age(path: Path) -> tuple[str, float]:
-    """The name begins with the time of the run; files of other names go by when they were changed."""
+def _age(path: Path) -> tuple[float, str]:
+    """By the last change: the name begins with the time of the run, but files of other names may lie here too."""
     try:
-        return path.name[:16], path.stat().st_mtime
+        return path.stat().st_mtime, path.name
     except OSError:
-        return path.name[:16], 0.0
+        return 0.0, path.name
 
 
 def _last_event(path: Path) -> ev.AnyEvent | None:

@@ -44,7 +44,7 @@ def _run(session: Session, recording: str) -> Bullets:
     if began is not None:
         items += [
             ("command:", Mono(shlex.join(began.command))),
-            (f"began {began.wall} UTC, took {duration(session.time)}, seed {began.seed}",),
+            (f"began {began.wall}, took {duration(session.time)}, seed {began.seed}",),
             (f"hostdx {began.version}, schema", Mono(began.schema)),
         ]
     plan = session.plan

@@ -127,6 +127,8 @@ def headline(session: Session) -> str:
     if ended is not None and ended.status in ("skipped", "failed"):
         return f"{ended.status}: {ended.reason}"
     stopped = "" if ended is not None and ended.status == "done" else "broken off; until then: "
+    if ended is None:
+        stopped = "without its end; until there: "
     judged = [v for v in session.verdicts.values() if not v.control and v.verdict in ("slower", "faster")]
     if judged:
         worst = min(judged, key=lambda v: min(v.ratio or 1.0, 1.0 / (v.ratio or 1.0)))

@@ -54,6 +54,26 @@ class Budget:
         return left - kept
 
 
+LOADS_DECIDED_WELL = 3  # what a budget is for, at the least
+
+
+def allotted(left_s: float, waiting: Sequence[Workload], arms: int) -> float:
+    """Seconds for the first of the loads that still wait, in their order of importance.
+
+    On a quiet host each decides early and all fit. On a noisy one it is better to know three things than to have
+    six times "inconclusive": so a load may use up to a third of what is left, beside the least that the control needs.
+    """
+    first, later = waiting[0], waiting[1:]
+    kept = sum(1.2 * least_seconds(w, arms) for w in later if w.control)
+    rivals = sum(not w.control for w in later) + 1
+    free = max(0.0, left_s - kept)
+    if arms == 1:  # nothing to decide: equal parts
+        return left_s / len(waiting)
+    if first.control:
+        return min(left_s, 1.5 * least_seconds(first, arms))
+    return min(free, max(free / min(LOADS_DECIDED_WELL, rivals), 1.2 * least_seconds(first, arms)))
+
+
 class Pace:
     """How long a group of this workload really takes, switching included, and how many still fit."""
 

@@ -13,25 +13,21 @@ from typing import ClassVar
 from probes.action import private_directory
 from probes.bench.budget import WriteBudget
 from probes.bench.job import JobWait, watch_job
-from probes.bench.measured import BenchRefused, NotApplicable
+from probes.bench.measured import BenchRefused
 from probes.bench.storage import StorageBench
 from probes.host import Host
 from probes.types import Absent, Json
 from scenarios import events as ev
-from scenarios.blocks import block_events
-from scenarios.budget import Budget, least_seconds
+from scenarios.budget import Budget, allotted
 from scenarios.experiment import compare
 from scenarios.guards import Watch, watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Usage
 from scenarios.plan import Option, Plan, Workload
+from scenarios.storage_alone import measure_alone
 from scenarios.storage_arms import Level, StorageArm, as_json, mean_interval
 from scenarios.storage_findings import class_findings, job_finding, lesson, level, link_findings, reached
 from scenarios.storage_plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
 from scenarios.storage_targets import Target, same_device
-
-# A single directory has nothing to be interleaved with: so many seconds a load are enough for its level.
-SINGLE_BLOCKS_AT_MOST = 24
-LOADS_DECIDED_WELL = 3  # what the budget is for, at the least
 
 
 class Storage:
@@ -101,24 +97,41 @@ class Storage:
                 by_variant={one.letter: one.place.leaves for one in layout.targets},
                 directories=[one.directory for one in layout.targets],
             )
-            budget = Budget(plan.measuring_s, run.clock)
             levels: list[Level] = []
             verdicts: list[ev.Verdict] = []
-            for index, load in enumerate(loads):
-                waiting = loads[index:]
-                share = allotted(budget.left_s, waiting, len(layout.targets))
-                arms = [StorageArm(one.letter, benches[one.letter], load) for one in layout.targets]
-                run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state="started"))
+            try:
+                await self._loads(run, plan, layout, benches, watch, levels, verdicts)
+            finally:  # what was measured before a stop is an answer too
+                conclude(run, layout, levels, verdicts)
+
+    async def _loads(
+        self,
+        run: Run,
+        plan: Plan,
+        layout: Layout,
+        benches: dict[str, StorageBench],
+        watch: Watch,
+        levels: list[Level],
+        verdicts: list[ev.Verdict],
+    ) -> None:
+        """One load after the other, in the order of importance; fills `levels` and `verdicts` as they come."""
+        loads = [w for w in plan.workloads if not self.only or w.id in self.only]
+        budget = Budget(plan.measuring_s, run.clock)
+        for index, load in enumerate(loads):
+            share = allotted(budget.left_s, loads[index:], len(layout.targets))
+            arms = [StorageArm(one.letter, benches[one.letter], load) for one in layout.targets]
+            run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state="started"))
+            said: list[ev.Verdict] = []
+            try:
                 said = await self._load(
                     run, load, arms, share, len(loads), watch, scope_of(plan, layout.targets)
                 )
-                verdicts += said
-                levels += [
-                    made for one, arm in zip(layout.targets, arms, strict=True) if (made := leveled(one, arm))
-                ]
-                state, reason = outcome(arms, said)
-                run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state=state, reason=reason))
-        conclude(run, layout, levels, verdicts)
+            finally:
+                both = zip(layout.targets, arms, strict=True)
+                levels += [made for one, arm in both if (made := leveled(one, arm))]
+            verdicts += said
+            state, reason = outcome(arms, said)
+            run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state=state, reason=reason))
 
     async def _prepare(
         self, run: Run, layout: Layout, loads: list[Workload], written: WriteBudget, stack: AsyncExitStack
@@ -156,7 +169,7 @@ class Storage:
         for arm in arms:
             await arm.ready()
         if len(arms) == 1:
-            await single(run, load, arms[0], share)
+            await measure_alone(run, load, arms[0], share, watch)
             return []
         return await compare(
             run, load, arms, budget_s=share, family=family * (len(arms) - 1),
@@ -205,23 +218,6 @@ def said(run: Run, seen: JobWait, what: str) -> None:
     run.emit(ev.Found(t=run.time(), finding=job_finding(seen.share, seen.ci95, what, seen.samples)))
 
 
-def allotted(left_s: float, waiting: Sequence[Workload], arms: int) -> float:
-    """Seconds for the first of the loads that still wait, in their order of importance.
-
-    On a quiet host each decides early and all fit. On a noisy one it is better to know three things than to have
-    six times "inconclusive": so a load may use up to a third of what is left, beside the least that the control needs.
-    """
-    first, later = waiting[0], waiting[1:]
-    kept = sum(1.2 * least_seconds(w, arms) for w in later if w.control)
-    rivals = sum(not w.control for w in later) + 1
-    free = max(0.0, left_s - kept)
-    if arms == 1:  # nothing to decide: equal parts
-        return left_s / len(waiting)
-    if first.control:
-        return min(left_s, 1.5 * least_seconds(first, arms))
-    return min(free, max(free / min(LOADS_DECIDED_WELL, rivals), 1.2 * least_seconds(first, arms)))
-
-
 def told(run: Run, one: Target) -> Callable[[int, int], None]:
     """Progress of the files' writing as events."""
 
@@ -230,35 +226,6 @@ def told(run: Run, one: Target) -> Callable[[int, int], None]:
         run.emit(ev.Progress(t=run.time(), step="prepare", text=text))
 
     return tell
-
-
-async def single(run: Run, load: Workload, arm: StorageArm, share: float) -> None:
-    """The level of one directory: blocks one after another, the first a warm-up."""
-    ends = run.clock.now() + share
-    try:
-        for index in range(SINGLE_BLOCKS_AT_MOST + 1):
-            if index and run.clock.now() + load.block_s > ends:
-                break
-            measured = await arm.block(load.block_s)
-            phase: ev.Phase = "steady" if index else "warmup"
-            if not index:
-                arm.values.clear()
-            for event in block_events(
-                run.time(),
-                measured,
-                workload=load.id,
-                variant=arm.variant,
-                group=index,
-                index=index,
-                phase=phase,
-            ):
-                run.emit(event)
-            run.emit(
-                ev.Progress(t=run.time(), step=load.id, text=load.title, seconds_left=ends - run.clock.now())
-            )
-    except NotApplicable as why:
-        run.emit(ev.Note(t=run.time(), text=f"{load.title}: not applicable: {why}"))
-        arm.values.clear()
 
 
 def outcome(arms: list[StorageArm], verdicts: list[ev.Verdict]) -> tuple[ev.StepState, str]:

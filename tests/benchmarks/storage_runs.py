@@ -28,7 +28,7 @@ LOADS = ("randread-4k-qd1", "fsync-4k-qd1")
 
 
 async def one(scenario: Storage, directories: list[str], seed: int, budget: float) -> FakeRun:
-    options: dict[str, Json] = {"budget": budget, "dir": list(directories), "size": 128 << 20}
+    options: dict[str, Json] = {"budget": budget, "dir": list(directories), "size": 96 << 20}
     run = FakeRun(seed=seed, host=Host(), clock=RealClock(), options=options, declared=scenario.options)
     await scenario.run(run)
     return run
