@@ -58,8 +58,8 @@ async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
                 await pilot.pause()
         await settled(pilot)
         at_end = grid(app)
-    again = RunFeed(path, speed=float("inf"))
-    async with opened(tmp_path, run=again, size=size) as (app, pilot):
+        again = RunFeed(path, speed=float("inf"))
+        app.open_feed(again)
         again.playback.seek(run[half - 1].t)
         app.settle()
         await settled(pilot)
