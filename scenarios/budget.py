@@ -23,10 +23,7 @@ def least_seconds(workload: Workload, arms: int) -> float:
 
 
 class Budget:
-    """Wall seconds of measuring of a whole run. Workloads come in the order of their importance.
-
-    What a workload leaves over (an early verdict) goes to those that follow.
-    """
+    """Wall seconds of measuring of a whole run; see `allotted` for who gets them."""
 
     def __init__(self, total_s: float, clock: Clock) -> None:
         self.total_s = total_s
@@ -36,22 +33,6 @@ class Budget:
     @property
     def left_s(self) -> float:
         return max(0.0, self.total_s - (self._clock.now() - self._began))
-
-    def share(self, waiting: Sequence[Workload], arms: int) -> float:
-        """Seconds for the first of the workloads that still wait.
-
-        Each later one keeps the least that it needs, as long as this one has its own; all slack is the first's, for
-        it is the most important of them.
-        """
-        left = self.left_s
-        least = least_seconds(waiting[0], arms)
-        kept = 0.0
-        for workload in waiting[1:]:
-            need = least_seconds(workload, arms)
-            if least + kept + need > left:
-                break
-            kept += need
-        return left - kept
 
 
 LOADS_DECIDED_WELL = 3  # what a budget is for, at the least

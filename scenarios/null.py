@@ -16,7 +16,7 @@ from probes.bench.measured import BenchRefused
 from probes.bench.storage import StorageBench
 from probes.host import Host
 from scenarios import events as ev
-from scenarios.budget import Budget
+from scenarios.budget import Budget, allotted
 from scenarios.experiment import compare
 from scenarios.guards import watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Usage
@@ -94,7 +94,7 @@ class Null:
                     run,
                     workload,
                     arms,
-                    budget_s=budget.share(plan.workloads[index:], 2),
+                    budget_s=allotted(budget.left_s, plan.workloads[index:], 2),
                     family=len(plan.workloads),
                     margin=run.options.number("margin", 0.05),
                     watch=watch,

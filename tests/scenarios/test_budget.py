@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from scenarios.budget import Budget, Pace, group_seconds, least_seconds
+from scenarios.budget import Budget, Pace, allotted, group_seconds, least_seconds
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeClock
 
@@ -27,34 +28,35 @@ def test_a_group_is_two_blocks_a_variant() -> None:
     assert least_seconds(LONG, 2) > 4 * 60.0
 
 
-def test_slack_is_the_firsts_and_what_is_left_over_goes_on() -> None:
-    clock = FakeClock()
-    budget = Budget(100.0, clock)
-    loads = [workload(name) for name in "abc"]
-    least = least_seconds(SHORT, 2)
-    first = budget.share(loads, 2)
-    assert first == pytest.approx(100 - 2 * least)
-    clock.advance(12.0)  # decided early
-    assert budget.share(loads[1:], 2) == pytest.approx(88 - least)
-    clock.advance(88 - least)  # that one was not
-    assert budget.share(loads[2:], 2) == pytest.approx(least)
+CONTROL = msgspec.structs.replace(workload("cpu"), control=True)
 
 
-def test_in_a_tight_budget_the_most_important_come_first() -> None:
+def test_the_first_may_use_a_third_and_what_is_left_over_goes_on() -> None:
+    loads = [workload(name) for name in "abcd"]
+    assert allotted(120.0, loads, 2) == pytest.approx(40.0)
+    assert allotted(108.0, loads[1:], 2) == pytest.approx(36.0)  # the first was decided after 12 s
+    assert allotted(72.0, loads[2:], 2) == pytest.approx(36.0)
+    assert allotted(36.0, loads[3:], 2) == pytest.approx(36.0)
+
+
+def test_the_control_keeps_what_it_needs() -> None:
     least = least_seconds(SHORT, 2)
-    clock = FakeClock()
-    budget = Budget(least * 1.5, clock)
-    loads = [workload(name) for name in "abc"]
-    assert budget.share(loads, 2) == pytest.approx(least * 1.5)  # nothing is kept for one that would not fit
+    assert allotted(60.0, [SHORT, CONTROL], 2) == pytest.approx(60.0 - 1.2 * least)
+    assert allotted(30.0, [CONTROL], 2) == pytest.approx(min(30.0, 1.5 * least))
+
+
+def test_in_a_tight_budget_the_most_important_comes_first() -> None:
+    least = least_seconds(SHORT, 2)
+    assert allotted(least * 1.1, [workload(name) for name in "abc"], 2) == pytest.approx(least * 1.1)
 
 
 def test_never_more_than_is_left_and_never_less_than_nothing() -> None:
     clock = FakeClock()
     budget = Budget(10.0, clock)
-    assert budget.share([SHORT], 2) == 10.0
+    assert allotted(budget.left_s, [SHORT], 2) == 10.0
     clock.advance(30.0)
     assert budget.left_s == 0.0
-    assert budget.share([SHORT], 2) == 0.0
+    assert allotted(budget.left_s, [SHORT, CONTROL], 2) == 0.0
 
 
 def test_the_pace_is_learnt_from_the_groups() -> None:
