@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -72,17 +73,17 @@ def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
     budget = options.number("budget") or DEFAULT_BUDGET_S
     most = options.integer("most-written") or MOST_WRITTEN_A_RUN
     files = sum(files_bytes(fit.size_bytes, mixes).values())
-    rate = max(SLOWEST_RATE, int((most - files) / (_writing_share(mixes) * budget) / 2))
+    rate = max(SLOWEST_RATE, int((most - files) / _writing_seconds(mixes, budget) / 2))
     jobs = tuple(
         Job(mix=mix, variant=v, workload=workload(mix, v, len(variants), fit.size_bytes, directory, rate))
         for v in variants
         for mix in mixes
     )
     if jobs and not why_not:
-        need = needed_seconds(jobs[0].workload)
+        need = least_budget([job.workload for job in jobs if job.variant == variants[0]])
         if budget < need:
             text = f"{budget:.0f} s is too short for {jobs[0].workload.title}"
-            raise Usage(f"a budget of {text}; give --budget {need:.0f} or more")
+            raise Usage(f"a budget of {text}; give --budget {math.ceil(need)} or more")
     return Layout(
         target=found,
         variants=variants,
@@ -106,6 +107,12 @@ def needed_seconds(workload: Workload) -> float:
     return max(least_seconds(workload, 2), blocks_s + (2 * MIN_GROUPS + 2) * SWITCH_S)
 
 
+def least_budget(workloads: Sequence[Workload]) -> float:
+    """Seconds in which the first of a pair's workloads gets its fewest groups, and the control beside it."""
+    controls = [w for w in workloads[1:] if w.control]
+    return needed_seconds(workloads[0]) + sum(needed_seconds(w) for w in controls)
+
+
 def share(left_s: float, waiting: Sequence[Workload]) -> float:
     """Seconds for the first of those that wait: all but what the later ones need, as long as it has its own."""
     own = needed_seconds(waiting[0])
@@ -122,6 +129,13 @@ def _writing_share(mixes: Sequence[Mix]) -> float:
     """The share of the seconds in which the two writers run, by the lengths of the blocks; their rate follows."""
     whole = sum(mix.block_s for mix in mixes)
     return min(0.95, max(0.05, sum(mix.block_s for mix in mixes if mix.writes) / whole))
+
+
+def _writing_seconds(mixes: Sequence[Mix], budget_s: float) -> float:
+    """Seconds over which the bytes must last: with a small budget too the writers get their fewest groups."""
+    writing = [workload(m, "", 1, 0, "", SLOWEST_RATE) for m in mixes if m.writes]
+    least = max((needed_seconds(w) for w in writing), default=0.0)
+    return max(_writing_share(mixes) * budget_s, min(budget_s, least))
 
 
 def _variants(found: Target, asked: Sequence[str]) -> tuple[str, ...]:

@@ -63,6 +63,21 @@ def test_the_writers_keep_the_bound_over_the_seconds_that_they_get(planned) -> N
     assert wilder.write_rate > 5 * found.write_rate
 
 
+def test_the_budget_that_the_refusal_names_starts_the_first_load_and_the_control(planned) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(Usage, match="too short") as refused:
+        planned(scheduler=["bfq"], budget=320)
+    named = float(str(refused.value).split("--budget ")[1].split()[0])
+    found = planned(scheduler=["bfq"], budget=named)
+    first, control = found.jobs[0].workload, found.jobs[1].workload
+    assert control.control
+    seconds = share(named, [job.workload for job in found.jobs])
+    assert needed_seconds(first) <= seconds <= named - needed_seconds(control)
+    files = sum(files_bytes(SIZE, found.mixes).values())
+    assert (found.most_written - files) / (2 * found.write_rate) >= needed_seconds(
+        first
+    )  # nor do bytes end it
+
+
 def test_pairs_come_one_after_the_other_and_are_told_apart(planned) -> None:  # type: ignore[no-untyped-def]
     found = planned(scheduler=["bfq", "none", "mq-deadline"], budget=1000)
     assert found.variants == ("bfq", "none")  # the current one is no variant
