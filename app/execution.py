@@ -73,6 +73,7 @@ class Execution:
         self._stream = Stream(complain)
         self._stream.show = show
         self._lock: locks.Lock | None = None
+        self._reads_only = False
 
     @property
     def session(self) -> Session:
@@ -124,9 +125,8 @@ class Execution:
             raise Refused(plan.refusal)
         self._check_leftovers()
         consented = consent.asked(plan, yes=request.yes, digest=request.consent)
-        if getattr(
-            self._scenario, "measures", True
-        ):  # a watch that starts no load may run beside a measurement
+        # A watch that starts no load, and a run that can only read, may go beside a measurement.
+        if getattr(self._scenario, "measures", True) and not self._reads_only:
             self._lock = locks.measuring(self._shown(), f"{self._wall:%H:%M:%S} UTC")
         if self._stream.recorder is None:
             self._stream.record(private(recordings_dir()) / f"{self._run_id}.jsonl")
@@ -165,7 +165,9 @@ class Execution:
 
     def _plan(self) -> Plan:
         if blocked := self._scenario.blocked(self._host):
-            raise Refused(blocked)
+            if not getattr(self._scenario, "reads_anyway", False):
+                raise Refused(blocked)
+            self._reads_only = True  # it says what it reads, and then refuses by itself
         return self._scenario.plan(self._host, self._options).sealed()
 
     def _check_leftovers(self) -> None:

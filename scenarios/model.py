@@ -106,7 +106,10 @@ class Scenario(Protocol):
     options: ClassVar[tuple[Option, ...]]
 
     def blocked(self, host: Host) -> str:
-        """Why it cannot run here, in one line; empty where it can. Quick and read-only."""
+        """Why it cannot run here, in one line; empty where it can. Quick and read-only.
+
+        A scenario with a true `reads_anyway` is run all the same: it emits what it can read, then raises Refused.
+        """
         ...
 
     def plan(self, host: Host, options: Options) -> Plan:

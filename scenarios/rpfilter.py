@@ -68,6 +68,9 @@ class Rpfilter:
     takes_s: ClassVar[float] = BUDGET_S + RATES_S + PREPARING_S
     needs: ClassVar[str] = "nft; root, or unprivileged user namespaces"
     order: ClassVar[int] = 30
+    reads_anyway: ClassVar[bool] = (
+        True  # where it is blocked, `run` gives what the rules read, then the reason
+    )
     options: ClassVar[tuple[Option, ...]] = (
         Option(
             name="all",
