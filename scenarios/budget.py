@@ -45,7 +45,7 @@ def allotted(left_s: float, waiting: Sequence[Workload], arms: int) -> float:
     six times "inconclusive": so a load may use up to a third of what is left, beside the least that the control needs.
     """
     first, later = waiting[0], waiting[1:]
-    kept = sum(1.2 * least_seconds(w, arms) for w in later if w.control)
+    kept = sum(least_seconds(w, arms) for w in later if w.control)
     rivals = sum(not w.control for w in later) + 1
     free = max(0.0, left_s - kept)
     if arms == 1:  # nothing to decide: equal parts

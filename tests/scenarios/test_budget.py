@@ -41,7 +41,7 @@ def test_the_first_may_use_a_third_and_what_is_left_over_goes_on() -> None:
 
 def test_the_control_keeps_what_it_needs() -> None:
     least = least_seconds(SHORT, 2)
-    assert allotted(60.0, [SHORT, CONTROL], 2) == pytest.approx(60.0 - 1.2 * least)
+    assert allotted(60.0, [SHORT, CONTROL], 2) == pytest.approx(60.0 - least)
     assert allotted(30.0, [CONTROL], 2) == pytest.approx(min(30.0, 1.5 * least))
 
 
