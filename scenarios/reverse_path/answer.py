@@ -16,7 +16,7 @@ from scenarios.reverse_path import remedy
 from scenarios.reverse_path.facts import Facts
 from scenarios.reverse_path.meaning import AtLineRate, Cost, Share, at_line_rate, core_holds, share
 from scenarios.reverse_path.variants import CHECK, Chosen
-from scenarios.rules.rpfilter import evidence
+from scenarios.rules.rpfilter import FAST_MBIT, evidence
 
 MODEL = (
     "The interval covers the measurement, not the model: packets of other sizes, several receiving cores, caches and"
@@ -157,7 +157,7 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
             lines.append(Evidence(text, "measured"))
     lines += _passive(found.rates)
     useful = (
-        word == "slower" and rule is not None and rule.every_packet
+        word in ("slower", "inconclusive") and rule is not None and rule.every_packet
     )  # else it is where the remedies would put it
     return Finding(
         id="rpfilter.cost",
@@ -172,15 +172,22 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
 
 
 def severity(found: Answer, *, loaded: bool) -> Severity:
-    """A check that is not loaded, or not shown to cost anything, is no finding."""
-    if not loaded or found.verdict.verdict != "slower":
+    """A check that is not loaded, or not shown to cost anything, is no finding.
+
+    One that costs is never told more quietly than the rule that only read it: the frames may come unmerged, too.
+    One whose cost was not decided is what the rule says, for it could not be refuted.
+    """
+    fast = not isinstance(found.bits_per_s, Absent) and found.bits_per_s >= FAST_MBIT * 1e6
+    if not loaded or found.verdict.verdict not in ("slower", "inconclusive"):
         return "ok"
+    if found.verdict.verdict == "inconclusive":
+        return "warning" if fast else "notice"
     now = found.now.cores if found.now is not None else 0.0
     if now >= SHARE_WARNS:
         busiest = None if isinstance(found.rates, Absent) else found.rates.busiest_softirq
         return "critical" if busiest is not None and busiest >= SOFTIRQ_FULL else "warning"
-    unmerged = found.merges is False and any(not x.merged and x.check.cores >= 1 for x in found.lines)
-    return "warning" if unmerged else "notice"
+    unmerged = any(not line.merged and line.check.cores >= 1 for line in found.lines)
+    return "warning" if fast or unmerged else "notice"
 
 
 def _passive(rates: PacketRates | Absent) -> list[Evidence]:

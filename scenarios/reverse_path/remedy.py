@@ -13,9 +13,12 @@ from scenarios.finding import Remedy
 from scenarios.reverse_path.facts import Facts
 
 LOOSE = "`loose` is no way out: it costs as much as `strict`, the lookup is the same."
+RELOAD_DROPS = (
+    "A reload drops new connections for about a second and forgets rules that were added at run time only"
+)
 RELOAD = (
-    "A reload drops new connections for about a second and forgets rules that were added at run time only; over SSH"
-    " arm a way back after the first command: `systemd-run --unit=rpfilter-back --on-active=120 sh -c"
+    RELOAD_DROPS
+    + "; over SSH arm a way back after the first command: `systemd-run --unit=rpfilter-back --on-active=120 sh -c"
     " 'cp -a {conf}.hostdx {conf}; firewall-cmd --reload'`, and once you are still in"
     " `systemctl stop rpfilter-back.timer`."
 )
@@ -45,6 +48,30 @@ def remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
         found.append(_iptables(rule, keeps_sense(facts)))
     found.append(_fewer_packets(facts))
     return tuple(found)
+
+
+def not_reloaded(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
+    """`loaded`: firewalld's check that is in effect though no longer asked for; None: asked for and not loaded yet."""
+    if loaded is not None:
+        return Remedy(
+            title="reload firewalld: only then does its file count, and the check ends",
+            commands=("firewall-cmd --reload",),
+            persistent=(f"# {CONF} is what lasts: it no longer asks for the check",),
+            verify=VERIFY if loaded.form == "nft" else VERIFY_IPTABLES,
+            undo=(
+                "# set IPv6_rpfilter as it was before, then `firewall-cmd --reload`: the check is loaded again",
+            ),
+            warning=f"{_without(keeps_sense(facts))} {RELOAD_DROPS}",
+        )
+    change = _firewalld(facts, None, keeps_sense(facts))
+    return Remedy(
+        title=f"the next reload, restart or boot brings the check and its cost back; to prevent it: {change.title}",
+        commands=change.commands[:2],
+        persistent=change.persistent,
+        verify=(f"grep '^ *IPv6_rpfilter' {CONF}  # what the next reload will load",),
+        undo=change.undo[:1],
+        warning=f"Nothing changes until then. {change.warning.partition(f' {LOOSE}')[0]}",
+    )
 
 
 def by_firewalld(facts: Facts, rule: ReversePathRule | None) -> bool:

@@ -134,6 +134,7 @@ def _mismatch(facts: Facts, ruleset: Ruleset, asked: bool, line: Evidence) -> It
         severity="notice",
         title=f"firewalld's IPv6 reverse-path check {what}: the daemon was not reloaded",
         evidence=(line, *(Evidence(f"{r.place}: {r.text}", r.source) for r in own)),
+        remedy=(remedy.not_reloaded(facts, own[0] if own else None),),
         references=("firewalld.conf(5)",),
     )
 

@@ -199,6 +199,28 @@ def test_file_against_what_is_loaded(tmp_path: Path, name: str, value: str, titl
         assert part in finding.title
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        (
+            "empty",
+            "IPv6_rpfilter=yes",
+            "brings the check and its cost back; to prevent it: firewalld 1.3.4: set IP",
+        ),
+        ("firewalld-1.3", "IPv6_rpfilter=no", "the check ends"),
+    ],
+)
+def test_a_missing_reload_has_its_remedy(tmp_path: Path, name: str, value: str, says: str) -> None:
+    (path,) = FIXTURES.glob(f"*/{name}.json")
+    active = {"systemctl is-active firewalld.service": "active\n"}
+    asked = host(tmp_path, path.read_text(), firewalld("1.3.4", value), **active)
+    (finding,) = (f for f in configured(asked) if f.id == "rpfilter.not-reloaded")
+    (remedy,) = finding.remedy
+    assert says in remedy.title and remedy.verify and remedy.undo and remedy.persistent
+    assert ("firewall-cmd --reload" in remedy.commands) == (value == "IPv6_rpfilter=no")
+    assert any("IPv6_rpfilter=no" in c for c in remedy.commands) == (value == "IPv6_rpfilter=yes")
+
+
 def test_a_stopped_daemon_is_not_said_to_want_a_reload(tmp_path: Path) -> None:
     asked = host(tmp_path, EMPTY, firewalld("1.3.4", "IPv6_rpfilter=yes"))
     assert list(configured(asked)) == []
