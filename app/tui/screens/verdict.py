@@ -48,8 +48,10 @@ def verdict_lines(session: Session, width: int) -> list[Line]:
         out.append(
             text(f"{count} group{'s were' if count > 1 else ' was'} disturbed and measured again.", "dim")
         )
-    kept = [a for a in session.actions.values() if a.state in ("failed", "kept")]
-    for event in kept:
+    for event in session.actions.values():
+        declared = event.state == "kept" and event.action.irreversible  # a trim: it was said beforehand
+        if event.state not in ("failed", "kept") or declared:
+            continue
         out += wrapped(f"! not undone: {clean(event.action.title)}: {clean(event.reason)}", width, "critical")
     return out
 

@@ -100,8 +100,9 @@ def effect_lines(effects: Sequence[Effect], width: int, margin: float, most: int
     names = min(max(len(e.name) for e in effects), max(14, width // 4))
     words = max(len(e.words) for e in effects)
     room = min(81, width - names - words - 4)
-    if drawn and room < 21:  # a smaller picture tells nothing: the words give way
-        words = max(22, width - names - 4 - 21)
+    least = 21 if width >= 76 else 11
+    if drawn and room < least:  # a smaller picture tells nothing: the words give way
+        words = max(22, width - names - 4 - least)
         room = width - names - words - 4
     out: list[Line] = []
     if drawn and room >= 9:

@@ -53,7 +53,7 @@ class KeyBar(Panel):
             name = key_name(binding.key)
             line += [(name, "key"), (" " + binding.description, "dim"), ("   ", "text")]
             self._spots.append((start, cells(line) - 3, binding.key))
-        return [line]
+        return [line[:-1]]
 
     def on_click(self, event: object) -> None:
         x = getattr(event, "x", -1)

@@ -71,7 +71,7 @@ class Suspects(Picker):
         checks = list(session.checks.values())
         spoke = sum(c.state == "spoke" for c in checks)
         unreadable = sum(c.state == "unreadable" for c in checks)
-        if checks:
+        if checks and self.id == "suspects":  # a run's own checks are not what it was asked
             done = "" if session.ended is not None else "  still reading"
             note = f"{spoke} of {len(checks)} checks speak{done}"
             self.note = [(note, "dim")]
