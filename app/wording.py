@@ -121,6 +121,22 @@ def series_sentence(session: Session, series: ev.SeriesVerdict) -> str:
     return f"{title}: {series.verdict} over {series.rounds} rounds{slope}{why}"
 
 
+def _asked(session: Session) -> ev.Verdict | None:
+    """Where a workload holds several pairs and controls of its own, its first pair is the question.
+
+    The others, however clear, only stand beside it.
+    """
+    if session.plan is None:
+        return None
+    order = {variant.id: place for place, variant in enumerate(session.plan.variants)}
+    for workload in session.plan.workloads:
+        pairs = [v for v in session.verdicts.values() if v.workload == workload.id and not v.control]
+        if workload.controls and any(measured(v) for v in pairs):
+            first = min(pairs, key=lambda v: order.get(v.variant, len(order)))
+            return first if measured(first) else None
+    return None
+
+
 def headline(session: Session) -> str:
     """The answer in one sentence: the clearest verdict, else the worst finding, else how it ended."""
     ended = session.ended
@@ -131,8 +147,8 @@ def headline(session: Session) -> str:
         stopped = "without its end; until there: "
     judged = [v for v in session.verdicts.values() if not v.control and v.verdict in ("slower", "faster")]
     if judged:
-        worst = min(judged, key=lambda v: min(v.ratio or 1.0, 1.0 / (v.ratio or 1.0)))
-        return stopped + verdict_sentence(session, worst)
+        clearest = min(judged, key=lambda v: min(v.ratio or 1.0, 1.0 / (v.ratio or 1.0)))
+        return stopped + verdict_sentence(session, _asked(session) or clearest)
     trends = [s for s in session.series if s.verdict in ("slower", "faster")]
     if trends:
         return stopped + series_sentence(session, trends[0])
