@@ -123,6 +123,7 @@ class Execution:
         self._stream.emit(ev.Planned(t=self._time(), plan=plan))
         if plan.refusal:
             raise Refused(plan.refusal)
+        self._check_journal_place(plan)
         self._check_leftovers()
         consented = consent.asked(plan, yes=request.yes, digest=request.consent)
         # A watch that starts no load, and a run that can only read, may go beside a measurement.
@@ -169,6 +170,12 @@ class Execution:
                 raise Refused(blocked)
             self._reads_only = True  # it says what it reads, and then refuses by itself
         return self._scenario.plan(self._host, self._options).sealed()
+
+    def _check_journal_place(self, plan: Plan) -> None:
+        """Said before anything is written: the change itself would be refused for it, minutes later."""
+        for action in plan.actions:
+            if action.kind == "attribute" and (why := self._lies_on(action.target)):
+                raise Refused(why)
 
     def _check_leftovers(self) -> None:
         """A killed run's settings would be measured as if they were the host's own."""

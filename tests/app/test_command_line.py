@@ -103,6 +103,20 @@ def test_a_relative_path_is_taken_from_where_it_was_typed(
     assert json.loads(said)["options"]["dir"] == [str(tmp_path / "here"), str(tmp_path)]
 
 
+def test_a_journal_on_the_device_under_test_is_refused_before_anything_is_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says = "the undo journal lies on sda itself"
+    monkeypatch.setattr("app.journal_place.lies_on", lambda host, place, target: says if target else "")
+    (tmp_path / "there").mkdir()
+    (tmp_path / "attribute").write_text("old")
+    made = ("--dir", str(tmp_path / "there"), "--attribute", str(tmp_path / "attribute"))
+    status, out, err = typed(capsys, "run", "fake", "--fast", "--yes", *made, "--events", str(tmp_path / "e"))
+    assert status == 3 and says in err and "not started" not in out
+    assert '"type":"action"' not in (tmp_path / "e").read_text()
+    assert list((tmp_path / "there").iterdir()) == [] and (tmp_path / "attribute").read_text() == "old"
+
+
 def test_a_bug_is_one_line_and_its_traceback_is_kept(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
