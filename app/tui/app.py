@@ -40,7 +40,9 @@ def open_app(
         status = shell.run(mouse=mouse)
         words = shell.parting_words()
         if words:
-            print(words)
+            from app.output import out  # quiet where the terminal is gone
+
+            out(words)
         return shell.return_code or status or 0
     finally:
         if child is not None:

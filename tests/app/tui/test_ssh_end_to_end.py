@@ -137,5 +137,6 @@ def test_a_cut_line_loses_nothing(line: list[str], tmp_path: Path) -> None:
     while ours(state) and time.monotonic() < end:
         time.sleep(0.05)
     assert not ours(state)
+    assert not (tmp_path / "state" / "hostdx" / "bugs").exists()
     recordings = list((tmp_path / "state" / "hostdx" / "recordings").glob("*.jsonl"))
     assert len(recordings) == 1 and b'"status":"done"' in recordings[0].read_bytes().splitlines()[-1]
