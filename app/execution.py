@@ -117,7 +117,7 @@ class Execution:
         if request.events:
             self._stream.tee = Tee(request.events)
         if request.recording:  # by the app: it follows this file, also to learn of a refusal
-            self._stream.record(Path(request.recording).absolute())
+            self._stream.record(Path(request.recording).absolute(), named=True)
         self._stream.emit(self._began())
         plan = self._plan()
         self._stream.emit(ev.Planned(t=self._time(), plan=plan))

@@ -69,8 +69,11 @@ class Recorder:
     no fsync of ours disturbs what is measured; pulses and progress, which do come inside, are only written.
     """
 
-    def __init__(self, path: Path, complain: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, complain: Callable[[str], None], *, named: bool = False) -> None:
+        """`named`: somebody else asked for this very path and looks there, so that it stays, empty or not."""
         self.path = path
+        self.lost = False  # closed, and not one line could be written
+        self._named = named
         self._complain = complain
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
@@ -98,6 +101,12 @@ class Recorder:
         self._drain()
         self._sync()
         os.close(self._fd)
+        self.lost = self._good == 0
+        if self.lost and not self._named:
+            try:
+                self.path.unlink()
+            except OSError:
+                pass
 
     def _sync(self) -> None:
         try:
@@ -132,5 +141,6 @@ class Recorder:
             self._told = True
             why = "no space left" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror)
             self._complain(
-                f"{self.path}: the recording cannot be written: {why}; going on in memory, the result is kept"
+                f"{self.path}: the recording cannot be written: {why}; going on in memory: unless there is room again, "
+                "the result is printed, not kept"
             )

@@ -25,11 +25,12 @@ class Stream:
 
     @property
     def recording(self) -> Path | None:
-        return self.recorder.path if self.recorder is not None else None
+        """None where there is none, or nothing could be written to it."""
+        return self.recorder.path if self.recorder is not None and not self.recorder.lost else None
 
-    def record(self, path: Path) -> None:
-        """Raises Failure where it cannot be written to."""
-        self.recorder = Recorder(path, self._complain)
+    def record(self, path: Path, *, named: bool = False) -> None:
+        """Raises Failure where it cannot be written to. `named`: see Recorder."""
+        self.recorder = Recorder(path, self._complain, named=named)
         for event in self._early:
             self.recorder.write(event)
         self._early.clear()
@@ -54,7 +55,9 @@ class Stream:
     def close(self, *, hurry: bool) -> None:
         if self.recorder is not None:
             self.recorder.close()
-            if not self.recorder.complete:
+            if self.recorder.lost:
+                self._complain(f"{self.recorder.path}: no recording is left: its disk is full")
+            elif not self.recorder.complete:
                 self._complain(f"{self.recorder.path}: is not complete: its disk is full")
         if self.tee is not None:
             self.tee.close(hurry=hurry)
