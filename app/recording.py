@@ -53,14 +53,15 @@ class Follower:
         self.unfinished = (
             False  # the last line has no end (yet): the writer is at it, or was killed while it wrote
         )
+        self._cut = False  # compressed, and its end is missing
         self._rest = b""
         self._file = _opened(path)
 
     def poll(self, limit_bytes: int = CHUNK) -> list[ev.AnyEvent]:
         """The next complete events, from at most `limit_bytes` of the file; empty when there is nothing new."""
         try:
-            data = self._file.read(min(limit_bytes, CHUNK))
-        except (OSError, EOFError, zlib.error) as error:
+            data = self._data(min(limit_bytes, CHUNK))
+        except (OSError, zlib.error) as error:
             raise self._broken(self.line + 1, f"cannot be read: {error}") from None
         self.bytes += len(data)
         if self.bytes > SIZE_LIMIT:
@@ -71,13 +72,30 @@ class Follower:
         self._rest = data[end:]
         if len(self._rest) >= LINE_LIMIT or (end and data.index(b"\n") >= LINE_LIMIT):
             raise self._broken(self.line + 1, "longer than 1 MiB; not a hostdx recording, or a damaged one")
-        self.unfinished = bool(self._rest)
+        self.unfinished = bool(self._rest) or self._cut
         if self._rest and short and not isinstance(self._file, gzip.GzipFile):
             # read again next time: a writer whose disk was full takes half a line back
             self._file.seek(-len(self._rest), os.SEEK_CUR)
             self.bytes -= len(self._rest)
             self._rest = b""
         return self._decoded(data[:end]) if end else []
+
+    def _data(self, size: int) -> bytes:
+        """So many bytes, fewer at the end. Of a truncated .gz all that can be unpacked: `read` would lose it."""
+        if not isinstance(self._file, gzip.GzipFile):
+            return self._file.read(size)
+        parts: list[bytes] = []
+        while size > 0 and not self._cut:
+            try:
+                part = self._file.read1(size)
+            except EOFError:
+                self._cut = True
+                break
+            if not part:
+                break
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
 
     def close(self) -> None:
         self._file.close()

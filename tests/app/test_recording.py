@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import math
 import os
@@ -96,7 +97,7 @@ def test_unknown_type_and_field_are_survived(tmp_path: Path) -> None:
         (encoded(HEAD) + b'{"type":"note","t":2.0,"text":"\xff"}\n', "line 2: is damaged"),
         (encoded(HEAD) + b"\n" + b"x" * LINE_LIMIT + b"\n", "line 3: longer than 1 MiB"),
         (b"x" * (3 * LINE_LIMIT), "line 1: longer than 1 MiB"),
-        (gzip.compress(encoded(HEAD) + encoded(block(1)) * 10_000)[:-100], "cannot be read"),
+        (gzip.compress(encoded(HEAD) + encoded(block(1)) * 10_000)[:20] + b"x" * 99, "cannot be read"),
     ],
 )
 def test_damage_is_one_line_with_its_number(tmp_path: Path, content: bytes, says: str) -> None:
@@ -165,6 +166,47 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(Failure, match="File exists"):
         Recorder(tmp_path / "r.jsonl", silent)
     assert (tmp_path / "r.jsonl").read_text() == "mine"
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_where_nothing_could_be_written_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+) -> None:
+    from app.stream import Stream
+    from app.summary import summary_lines
+
+    def full(descriptor: int, data: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    said: list[str] = []
+    stream = Stream(said.append)
+    monkeypatch.setattr("app.recorder.os.write", full)
+    stream.emit(HEAD)
+    stream.record(tmp_path / "r.jsonl", named=named)
+    stream.emit(ev.Ended(t=1, status="done"))
+    stream.close(hurry=False)
+    assert (tmp_path / "r.jsonl").exists() == named
+    assert stream.recording is None
+    assert not any(line.startswith("report:") for line in summary_lines(stream.session, stream.recording))
+    assert len(said) == 2 and "the result is printed, not kept" in said[0]
+
+
+@pytest.mark.parametrize("cut", [30, 100, 2_000])
+def test_a_truncated_gz_keeps_what_can_be_read(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "r.jsonl.gz"
+    events = [HEAD, *(block(t) for t in range(30_000))]
+    whole = gzip.compress(b"".join(encoded(event) for event in events))
+    path.write_bytes(whole[:-cut])
+    found = list(events_of(path))
+    assert 1000 < len(found) < len(events) and found == events[: len(found)]
+    follower = Follower(path)
+    while follower.poll():
+        pass
+    assert follower.unfinished
+    follower.close()
+    path.write_bytes(whole[:12])
+    with pytest.raises(BrokenRecording, match="unfinished"):
+        list(events_of(path))
 
 
 @pytest.mark.real
