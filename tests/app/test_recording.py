@@ -194,7 +194,7 @@ def test_where_nothing_could_be_written_nothing_is_left(
 @pytest.mark.parametrize("cut", [30, 100, 2_000])
 def test_a_truncated_gz_keeps_what_can_be_read(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "r.jsonl.gz"
-    events = [HEAD, *(block(t) for t in range(30_000))]
+    events: list[ev.AnyEvent] = [HEAD, *(block(t) for t in range(30_000))]
     whole = gzip.compress(b"".join(encoded(event) for event in events))
     path.write_bytes(whole[:-cut])
     found = list(events_of(path))
