@@ -65,9 +65,13 @@ def cost(terminal: Terminal, seconds: float) -> tuple[float, float]:
     return (terminal.bytes - before) / span, 100 * (terminal.cpu_s() - cpu) / span
 
 
-def grow(path: Path, skip_s: float) -> None:
-    """Writes the made-up storage run in real time, from `skip_s` on."""
+def grow(path: Path, skip_s: float, *, again: bool = False) -> None:
+    """Writes the made-up storage run in real time, from `skip_s` on; `again`: over and over, without its end."""
     run = storage()
+    if again:
+        body, length = run[1:-1], run[-1].t
+        for turn in range(1, 20):
+            run[-1:] = [msgspec.structs.replace(e, t=e.t + turn * length) for e in body] + run[-1:]
     me = identity()
     run[0] = msgspec.structs.replace(run[0], pid=me.pid, pid_start=me.start, boot_id=me.boot_id)
     began = time.perf_counter()
@@ -110,10 +114,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--grow", type=Path)
+    parser.add_argument("--grow", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--again", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.grow:
-        grow(chosen.grow, 5.0)
+        grow(chosen.grow, 5.0, again=chosen.again)
         return
     with tempfile.TemporaryDirectory() as state:
         env = {"XDG_STATE_HOME": state, "XDG_RUNTIME_DIR": f"{state}/run", "PYTHONPATH": os.getcwd()}  # noqa: PTH109
