@@ -133,11 +133,13 @@ class Usual:
         if now.cpu is not None and usual_cpu is not None:
             rule = threshold("cpu")
             excess = now.cpu - usual_cpu if now.full >= rule.floor else 0.0
-            words = f"other processes used {now.cpu:.0%} of the CPUs (usually {usual_cpu:.0%})"
+            words = (
+                f"other processes used {now.cpu * 100:.0f} % of the CPUs (usually {usual_cpu * 100:.0f} %)"
+            )
             found.append(("cpu", excess, rule.limit, words))
         usual_steal = self._median("steal")
         if now.steal is not None and usual_steal is not None:
-            words = f"the hypervisor took {now.steal:.0%} of the CPU time (usually {usual_steal:.0%})"
+            words = f"the hypervisor took {now.steal * 100:.0f} % of the CPU time (usually {usual_steal * 100:.0f} %)"
             found.append(("steal", now.steal - usual_steal, threshold("steal").limit, words))
         found.extend(self._device(now))
         usual_khz = self._median("khz")
@@ -146,7 +148,7 @@ class Usual:
             found.append(("frequency", 1 - now.khz / usual_khz, threshold("frequency").limit, words))
         usual_quota = self._median("quota")
         if now.quota is not None and usual_quota is not None:
-            words = f"our control group's CPU quota held us back for {now.quota:.0%} of the time"
+            words = f"our control group's CPU quota held us back for {now.quota * 100:.0f} % of the time"
             found.append(("quota", now.quota - usual_quota, threshold("quota").limit, words))
         return found
 
@@ -163,7 +165,14 @@ class Usual:
             usual = median(getattr(b, name) / b.seconds for b in known)
             if foreign > floor:
                 worst = max(worst, foreign / max(usual, floor))
-        return [("device", worst, rule.limit, f"others' I/O on our device: {worst:.0%} of its usual traffic")]
+        return [
+            (
+                "device",
+                worst,
+                rule.limit,
+                f"others' I/O on our device: {worst * 100:.0f} % of its usual traffic",
+            )
+        ]
 
     def _median(self, name: str) -> float | None:
         values = [v for b in self.blocks if (v := getattr(b, name)) is not None]

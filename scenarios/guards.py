@@ -150,7 +150,8 @@ class Watch:
         if self._culprits:
             text += f" (most often {max(self._culprits, key=lambda c: self._culprits[c])})"
         if self._gap_s > 1 and self._gap_waited_s > 0.1 * self._gap_s:
-            text += f"; between the blocks tasks waited for I/O {self._gap_waited_s / self._gap_s:.0%} of the time"
+            waited = f"{self._gap_waited_s / self._gap_s * 100:.0f} %"
+            text += f"; between the blocks tasks waited for I/O {waited} of the time"
         return text
 
     def _all_devices(self) -> tuple[str, ...]:
@@ -222,15 +223,17 @@ def _loud(before: Reading, after: Reading, devices: Sequence[str]) -> list[tuple
     rates = pulse(before.host, after.host)
     found: list[tuple[str, str]] = []
     if now.cpu is not None and now.cpu > threshold("cpu").limit:
-        found.append(("cpu", f"other processes use {now.cpu:.0%} of the CPUs"))
+        found.append(("cpu", f"other processes use {now.cpu * 100:.0f} % of the CPUs"))
     if now.steal is not None and now.steal > threshold("steal").limit:
-        found.append(("steal", f"the hypervisor takes {now.steal:.0%} of the CPU time"))
+        found.append(("steal", f"the hypervisor takes {now.steal * 100:.0f} % of the CPU time"))
     for device in devices:
         read, written, busy = rates.devices.get(device, (0.0, 0.0, 0.0))
         if busy > threshold("device").limit:
-            found.append(("device", f"{device} is {busy:.0%} busy ({(read + written) / 1e6:.1f} MB/s)"))
+            found.append(
+                ("device", f"{device} is {busy * 100:.0f} % busy ({(read + written) / 1e6:.1f} MB/s)")
+            )
     if rates.psi_io is not None and rates.psi_io > threshold("device").limit:
-        found.append(("pressure", f"tasks wait for I/O {rates.psi_io:.0%} of the time"))
+        found.append(("pressure", f"tasks wait for I/O {rates.psi_io * 100:.0f} % of the time"))
     return found
 
 

@@ -196,10 +196,12 @@ def _passive(rates: PacketRates | Absent) -> list[Evidence]:
     lines = []
     if rates.ipv6_share is not None:
         lines.append(
-            Evidence(f"{rates.ipv6_share:.0%} of the received IP packets are IPv6", "/proc/net/snmp6")
+            Evidence(f"{rates.ipv6_share * 100:.0f} % of the received IP packets are IPv6", "/proc/net/snmp6")
         )
     if rates.busiest_softirq is not None:
-        text = f"busiest CPU: {rates.busiest_cpu}, {rates.busiest_softirq:.0%} of its time in softirqs"
+        text = (
+            f"busiest CPU: {rates.busiest_cpu}, {rates.busiest_softirq * 100:.0f} % of its time in softirqs"
+        )
         lines.append(Evidence(text, "/proc/stat"))
     for name, value in (("dropped", rates.backlog_drops), ("time_squeeze", rates.squeezes)):
         if not isinstance(value, Absent) and value > 0:

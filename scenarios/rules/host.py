@@ -66,7 +66,7 @@ def pressure(host: Host) -> Iterator[Finding]:
             id=f"host.pressure-{kind}",
             severity="warning" if kind == "memory" else "notice",
             confidence="rule",
-            title=f"tasks waited for {kind} in {share:.0%} of the last minute",
+            title=f"tasks waited for {kind} in {share * 100:.0f} % of the last minute",
             evidence=(Evidence(text.splitlines()[0], f"/proc/pressure/{kind}"),),
             references=("Documentation/accounting/psi.rst",),
             prove={"io": "storage", "cpu": "null"}.get(kind, ""),
@@ -139,7 +139,7 @@ def quota(host: Host) -> Iterator[Finding]:
             yield Finding(
                 id="host.cpu-quota",
                 severity="warning",
-                title=f"the CPU quota stopped tasks in {int(throttled) / int(periods):.0%} of its periods",
+                title=f"the CPU quota stopped tasks in {int(throttled) / int(periods) * 100:.0f} % of its periods",
                 evidence=(Evidence(f"nr_throttled {throttled} of nr_periods {periods}", path),),
                 references=("Documentation/admin-guide/cgroup-v2.rst",),
             )

@@ -16,7 +16,7 @@ from tests.fakes.watch import FakeWatch
 
 READS = Workload(id="randread", title="4 KiB random read", metrics=(Metric("IOPS", "IOPS"),))
 RSYNC = Disturbance(
-    "device", "others' I/O on our device: 80% of its usual traffic", "rsync [4711], 90.0 MB/s"
+    "device", "others' I/O on our device: 80 % of its usual traffic", "rsync [4711], 90.0 MB/s"
 )
 
 

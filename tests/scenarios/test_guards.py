@@ -88,7 +88,7 @@ async def test_the_process_behind_foreign_io_is_named(tmp_path: Path) -> None:
     assert found is not None
     assert found.kind == "device"
     assert found.culprit.startswith("rsync [77], ")
-    assert "80% of its usual traffic" in found.text
+    assert "80 % of its usual traffic" in found.text
     event = found.event(3.0, "randread", 4)
     assert (event.group, event.culprit) == (4, found.culprit)
 
@@ -143,7 +143,7 @@ async def test_a_quota_of_our_own_group_is_found_at_any_height(tmp_path: Path) -
     found = watch.end("randread", "A", Measured(seconds=0.5, values={}, operations=5000, device_bytes=1))
     assert found is not None
     assert found.kind == "quota"
-    assert "40%" in found.text
+    assert "40 %" in found.text
 
 
 def test_quota_files_of_both_versions(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ async def test_a_busy_host_is_told_before_the_first_block_and_once_only(tmp_path
     await watch.settle()
     said = {guard.kind: guard.text for guard in run.of(ev.Guard)}
     assert set(said) == {"cpu", "steal", "device"}
-    assert said["cpu"] == "before the first block: other processes use 60% of the CPUs"
+    assert said["cpu"] == "before the first block: other processes use 60 % of the CPUs"
     await watch.settle()
     assert len(run.of(ev.Guard)) == 3
 
