@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.app.launcher import hostdx, started
 from tests.loop_disk import LoopDisk
 
-SHORT = ("--yes", "--scale", "0.03", "--budget", "24", "--size", "64M", "--scheduler", "bfq")
+SHORT = ("--yes", "--scale", "0.03", "--budget", "40", "--size", "64M", "--scheduler", "bfq")
 SETTLED_S = 20.0
 
 
