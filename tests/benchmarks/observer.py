@@ -2,9 +2,10 @@
 
     python -m tests.benchmarks.observer [--groups 20] [--seconds 1] [--dir DIR]
 
-The app runs in a pseudo-terminal of 120x40 and follows a recording that grows in real time, as in a run. For a
-headless block it is stopped (SIGSTOP), for an open one it goes on (SIGCONT); what writes the recording runs in both,
-and so does what reads the pseudo-terminal. Groups in ABBA or BAAB order, drawn; the interval is Student's over the groups'
+The app runs in a pseudo-terminal of 120x40 and follows a recording that grows in real time, as in a run. For a headless
+block it is stopped (SIGSTOP), for an open one it goes on (SIGCONT); what writes the recording runs in both, and so does
+what reads the pseudo-terminal.
+Groups in ABBA or BAAB order, drawn; the interval is Student's over the groups'
 log ratios. Wanted: within 0.95 and 1.05 for synced writes and for all CPUs busy; random reads are printed only.
 """
 
