@@ -19,7 +19,9 @@ from scenarios.plan import Option, Plan
 SCHEMA = "hostdx/1"
 
 Interval: TypeAlias = tuple[float, float]
-VerdictWord: TypeAlias = Literal["slower", "faster", "no material difference", "inconclusive", "not applicable"]
+VerdictWord: TypeAlias = Literal[
+    "slower", "faster", "no material difference", "inconclusive", "not applicable"
+]
 Phase: TypeAlias = Literal["warmup", "onset", "steady", "reference", "before", "idle", "after"]
 StepState: TypeAlias = Literal["started", "done", "skipped", "failed"]
 Status: TypeAlias = Literal["done", "skipped", "failed", "interrupted"]

@@ -232,7 +232,9 @@ def _would_do(layout: Layout) -> list[str]:
 
 def _wear(layout: Layout) -> str:
     share = endurance_share(layout.devices[0], layout.most_bytes) if layout.devices else None
-    return "its rated endurance is not known" if share is None else f"{share:.3%} of its rated endurance"
+    return (
+        "its rated endurance is not known" if share is None else f"{100 * share:.3f} % of its rated endurance"
+    )
 
 
 def _writes(layout: Layout) -> tuple[Written, ...]:

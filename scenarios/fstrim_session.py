@@ -174,7 +174,7 @@ class Session:
             return None
         wandered = abs((change.idle_ratio or 1.0) - 1)
         if wandered >= 0.05:
-            return f"idling alone changed it by {wandered:.0%}"
+            return f"idling alone changed it by {100 * wandered:.0f} %"
         blame = self.blocks.watch.blame(self.blocks.load.id) if self.blocks.watch is not None else ""
         return blame or "the blocks differ too much among themselves"
 

@@ -56,7 +56,7 @@ def link_findings(targets: Sequence[Target], levels: Sequence[Level]) -> list[Fi
                     severity="notice",
                     confidence="measured",
                     subject=one.leaf_names,
-                    title=f"{one.leaf_names} streams at {best.link_share:.0%} of its link: the link is the limit, "
+                    title=f"{one.leaf_names} streams at {100 * best.link_share:.0f} % of its link: the link is the limit, "
                     "not the medium",
                     evidence=(
                         Evidence(
@@ -73,7 +73,7 @@ def degraded(one: Target, device: BlockDevice, levels: Sequence[Level]) -> Findi
     link = device.link
     assert present(link)
     reached = [
-        f"{v.workload} reaches {v.link_share:.0%} of the link as it runs now"
+        f"{v.workload} reaches {100 * v.link_share:.0f} % of the link as it runs now"
         for v in levels
         if v.variant == one.letter and v.link_share is not None
     ]
@@ -134,7 +134,7 @@ def reached(one: Target, levels: Sequence[Level]) -> Finding | None:
 def in_words(value: Level) -> str:
     """One level: its interval, its share of the link, and what its class usually gives."""
     spread = f" (95 % interval {value.ci95[0]:.0f} to {value.ci95[1]:.0f})" if value.ci95 else ""
-    link = f", {value.link_share:.0%} of its link" if value.link_share is not None else ""
+    link = f", {100 * value.link_share:.0f} % of its link" if value.link_share is not None else ""
     usual = (
         f"; a {value.usual_class} usually gives {value.usual[0]:.0f} to {value.usual[1]:.0f}"
         if value.usual

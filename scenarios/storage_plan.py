@@ -139,7 +139,7 @@ def sentences(plan: Plan, size_bytes: int, notes: Sequence[str]) -> tuple[str, .
         if one.endurance_share is None:
             wear = "its rated endurance is not known"
         else:
-            wear = f"{one.endurance_share:.3%} of its rated endurance"
+            wear = f"{100 * one.endurance_share:.3f} % of its rated endurance"
         lines.append(f"will write at most {one.bytes / 2**30:.0f} GiB to {one.device} ({wear})")
     lines.append(
         f"takes about {plan.seconds:.0f} s: {plan.measuring_s:.0f} s of measuring at most, "

@@ -83,7 +83,7 @@ def traits(host: Host, one: Target) -> dict[str, str]:
     }
     fill = fill_level(one.directory) if host.live else None
     if fill is not None:
-        found["filled"] = f"{fill:.0%}"
+        found["filled"] = f"{100 * fill:.0f} %"
     leaf = one.devices[0] if one.devices else None
     if leaf is not None:
         found |= {
@@ -157,7 +157,7 @@ def differences(variants: Sequence[Variant]) -> tuple[str, ...]:
 
 
 def close(levels: Sequence[str]) -> bool:
-    numbers = [float(v.rstrip("%")) for v in levels if v.rstrip("%").isdigit()]
+    numbers = [float(v.rstrip(" %")) for v in levels if v.rstrip(" %").isdigit()]
     return len(numbers) == len(levels) and max(numbers) - min(numbers) <= _FILL_POINTS
 
 

@@ -47,7 +47,7 @@ def test_a_degraded_link_is_a_finding_of_its_own_with_what_is_reached_of_it() ->
     found = {f.id: f for f in link_findings([target()], [stream])}
     assert set(found) == {"storage.sata-link", "storage.link-bound"}
     assert found["storage.sata-link"].confidence == "measured"
-    assert any("93%" in e.text for e in found["storage.sata-link"].evidence)
+    assert any("93 %" in e.text for e in found["storage.sata-link"].evidence)
 
 
 def test_a_link_as_it_should_be_is_not_accused() -> None:
@@ -102,11 +102,11 @@ def test_the_lesson_needs_a_slower_side_and_never_the_control() -> None:
 
 
 def test_what_differs_beside_the_disk_turns_disk_into_stack() -> None:
-    one = Variant(id="A", label="/a", facts={"file system": "ext4", "model": "x", "filled": "10%"})
-    two = Variant(id="B", label="/b", facts={"file system": "xfs", "model": "y", "filled": "15%"})
+    one = Variant(id="A", label="/a", facts={"file system": "ext4", "model": "x", "filled": "10 %"})
+    two = Variant(id="B", label="/b", facts={"file system": "xfs", "model": "y", "filled": "15 %"})
     assert differences([one, two]) == ("file system: A ext4, B xfs",)
-    full = msgspec.structs.replace(one, id="B", facts=one.facts | {"model": "y", "filled": "90%"})
-    assert differences([one, full]) == ("filled: A 10%, B 90%",)
+    full = msgspec.structs.replace(one, id="B", facts=one.facts | {"model": "y", "filled": "90 %"})
+    assert differences([one, full]) == ("filled: A 10 %, B 90 %",)
     assert differences([one, msgspec.structs.replace(one, id="B")]) == ()
 
 
