@@ -56,8 +56,8 @@ def link_findings(targets: Sequence[Target], levels: Sequence[Level]) -> list[Fi
                     severity="notice",
                     confidence="measured",
                     subject=one.leaf_names,
-                    title=f"{one.leaf_names} streams at {100 * best.link_share:.0f} % of its link: the link is the limit, "
-                    "not the medium",
+                    title=f"{one.leaf_names} streams at {100 * (best.link_share or 0):.0f} % of its link: "
+                    "the link is the limit, not the medium",
                     evidence=(
                         Evidence(
                             f"{best.workload}: {best.mean:.0f} {best.unit} over {one.devices[0].link.now}",
