@@ -90,7 +90,7 @@ def test_file_loop_and_mount(tmp_path: Path) -> None:
 def test_a_device_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The child that should write hangs: it is abandoned, and that is said."""
     slow = tmp_path / "python"
-    slow.write_text(f"#!{sys.executable}\nimport os, time\nos.write(1, b\"\\n\")\ntime.sleep(60)\n")
+    slow.write_text(f'#!{sys.executable}\nimport os, time\nos.write(1, b"\\n")\ntime.sleep(60)\n')
     slow.chmod(0o700)
     target = tmp_path / "scheduler"
     target.write_text("old\n")

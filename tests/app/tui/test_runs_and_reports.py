@@ -94,7 +94,9 @@ async def test_recordings_reports_and_saving(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path / "hostdx" / "recordings" / "20261120T140210Z-storage-abc123.jsonl", storage())
-    older = write(tmp_path / "hostdx" / "recordings" / "20261119T140210Z-storage-dead00.jsonl", storage(cut="live"))
+    older = write(
+        tmp_path / "hostdx" / "recordings" / "20261119T140210Z-storage-dead00.jsonl", storage(cut="live")
+    )
     os.utime(older, (1e9, 1e9))
     monkeypatch.setattr(
         "app.tui.hostdx.HOSTDX",
