@@ -78,7 +78,7 @@ def traits(host: Host, one: Target) -> dict[str, str]:
     mount = one.place.mount
     found = {
         "file system": mount.fstype,
-        "mount options": ",".join(sorted(o for o in mount.options if o not in _QUIET_OPTIONS)),
+        "mount options": ",".join(sorted(o for o in mount.options if o not in _QUIET_OPTIONS)) or "defaults",
         "layers": " on ".join(kinds(one)) or "none",
     }
     fill = fill_level(one.directory) if host.live else None
