@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import time
 
+from app.clock import Monotonic
 from probes.host import Host
 from probes.types import Json
 from scenarios import events as ev
@@ -20,20 +20,10 @@ from tests.fakes import FakeRun
 DIFFERENT = ("slower", "faster")
 
 
-class RealClock:
-    """The machine's own time; everything else of the run is collected in memory."""
-
-    def now(self) -> float:
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-
 async def one(stretch: float, seed: int, budget: float, directory: str) -> FakeRun:
     scenario = Null(stretch=stretch)
     options: dict[str, Json] = {"budget": budget, "dir": directory}
-    run = FakeRun(seed=seed, host=Host(), clock=RealClock(), options=options, declared=scenario.options)
+    run = FakeRun(seed=seed, host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
     await scenario.run(run)
     return run
 

@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from app.clock import Monotonic
 from probes.host import Host
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.storage import Storage
-from tests.benchmarks.null_runs import DIFFERENT, RealClock, line
+from tests.benchmarks.null_runs import DIFFERENT, line
 from tests.fakes import FakeRun
 
 LOADS = ("randread-4k-qd1", "fsync-4k-qd1")
@@ -29,7 +30,7 @@ LOADS = ("randread-4k-qd1", "fsync-4k-qd1")
 
 async def one(scenario: Storage, directories: list[str], seed: int, budget: float) -> FakeRun:
     options: dict[str, Json] = {"budget": budget, "dir": list(directories), "size": 96 << 20}
-    run = FakeRun(seed=seed, host=Host(), clock=RealClock(), options=options, declared=scenario.options)
+    run = FakeRun(seed=seed, host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
     await scenario.run(run)
     return run
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from app.clock import Monotonic
 from probes.host import Host
 from probes.system.tasks import Task
 from probes.types import Absent
@@ -141,14 +141,6 @@ def test_the_root_file_system_says_nothing(tmp_path: Path) -> None:
     host.close()
 
 
-class RealClock:
-    def now(self) -> float:
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-
 def sh(*argv: str) -> str:
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
 
@@ -195,7 +187,7 @@ def test_a_device_that_completes_nothing_is_told_from_a_frozen_file_system(froze
             try:
                 run = FakeRun(
                     host=Host(),
-                    clock=RealClock(),  # type: ignore[arg-type]
+                    clock=Monotonic(),  # type: ignore[arg-type]
                     options={"seconds": 6.5},
                     declared=Dstate.options,
                 )
@@ -215,7 +207,7 @@ def test_a_task_on_a_really_frozen_file_system_is_caught(frozen: Path) -> None:
         try:
             run = FakeRun(
                 host=Host(),
-                clock=RealClock(),
+                clock=Monotonic(),
                 options={"seconds": 4.5},
                 declared=Dstate.options,  # type: ignore[arg-type]
             )

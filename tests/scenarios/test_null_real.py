@@ -10,20 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from app.clock import Monotonic
 from probes.host import Host
 from probes.system.processes import family_of
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.null import Null
 from tests.fakes import FakeRun
-
-
-class RealClock:
-    def now(self) -> float:
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
 
 
 def deleted_files_of_ours(directory: str) -> list[str]:
@@ -43,7 +36,7 @@ def disk() -> Iterator[Path]:
 async def test_cancelled_in_a_block_it_leaves_neither_file_nor_process(disk: Path) -> None:
     scenario = Null()
     options: dict[str, Json] = {"dir": str(disk), "size": 64 << 20}
-    run = FakeRun(host=Host(), clock=RealClock(), options=options, declared=scenario.options)
+    run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
     plan = scenario.plan(run.host, run.options)
     if plan.refusal:
         pytest.skip(plan.refusal)

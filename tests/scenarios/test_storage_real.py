@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from app.clock import Monotonic
 from probes.host import Host
 from probes.types import Json
 from scenarios import events as ev
@@ -21,14 +20,6 @@ from scenarios.storage import Storage
 from tests.fakes import FakeRun
 
 pytestmark = pytest.mark.real
-
-
-class RealClock:
-    def now(self) -> float:
-        return time.monotonic()
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +48,7 @@ def disk() -> Iterator[str]:
 
 def run_of(scenario: Storage, directories: list[str], budget: float) -> FakeRun:
     options: dict[str, Json] = {"dir": list(directories), "budget": budget, "size": 64 << 20}
-    return FakeRun(seed=7, host=Host(), clock=RealClock(), options=options, declared=scenario.options)
+    return FakeRun(seed=7, host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
 
 
 async def test_one_directory_is_measured_and_nothing_is_left(disk: str) -> None:
@@ -120,7 +111,7 @@ async def test_no_space_is_one_line_and_refused() -> None:
         try:
             scenario = Storage()
             options: dict[str, Json] = {"dir": [str(mounted)]}
-            run = FakeRun(host=Host(), clock=RealClock(), options=options, declared=scenario.options)
+            run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
             with pytest.raises(Refused, match="too little space") as refused:
                 await scenario.run(run)
             assert "\n" not in str(refused.value) and "--dir" in str(refused.value)
@@ -140,7 +131,7 @@ async def test_no_space_is_one_line_and_refused() -> None:
 async def test_bad_directories_are_refused_in_one_line(directory: str, said: str) -> None:
     scenario = Storage()
     options: dict[str, Json] = {"dir": [directory]}
-    run = FakeRun(host=Host(), clock=RealClock(), options=options, declared=scenario.options)
+    run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
     with pytest.raises(Refused, match=said) as refused:
         await scenario.run(run)
     assert "\n" not in str(refused.value)
