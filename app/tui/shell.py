@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 import time
 from typing import TYPE_CHECKING, ClassVar
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 TICK_S = 0.25
 FOLD_AHEAD_S = 0.05  # of a tick, while nothing moves: so that every later jump is quick
 COALESCE_S = 0.04  # triage's events come by the dozen within milliseconds
+LAST_RESORT_S = 2.0  # between being told to end and ending, whatever state the terminal is in
 LIVE_EVERY = 2  # ticks: what comes from a run under way is looked at twice a second
 
 
@@ -56,7 +58,6 @@ class Shell(Errands):
         self._feed = feed
         self._was_ended = feed is not None and feed.session.ended is not None
         self._draw_soon = False
-        self._exit_timer: asyncio.TimerHandle | None = None
         self._ticks = 0
         self._clock = time.monotonic()
         self._home = feed is None
@@ -96,11 +97,16 @@ class Shell(Errands):
             self.push_screen(self._run_screen())
 
     def _told_to_end(self, number: int) -> None:
-        """The terminal was closed, or somebody ends us: the runner is left alone (law 2)."""
-        asyncio.get_running_loop().call_later(
-            2.0, os._exit, 128 + number
-        )  # a dead terminal can hang the driver
-        self.exit(0 if number == signal.SIGHUP else None, return_code=0 if number == signal.SIGHUP else 143)
+        """The terminal was closed, or somebody ends us: the runner is left alone (law 2).
+
+        A hang-up comes with SIGCONT, at which the driver begins anew on a terminal that is gone, with a writer that
+        nobody empties: the main thread may then block for ever. Only another thread still ends the process.
+        """
+        status = 0 if number == signal.SIGHUP else 128 + number
+        last_resort = threading.Timer(LAST_RESORT_S, os._exit, (status,))
+        last_resort.daemon = True
+        last_resort.start()
+        self.exit(None, return_code=status)
 
     def watch_triage(self) -> None:
         child = self.triage

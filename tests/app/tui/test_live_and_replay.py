@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 
 import msgspec
@@ -132,10 +133,12 @@ async def test_a_closed_terminal_ends_the_app_and_leaves_the_runner(
         app.feed.stop = lambda: sent.append(1) or True  # type: ignore[method-assign, func-returns-value]
         os.kill(os.getpid(), number)
         await pilot.pause(0.05)
-        if app._exit_timer is not None:
-            app._exit_timer.cancel()
+        [last_resort] = [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
+        last_resort.cancel()
     assert sent == []
-    assert app.return_code == (0 if number == signal.SIGHUP else 143)
+    status = 0 if number == signal.SIGHUP else 143
+    assert app.return_code == status
+    assert (last_resort.function, tuple(last_resort.args)) == (os._exit, (status,))
 
 
 def test_an_ssh_line_gets_fewer_frames_and_nothing_moves_by_itself() -> None:
