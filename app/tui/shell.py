@@ -19,6 +19,7 @@ from app.tui import theme
 from app.tui.errands import Errands
 from app.tui.glyphs import clean
 from app.tui.screens.base import Base
+from app.tui.suspension import resume_only_after_suspend
 
 if TYPE_CHECKING:
     from app.follow import RunFeed
@@ -88,6 +89,8 @@ class Shell(Errands):
                 loop.add_signal_handler(number, self._told_to_end, number)
             except (NotImplementedError, RuntimeError, ValueError):  # not in the main thread: a test's
                 break
+        else:
+            resume_only_after_suspend()
         if self.triage is not None:
             self.watch_triage()
         self.set_interval(TICK_S, self._tick)
@@ -99,8 +102,8 @@ class Shell(Errands):
     def _told_to_end(self, number: int) -> None:
         """The terminal was closed, or somebody ends us: the runner is left alone (law 2).
 
-        A hang-up comes with SIGCONT, at which the driver begins anew on a terminal that is gone, with a writer that
-        nobody empties: the main thread may then block for ever. Only another thread still ends the process.
+        The driver's writer dies with the terminal, and who waits for a writer that nobody empties blocks for ever.
+        Only another thread still ends the process then.
         """
         status = 0 if number == signal.SIGHUP else 128 + number
         last_resort = threading.Timer(LAST_RESORT_S, os._exit, (status,))

@@ -20,7 +20,6 @@ from scenarios.null_answer import Answer, Reach, as_json, findings
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.noise import white
 
-
 EMPTY = Path("/nonexistent-captured-tree")
 
 
@@ -90,7 +89,9 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeBench]:
 
 
 def run_of(engine: type[FakeBench], scenario: Null, seed: int = 1, **options: str | float) -> FakeRun:
-    host = Host(str(EMPTY))  # what this machine does meanwhile is no guard's business: the clock is not its clock
+    host = Host(
+        str(EMPTY)
+    )  # what this machine does meanwhile is no guard's business: the clock is not its clock
     host.live = True
     run = FakeRun(seed=seed, host=host, clock=FakeClock(), options=dict(options), declared=scenario.options)
     engine.clock = run.clock

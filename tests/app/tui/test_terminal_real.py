@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,27 @@ def test_a_closed_window_ends_the_app_cleanly(tmp_path: Path) -> None:
     terminal = replayed(tmp_path, str(write(tmp_path / "r.jsonl", storage(cut="live"))))
     terminal.wait("live")
     assert os.waitstatus_to_exitcode(terminal.close(hang_up=True)) == 0
+
+
+@pytest.mark.real
+def test_stopped_and_continued_it_starts_nothing_a_second_time(tmp_path: Path) -> None:
+    terminal = replayed(tmp_path, str(write(tmp_path / "r.jsonl", storage(cut="live"))))
+    terminal.wait("live")
+    tasks = Path(f"/proc/{terminal.pid}/task")
+    before = len(list(tasks.iterdir()))
+    for _ in range(3):
+        os.kill(terminal.pid, signal.SIGSTOP)
+        os.kill(terminal.pid, signal.SIGCONT)
+        terminal.pump(0.3)
+    assert len(list(tasks.iterdir())) == before
+    seen, terminal.raw[:] = terminal.text, b""
+    os.kill(terminal.pid, signal.SIGTSTP)  # its own suspension leaves the other screen, and fg takes it again
+    terminal.until(lambda: b"\x1b[?1049l" in terminal.raw, "the shell's screen")
+    os.kill(terminal.pid, signal.SIGCONT)
+    terminal.until(lambda: b"\x1b[?1049h" in terminal.raw, "the app's screen")
+    terminal.until(lambda: terminal.text == seen, "what was seen before")
+    assert len(list(tasks.iterdir())) == before
+    assert os.waitstatus_to_exitcode(terminal.close()) == 143
 
 
 @pytest.mark.real
