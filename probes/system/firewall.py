@@ -59,16 +59,16 @@ def _native(host: Host) -> Ruleset | Absent:
         for command in commands:
             text = host.command(*command, timeout_s=3.0)
             if isinstance(text, Absent):
-                first = first or text
+                first = text if first is None else first  # an Absent is false
                 if text.kind in ("permission", "tool"):
                     return text
                 continue
             rules = parse(text, " ".join(command))
             if isinstance(rules, Absent):
-                first = first or rules
+                first = rules if first is None else first
                 continue
             return _with_details(host, Ruleset(rules=rules, sources=(" ".join(command),)))
-    return first or Absent("the ruleset could not be read")
+    return Absent("the ruleset could not be read") if first is None else first
 
 
 def _with_details(host: Host, read: Ruleset) -> Ruleset:
@@ -94,18 +94,20 @@ def _legacy(host: Host) -> Ruleset | Absent:
     for protocol, names, commands in _LEGACY:
         loaded = host.text(names)
         if isinstance(loaded, Absent):
-            absent = absent or (loaded if loaded.kind == "permission" else None)
+            if absent is None and loaded.kind == "permission":
+                absent = loaded
             continue
         if not {"raw", "mangle"} & set(loaded.split()):
             continue  # rpfilter is valid in these two only: xt_rpfilter.c, rpfilter_check
         saved = _saved(host, "IPv6" if protocol == "IPv6" else "IPv4", "iptables-legacy", commands)
         if isinstance(saved, Absent):
-            absent = absent or saved
+            absent = saved if absent is None else absent
             continue
         rules.extend(saved.rules)
         sources.extend(saved.sources)
     if not sources:
-        return absent or Absent("no legacy iptables table is loaded", "missing", "/proc/net/ip6_tables_names")
+        none = Absent("no legacy iptables table is loaded", "missing", "/proc/net/ip6_tables_names")
+        return none if absent is None else absent
     return Ruleset(rules=tuple(rules), sources=tuple(sources))
 
 

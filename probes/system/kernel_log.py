@@ -80,7 +80,7 @@ def parse_line(line: str) -> LogLine:
 
 
 def kernel_log(host: Host) -> KernelLog | Absent:
-    """The log of this boot, or of a captured host; absent with the last source's reason."""
+    """The log of this boot, or of a captured host; absent with the missing right, else the first reason."""
     absent: list[Absent] = []
     for argv in (
         ("dmesg",),
@@ -94,8 +94,7 @@ def kernel_log(host: Host) -> KernelLog | Absent:
         text = host.text(path, MOST_BYTES)
         if present(text):
             return KernelLog(_kernel_lines(text), path)
-    denied = next((a for a in absent if a.kind == "permission"), None)
-    return denied or absent[0]
+    return next((a for a in absent if a.kind == "permission"), absent[0])
 
 
 def _kernel_lines(text: str) -> tuple[LogLine, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.system.firewall import ruleset
+from probes.system.firewall import _legacy, ruleset
 from probes.system.firewalld import firewalld, settings
 from probes.system.rp_filter import rp_filter
 from probes.types import Absent
@@ -88,6 +88,27 @@ def test_not_root_or_no_nft_is_absent_with_the_reason(tmp_path: Path, kind: str)
     assert isinstance(read, Absent)
     assert read.kind == kind
     assert len(host.asked) == 1  # the same refusal is not asked for four times
+
+
+def test_of_several_reasons_the_first_and_telling_one_is_given(tmp_path: Path) -> None:
+    unsupported = Absent("nft exited with status 1: JSON support not compiled-in", "unsupported")
+    late = Absent("nft did not answer within 3 s", "timeout")
+    texts = {"nft list ruleset": late, "nft -a list ruleset": late}
+    nft = {"nft -j -t list ruleset": unsupported, "nft -j list ruleset": late, **texts}
+    assert ruleset(Answering(tmp_path / "nft", nft)) == unsupported
+    damaged = nft | {"nft -j -t list ruleset": "{"}
+    found = ruleset(Answering(tmp_path / "damaged", damaged))
+    assert isinstance(found, Absent) and found.kind == "invalid"
+
+
+def test_legacy_tables_that_cannot_be_saved_are_no_table_at_all_but_a_reason(tmp_path: Path) -> None:
+    saved = Absent("ip6tables-legacy-save exited with status 1: no", "invalid")
+    host = Answering(
+        tmp_path,
+        {"ip6tables-legacy-save -c": saved, "ip6tables-save -c": saved},
+        {"/proc/net/ip6_tables_names": "raw\n"},
+    )
+    assert _legacy(host) == saved
 
 
 def test_a_sosreport_keeps_the_ruleset_as_text(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from probes.system.kernel_log import (
     parse_record,
 )
 from probes.types import Absent
+from tests.fakes.answering import Answering
 
 DATA = Path(__file__).parents[2] / "data" / "kernel_log"
 
@@ -94,6 +95,12 @@ def test_lines_after_a_report_are_not_its_stack() -> None:
 def test_no_log_is_absent(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     assert isinstance(kernel_log(Host(str(tmp_path))), Absent)
+
+
+def test_the_missing_right_is_the_reason_though_another_tool_is_not_installed(tmp_path: Path) -> None:
+    denied = Absent("journalctl exited with status 1: permission denied", "permission")
+    journalctl = "journalctl -k -b -o short-monotonic --no-pager -n 20000"
+    assert kernel_log(Answering(tmp_path, {journalctl: denied})) == denied
 
 
 def test_a_record_of_the_device() -> None:
