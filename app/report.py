@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app import wording
+from app.answer import answer
 from app.document import Bullets, Code, Document, Heading, Mono, Part, Section, Strong, Table, Words, say
 from app.plain import duration
 from app.report_extra import extra_part, value_text
@@ -28,7 +29,7 @@ def report(session: Session, recording: str) -> Document:
         Section("What could not be read", tuple(_absent(session))),
         Section("How it was measured", tuple(method(session, recording))),
     ]
-    return Document(_title(session), (wording.headline(session),), tuple(s for s in sections if s.parts))
+    return Document(_title(session), (answer(session).sentence,), tuple(s for s in sections if s.parts))
 
 
 def _title(session: Session) -> str:

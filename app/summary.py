@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from app import wording
+from app.answer import answer
 from app.printable import printable
 from app.session import Session
 from app.state import recordings_dir
@@ -14,7 +15,7 @@ from app.state import recordings_dir
 def summary_lines(session: Session, recording: Path | None) -> list[str]:
     """Safe to print."""
     ended = session.ended
-    lines = [wording.headline(session)] if ended is None or ended.status in ("done", "interrupted") else []
+    lines = [answer(session).sentence] if ended is None or ended.status in ("done", "interrupted") else []
     verdicts = list(session.verdicts.values())
     if verdicts and session.plan is not None:
         lines += [f"  {v.id}: {v.label}" for v in session.plan.variants if v.label not in ("", v.id)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from app.effect_size import factor, span
 from app.session import Session
 from scenarios import events as ev
 from scenarios.finding import Severity
@@ -76,7 +77,7 @@ def _cost(session: Session, verdict: ev.Verdict) -> bool:
 
 
 def verdict_sentence(session: Session, verdict: ev.Verdict, *, short: bool = False) -> str:
-    """`random read: B (sda) is slower than A (vda): 0.73 times (0.71 … 0.76), IOPS, this disk`.
+    """`random read: B (sda) is 27 % slower than A (vda) in IOPS (24–29 %), this disk`.
 
     `short`: variants by their ids alone, where a list of them is at hand.
     """
@@ -85,14 +86,15 @@ def verdict_sentence(session: Session, verdict: ev.Verdict, *, short: bool = Fal
     if not short:
         left, right = variant_title(session, left), variant_title(session, right)
     scope = f", {verdict.scope}" if verdict.scope else ""
+    within = f" ({span(verdict.ci95)})" if verdict.ci95 is not None and span(verdict.ci95) else ""
     if verdict.verdict in ("slower", "faster"):
-        how = f"{ratio(verdict.ratio)} times ({interval(verdict.ci95)}) in {verdict.metric}"
-        if _cost(session, verdict):  # the ratio is turned: "0.7 times in ns" would say the opposite
-            how = f"{delta(verdict)}, {ratio(verdict.ratio)} times as fast ({interval(verdict.ci95)})"
-        return f"{title}: {left} is {verdict.verdict} than {right}: {how}{scope}"
+        size = factor(verdict.ratio) if verdict.ratio else verdict.verdict
+        cost = f": {delta(verdict)}" if _cost(session, verdict) else f" in {verdict.metric}"
+        return f"{title}: {left} is {size} than {right}{cost}{within}{scope}"
     if verdict.verdict == "no material difference":
-        same = f"no material difference between {left} and {right} in {verdict.metric}"
-        return f"{title}: {same}: {interval(verdict.ci95)}{scope}"
+        return (
+            f"{title}: no material difference between {left} and {right} in {verdict.metric}{within}{scope}"
+        )
     why = f": {verdict.reason}" if verdict.reason else ""
     seen = ""
     if verdict.verdict == "inconclusive" and verdict.smallest_effect is not None:
@@ -119,51 +121,3 @@ def series_sentence(session: Session, series: ev.SeriesVerdict) -> str:
             slope += f" ({series.ci95[0] * 100:+.2g} … {series.ci95[1] * 100:+.2g} %)"
     why = f"; {series.reason}" if series.reason else ""
     return f"{title}: {series.verdict} over {series.rounds} rounds{slope}{why}"
-
-
-def _asked(session: Session) -> ev.Verdict | None:
-    """Where a workload holds several pairs and controls of its own, its first pair is the question.
-
-    The others, however clear, only stand beside it.
-    """
-    if session.plan is None:
-        return None
-    order = {variant.id: place for place, variant in enumerate(session.plan.variants)}
-    for workload in session.plan.workloads:
-        pairs = [v for v in session.verdicts.values() if v.workload == workload.id and not v.control]
-        if workload.controls and any(measured(v) for v in pairs):
-            first = min(pairs, key=lambda v: order.get(v.variant, len(order)))
-            return first if measured(first) else None
-    return None
-
-
-def headline(session: Session) -> str:
-    """The answer in one sentence: the clearest verdict, else the worst finding, else how it ended."""
-    ended = session.ended
-    if ended is not None and ended.status in ("skipped", "failed"):
-        return f"{ended.status}: {ended.reason}"
-    stopped = "" if ended is not None and ended.status == "done" else "broken off; until then: "
-    if ended is None:
-        stopped = "without its end; until there: "
-    judged = [v for v in session.verdicts.values() if not v.control and v.verdict in ("slower", "faster")]
-    if judged:
-        clearest = min(judged, key=lambda v: min(v.ratio or 1.0, 1.0 / (v.ratio or 1.0)))
-        return stopped + verdict_sentence(session, _asked(session) or clearest)
-    trends = [s for s in session.series if s.verdict in ("slower", "faster")]
-    if trends:
-        return stopped + series_sentence(session, trends[0])
-    verdicts = [v for v in session.verdicts.values() if not v.control]
-    if verdicts and all(v.verdict == "no material difference" for v in verdicts):
-        return stopped + "no material difference in anything that was measured"
-    loud = [f for f in session.worst_first if f.severity != "ok"]
-    if loud:
-        return stopped + loud[0].title
-    if verdicts:
-        return stopped + verdict_sentence(
-            session, next(v for v in verdicts if v.verdict != "no material difference")
-        )
-    if ended is None:
-        return "the run has not ended, or was killed"
-    if session.findings:
-        return stopped + session.worst_first[0].title
-    return stopped + "nothing to report"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from app.answer import MOVED, answer
 from app.session import Session
-from app.wording import headline
 from scenarios import events as ev
 from scenarios.plan import Metric, Plan, Variant, Workload
 
@@ -46,19 +46,89 @@ def told(own: ev.VerdictWord, ratio: float, controls: tuple[str, ...]) -> str:
             )
         )
     session.apply(ev.Ended(t=2, status="done"))
-    return headline(session)
+    return answer(session).sentence
 
 
 @pytest.mark.parametrize(
     ("own", "ratio", "controls", "begins"),
     [
-        ("slower", 0.7, ("trivial",), "six: check is slower than none"),
+        ("slower", 0.7, ("trivial",), "six: check is 30 % slower than none"),
         ("no material difference", 1.0, ("trivial",), "six: no material difference between check and none"),
-        ("not applicable", 0.0, ("trivial",), "four: fib is slower than none"),  # not measured: the clearest
-        ("slower", 0.7, (), "four: fib is slower than none"),  # pairs of equal standing: the clearest
+        (
+            "not applicable",
+            0.0,
+            ("trivial",),
+            "four: fib is 2.50 × slower than none",
+        ),  # not measured: the clearest
+        ("slower", 0.7, (), "four: fib is 2.50 × slower than none"),  # pairs of equal standing: the clearest
     ],
 )
 def test_the_pair_that_was_asked_about_is_the_answer(
     own: ev.VerdictWord, ratio: float, controls: tuple[str, ...], begins: str
 ) -> None:
     assert told(own, ratio, controls).startswith(begins)
+
+
+def test_what_a_control_that_moved_does_to_the_answer() -> None:
+    session = Session()
+    for variant, control in (("B", False), ("C", True)):
+        session.apply(
+            ev.Verdict(
+                t=1,
+                workload=variant,
+                metric="IOPS",
+                baseline="A",
+                variant=variant,
+                verdict="slower",
+                ratio=0.8,
+                ci95=(0.75, 0.85),
+                control=control,
+            )
+        )
+    session.apply(ev.Ended(t=2, status="done"))
+    said = answer(session)
+    assert said.sentence == f"B: B is 20 % slower than A in IOPS (15.0–25.0 %); {MOVED}"
+    assert said.weight == "warning"
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "begins", "weight"),
+    [
+        ("done", "", "B: B is 20 % slower", "critical"),
+        ("interrupted", "stopped", "broken off; until then: B: B is 20 % slower", "critical"),
+        ("failed", "disk full", "broken off; until then: B: B is 20 % slower", "critical"),
+    ],
+)
+def test_what_was_decided_before_the_end_is_the_answer(
+    status: ev.Status, reason: str, begins: str, weight: str
+) -> None:
+    session = Session()
+    session.apply(
+        ev.Verdict(t=1, workload="B", metric="IOPS", baseline="A", variant="B", verdict="slower", ratio=0.8)
+    )
+    assert answer(session).sentence.startswith("without its end; until there: B: B is 20 % slower")
+    session.apply(ev.Ended(t=2, status=status, reason=reason))
+    said = answer(session)
+    assert said.sentence.startswith(begins) and said.weight == weight
+
+
+def test_several_undecided_workloads_share_one_sentence() -> None:
+    session = Session()
+    for workload, smallest in (("read", 0.1), ("write", 0.3)):
+        session.apply(
+            ev.Verdict(
+                t=1,
+                workload=workload,
+                metric="IOPS",
+                baseline="A",
+                variant="B",
+                verdict="inconclusive",
+                groups=6,
+                smallest_effect=smallest,
+            )
+        )
+    session.apply(ev.Ended(t=2, status="done"))
+    assert answer(session) == (
+        "inconclusive: the noise hides whatever there is; this run could have seen ±30 %",
+        "unknown",
+    )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 
 from app import document_html, document_markdown, result
+from app.answer import answer
 from app.recording import load
 from app.report import report
 from app.session import Session
-from app.wording import headline
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy
 
@@ -81,25 +82,24 @@ def test_every_recording_has_a_report(path: Path) -> None:
     ]
     assert "How it was measured" in headings
     assert "<script" not in document_html.rendered(made)
-    assert headline(load(path))
+    assert answer(load(path)).sentence
 
 
 def test_the_answer_comes_first() -> None:
     lines = document_markdown.rendered(report(small(), "r.jsonl")).splitlines()
-    assert lines[2].startswith("randread-4k-qd1: B is slower than A: 0.73 times (0.71 … 0.76) in IOPS")
+    assert lines[2].startswith("randread-4k-qd1: B is 27 % slower than A in IOPS (24.0–29.0 %)")
 
 
 def test_a_cost_is_told_by_its_difference() -> None:
     """ "0.703 times in ns/packet" would say that it got cheaper."""
-    answer = headline(load(DEMOS / "rpfilter.jsonl"))
-    assert "is slower than none (no rule): +" in answer
-    assert "ns/packet, 0." in answer and "times as fast (" in answer
+    said = answer(load(DEMOS / "rpfilter.jsonl")).sentence
+    assert re.search(r"is \d+ % slower than none \(no rule\): \+[\d.]+ ns/packet \([\d.]+–[\d.]+ %\)", said)
 
 
 @pytest.mark.parametrize(("events", "says"), [
     ((), "has not ended"),
     ((ev.Ended(t=1, status="skipped", reason="no room"),), "skipped: no room"),
-    ((ev.Ended(t=1, status="interrupted", reason="stopped"),), "broken off"),
+    ((ev.Ended(t=1, status="interrupted", reason="stopped"),), "interrupted: stopped"),
     ((ev.Verdict(t=1, workload="w", metric="m", baseline="A", variant="B", verdict="no material difference", ratio=1.0,
                  ci95=(0.98, 1.02)), ev.Ended(t=1, status="done")), "no material difference in anything"),
     ((ev.Verdict(t=1, workload="w", metric="m", baseline="A", variant="B", verdict="inconclusive", smallest_effect=0.2),
@@ -109,7 +109,7 @@ def test_headlines(events: tuple[ev.AnyEvent, ...], says: str) -> None:
     session = Session()
     for event in events:
         session.apply(event)
-    assert says in headline(session)
+    assert says in answer(session).sentence
 
 
 def test_a_truncated_recording_says_so(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from app.answer import answer
 from app.session import Session
-from app.tui.answer import answer
 from app.tui.details import commands_of, finding_lines
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, text, wrapped
@@ -23,8 +23,8 @@ from app.tui.widgets.transport import Transport
 
 def verdict_lines(session: Session, width: int) -> list[Line]:
     """The sentence, the effects, and how they came about."""
-    words, role = answer(session)
-    out = [BLANK, *wrapped(words, width, role if role != "dim" else "text"), BLANK]
+    said = answer(session)
+    out = [BLANK, *wrapped(clean(said.sentence), width, said.weight), BLANK]
     ended = session.ended
     if ended is not None and ended.status != "done" and session.verdicts:
         why = (

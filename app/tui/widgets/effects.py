@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from app.effect_size import factor, span
 from app.session import Session
 from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, pad, split, text
 from app.tui.widgets.block_plot import label, variants
-from app.tui.widgets.interval_bar import MARGIN, axis, bar, common_scale, factor, span
+from app.tui.widgets.interval_bar import MARGIN, axis, bar, common_scale
 from app.tui.widgets.panel import Panel
 from scenarios import events as ev
 

@@ -1,0 +1,102 @@
+"""A run's answer in one sentence, on the screen and in the report: how it went, or the effect that matters most."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+from app.session import Session
+from app.wording import measured, percent, series_sentence, verdict_sentence
+from scenarios import events as ev
+from scenarios.finding import Severity
+
+Weight: TypeAlias = Severity | Literal["unknown"]
+MOVED = (
+    "but the control, which must not move, moved too: something else changed, and the verdicts do not hold"
+)
+
+
+class Answer(NamedTuple):
+    sentence: str
+    weight: Weight
+
+
+def answer(session: Session) -> Answer:
+    """Nothing is claimed that no verdict, trend or finding says; that a run was broken off stands first."""
+    ended = session.ended
+    said = _said(session)
+    if ended is None:
+        if said is None:
+            return Answer("the run has not ended, or was killed", "unknown")
+        return Answer(f"without its end; until there: {said.sentence}", said.weight)
+    if ended.status == "done":
+        return said if said is not None else Answer("nothing to report", "ok")
+    if said is None or not _judged(session):
+        weight: Weight = "critical" if ended.status == "failed" else "warning"
+        return Answer(f"{ended.status}: {ended.reason or 'no reason given'}", weight)
+    return Answer(f"broken off; until then: {said.sentence}", said.weight)
+
+
+def _judged(session: Session) -> bool:
+    return bool(session.verdicts) or bool(session.series)
+
+
+def _said(session: Session) -> Answer | None:
+    """The clearest verdict, else the trend, else the worst finding; None where there is nothing."""
+    verdicts = [v for v in session.verdicts.values() if not v.control]
+    changed = [v for v in verdicts if v.verdict in ("slower", "faster")]
+    moved = [v for v in session.verdicts.values() if v.control and v.verdict in ("slower", "faster")]
+    if changed:
+        asked = _asked(session) or max(changed, key=_distance)
+        sentence = verdict_sentence(session, asked)
+        if moved and asked.verdict in ("slower", "faster"):
+            return Answer(f"{sentence}; {MOVED}", "warning")
+        return Answer(sentence, _weight(asked))
+    trends = [s for s in session.series if s.verdict in ("slower", "faster")]
+    if trends:
+        falls = trends[0].verdict == "slower"
+        return Answer(series_sentence(session, trends[0]), "critical" if falls else "ok")
+    if verdicts and all(v.verdict == "no material difference" for v in verdicts):
+        return Answer("no material difference in anything that was measured", "ok")
+    loud = [f for f in session.worst_first if f.severity != "ok"]
+    if loud:
+        return Answer(loud[0].title, loud[0].severity)
+    if verdicts:
+        return _undecided(session, [v for v in verdicts if v.verdict != "no material difference"])
+    if session.findings:
+        return Answer(session.worst_first[0].title, "ok")
+    return None
+
+
+def _undecided(session: Session, verdicts: list[ev.Verdict]) -> Answer:
+    open_ones = [v for v in verdicts if v.verdict == "inconclusive" and measured(v)]
+    if len(open_ones) < 2:
+        return Answer(verdict_sentence(session, (open_ones or verdicts)[0]), "unknown")
+    seen = max((v.smallest_effect for v in open_ones if v.smallest_effect is not None), default=None)
+    could = f"; this run could have seen {percent(seen)}" if seen is not None else ""
+    return Answer(f"inconclusive: the noise hides whatever there is{could}", "unknown")
+
+
+def _weight(verdict: ev.Verdict) -> Weight:
+    return "critical" if verdict.verdict == "slower" else "ok"
+
+
+def _distance(verdict: ev.Verdict) -> float:
+    if not verdict.ratio or verdict.ratio <= 0:
+        return 1.0
+    return max(verdict.ratio, 1 / verdict.ratio)
+
+
+def _asked(session: Session) -> ev.Verdict | None:
+    """Where a workload holds several pairs and controls of its own, its first pair is the question.
+
+    The others, however clear, only stand beside it.
+    """
+    if session.plan is None:
+        return None
+    order = {variant.id: place for place, variant in enumerate(session.plan.variants)}
+    for workload in session.plan.workloads:
+        pairs = [v for v in session.verdicts.values() if v.workload == workload.id and not v.control]
+        if workload.controls and any(measured(v) for v in pairs):
+            first = min(pairs, key=lambda v: order.get(v.variant, len(order)))
+            return first if measured(first) else None
+    return None
