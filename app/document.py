@@ -35,6 +35,19 @@ class Table(msgspec.Struct, frozen=True):
     rows: tuple[tuple[str | Mono, ...], ...]
     right: frozenset[int] = frozenset()
 
+    def without_empty_columns(self) -> Table:
+        """A column in which no row says anything only makes the others narrow."""
+        kept = [n for n in range(len(self.header)) if any(not _says_nothing(row[n]) for row in self.rows)]
+        return Table(
+            tuple(self.header[n] for n in kept),
+            tuple(tuple(row[n] for n in kept) for row in self.rows),
+            frozenset(kept.index(n) for n in self.right if n in kept),
+        )
+
+
+def _says_nothing(cell: str | Mono) -> bool:
+    return (cell.text if isinstance(cell, Mono) else cell).strip() in ("", "–")
+
 
 class Code(msgspec.Struct, frozen=True):
     """Lines to be copied, or a drawing. `language` is `sh` for commands."""

@@ -18,15 +18,15 @@ def extra_part(session: Session, name: str, value: Json) -> tuple[Part, ...]:
         return parts
     if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
         records = [row for row in value if isinstance(row, dict)]
-        names = dict.fromkeys(key for row in records for key in row)
-        header = tuple(name for name in names if any(row.get(name) not in (None, "", []) for row in records))
+        header = tuple(dict.fromkeys(key for row in records for key in row))
         numeric = frozenset(
             n
             for n, key in enumerate(header)
             if all(isinstance(row.get(key), int | float | None) for row in records)
         )
         rows = tuple(tuple(_cell(session, key, row.get(key)) for key in header) for row in records)
-        return (Table(header, rows, numeric),) if header else ()
+        table = Table(header, rows, numeric).without_empty_columns()
+        return (table,) if table.header else ()
     if isinstance(value, dict):
         return (Table(("what", "value"), tuple((key, value_text(inner)) for key, inner in value.items())),)
     return (say(value_text(value)),)

@@ -25,11 +25,11 @@ def ledger(value: Json) -> tuple[Part, ...]:
     rows = [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
     if not rows:
         return ()
-    table = Table(
+    table = Table(  # without a trim half of the columns have nothing to say
         tuple(title for _, title, _ in _COLUMNS),
         tuple(tuple(_cell(row.get(key), unit) for key, _, unit in _COLUMNS) for row in rows),
         frozenset(range(1, len(_COLUMNS))),
-    )
+    ).without_empty_columns()
     explained = tuple((f"{row.get('step')}: {row['explained']}",) for row in rows if row.get("explained"))
     return (
         table,

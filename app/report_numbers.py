@@ -96,7 +96,7 @@ def _trends(session: Session) -> Table:
         rows.append(
             (wording.workload_title(session, s.workload), str(s.rounds), s.verdict, slope, ci, p, per_gb)
         )
-    return Table(header, tuple(rows), frozenset({1, 3, 4, 5, 6}))
+    return Table(header, tuple(rows), frozenset({1, 3, 4, 5, 6})).without_empty_columns()
 
 
 def _drawing(session: Session, workload: str) -> list[Part]:

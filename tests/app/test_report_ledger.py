@@ -11,7 +11,9 @@ from app.document import Bullets, Table
 from app.document_markdown import rendered
 from app.recording import load
 from app.report import report
+from app.report_extra import extra_part
 from app.report_ledger import ledger
+from app.session import Session
 from probes.types import Json
 
 DEMO = Path(app.__file__).parent / "demos" / "fstrim.jsonl"
@@ -25,10 +27,28 @@ def test_the_bundled_recording_answers_the_question() -> None:
 
 
 def test_bytes_are_said_as_fstrim_says_them() -> None:
-    rows: list[Json] = [{"step": "trim", "seconds": 4.0, "discarded_bytes": 390 << 30, "explained": "why"}]
+    rows: list[Json] = [
+        {"step": "before", "seconds": 4.0},
+        {"step": "trim", "seconds": 4.0, "discarded_bytes": 390 << 30, "explained": "why"},
+    ]
     table, _, explained = ledger(rows)
     assert isinstance(table, Table) and isinstance(explained, Bullets)
-    assert "390 GiB" in table.rows[0] and "–" in table.rows[0]
+    assert table.header == ("step", "s", "the kernel asked to discard")  # the others have nothing to say
+    assert table.rows == (("before", "4", "–"), ("trim", "4", "390 GiB"))
+    assert table.right == {1, 2}
+
+
+def test_a_table_of_a_scenarios_own_values_has_no_empty_column() -> None:
+    rows: list[Json] = [
+        {"workload": "a", "remarks": "", "share": None, "lists": [], "records": {}, "mean": 0},
+        {"workload": "b", "remarks": " ", "share": None, "lists": [], "records": {}, "limit": 2.5},
+    ]
+    (table,) = extra_part(Session(), "levels", rows)
+    assert isinstance(table, Table)
+    assert table.header == ("workload", "mean", "limit")
+    assert table.rows == (("a", "0", "–"), ("b", "–", "2.5"))
+    assert table.right == {1, 2}
+    assert extra_part(Session(), "levels", [{"remarks": ""}, {}]) == ()
 
 
 @pytest.mark.parametrize(
