@@ -115,20 +115,3 @@ def test_what_cannot_be_undone_stays_in_the_journal(tmp_path: Path, monkeypatch:
     assert made.revert(applied.id) == failed
     assert [entry.id for entry in made.close()] == [applied.id]
     assert len(journals(journal_dir())) == 1
-
-
-def test_where_the_journal_lies() -> None:
-    from app.journal_place import device_of, lies_on
-    from probes.host import Host
-    from probes.system.mounts import placement
-    from probes.types import Absent
-
-    assert device_of("/sys/kernel/mm/transparent_hugepage/enabled") == ""
-    place = placement(Host(), "/")
-    if isinstance(place, Absent) or isinstance(place.device, Absent) or not place.leaves:
-        pytest.skip("this root file system lies on no block device")
-    target = f"/sys/block/{place.leaves[0]}/queue/scheduler"
-    assert device_of(target) == place.leaves[0]
-    assert "XDG_STATE_HOME" in lies_on(Host(), Path("/"), target)
-    assert lies_on(Host(), Path("/dev/shm"), target) == ""
-    assert lies_on(Host(), Path("/"), "/proc/sys/net/ipv4/ip_forward") == ""
