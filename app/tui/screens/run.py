@@ -13,6 +13,7 @@ from app.tui.lines import Line, split, text
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
+from app.tui.widgets.transport import speed_words
 
 
 def seconds_of(words: str) -> float:
@@ -112,8 +113,12 @@ class RunScreen(Base):
         self._moved()
 
     def action_speed(self, direction: int) -> None:
-        self.feed.playback.faster(direction)
-        self.show()
+        play = self.feed.playback
+        play.faster(direction)
+        if play.at_end and not play.playing:  # the line of the transport does not name it there
+            self.shell.say(f"speed {speed_words(play.speed)}; space plays it from the start")
+        else:
+            self.show()
 
     def action_go(self) -> None:
         def go(words: str | None) -> None:

@@ -17,9 +17,12 @@ def clock(seconds: float) -> str:
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60:02d}:{rest % 60:02d}"
 
 
+def speed_words(speed: float) -> str:
+    return "as fast as it goes" if speed == float("inf") else f"{speed:g}×"
+
+
 def transport_line(feed: RunFeed, width: int) -> Line:
     play = feed.playback
-    speed = "as fast as it goes" if play.speed == float("inf") else f"{play.speed:g}×"
     if play.live and feed.growing:
         return split(
             [("● live", "ok"), (f"   {clock(play.time)}", "text")],
@@ -28,12 +31,15 @@ def transport_line(feed: RunFeed, width: int) -> Line:
         )
     state = ("▶ ", "ok") if play.playing else ("‖ ", "warning")
     times = f"{clock(play.time)} / {clock(play.end)}"
-    left: Line = [state, (speed, "text"), (f"   {times}", "strong")]
+    # at the end nothing moves at any speed: there it looks the same whether it was followed live or replayed
+    over = play.at_end and not play.playing and not feed.growing
+    words = "at the end" if over else speed_words(play.speed)
+    left: Line = [state, (words, "text"), (f"   {times}", "strong")]
     if feed.growing:
         left.append(("   still running, Z returns to live", "accent"))
         return left
     mark = clean(play.next_mark)
-    right: Line = [(f"next: {mark[:30]}", "dim")] if mark else [("at the end", "dim")] if play.at_end else []
+    right: Line = [(f"next: {mark[:30]}", "dim")] if mark else []
     room = width - cells(left) - cells(right) - 6
     if room < 8:
         return split(left, right, width)
