@@ -41,6 +41,11 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(line.rstrip() for line in self.screen.display)
 
+    @property
+    def cells(self) -> list[list[pyte.screens.Char]]:
+        """Every cell of the screen, row by row: its character, its colours and how it is drawn."""
+        return [[self.screen.buffer[y][x] for x in range(self.width)] for y in range(self.height)]
+
     def pump(self, seconds: float) -> bool:
         """Reads for so long; False when the program is gone."""
         end = time.perf_counter() + seconds
