@@ -24,7 +24,7 @@ from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger
 from scenarios.fstrim_pattern import Pattern
 from scenarios.fstrim_phase import Blocks, Stopped
-from scenarios.fstrim_plan import Request, make
+from scenarios.fstrim_plan import Request, make, untrimmed
 from scenarios.fstrim_series import one_round
 from scenarios.fstrim_session import Session
 from scenarios.guards import Watch, watch_for
@@ -104,6 +104,8 @@ class Fstrim:
         plan, layout, asked, pattern = self._lay_out(run.host, run.options)
         if plan.refusal:
             raise Refused(plan.refusal)
+        if layout.no_trim and not asked.round:
+            run.emit(ev.Note(t=run.time(), text=untrimmed(layout)))
         timer = trim_timer(run.host)
         for entry in facts(run.host, layout, timer):
             if isinstance(entry, Fact):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
+from statistics import median
 
 from probes.host import Host
 from probes.system.trim_timer import TrimTimer, left_out_by_fstab
@@ -12,6 +14,7 @@ from scenarios.finding import Evidence, Finding, Remedy, Severity
 from scenarios.fstrim_course import Course
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger
+from scenarios.fstrim_phase import Phase
 from scenarios.idle_control import Change
 from scenarios.rules.fstrim import ENABLE, fstab_remedy
 
@@ -105,6 +108,39 @@ def effect(
         evidence=tuple(evidence),
         remedy=todo,
         references=("fstrim(8)",),
+        subject=layout.mountpoint,
+    )
+
+
+def idling(layout: Layout, before: Phase, idle: Phase, doubts: Sequence[str]) -> Finding:
+    """All that a session without its trim can tell. Not judged: one wait does not say how far the level wanders."""
+    seen = (
+        ("new files", before.values, idle.values),
+        ("reads that stayed", before.references, idle.references),
+    )
+    evidence = [
+        Evidence(f"{side(median(then) / median(first))} after idling than before", source=what)
+        for what, first, then in seen
+        if first and then and median(first) > 0 and median(then) > 0
+    ]
+    asked = f"hostdx run fstrim --dir {shlex.quote(layout.directory)}"
+    return Finding(
+        id="fstrim.untrimmed",
+        severity="notice",
+        title=f"Nothing was trimmed on {layout.device}, so what a trim gives back is not known",
+        confidence="measured",
+        evidence=(
+            Evidence(layout.no_trim, source=layout.mountpoint),
+            *evidence,
+            *(Evidence(text, source="doubt") for text in doubts),
+        ),
+        remedy=(
+            Remedy(title=f"For the answer {layout.to_trim}", commands=(f"sudo {asked} --yes",)),
+            Remedy(
+                title="Or follow it from day to day, without a trim of its own and without root",
+                commands=(f"{asked} --round",),
+            ),
+        ),
         subject=layout.mountpoint,
     )
 

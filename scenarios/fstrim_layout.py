@@ -25,14 +25,16 @@ _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Layout:
-    """`refusal`: nothing can be measured; `no_trim`: it can be measured, but not trimmed. Both one line, or empty."""
+    """`refusal`: nothing can be measured; `no_trim`: it can be measured, but not trimmed; `to_trim`: what would help
+    there. Each one line, or empty.
+    """
 
     def __init__(self, host: Host, directory: str, *, blocks: int, phases: int) -> None:
         """`blocks` in a phase; the warm-up is one more."""
         self.host = host
         self.directory = directory
         self.refusal = ""
-        self.no_trim = ""
+        self.no_trim = self.to_trim = ""
         self.notes: tuple[str, ...] = ()
         self.placement: Placement | None = None
         self.chain: DiscardChain | None = None
@@ -47,7 +49,9 @@ class Layout:
         self.devices = tuple(known[n] for n in fit.placement.leaves if n in known)
         self.chain = discard_chain(host, fit.placement.mount)
         self.refusal = self._no_device() or self._sizes(blocks, phases)
-        self.no_trim = self._swallowed() or why_not(host)
+        self.no_trim = self._swallowed()
+        if not self.no_trim:
+            self.no_trim, self.to_trim = why_not(host)
 
     @property
     def mountpoint(self) -> str:
@@ -131,15 +135,18 @@ class Layout:
         return None if isinstance(space, Absent) else space.f_blocks * space.f_frsize
 
 
-def why_not(host: Host) -> str:
-    """Why this process cannot trim though the disk could be: the right or the tool; empty where it can."""
+def why_not(host: Host) -> tuple[str, str]:
+    """Why this process cannot trim though the disk could be, the right or the tool, and what to do; empty: it can."""
     status = host.text("/proc/self/status")
     rights = 0
     for line in status.splitlines() if present(status) else ():
         if line.startswith("CapEff:"):
             rights = int(line.split()[1], 16)
     if not rights & _SYS_ADMIN:
-        return "the trim needs root (CAP_SYS_ADMIN): it is left out"
+        return (
+            "the trim needs root (CAP_SYS_ADMIN): it is left out",
+            "run it with sudo, and not in a container that lacks CAP_SYS_ADMIN",
+        )
     if shutil.which("fstrim", path=_PATH) is None:
-        return "fstrim (util-linux) is not installed: the trim is left out"
-    return ""
+        return "fstrim (util-linux) is not installed: the trim is left out", "install util-linux"
+    return "", ""

@@ -106,6 +106,14 @@ def refusal(asked: Request, layout: Layout) -> str:
     return ""
 
 
+def untrimmed(layout: Layout) -> str:
+    """What a session without its trim can tell, and what to do for more: said before it measures."""
+    return (
+        f"{layout.no_trim}, and the run shows only what idling does to {layout.device}; for what a trim gives back "
+        f"{layout.to_trim} (--round never trims)"
+    )
+
+
 def workloads(asked: Request, layout: Layout, pattern: Pattern) -> tuple[Workload, ...]:
     reads = load_of(REFERENCE_ID)
     if asked.command:
@@ -264,7 +272,7 @@ def _sentences(
         lines += _would_do(layout)
         lines.append("a trim cannot be undone: deleted files can no longer be recovered from the raw disk")
     elif not asked.round:
-        lines.append(f"does not trim: {layout.no_trim}")
+        lines.append(f"does not trim: {untrimmed(layout)}")
     else:
         lines.append("does not trim: it adds one round to the series of this file system")
     lines.append("stops itself if others' I/O waits twice as long for 3 s; Ctrl-C stops it within 2 s")

@@ -6,7 +6,7 @@ from probes.host import Host
 from probes.system.trim_timer import TrimTimer
 from scenarios import events as ev
 from scenarios.fstrim_common import shared, steps, weakened
-from scenarios.fstrim_findings import effect, number
+from scenarios.fstrim_findings import effect, idling, number
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger
 from scenarios.fstrim_pattern import Pattern
@@ -121,6 +121,8 @@ class Session:
         load, control = self.plan.workloads
         if self.layout.no_trim:
             self._verdict(load, None, self.layout.no_trim)
+            before, idle = self.phases
+            self.run.emit(ev.Found(t=self.run.time(), finding=idling(self.layout, before, idle, self.doubts)))
             return
         margin = self.run.options.number("margin", 0.05)
         before, idle, after = self.phases

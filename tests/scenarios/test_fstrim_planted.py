@@ -13,10 +13,11 @@ from probes.host import Host
 from probes.system.trim_timer import trim_timer
 from scenarios import events as ev
 from scenarios.fstrim_course import Course
+from scenarios.fstrim_findings import idling
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger
 from scenarios.fstrim_pattern import Pattern
-from scenarios.fstrim_phase import Blocks
+from scenarios.fstrim_phase import Blocks, Phase
 from scenarios.fstrim_plan import request, trim_action, workloads
 from scenarios.fstrim_rounds import Round
 from scenarios.fstrim_series import course_of, finished
@@ -88,7 +89,7 @@ async def test_without_a_plant_hardly_anything_is_called(name: str) -> None:
     assert wrong <= 3
 
 
-async def session(seed: int, name: str, loss: float) -> FakeRun:
+async def session(seed: int, name: str, loss: float, no_trim: str = "") -> FakeRun:
     """A whole session on a drive that lost its speed before and gets it back by the trim."""
     run = FakeRun(seed=seed, clock=FakeClock())
     here = layout()
@@ -103,7 +104,7 @@ async def session(seed: int, name: str, loss: float) -> FakeRun:
     drive = Drive(run.clock, recorded(name, seed), lambda: 1.0 if run.applied else 1.0 - loss)
     blocks = Blocks(run, drive, plan.workloads, PATTERN, 1 << 20, None)
     ledger = Ledger(run, here, "6.1.0")
-    here.no_trim = ""
+    here.no_trim, here.to_trim = no_trim, "run it with sudo" if no_trim else ""
     await Session(run, plan, here, PATTERN, blocks, ledger, trim_timer(run.host)).conduct()
     return run
 
@@ -141,3 +142,20 @@ async def test_the_idle_control_lasts_as_long_as_the_trim_with_its_settling() ->
         "measure before", "idle", "measure after idling", "trim, and wait until the disk rests",
         "measure after the trim", "trim once more",
     ]  # fmt: skip
+
+
+async def test_without_the_trim_the_blocks_still_run_and_what_idling_did_is_told() -> None:
+    run = await session(1, QUIET_HOST, 0.2, no_trim="the trim needs root: it is left out")
+    assert verdict(run).verdict == "not applicable" and not run.applied
+    assert {b.variant for b in run.of(ev.Block)} == {"before", "idle"}
+    [found] = [e.finding for e in run.of(ev.Found)]
+    assert found.id == "fstrim.untrimmed" and found.evidence[0].text == "the trim needs root: it is left out"
+    assert [e.source for e in found.evidence[1:]] == ["new files", "reads that stayed"]
+    assert all("after idling than before" in e.text for e in found.evidence[1:])
+    assert found.remedy[0].title.endswith("run it with sudo") and "--round" in found.remedy[1].commands[0]
+
+
+def test_a_phase_without_a_block_breaks_nothing() -> None:
+    none = Phase("before", [], [], 0.0, 0, "the command fails")
+    found = idling(layout(), none, none, ["the command fails"])
+    assert [e.source for e in found.evidence][1:] == ["doubt"]

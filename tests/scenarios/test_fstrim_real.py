@@ -129,7 +129,7 @@ def test_without_the_right_the_blocks_run_and_the_trim_is_left_out(tmp_path: Pat
     if shutil.which("setpriv") is None:
         pytest.skip("setpriv (util-linux) is not installed")
     done = subprocess.run(
-        ["setpriv", "--bounding-set=-sys_admin", *argv(*arguments(disk, "--json", "--quiet"))],
+        ["setpriv", "--bounding-set=-sys_admin", *argv(*arguments(disk, "--json"))],
         env=environment(tmp_path), capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -138,6 +138,9 @@ def test_without_the_right_the_blocks_run_and_the_trim_is_left_out(tmp_path: Pat
     assert verdict["verdict"] == "not applicable" and "CAP_SYS_ADMIN" in verdict["reason"]
     assert sum(row["written_bytes"] for row in found["ledger"]) > 0
     assert not any(row["explained"] for row in found["ledger"])
+    assert [f["remedy"][0]["title"] for f in found["findings"] if f["id"] == "fstrim.untrimmed"]
+    said = done.stderr  # before anything is measured, and what to do instead
+    assert said.index("run it with sudo") < said.index("write the fixed file")
 
 
 def test_without_consent_nothing_is_written(tmp_path: Path, disk: TrimDisk) -> None:
