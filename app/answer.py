@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from app.effect_size import factor
 from app.session import Session
-from app.wording import measured, percent, series_sentence, verdict_sentence
+from app.wording import measured, percent, series_sentence, verdict_sentence, workload_title
 from scenarios import events as ev
 from scenarios.finding import Severity
 
@@ -18,6 +19,7 @@ MOVED = (
 class Answer(NamedTuple):
     sentence: str
     weight: Weight
+    verdict: ev.Verdict | None = None  # that it rests on
 
 
 def answer(session: Session) -> Answer:
@@ -27,13 +29,13 @@ def answer(session: Session) -> Answer:
     if ended is None:
         if said is None:
             return Answer("the run has not ended, or was killed", "unknown")
-        return Answer(f"without its end; until there: {said.sentence}", said.weight)
+        return said._replace(sentence=f"without its end; until there: {said.sentence}")
     if ended.status == "done":
         return said if said is not None else Answer("nothing to report", "ok")
     if said is None or not _judged(session):
         weight: Weight = "critical" if ended.status == "failed" else "warning"
         return Answer(f"{ended.status}: {ended.reason or 'no reason given'}", weight)
-    return Answer(f"broken off; until then: {said.sentence}", said.weight)
+    return said._replace(sentence=f"broken off; until then: {said.sentence}")
 
 
 def _judged(session: Session) -> bool:
@@ -46,11 +48,14 @@ def _said(session: Session) -> Answer | None:
     changed = [v for v in verdicts if v.verdict in ("slower", "faster")]
     moved = [v for v in session.verdicts.values() if v.control and v.verdict in ("slower", "faster")]
     if changed:
-        asked = _asked(session) or max(changed, key=_distance)
-        sentence = verdict_sentence(session, asked)
+        asked = _asked(session)
+        if asked is None:
+            asked, sentence = _both_ways(session, changed)
+        else:
+            sentence = verdict_sentence(session, asked)
         if moved and asked.verdict in ("slower", "faster"):
-            return Answer(f"{sentence}; {MOVED}", "warning")
-        return Answer(sentence, _weight(asked))
+            return Answer(f"{sentence}; {MOVED}", "warning", asked)
+        return Answer(sentence, "critical" if asked.verdict == "slower" else "ok", asked)
     trends = [s for s in session.series if s.verdict in ("slower", "faster")]
     if trends:
         falls = trends[0].verdict == "slower"
@@ -70,14 +75,24 @@ def _said(session: Session) -> Answer | None:
 def _undecided(session: Session, verdicts: list[ev.Verdict]) -> Answer:
     open_ones = [v for v in verdicts if v.verdict == "inconclusive" and measured(v)]
     if len(open_ones) < 2:
-        return Answer(verdict_sentence(session, (open_ones or verdicts)[0]), "unknown")
+        first = (open_ones or verdicts)[0]
+        return Answer(verdict_sentence(session, first), "unknown", first)
     seen = max((v.smallest_effect for v in open_ones if v.smallest_effect is not None), default=None)
     could = f"; this run could have seen {percent(seen)}" if seen is not None else ""
     return Answer(f"inconclusive: the noise hides whatever there is{could}", "unknown")
 
 
-def _weight(verdict: ev.Verdict) -> Weight:
-    return "critical" if verdict.verdict == "slower" else "ok"
+def _both_ways(session: Session, changed: list[ev.Verdict]) -> tuple[ev.Verdict, str]:
+    """The clearest loss; what the same variant wins elsewhere is not left unsaid. Without a loss, the clearest gain."""
+    losses = [v for v in changed if v.verdict == "slower"]
+    worst = max(losses or changed, key=_distance)
+    sentence = verdict_sentence(session, worst)
+    gains = [v for v in changed if v.verdict == "faster" and v.variant == worst.variant]
+    if losses and gains:
+        best = max(gains, key=_distance)
+        size = factor(best.ratio) if best.ratio else "faster"
+        sentence += f"; but {size} for {workload_title(session, best.workload)}"
+    return worst, sentence
 
 
 def _distance(verdict: ev.Verdict) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from probes.bench.workloads import load_of
 from probes.system.block import BlockDevice
 from probes.types import present
 from scenarios.events import Verdict
@@ -179,7 +180,7 @@ def lesson(verdicts: Sequence[Verdict]) -> Finding | None:
         severity="notice",
         confidence="measured",
         subject=worst.workload,
-        title=f"a job that spends 10 % of its time in {worst.workload} on {worst.variant} would need "
+        title=f"a job that spends 10 % of its time in {load_of(worst.workload).title} on {worst.variant} would need "
         f"{percent(gain)} less on {worst.baseline}; one that never waits for the disk gains nothing",
         evidence=(Evidence(f"{worst.variant} against {worst.baseline}: {worst.explain}"),),
         remedy=(

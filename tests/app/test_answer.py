@@ -128,7 +128,31 @@ def test_several_undecided_workloads_share_one_sentence() -> None:
             )
         )
     session.apply(ev.Ended(t=2, status="done"))
-    assert answer(session) == (
+    assert answer(session)[:2] == (
         "inconclusive: the noise hides whatever there is; this run could have seen ±30 %",
         "unknown",
     )
+
+
+def test_a_loss_comes_before_a_larger_gain_and_the_gain_is_said() -> None:
+    session = Session()
+    for workload, word, ratio in (
+        ("sync", "slower", 0.6),
+        ("read", "slower", 0.8),
+        ("metadata", "faster", 2.9),
+    ):
+        session.apply(
+            ev.Verdict(
+                t=1,
+                workload=workload,
+                metric="IOPS",
+                baseline="A",
+                variant="B",
+                verdict=word,  # type: ignore[arg-type]
+                ratio=ratio,
+            )
+        )
+    session.apply(ev.Ended(t=2, status="done"))
+    said = answer(session)
+    assert said.sentence == "sync: B is 40 % slower than A in IOPS; but 2.90 × faster for metadata"
+    assert said.weight == "critical" and said.verdict is not None and said.verdict.workload == "sync"

@@ -35,8 +35,9 @@ def verdict_lines(session: Session, width: int) -> list[Line]:
     out += effect_lines(effects, width, margin_of(session))
     explained = [v for v in session.verdicts.values() if v.explain and not v.control]
     if explained:
-        first = explained[0]
-        out += [BLANK, *wrapped(f"{clean(first.explain)}.".replace("..", "."), width, "dim")]
+        which = said.verdict if said.verdict is not None and said.verdict.explain else explained[0]
+        about = f"{title_of(session, which.workload)}: " if len(explained) > 1 else ""
+        out += [BLANK, *wrapped(f"{about}{clean(which.explain)}.".replace("..", "."), width, "dim")]
     out += _undecided(session, width)
     differs = session.plan.differs if session.plan else ()
     if differs and effects:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from app.plot import Axis, Series, nice_axis, plot, si
 from app.session import Session
 from app.tui.glyphs import MARKERS, clean, plain
-from app.tui.lines import Line, split, text
+from app.tui.lines import Line, cells, split, text
 from app.tui.widgets.panel import Panel
 
 ROLES = ("a", "b", "c", "d")
@@ -79,14 +79,19 @@ def plot_lines(session: Session, width: int, height: int, *, ascii_only: bool = 
     marks = variants(session)
     shown = {v: (plain(m) if ascii_only else m, role) for v, (m, role) in marks.items() if v in points}
     by_mark = dict(shown.values())
-    legend: Line = []
-    for variant, (mark, role) in shown.items():
-        last = points[variant][-1][1]
-        legend += [(f"{mark} ", role), (f"{label(session, variant)} {si(last)}", "text"), ("   ", "text")]
+    last = {variant: si(points[variant][-1][1]) for variant in shown}
     series = [Series(mark, points[v]) for v, (mark, _) in shown.items()]
     y = nice_axis([value for some in points.values() for _, value in some])
     rows = plot(series, width, max(4, height - 1), Axis(0.0, float(window)), y, ascii_only=ascii_only)
     title: Line = [(clean(what), "strong"), ("  log scale" if y.log else "", "dim")]
+    legend: Line = []
+    for names in (18, 14, 10, 6, 4):  # the metric and the values are never cut, so the names give way
+        legend = [("  ", "text")]
+        for variant, (mark, role) in shown.items():
+            words = f"{label(session, variant, names)} {last[variant]}"
+            legend += [(f"{mark} ", role), (words, "text"), ("   ", "text")]
+        if cells(title) + cells(legend) - 3 <= width:
+            break
     return [split(title, legend[:-1], width), *(_coloured(row, by_mark) for row in rows)]
 
 

@@ -136,14 +136,20 @@ class RunningEffects(Panel):
         effects = running(session)
         if not effects:
             return [text("")]
-        groups = session.groups.get(session.workload, [])
-        again = sum(1 for g in groups if g.disturbed)
-        parts = [f"{len(groups)} group{'s' if len(groups) != 1 else ''}"] + (
-            [f"{again} disturbed"] if again else []
-        )
-        note = next(
-            (clean(e.text) for e in session.estimates.values() if e.workload == session.workload and e.text),
-            "",
-        )
-        foot = " · ".join([*parts, "95 % interval", *([note] if note else [])])
-        return [*effect_lines(effects, width, margin_of(session), 4), text(foot, "dim")]
+        return [*effect_lines(effects, width, margin_of(session), 4), text(_foot(session, width), "dim")]
+
+
+def _foot(session: Session, width: int) -> str:
+    """What the estimates rest on, as much of it as has room; the interval itself is drawn and printed above."""
+    groups = session.groups.get(session.workload, [])
+    again = sum(1 for g in groups if g.disturbed)
+    told = [e.text for e in session.estimates.values() if e.workload == session.workload and e.text]
+    notes = [clean(part) for part in (told[0].split("; ") if told else ()) if not part.startswith("between ")]
+    count = f"{len(groups)} group{'s' if len(groups) != 1 else ''}"
+    parts = [*([] if notes and "groups" in notes[0] else [count]), *notes[:1]]
+    parts += ["95 % interval", *([f"{again} measured again"] if again else []), *notes[1:]]
+    foot = parts[0]
+    for part in parts[1:]:
+        if len(foot) + len(part) + 3 <= width:
+            foot = f"{foot} · {part}"
+    return foot
