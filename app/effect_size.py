@@ -28,14 +28,17 @@ def _three(value: float) -> str:
     return f"{value:#.3g}".rstrip(".") if value < 1000 else f"{value:.0f}"
 
 
-def span(ci95: tuple[float, float]) -> str:
-    """The interval in the same words as `factor`: `24–30 %` or `11.9–13.1 ×`; both sides of 1 keep their signs."""
+def span(ci95: tuple[float, float], ratio: float | None = None) -> str:
+    """The interval in the words that `factor` has for its estimate: `24–30 %` or `11.9–13.1 ×`.
+
+    Both sides of 1 keep their signs.
+    """
     low, high = ci95
     if low <= 0 or not (math.isfinite(low) and math.isfinite(high)):
         return ""
     if low < 1 < high:
         return f"-{(1 - low) * 100:.1f}…+{(high - 1) * 100:.1f} %"
-    if low > 0.5 and high < 2:
+    if 0.5 < ratio < 2 if ratio else low > 0.5 and high < 2:
         ends = sorted((abs(1 - low) * 100, abs(1 - high) * 100))
         return f"{ends[0]:.1f}–{ends[1]:.1f} %"
     ends = sorted((1 / low, 1 / high)) if high <= 1 else [low, high]

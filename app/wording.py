@@ -86,7 +86,8 @@ def verdict_sentence(session: Session, verdict: ev.Verdict, *, short: bool = Fal
     if not short:
         left, right = variant_title(session, left), variant_title(session, right)
     scope = f", {verdict.scope}" if verdict.scope else ""
-    within = f" ({span(verdict.ci95)})" if verdict.ci95 is not None and span(verdict.ci95) else ""
+    ends = span(verdict.ci95, verdict.ratio) if verdict.ci95 is not None else ""
+    within = f" ({ends})" if ends else ""
     if verdict.verdict in ("slower", "faster"):
         size = factor(verdict.ratio) if verdict.ratio else verdict.verdict
         cost = f": {delta(verdict)}" if _cost(session, verdict) else f" in {verdict.metric}"

@@ -60,7 +60,7 @@ def running(session: Session) -> list[Effect]:
         if estimate.workload != session.workload:
             continue
         words = factor(estimate.ratio) + (
-            f"  {span(estimate.ci95)}" if estimate.ci95 else "  no interval yet"
+            f"  {span(estimate.ci95, estimate.ratio)}" if estimate.ci95 else "  no interval yet"
         )
         name = clean(f"{estimate.variant} / {estimate.baseline}")
         out.append(
@@ -81,7 +81,7 @@ def judged(session: Session) -> list[Effect]:
         if verdict.verdict in ("slower", "faster") and verdict.ratio is not None:
             words = factor(verdict.ratio)
         if verdict.ci95 is not None:
-            words += f"  {span(verdict.ci95)}"
+            words += f"  {span(verdict.ci95, verdict.ratio)}"
         out.append(Effect(name, verdict.ratio, verdict.ci95, words, _ROLES.get(verdict.verdict, "unknown")))
     for trend in session.series:
         words = trend.verdict
