@@ -76,7 +76,9 @@ def _verdicts(session: Session) -> list[Part]:
 
 
 def _explained(session: Session, verdict: ev.Verdict) -> str:
-    sentence = wording.verdict_sentence(session, verdict, short=True)
+    sentence = wording.verdict_sentence(
+        session, verdict, short=True, explained="could have shown" in verdict.explain
+    )
     if not verdict.explain or verdict.explain in sentence:
         return f"{sentence}."
     return f"{sentence}. {verdict.explain}"

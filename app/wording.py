@@ -76,10 +76,13 @@ def _cost(session: Session, verdict: ev.Verdict) -> bool:
     return verdict.delta is not None and any(m.name == verdict.metric and m.better == "less" for m in metrics)
 
 
-def verdict_sentence(session: Session, verdict: ev.Verdict, *, short: bool = False) -> str:
+def verdict_sentence(
+    session: Session, verdict: ev.Verdict, *, short: bool = False, explained: bool = False
+) -> str:
     """`random read: B (sda) is 27 % slower than A (vda) in IOPS (24–29 %), this disk`.
 
-    `short`: variants by their ids alone, where a list of them is at hand.
+    `short`: variants by their ids alone, where a list of them is at hand. `explained`: what could have been seen
+    follows in the verdict's own explanation.
     """
     title = workload_title(session, verdict.workload)
     left, right = verdict.variant, verdict.baseline
@@ -98,7 +101,7 @@ def verdict_sentence(session: Session, verdict: ev.Verdict, *, short: bool = Fal
         )
     why = f": {verdict.reason}" if verdict.reason else ""
     seen = ""
-    if verdict.verdict == "inconclusive" and verdict.smallest_effect is not None:
+    if verdict.verdict == "inconclusive" and not explained and verdict.smallest_effect is not None:
         seen = f"; this run could have seen {percent(verdict.smallest_effect)}"
     return f"{title}: {left} against {right} in {verdict.metric}: {verdict.verdict}{why}{seen}"
 

@@ -53,6 +53,8 @@ def _folded(line: Line, width: int, indent: str, hang: str) -> list[Line]:
                 out[-1].append((word[:cut], role))
                 out.append([(hang, "text")])
                 used, word = len(hang), word[cut:]
+            if used + cell_len(word) > width:  # a blank beyond the edge would cut the line's last letter
+                word = word.rstrip()
             out[-1].append((word, role))
             used += cell_len(word)
     return out

@@ -57,6 +57,8 @@ class Base(Screen[object]):
         Binding("question_mark", "keys", "keys"),
         Binding("q", "back", "back"),
         Binding("escape", "back", "back", show=False),
+        Binding("tab", "app.focus_next", "next part", show=False),
+        Binding("shift+tab", "app.focus_previous", "previous part", show=False),
         Binding(
             "ctrl+c", "app.interrupt", "quit (a run goes on)", show=False
         ),  # Textual would copy a selection

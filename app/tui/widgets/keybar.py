@@ -11,7 +11,7 @@ MOST = 7
 NAMES = {
     "enter": "Enter", "escape": "Esc", "question_mark": "?", "slash": "/", "space": "space", "plus": "+", "minus": "-",
     "tab": "Tab", "up": "↑", "down": "↓", "pageup": "PgUp", "pagedown": "PgDn", "home": "Home", "end": "End",
-    "ctrl+p": "^p", "ctrl+q": "^q", "ctrl+c": "^c", "equals_sign": "=", "shift+tab": "S-Tab",
+    "equals_sign": "=", "shift+tab": "S-Tab",
 }  # fmt: skip
 
 
@@ -23,7 +23,7 @@ def _size(bindings: list[Binding]) -> int:
 
 
 def key_name(key: str) -> str:
-    return NAMES.get(key, key)
+    return NAMES.get(key, key.replace("ctrl+", "^"))
 
 
 class KeyBar(Panel):
