@@ -5,11 +5,12 @@ Nothing is written and no load is started. What arrives first is what a person l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 
 from probes.host import Host
-from probes.system.summary import summary_facts
+from probes.system.firewall_summary import firewall_facts
+from probes.system.summary import Entry, summary_facts
 from scenarios import events as ev
 from scenarios.registry import load, names
 from scenarios.rules.rule import Inapplicable, Rule, Unreadable
@@ -29,7 +30,11 @@ def all_rules() -> tuple[Rule, ...]:
 
 def fact_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
     """The host's facts as events; what could not be read comes as `absent` with its reason."""
-    for entry in summary_facts(host):
+    return as_events(summary_facts(host), time)
+
+
+def as_events(entries: Iterable[Entry], time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
+    for entry in entries:
         if isinstance(entry, tuple):
             name, absent = entry
             yield ev.AbsentFact(t=time(), name=name, reason=absent.reason, source=absent.source)
@@ -80,8 +85,9 @@ def apply_rule(rule: Rule, host: Host, time: Callable[[], float]) -> Iterator[ev
 
 
 def examine(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
-    """Facts, offers, then every rule. `time` gives the events' `t`."""
+    """Facts, offers, then what programs must be asked for, then every rule. `time` gives the events' `t`."""
     yield from fact_events(host, time)
     yield from offers(host, time)
+    yield from as_events(firewall_facts(host), time)
     for rule in all_rules():
         yield from apply_rule(rule, host, time)

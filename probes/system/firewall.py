@@ -6,8 +6,8 @@ import msgspec
 
 from probes.host import Host
 from probes.system.reverse_path import Form, Protocol, ReversePathRule
-from probes.system.ruleset_json import rules_from_json
-from probes.system.ruleset_text import rules_from_text
+from probes.system.ruleset_json import listing_from_json
+from probes.system.ruleset_text import listing_from_text
 from probes.system.xtables import rules_from_save
 from probes.types import Absent, present
 
@@ -25,10 +25,14 @@ _NFT_SAVE: dict[Protocol, tuple[str, ...]] = {
 
 
 class Ruleset(msgspec.Struct, frozen=True, kw_only=True):
-    """`rules` are all reverse-path checks, in effect or not; `sources` the commands that answered."""
+    """`rules` are all reverse-path checks, in effect or not; `sources` the commands that answered.
+
+    `sizes`: how many rules, of whatever kind, nf_tables holds by table ("inet firewalld").
+    """
 
     rules: tuple[ReversePathRule, ...]
     sources: tuple[str, ...]
+    sizes: dict[str, int] = {}
 
     @property
     def in_effect(self) -> tuple[ReversePathRule, ...]:
@@ -49,13 +53,14 @@ def _ruleset(host: Host) -> Ruleset | Absent:
     return Ruleset(
         rules=tuple(rule for part in parts for rule in part.rules),
         sources=tuple(source for part in parts for source in part.sources),
+        sizes={table: size for part in parts for table, size in part.sizes.items()},
     )
 
 
 def _native(host: Host) -> Ruleset | Absent:
     """What nf_tables holds: nft's own rules and those of iptables-nft."""
     first: Absent | None = None
-    for commands, parse in ((_JSON, rules_from_json), (_TEXT, rules_from_text)):
+    for commands, parse in ((_JSON, listing_from_json), (_TEXT, listing_from_text)):
         for command in commands:
             text = host.command(*command, timeout_s=3.0)
             if isinstance(text, Absent):
@@ -63,11 +68,12 @@ def _native(host: Host) -> Ruleset | Absent:
                 if text.kind in ("permission", "tool"):
                     return text
                 continue
-            rules = parse(text, " ".join(command))
-            if isinstance(rules, Absent):
-                first = rules if first is None else first
+            listing = parse(text, " ".join(command))
+            if isinstance(listing, Absent):
+                first = listing if first is None else first
                 continue
-            return _with_details(host, Ruleset(rules=rules, sources=(" ".join(command),)))
+            read = Ruleset(rules=listing.rules, sources=(" ".join(command),), sizes=listing.sizes)
+            return _with_details(host, read)
     return Absent("the ruleset could not be read") if first is None else first
 
 
@@ -83,7 +89,7 @@ def _with_details(host: Host, read: Ruleset) -> Ruleset:
             continue
         rules = [r for r in rules if r not in vague] + list(saved.rules)
         sources.extend(saved.sources)
-    return Ruleset(rules=tuple(rules), sources=tuple(sources))
+    return Ruleset(rules=tuple(rules), sources=tuple(sources), sizes=read.sizes)
 
 
 def _legacy(host: Host) -> Ruleset | Absent:

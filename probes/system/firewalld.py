@@ -32,6 +32,10 @@ class Firewalld(msgspec.Struct, frozen=True, kw_only=True):
 
 def firewalld(host: Host) -> Firewalld | Absent:
     """Absent where firewalld is not configured here (no firewalld.conf), or the file may not be read."""
+    return host.once(_firewalld)
+
+
+def _firewalld(host: Host) -> Firewalld | Absent:
     text = host.text(CONF)
     if isinstance(text, Absent):
         return text

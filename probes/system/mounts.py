@@ -153,6 +153,24 @@ def placement(host: Host, directory: str) -> Placement | Absent:
     return Placement(directory=path, mount=mount, device=tops[0], layers=down, leaves=ends)
 
 
+def file_systems(host: Host) -> dict[str, tuple[str, ...]]:
+    """The types of the mounted file systems by device: the one that is mounted, and all that lie under it."""
+    table = mounts(host)
+    found: dict[str, dict[str, None]] = {}
+    seen = set()
+    for mount in table if present(table) else ():
+        # bind mounts come by the thousand, and btrfs has an anonymous number for every subvolume
+        key = ("" if mount.devno.startswith("0:") else mount.devno, mount.source, mount.fstype)
+        if key in seen or not mount.source.startswith("/dev/"):
+            continue
+        seen.add(key)
+        tops = _devices(host, mount)
+        for top in tops if present(tops) else ():
+            for name in layers(host, top):
+                found.setdefault(name, {})[mount.fstype] = None
+    return {name: tuple(types) for name, types in found.items()}
+
+
 def _holds(mountpoint: str, path: str) -> bool:
     return mountpoint == "/" or path == mountpoint or path.startswith(mountpoint.rstrip("/") + "/")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -84,6 +84,13 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
         hook = self.first_hook
         where = f"{hook.name}, priority {hook.priority}" if hook else "not reached from any hook"
         return f"table {self.family} {self.table}, chain {self.chain} ({where})"
+
+
+class Listing(NamedTuple):
+    """What one listing of a ruleset holds. `sizes`: the number of rules by table ("inet firewalld")."""
+
+    rules: tuple[ReversePathRule, ...]
+    sizes: dict[str, int]
 
 
 def check_of(result: str, flags: tuple[str, ...]) -> Check:

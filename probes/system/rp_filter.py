@@ -37,6 +37,10 @@ class RpFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 def rp_filter(host: Host) -> RpFilter | Absent:
     """The settings, world-readable. Absent where there is no IPv4 or the tree holds none."""
+    return host.once(_rp_filter)
+
+
+def _rp_filter(host: Host) -> RpFilter | Absent:
     everywhere = host.integer(f"{CONF}/all/rp_filter")
     if isinstance(everywhere, Absent):
         return everywhere

@@ -10,12 +10,25 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from probes.system.reverse_path import Chains, Hook, Key, ReversePathRule, check_of, protocols_of
+from probes.system.reverse_path import (
+    Chains,
+    Hook,
+    Key,
+    Listing,
+    ReversePathRule,
+    check_of,
+    protocols_of,
+)
 from probes.types import Absent
 
 
 def rules_from_json(text: str, source: str = "nft -j list ruleset") -> tuple[ReversePathRule, ...] | Absent:
     """The reverse-path checks of one ruleset; Absent where the text is not what nft prints."""
+    listing = listing_from_json(text, source)
+    return listing if isinstance(listing, Absent) else listing.rules
+
+
+def listing_from_json(text: str, source: str = "nft -j list ruleset") -> Listing | Absent:
     try:
         listed = json.loads(text)["nftables"]
         objects = [o for o in listed if isinstance(o, dict)]
@@ -23,8 +36,11 @@ def rules_from_json(text: str, source: str = "nft -j list ruleset") -> tuple[Rev
         return Absent("nft printed something else than its JSON", "invalid", source)
     chains = Chains()
     found: list[tuple[Key, ReversePathRule]] = []
+    sizes: dict[str, int] = {}
     for obj in objects:
-        chain, rule = obj.get("chain"), obj.get("rule")
+        table, chain, rule = obj.get("table"), obj.get("chain"), obj.get("rule")
+        if isinstance(table, dict):
+            sizes.setdefault(f"{table.get('family', '')} {table.get('name', '')}", 0)
         if isinstance(chain, dict) and "hook" in chain:
             priority = chain.get("prio", 0)
             chains.base[_key(chain, "name")] = Hook(
@@ -32,13 +48,15 @@ def rules_from_json(text: str, source: str = "nft -j list ruleset") -> tuple[Rev
             )
         elif isinstance(rule, dict):
             key = _key(rule, "chain")
+            name = f"{key[0]} {key[1]}"
+            sizes[name] = sizes.get(name, 0) + 1
             expressions = [e for e in rule.get("expr") or [] if isinstance(e, dict)]
             for target in _targets(expressions):
                 chains.jump(key, (key[0], key[1], target), _only_new(expressions))
             found.extend((key, r) for r in _checks(key, expressions, key in chains.spared, source))
             if _lets_established_through(expressions):
                 chains.spared.add(key)
-    return chains.placed(found)
+    return Listing(chains.placed(found), sizes)
 
 
 def _key(obj: dict[str, Any], chain: str) -> Key:

@@ -9,6 +9,7 @@ from probes.system.reverse_path import (
     Chains,
     Hook,
     Key,
+    Listing,
     ReversePathRule,
     check_of,
     protocols_of,
@@ -30,15 +31,22 @@ _STATE = re.compile(r"\bct state (?!vmap|!=)\{?\s*([\w, ]+?)\s*(?:\}|counter|acc
 
 def rules_from_text(text: str, source: str = "nft list ruleset") -> tuple[ReversePathRule, ...] | Absent:
     """The reverse-path checks of one ruleset; Absent where the text is not one. An empty ruleset is ()."""
+    listing = listing_from_text(text, source)
+    return listing if isinstance(listing, Absent) else listing.rules
+
+
+def listing_from_text(text: str, source: str = "nft list ruleset") -> Listing | Absent:
     family = table = chain = ""
     chains = Chains()
     found: list[tuple[Key, ReversePathRule]] = []
+    sizes: dict[str, int] = {}
     for raw in text.splitlines():
         line = raw.strip().partition(" # handle ")[0]
         if not line or line.startswith("#"):
             continue
         if opened := _TABLE.match(line):
             family, table, chain = opened[1], opened[2], ""
+            sizes.setdefault(f"{family} {table}", 0)
         elif not table:
             return Absent("this is not what nft prints for a ruleset", "invalid", source)
         elif opened := _CHAIN.match(line):
@@ -51,6 +59,8 @@ def rules_from_text(text: str, source: str = "nft list ruleset") -> tuple[Revers
             if hook := _HOOK.search(bare if line.startswith("type ") else ""):
                 chains.base[key] = Hook(hook[1], priority_number(hook[2]))
                 continue
+            if not line.startswith(("type ", "policy ", "comment ")):
+                sizes[f"{family} {table}"] += 1
             for name in _JUMP.findall(bare):
                 chains.jump(key, (family, table, name.rstrip(",;")), _only_new(bare))
             rule = _rule(key, line, bare, key in chains.spared, source)
@@ -58,7 +68,7 @@ def rules_from_text(text: str, source: str = "nft list ruleset") -> tuple[Revers
                 found.append((key, rule))
             if _lets_established_through(bare):
                 chains.spared.add(key)
-    return chains.placed(found)
+    return Listing(chains.placed(found), sizes)
 
 
 def priority_number(text: str) -> int:

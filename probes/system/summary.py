@@ -15,7 +15,7 @@ from probes.system.distribution import distribution
 from probes.system.frequency import frequency
 from probes.system.kernel import kernel
 from probes.system.memory import memory
-from probes.system.mounts import mounts
+from probes.system.mounts import file_systems, mounts
 from probes.system.nic import nics
 from probes.system.numa import numa
 from probes.system.scheduler import queue_path, scheduling
@@ -143,8 +143,11 @@ def _disks(host: Host) -> Iterator[Entry]:
         why = host.listing("/sys/block")
         yield "disk", why if isinstance(why, Absent) else Absent("no block device", "missing", "/sys/block")
     shown = [d for d in everything.values() if not d.parent and _worth_showing(d)]
+    mounted = file_systems(host)
     for disk in shown[:MOST_DISKS]:
         yield from _disk(host, disk)
+        if types := mounted.get(disk.name):
+            yield Fact(f"disk.{disk.name}.file_systems", list(types), "/proc/self/mountinfo")
     if len(shown) > MOST_DISKS:
         yield Fact("disk.others", len(shown) - MOST_DISKS, "/sys/block")
     for array in md_arrays(host):

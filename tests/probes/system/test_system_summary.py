@@ -76,6 +76,7 @@ def test_a_small_host(tree: Tree) -> None:
     assert facts["disk.loop1.backing_file"].value == "/var/image"
     assert "disk.loop0.kind" not in facts and "mount./proc" not in facts
     assert facts["mount./"].value == "xfs on /dev/nvme0n1 (rw)"
+    assert facts["disk.nvme0n1.file_systems"].value == ["xfs"] and "disk.loop1.file_systems" not in facts
 
 
 def test_a_doubtful_node_table_is_no_fact(tree: Tree) -> None:
