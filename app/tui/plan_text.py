@@ -70,18 +70,18 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
     ]
     if measured:
         out += _item("measures", clean(", ".join(measured)), width)
+    if plan.seconds:  # before the changes: with many of them the screen ends there
+        other = plan.seconds - plan.measuring_s
+        parts = [f"{plan.measuring_s:.0f} s of measuring"] if plan.measuring_s else []
+        if other >= 1 or not parts:
+            parts.append(f"{other:.0f} s of preparation" if plan.measuring_s else f"{plan.seconds:.0f} s")
+        out += _item("takes", " + ".join(parts), width)
     out += _writes(plan, width)
     out += _changes(plan, width)
     for n, line in enumerate(plan.left_out):
         out += _item("leaves out" if not n else "", clean(line), width, "dim")
     if plan.rights:
         out += _item("needs", ", ".join(clean(r) for r in plan.rights), width)
-    if plan.seconds:
-        other = plan.seconds - plan.measuring_s
-        parts = [f"{plan.measuring_s:.0f} s of measuring"] if plan.measuring_s else []
-        if other >= 1 or not parts:
-            parts.append(f"{other:.0f} s of preparation" if plan.measuring_s else f"{plan.seconds:.0f} s")
-        out += _item("takes", " + ".join(parts), width)
     for n, line in enumerate(plan.sentences):
         out += _item("" if n else "in words", clean(line), width)
     return out
@@ -128,10 +128,11 @@ def exact_lines(plan: Plan, width: int) -> list[Line]:
         out += wrapped(clean(load.title), width, "strong", indent=2, hang=2)
         if load.why:
             out += wrapped(clean(load.why), width, "dim", indent=4)
-        out += wrapped(
-            f"blocks of {load.block_s:g} s or {load.min_operations} operations, at least {load.min_groups} groups",
-            width, "text", indent=4, hang=2,
-        )  # fmt: skip
+        longer = (
+            f" or {load.min_operations} operations, whichever takes longer" if load.min_operations else ""
+        )
+        words = f"blocks of {load.block_s:g} s{longer}; at least {load.min_groups} groups"
+        out += wrapped(words, width, "text", indent=4, hang=2)
         if load.equivalent:
             out += wrapped(clean(load.equivalent), width, "accent", indent=4, hang=2)
     out += [BLANK, text("ACTIONS, IN THIS ORDER; UNDONE IN REVERSE", "title")]

@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.screen import ModalScreen
 
 from app.tui.glyphs import clean
-from app.tui.lines import HIGHLIGHT, Line, text
+from app.tui.lines import HIGHLIGHT, Line, wrapped
 from app.tui.widgets.panel import Panel
 
 
@@ -24,7 +24,7 @@ class Words(Panel):
         self.words, self.role = words, "dim"
 
     def draw(self, width: int, height: int) -> list[Line]:
-        return [text(" " + self.words, self.role)]
+        return wrapped(self.words, width - 1, self.role, indent=1)
 
 
 class Field(Panel):
@@ -77,7 +77,8 @@ class AskScreen(ModalScreen[str | None]):
 
     DEFAULT_CSS = """
     AskScreen { background: transparent; align: left bottom; layout: vertical; }
-    AskScreen > Panel { height: 1; }
+    AskScreen > Field { height: 1; }
+    AskScreen > Words { height: auto; max-height: 4; }
     """
     AUTO_FOCUS = ""  # no widget has the focus: every key comes here, in order
 

@@ -8,17 +8,40 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from app.tui.lines import BLANK, Line, text, wrapped
+from app.tui.glyphs import clean
+from app.tui.lines import BLANK, Line, split, text, wrapped
 from app.tui.plan_text import change_lines
 from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
+from probes.action import Action
 from scenarios.plan import Plan
+
+
+def _changes(count: int) -> str:
+    return "1 change" if count == 1 else f"{count} changes"
+
+
+def _afterwards(asked: list[Action], width: int) -> list[Line]:
+    """What becomes of them: most are put back, a trim cannot be."""
+    lasting = sum(action.irreversible for action in asked)
+    out: list[Line] = []
+    if lasting:
+        words = "It cannot be undone." if len(asked) == 1 else f"{lasting} of them cannot be undone."
+        out += wrapped(f"! {words}", width, "critical")
+    if lasting < len(asked):
+        which = "Every other one" if lasting else "It" if len(asked) == 1 else "Each"
+        words = (
+            f"{which} is written down first, and undone at the end, also when the run is stopped or killed."
+        )
+        out += wrapped(words, width, "dim")
+    return out
 
 
 class ConsentScreen(Base):
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "agree", "yes, change and undo it"),
-        Binding("n,escape,q", "refuse", "no, change nothing"),
+        Binding("y", "agree", "yes, start"),
+        Binding("n", "refuse", "no, change nothing"),
+        Binding("escape,q", "refuse", "no, change nothing", show=False),
     ]
     title_words = "consent"
 
@@ -32,13 +55,14 @@ class ConsentScreen(Base):
     def _lines(self, width: int) -> list[Line]:
         asked = [a for a in self.plan.actions if a.consent]
         out: list[Line] = [
-            text(
-                f"This run changes {len(asked)} setting{'s' if len(asked) != 1 else ''} of the host.",
-                "warning",
+            split(
+                [(f"{clean(self.plan.scenario)} › ", "dim"), ("consent", "title")],
+                text(clean(self.plan.title), "strong"),
+                width,
             ),
-            *wrapped(
-                "Each is written down first and put back at the end, also when it is killed.", width, "dim"
-            ),
+            BLANK,
+            text(f"▲ This run makes {_changes(len(asked))} to this host.", "warning"),
+            *_afterwards(asked, width),
             BLANK,
         ]
         for action in asked:
@@ -47,7 +71,7 @@ class ConsentScreen(Base):
             *out,
             [
                 ("y", "key"),
-                (" changes them and starts   ", "text"),
+                (" agrees and starts   ", "text"),
                 ("n", "key"),
                 (" changes nothing", "text"),
             ],

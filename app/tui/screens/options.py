@@ -10,8 +10,9 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from app.tui.glyphs import clean
-from app.tui.lines import Line
+from app.tui.lines import Line, pad, wrapped
 from app.tui.screens.base import Base
+from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, Row
 from scenarios.plan import Option
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 
 class OptionPicker(Picker):
+    DEFAULT_CSS = "OptionPicker { height: 1fr; }"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", "change")]
+
     def __init__(self, about: PlanScreen) -> None:
         super().__init__(id="options", title=f"OPTIONS  {about.offer.id}")
         self._about = about
@@ -31,13 +35,35 @@ class OptionPicker(Picker):
         from app.tui.screens.plan import shown
 
         own = option.name in self._about.values
-        value = clean(shown(option, self._about.values)) or ("no" if option.kind == "flag" else "-")
-        need = " (needed)" if option.required else ""
+        value = clean(shown(option, self._about.values))
+        if value:
+            role = "accent" if own else "text"
+        else:
+            value, role = ("needed", "warning") if option.required else ("default", "dim")
         return [
             (f"{option.name:<14} ", "strong"),
-            (f"{value[:28]:<29} ", "accent" if own else "text"),
-            (clean(option.help) + need, "dim"),
+            *pad([(value, role)], 28),
+            ("  ", "text"),
+            (clean(option.help), "dim"),
         ]
+
+
+class Explained(Panel):
+    """What the option under the cursor means, whole: a row of the list may be too narrow for it."""
+
+    DEFAULT_CSS = "Explained { height: 3; }"
+
+    def __init__(self, about: PlanScreen) -> None:
+        super().__init__(id="explained")
+        self._about = about
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        chosen = self.screen.query_one(Picker).selected
+        option = next((o for o in self._about.offer.options if o.name == chosen), None)
+        if option is None:
+            return []
+        one_of = f"; one of {', '.join(option.choices)}" if option.choices else ""
+        return wrapped(clean(f"{option.name}: {option.help}{one_of}"), width, "dim")
 
 
 class OptionsScreen(Base):
@@ -50,9 +76,13 @@ class OptionsScreen(Base):
 
     def body(self) -> Iterable[Widget]:
         yield OptionPicker(self._about)
+        yield Explained(self._about)
 
     def on_mount(self) -> None:
         self.query_one(Picker).focus()
+
+    def on_picker_moved(self) -> None:
+        self.query_one(Explained).redraw()
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
         self._about.ask_option(next(o for o in self._about.offer.options if o.name == event.key))

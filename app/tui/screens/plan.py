@@ -94,8 +94,13 @@ class PlanScreen(Base):
 
     @property
     def ready(self) -> bool:
-        """The planner has said all it had to say."""
-        return self._child is not None and self._child.ended
+        """The planner has said all it had to say, or is not asked as long as an option is missing."""
+        return bool(self.missing) or (self._child is not None and self._child.ended)
+
+    @property
+    def missing(self) -> list[Option]:
+        """Needed options that have no value yet."""
+        return [o for o in self.offer.options if o.required and not self.values.get(o.name)]
 
     @property
     def plan(self) -> Plan | None:
@@ -127,7 +132,8 @@ class PlanScreen(Base):
     def _replan(self) -> None:
         if self._child is not None:
             self._child.close()
-        self._child = self._ask([self.offer.id, *arguments(self.values, self.offer.options)])
+        asked = [self.offer.id, *arguments(self.values, self.offer.options)]
+        self._child = None if self.missing else self._ask(asked)
         self.shell.draw()  # the list of options may be on top
 
     def _poll(self) -> None:
@@ -136,16 +142,16 @@ class PlanScreen(Base):
 
     def _lines(self, width: int) -> list[Line]:
         child, plan = self._child, self.plan
+        if self.missing:
+            return self._needs(width)
         if plan is None:
             if child is not None and child.ended:
                 words = child.error or "it gave no plan"
-                need = [o for o in self.offer.options if o.required and not self.values.get(o.name)]
-                hint = [f"Needed: --{o.name}, {o.help}." for o in need]
-                keys = "d names directories, o shows every option." if need else "o shows the options."
+                budget = "b changes the budget, " if self.check_action("budget", ()) else ""
                 return [
                     *wrapped(f"No plan: {clean(words)}", width, "critical"),
                     BLANK,
-                    *(row for h in [*hint, keys] for row in wrapped(clean(h), width)),
+                    text(f"{budget}o shows every option."),
                 ]
             return [text("asking what a run would do here; nothing is changed", "dim")]
         if self._exact:
@@ -156,11 +162,23 @@ class PlanScreen(Base):
             *([BLANK, text(f"options    {clean(chosen)}", "dim")] if chosen else []),
         ]
 
+    def _needs(self, width: int) -> list[Line]:
+        out = wrapped(clean(self.offer.question), width, "strong")
+        out += [BLANK, text("To plan it, one thing must be named:" if len(self.missing) == 1 else "Needed:")]
+        for option in self.missing:
+            out += wrapped(f"{clean(option.name)}: {clean(option.help)}", width, "strong", indent=2, hang=2)
+        words = "Enter asks for it, o shows every option. Nothing is changed by planning."
+        return [*out, BLANK, *wrapped(words, width, "dim")]
+
     def action_exact(self) -> None:
         self._exact = not self._exact
+        self.query_one(Reader).to_top()
         self.show()
 
     def action_start(self) -> None:
+        if self.missing:
+            self.ask_option(self.missing[0])
+            return
         plan = self.plan
         if plan is None:
             self.shell.say("there is no plan to start" if self.ready else "there is no plan yet")
@@ -191,6 +209,8 @@ class PlanScreen(Base):
             self.set_option(option, "" if self.values.get(option.name) else "yes")
             return
         hint = option.help + (f"; one of {', '.join(option.choices)}" if option.choices else "")
+        if option.name == "budget" and self.plan is not None and not self.values.get("budget"):
+            hint += f"; now {self.plan.measuring_s:.0f}"
         hint += "; several with blanks between" if option.multiple else ""
         self.app.push_screen(
             AskScreen(
@@ -227,6 +247,8 @@ class PlanScreen(Base):
 
 def shown(option: Option, values: dict[str, Json]) -> str:
     value = values.get(option.name, option.default)
+    if option.kind == "flag":
+        return "yes" if value else "no"
     if isinstance(value, list):
         return shlex.join(str(v) for v in value)
     return "" if value is None else str(value)

@@ -27,20 +27,24 @@ def open_entries(said: str) -> list[tuple[str, str]]:
 
 class UndoScreen(Base):
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y,u", "undo", "undo all of it now"),
-        Binding("q,n,escape", "back", "later"),
+        Binding("y", "undo", "undo all of it now"),
+        Binding("u", "undo", "undo all of it now", show=False),
+        Binding("n", "later", "leave it for later"),
     ]
     title_words = "undo"
 
     def __init__(self, entries: Sequence[tuple[str, str]]) -> None:
         super().__init__()
         self._entries = entries
-        self._said = ""
+        self._said = ""  # once it was asked for: how it stands
+        self._done: list[str] = []
 
     def body(self) -> Iterable[Widget]:
         yield Reader(self._lines)
 
     def _lines(self, width: int) -> list[Line]:
+        if self._done:
+            return self._outcome(width)
         out: list[Line] = [
             text("A run was killed before it could undo what it had changed.", "warning"),
             text("Its journal knows what there was before:", "dim"),
@@ -57,13 +61,32 @@ class UndoScreen(Base):
             [("y", "key"), (" undoes it now   ", "text"), ("n", "key"), (" leaves it for later", "text")],
         ]
 
+    def _outcome(self, width: int) -> list[Line]:
+        out: list[Line] = [text("What the run had changed, and what became of it:", "dim"), BLANK]
+        for line in self._done:
+            back = line.endswith(": reverted") or ": reverted: " in line
+            sign, role = ("✓", "text") if back else ("▲", "warning")
+            out += wrapped(f"{sign} {clean(line)}", width, role, hang=2)
+        return [*out, BLANK, *wrapped(self._said, width, "strong")]
+
     def on_mount(self) -> None:
         self.query_one(Reader).focus()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return not self._said if action in ("undo", "later") else True
+
+    def action_later(self) -> None:
+        self.action_back()
+
     def action_undo(self) -> None:
         def done(outcome: Outcome) -> None:
-            self._said = clean(outcome.error) or "Undone; nothing is left over."
-            self.shell.left_over = 0 if not outcome.error else self.shell.left_over
+            self._done = [line for line in outcome.output.splitlines() if line != "nothing to undo"]
+            self._said = clean(outcome.error) or "Nothing of it is left to undo."
+            self.shell.left_over = (
+                max(1, len(self._entries) - len(self._done)) if outcome.error else 0
+            )  # one that failed stays in the journal
+            if self.shell.triage is not None:  # home shows what it found before
+                self.shell.read_host()
             self.show()
 
         self._said = "undoing"

@@ -48,6 +48,10 @@ class Reader(Panel, can_focus=True):
         self._top = max(0, self._top + by)
         self.redraw()
 
+    def to_top(self) -> None:
+        """Before another text is shown in place of this one."""
+        self._top = self._total = 0
+
     def on_mouse_scroll_down(self) -> None:
         self.action_scroll(3)
 

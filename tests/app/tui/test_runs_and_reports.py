@@ -16,6 +16,7 @@ from app.tui.screens.recordings import RecordingsScreen
 from app.tui.screens.report import ReportScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.screens.verdict import VerdictScreen
+from app.tui.shell import Shell
 from tests.fakes.screen import grid, keys, opened, ready, recorded, settled, until
 from tests.fakes.stories import write
 from tests.fakes.story import storage
@@ -140,7 +141,10 @@ async def test_a_left_over_change_is_offered_to_be_undone(
 ) -> None:
     (tmp_path / "hostdx" / "journal").mkdir(parents=True)
     (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
-    script = "if [ \"$2\" = --dry-run ]; then echo 'scheduler of sda: would write back'; else touch done; echo ok; fi"
+    looks, acts = "echo 'scheduler of sda: would write back'", "touch done; echo 'scheduler of sda: reverted'"
+    script = f'if [ "$2" = --dry-run ]; then {looks}; else {acts}; fi'
+    again: list[int] = []
+    monkeypatch.setattr(Shell, "read_host", lambda self: again.append(1))
     monkeypatch.setattr("app.tui.hostdx.HOSTDX", ("sh", "-c", script, "sh"))
     monkeypatch.chdir(tmp_path)
     async with opened(tmp_path, triage="triage") as (app, pilot):
@@ -151,7 +155,8 @@ async def test_a_left_over_change_is_offered_to_be_undone(
         await keys(pilot, "u")
         await until(pilot, lambda: isinstance(app.screen, UndoScreen))
         await keys(pilot, "y")
-        await until(pilot, lambda: "Undone" in grid(app))
-        assert (tmp_path / "done").exists()
+        await until(pilot, lambda: "✓ scheduler of sda: reverted" in grid(app))
+        assert (tmp_path / "done").exists() and again == [1]
+        assert "y undo" not in grid(app) and "Nothing of it is left" in grid(app)
         await keys(pilot, "escape")
         assert "not undone" not in grid(app)
