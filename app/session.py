@@ -75,6 +75,17 @@ class Session:
         return sorted(self.findings.values(), key=lambda f: SEVERITIES.index(f.severity))
 
     @property
+    def doing(self) -> str:
+        """What the run is at: what it told of its progress, until that step is over; empty for nothing yet."""
+        step = next((s for s in reversed(self.steps.values()) if s.state == "started"), None)
+        told = self.progress
+        if told is not None:
+            about = self.steps.get(told.step)
+            if about is None or about.state == "started" or step is None:
+                return told.text
+        return step.title if step is not None else ""
+
+    @property
     def disturbed_groups(self) -> int:
         return sum(1 for groups in self.groups.values() for g in groups if g.disturbed)
 

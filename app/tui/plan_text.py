@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
+
 from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, text, wrapped
+from app.tui.lines import BLANK, Line, pad, text, wrapped
 from app.tui.widgets.host_glance import size_words
 from probes.action import Action
 from scenarios.plan import Plan
@@ -63,7 +65,7 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
         detail = f"   {clean(variant.detail)}" if variant.detail else ""
         out += _item("compares" if not n else "", label + detail, width)
     if plan.differs:
-        words = "they also differ in: " + ", ".join(clean(d) for d in plan.differs)
+        words = "they also differ in: " + "; ".join(clean(d) for d in plan.differs)
         out += _item("", words + "; so verdicts say “this stack”", width, "dim")
     measured = [
         w.title + (" (control)" if w.control and "control" not in w.title else "") for w in plan.workloads
@@ -116,10 +118,12 @@ def _changes(plan: Plan, width: int) -> list[Line]:
 def exact_lines(plan: Plan, width: int) -> list[Line]:
     """The exact steps: every step, load, action and file read."""
     out: list[Line] = [text("STEPS", "title")]
+    titles = min(width - 16, max([30, *(cell_len(clean(step.title)) for step in plan.steps)]))
     for step in plan.steps:
         out.append(
             [
-                (f"  {clean(step.title):<30}", "text"),
+                ("  ", "text"),
+                *pad(text(clean(step.title)), titles),
                 (f"{step.seconds:6.0f} s" if step.seconds else "", "dim"),
             ]
         )

@@ -70,6 +70,7 @@ class PlanHead(Panel):
 class PlanScreen(Base):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "start", "start"),
+        Binding("enter", "name", "name it"),  # as long as something needed has no value
         Binding("d", "directories", "directories", priority=True),
         Binding("b", "budget", "budget", priority=True),
         Binding("plus,equals_sign", "longer(30)", "longer", show=False),
@@ -121,6 +122,8 @@ class PlanScreen(Base):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         names = {o.name for o in self.offer.options}
+        if action in ("start", "name"):
+            return bool(self.missing) == (action == "name")
         if action == "directories":
             return "dir" in names
         if action in ("budget", "longer"):
@@ -147,11 +150,12 @@ class PlanScreen(Base):
         if plan is None:
             if child is not None and child.ended:
                 words = child.error or "it gave no plan"
-                budget = "b changes the budget, " if self.check_action("budget", ()) else ""
+                keys = {"directories": "d names directories", "budget": "b changes the budget"}
+                ways = [said for action, said in keys.items() if self.check_action(action, ())]
                 return [
                     *wrapped(f"No plan: {clean(words)}", width, "critical"),
                     BLANK,
-                    text(f"{budget}o shows every option."),
+                    text(", ".join([*ways, "o shows every option"]) + "."),
                 ]
             return [text("asking what a run would do here; nothing is changed", "dim")]
         if self._exact:
@@ -164,7 +168,8 @@ class PlanScreen(Base):
 
     def _needs(self, width: int) -> list[Line]:
         out = wrapped(clean(self.offer.question), width, "strong")
-        out += [BLANK, text("To plan it, one thing must be named:" if len(self.missing) == 1 else "Needed:")]
+        first = "one thing" if len(self.missing) == 1 else f"{len(self.missing)} things"
+        out += [BLANK, text(f"Before it can be planned, {first} must be named:")]
         for option in self.missing:
             out += wrapped(f"{clean(option.name)}: {clean(option.help)}", width, "strong", indent=2, hang=2)
         words = "Enter asks for it, o shows every option. Nothing is changed by planning."
@@ -175,10 +180,10 @@ class PlanScreen(Base):
         self.query_one(Reader).to_top()
         self.show()
 
+    def action_name(self) -> None:
+        self.ask_option(self.missing[0])
+
     def action_start(self) -> None:
-        if self.missing:
-            self.ask_option(self.missing[0])
-            return
         plan = self.plan
         if plan is None:
             self.shell.say("there is no plan to start" if self.ready else "there is no plan yet")

@@ -56,16 +56,13 @@ class RunHead(Panel):
         progress = session.progress
         if session.ended is not None:
             role = "ok" if session.ended.status == "done" else "warning"
-            right: Line = [(session.ended.status, role), (f" after {session.time:.0f} s", "dim")]
+            right: Line = [(session.ended.status, role), (f" after {int(session.time)} s", "dim")]
         elif feed.dead and feed.playback.at_end:
             right = [("the runner is gone: it was killed, or the host went down", "warning")]
-        elif progress is not None and progress.seconds_left is not None:
-            right = [(clean(progress.text), "text"), (f" · {progress.seconds_left:.0f} s left", "strong")]
         else:
-            step = next(
-                (s.title for s in reversed(session.steps.values()) if s.state == "started"), "starting"
-            )
-            right = [(clean(progress.text if progress else step), "text")]
+            right = [(clean(session.doing or "starting"), "text")]
+            if progress is not None and progress.seconds_left is not None:
+                right.append((f" · {progress.seconds_left:.0f} s left", "strong"))
         return [split(left, right, width)]
 
 

@@ -54,7 +54,7 @@ def _points(session: Session) -> tuple[str, dict[str, list[tuple[float, float]]]
         for block in blocks:
             if name in block.values:
                 points.setdefault(block.variant, []).append((block.t - first, block.values[name]))
-        return (name if not unit or unit == name else f"{name} in {unit}"), points, first
+        return (name if not unit or unit in name.split() else f"{name} in {unit}"), points, first
     if session.samples:
         series = max(session.samples, key=lambda s: session.samples[s][-1].t)
         samples = session.samples[series]
@@ -70,7 +70,7 @@ def plot_lines(session: Session, width: int, height: int, *, ascii_only: bool = 
     """A legend line and the plot in `height` lines. The x axis is seconds since the workload's first block."""
     what, points, first = _points(session)
     if not points:
-        waiting = clean(session.progress.text) if session.progress else "the first block"
+        waiting = clean(session.doing or "the first block")
         if session.ended is not None:
             return [text("no blocks were measured", "dim")]
         return [text(f"waiting for: {waiting}", "dim")]
