@@ -21,7 +21,9 @@ from scenarios.model import Refused, Run
 
 
 async def one_round(run: Run, layout: Layout, asked: Request, blocks: Blocks, timer: TrimTimer) -> None:
-    """Raises Refused where the round cannot be measured or kept; then the series is as it was."""
+    """Raises Refused where the round cannot be measured or kept; then the series is as it was. One that was measured
+    is judged with the others all the same.
+    """
     path = rounds_file(asked.state, identity(run.host, layout))
     try:
         kept = read(path)
@@ -38,14 +40,17 @@ async def one_round(run: Run, layout: Layout, asked: Request, blocks: Blocks, ti
     if blocks.cached:
         run.emit(ev.Note(t=run.time(), text=f"the reads beside the blocks are {blocks.cached}"))
     now = finished(asked, blocks, phase, behind)
+    lost = ""
     try:
         append(path, now)
     except OSError as error:
-        raise Refused(f"{path}: the round cannot be kept: {error.strerror}") from None
+        lost = f"{path}: the round cannot be kept: {error.strerror}; make room there and measure it again"
     run.emit(ev.Step(t=run.time(), id=ROUND, title="measure one round", state="done"))
     rounds = alike(Kept((*kept.rounds, now)), now)
     run.emit(ev.Extra(t=run.time(), name="rounds", value=msgspec.to_builtins(rounds)))
     judge(run, layout, blocks, rounds, timer)
+    if lost:
+        raise Refused(lost)
 
 
 def finished(asked: Request, blocks: Blocks, phase: Phase, behind: Round) -> Round:

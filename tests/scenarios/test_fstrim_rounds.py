@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from probes.host import Host
+from probes.system.trim_timer import trim_timer
 from probes.types import Absent
+from scenarios import events as ev
 from scenarios.fstrim_layout import Layout
+from scenarios.fstrim_pattern import Pattern
+from scenarios.fstrim_phase import Blocks
+from scenarios.fstrim_plan import request, workloads
 from scenarios.fstrim_rounds import Round, append, identity, read, rounds_file, since
-from scenarios.fstrim_series import course_of, rounds_a_day
+from scenarios.fstrim_series import course_of, one_round, rounds_a_day
+from scenarios.model import Options, Refused
+from tests.fakes import FakeRun
+from tests.fakes.drive import Drive
+from tests.fakes.noise import quiet
 from tests.fakes.tree import Tree
 
 ATA = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda"
@@ -153,3 +164,22 @@ def test_the_uuid_names_the_series(tree: Tree) -> None:
 def test_without_udev_device_and_number_name_it(tree: Tree) -> None:
     name = identity(tree.host(), Here(tree, 1))
     assert name and os.sep not in name
+
+
+async def test_a_round_that_cannot_be_kept_is_judged_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, one: Round) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("scenarios.fstrim_series.append", full)
+    asked = request(Options({"dir": "/data", "round": True, "state": str(tmp_path)}))
+    layout = Layout(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=1)
+    run, pattern = FakeRun(), Pattern(blocks=8, block_s=0.5, reference_s=0.5)
+    drive = Drive(run.clock, quiet, lambda: 1.0)
+    blocks = Blocks(run, drive, workloads(asked, layout, pattern), pattern, 1 << 20, None)
+    with pytest.raises(Refused, match="the round cannot be kept: No space left on device; make room there"):
+        await one_round(run, layout, asked, blocks, trim_timer(run.host))
+    assert [verdict.rounds for verdict in run.of(ev.SeriesVerdict)] == [1]
+    assert [len(e.value) for e in run.of(ev.Extra) if isinstance(e.value, list)] == [1]
+    assert [e.finding.id for e in run.of(ev.Found)] == ["fstrim.degradation"]
