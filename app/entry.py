@@ -9,10 +9,21 @@ import click
 
 from app import failure
 from app.failure import Failure
-from app.output import complain
+from app.output import complain, lost
 
 
 def run_command_line(arguments: Sequence[str]) -> int:
+    lost()
+    status = _status(arguments)
+    if why := lost():
+        complain(
+            f"stdout: cannot be written: {why}; what is there is not the whole result; make room and ask again"
+        )
+        return status or failure.COULD_NOT
+    return status
+
+
+def _status(arguments: Sequence[str]) -> int:
     from app.commands import hostdx
 
     try:

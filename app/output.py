@@ -1,11 +1,23 @@
-"""The two streams. stdout carries the result only; stderr everything else. A closed or broken pipe is quiet."""
+"""The two streams. stdout carries the result only; stderr everything else. A closed or broken pipe is quiet: nobody
+reads there. A file that cannot take the result is not: who reads it later would take it for whole."""
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
 from app.printable import printable
+
+_FILE_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # EIO is what a closed terminal says
+_lost: list[str] = []
+
+
+def lost() -> str:
+    """Why not all of the result could be written to the file that stdout is; once. Empty where it was."""
+    why = _lost[0] if _lost else ""
+    _lost.clear()
+    return why
 
 
 def out(text: str) -> None:
@@ -39,7 +51,9 @@ def _write(descriptor: int, data: bytes) -> bool:
         view = memoryview(data)
         while view:
             view = view[os.write(descriptor, view) :]
-    except OSError:  # broken pipe, full disk: nobody to tell on this stream
+    except OSError as error:
+        if descriptor == 1 and error.errno in _FILE_TROUBLE:
+            _lost.append(str(error.strerror))
         return False
     return True
 

@@ -272,8 +272,15 @@ def test_version_imports_nothing(tmp_path: Path) -> None:
     assert done.stdout == f"hostdx {__version__}\n[]\n"
 
 
-@pytest.mark.parametrize("close", ["1>&-", "2>&-", "1>&- 2>&- 0<&-", "| true", "1>/dev/full"])
+@pytest.mark.parametrize("close", ["1>&-", "2>&-", "1>&- 2>&- 0<&-", "| true", "2>/dev/full"])
 def test_closed_streams_are_quiet(tmp_path: Path, close: str) -> None:
     argv = f"{sys.executable} -P -m app.cli triage {close}; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", argv], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_result_that_its_file_cannot_take_is_said(tmp_path: Path) -> None:
+    argv = f"{sys.executable} -P -m app.cli triage 1>/dev/full"
+    done = subprocess.run(["bash", "-c", argv], capture_output=True, text=True, timeout=60)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 3 and "stdout: cannot be written: No space left on device" in line
