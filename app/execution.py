@@ -21,7 +21,7 @@ from app.journal import Header
 from app.process import Identity, identity
 from app.runner import Runner, listen_for_stops
 from app.session import Session
-from app.state import journal_dir, private, recordings_dir
+from app.state import check_room, journal_dir, private, recordings_dir
 from app.stops import Stopped, Stops, stop_early
 from app.stream import Stream
 from app.tee import Tee
@@ -115,7 +115,7 @@ class Execution:
     def _steps(self) -> ev.Ended:
         request = self._request
         if request.events:
-            self._stream.tee = Tee(request.events)
+            self._stream.tee = Tee(request.events, self._complain)
         if request.recording:  # by the app: it follows this file, also to learn of a refusal
             self._stream.record(Path(request.recording).absolute(), named=True)
         self._stream.emit(self._began())
@@ -124,14 +124,25 @@ class Execution:
         if plan.refusal:
             raise Refused(plan.refusal)
         self._check_journal_place(plan)
+        if plan.actions:
+            check_room()
         self._check_leftovers()
         consented = consent.asked(plan, yes=request.yes, digest=request.consent)
         # A watch that starts no load, and a run that can only read, may go beside a measurement.
         if getattr(self._scenario, "measures", True) and not self._reads_only:
             self._lock = locks.measuring(self._shown(), f"{self._wall:%H:%M:%S} UTC")
         if self._stream.recorder is None:
-            self._stream.record(private(recordings_dir()) / f"{self._run_id}.jsonl")
+            self._record(plan)
         return asyncio.run(self._conduct(plan, consented))
+
+    def _record(self, plan: Plan) -> None:
+        """A watch that changes nothing does not need its recording: with a full disk it is wanted most."""
+        try:
+            self._stream.record(private(recordings_dir()) / f"{self._run_id}.jsonl")
+        except Failure as why:
+            if plan.actions:
+                raise
+            self._complain(f"{why.text}; going on: the result is printed only")
 
     async def _conduct(self, plan: Plan, consented: bool) -> ev.Ended:
         listen_for_stops(asyncio.get_running_loop(), self._stops)

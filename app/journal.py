@@ -17,6 +17,7 @@ import msgspec
 
 from app.failure import Failure
 from app.process import Identity
+from app.state import ELSEWHERE
 from probes.action import Action
 
 SCHEMA = "hostdx-journal/1"
@@ -260,5 +261,6 @@ def _sync_directory(directory: Path) -> None:
 
 def _unwritable(path: Path, error: OSError) -> Failure:
     return Failure(
-        f"{path.parent}: the undo journal cannot be written: {error.strerror}; so nothing was changed"
+        f"{path.parent}: the undo journal cannot be written: {error.strerror}; so nothing was changed; "
+        f"{ELSEWHERE}"
     )

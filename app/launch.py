@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from app.process import Identity, lives
-from app.state import private, recordings_dir
+from app.state import check_room, private, recordings_dir
 from probes.types import Json
 from scenarios.events import Began
 from scenarios.plan import Option
@@ -43,7 +43,10 @@ def arguments(values: Mapping[str, Json], declared: Iterable[Option] = ()) -> li
 
 
 def new_recording(scenario: str) -> Path:
-    """A name in the recordings' directory that nothing has yet."""
+    """A name in the recordings' directory that nothing has yet. Raises Failure, also where the disk is full: the
+    runner's own words about it would have no place either.
+    """
+    check_room()
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     return private(recordings_dir()) / f"{stamp}-{scenario}-{uuid.uuid4().hex[:6]}.jsonl"
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from app.failure import Failure
+from app.state import ELSEWHERE
 from scenarios import events as ev
 
 LINE_LIMIT = 1 << 20  # bytes, line feed included
@@ -84,7 +85,7 @@ class Recorder:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._fd = os.open(path, flags, 0o600)
         except OSError as error:
-            raise Failure(f"{path}: cannot record there: {error.strerror}") from None
+            raise Failure(f"{path}: cannot record there: {error.strerror}; {ELSEWHERE}") from None
 
     @property
     def complete(self) -> bool:
@@ -101,12 +102,24 @@ class Recorder:
         self._drain()
         self._sync()
         os.close(self._fd)
-        self.lost = self._good == 0
-        if self.lost and not self._named:
+        kept = self._rescued()
+        self.lost = self._good == 0 and kept is None
+        if not self._named and (kept is not None or self.lost):
             try:
                 self.path.unlink()
             except OSError:
                 pass
+        if kept is not None:
+            self._complain(f"{self.path}: its disk is full; the recording is kept as {kept} instead")
+            self.path = kept
+            self._waiting.clear()
+
+    def _rescued(self) -> Path | None:
+        if not self._waiting or self._dropped:
+            return None
+        from app.rescue import rescued
+
+        return rescued(self.path, self._good, self._waiting)
 
     def _sync(self) -> None:
         try:
@@ -141,6 +154,6 @@ class Recorder:
             self._told = True
             why = "no space left" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror)
             self._complain(
-                f"{self.path}: the recording cannot be written: {why}; going on in memory: unless there is room again, "
-                "the result is printed, not kept"
+                f"{self.path}: the recording cannot be written: {why}; going on in memory; make room there, else it is "
+                "kept elsewhere at the end, or printed only"
             )

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from app.failure import Failure
 
+ELSEWHERE = "make room there, or name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
+ROOM_BYTES = 16 << 10  # a journal's first entries and a recording's first lines
+
 
 def state_dir() -> Path:
     """`$XDG_STATE_HOME/hostdx`, for root else `/var/lib/hostdx` (sudo changes HOME), else `~/.local/state/hostdx`."""
@@ -48,7 +51,7 @@ def private(directory: Path, mode: int = 0o700) -> Path:
         directory.mkdir(mode=mode, parents=True, exist_ok=True)
         found = directory.lstat()
     except OSError as error:
-        raise Failure(f"{directory}: cannot be made: {error.strerror}") from None
+        raise Failure(f"{directory}: cannot be made: {error.strerror}; {_elsewhere(directory)}") from None
     if not stat.S_ISDIR(found.st_mode):
         raise Failure(
             f"{directory}: is not a directory; remove it, or set XDG_STATE_HOME and XDG_RUNTIME_DIR"
@@ -60,3 +63,26 @@ def private(directory: Path, mode: int = 0o700) -> Path:
     if found.st_mode & 0o022:
         raise Failure(f"{directory}: others may write to it; `chmod go-w` it first")
     return directory
+
+
+def check_room() -> None:
+    """Before a run begins: what it must not forget finds room, or it is refused in one line. Raises Failure."""
+    import tempfile  # not for every command
+
+    directory = private(journal_dir())
+    try:
+        with tempfile.TemporaryFile(dir=directory, buffering=0) as file:
+            view = memoryview(bytes(ROOM_BYTES))
+            while view:
+                view = view[file.write(view) or 0 :]
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise Failure(
+            f"{directory}: the undo journal cannot be written: {error.strerror}; so nothing was begun; {ELSEWHERE}"
+        ) from None
+
+
+def _elsewhere(directory: Path) -> str:
+    if directory.is_relative_to(runtime_dir()) and not directory.is_relative_to(state_dir()):
+        return "name another place: XDG_RUNTIME_DIR=/DIRECTORY hostdx …"
+    return ELSEWHERE

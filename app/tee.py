@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import queue
 import threading
+from collections.abc import Callable
 
 from app import output
 from app.failure import Failure
@@ -17,7 +19,9 @@ HURRY_S = 0.5
 class Tee:
     """Writes in a thread of its own: a pipe whose reader pauses would otherwise stop the measurement."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, complain: Callable[[str], None]) -> None:
+        self._where = where
+        self._complain = complain
         self._descriptor = -1
         if where != "-":
             try:
@@ -44,8 +48,12 @@ class Tee:
                     break
                 continue
             try:
-                os.write(self._descriptor, line)
-            except OSError:
+                view = memoryview(line)
+                while view:
+                    view = view[os.write(self._descriptor, view) :]
+            except OSError as error:
+                if error.errno != errno.EPIPE:  # a reader that has enough is no trouble
+                    self._complain(f"--events {self._where}: ends here: {error.strerror}; the run goes on")
                 break
         while self._lines.get_nowait() if not self._lines.empty() else None:
             pass

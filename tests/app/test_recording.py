@@ -181,6 +181,8 @@ def test_where_nothing_could_be_written_nothing_is_left(
     said: list[str] = []
     stream = Stream(said.append)
     monkeypatch.setattr("app.recorder.os.write", full)
+    monkeypatch.setattr("app.rescue.PLACES", ())
+    monkeypatch.delenv("TMPDIR", raising=False)
     stream.emit(HEAD)
     stream.record(tmp_path / "r.jsonl", named=named)
     stream.emit(ev.Ended(t=1, status="done"))
@@ -188,7 +190,7 @@ def test_where_nothing_could_be_written_nothing_is_left(
     assert (tmp_path / "r.jsonl").exists() == named
     assert stream.recording is None
     assert not any(line.startswith("report:") for line in summary_lines(stream.session, stream.recording))
-    assert len(said) == 2 and "the result is printed, not kept" in said[0]
+    assert len(said) == 2 and "printed only" in said[0]
 
 
 @pytest.mark.parametrize("cut", [30, 100, 2_000])
