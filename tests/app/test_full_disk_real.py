@@ -19,8 +19,9 @@ pytestmark = pytest.mark.real
 
 
 @pytest.fixture
-def small(tmp_path: Path) -> Iterator[Path]:
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The place of the launcher's state directory, on a tmpfs of 64 KiB."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # what is saved from it goes here, not into /var/tmp
     mountpoint = tmp_path / "state"
     mountpoint.mkdir()
     made = subprocess.run(
@@ -90,13 +91,10 @@ def test_a_disk_that_fills_up_in_between_costs_nothing_that_was_measured(small: 
     recorder.close()
     where = re.search(r"kept as (\S+) instead", said[-1])
     assert len(said) == 2 and where is not None and recorder.path == Path(where[1])
-    try:
-        assert recorder.complete and not recorder.lost
-        assert list(events_of(recorder.path)) == events
-        assert recorder.path.stat().st_mode & 0o777 == 0o600
-        assert [path.name for path in small.iterdir()] == [filler.name]  # the half one is not in the list
-    finally:
-        recorder.path.unlink()
+    assert recorder.complete and not recorder.lost
+    assert list(events_of(recorder.path)) == events
+    assert recorder.path.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in small.iterdir()] == [filler.name]  # the half one is not in the list
 
 
 def test_nowhere_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
