@@ -1,0 +1,57 @@
+"""A run whose runner and supervisor were killed: the next start of the app offers to undo, and does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.same_screen import opened
+from tests.iosched_kill import journals, kill_all, left_behind, ours, start
+from tests.loop_disk import LoopDisk
+from tests.scenarios.test_iosched_real import wait_for
+
+pytestmark = pytest.mark.real
+
+
+def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_path: Path) -> None:
+    with LoopDisk(tmp_path) as disk:
+        before = disk.queue()
+        runner = start(tmp_path, disk)
+        try:
+            wait_for(disk, "[bfq]", runner)
+        finally:
+            kill_all(tmp_path)
+            runner.wait()
+        assert "[bfq]" in disk.read("scheduler"), "it was undone although the supervisor was killed as well"
+        assert len(journals(tmp_path)) == 1 and list(disk.directory.iterdir())
+
+        app = opened(tmp_path)
+        try:
+            app.wait("A run was killed before it could undo")
+            assert "write 'mq-deadline' back to" in app.text and ".hostdx-" in app.text
+            app.press("n")
+            app.wait("2 changes not undone, u shows them")
+            app.wait("checks speak")
+            assert "[bfq]" in disk.read("scheduler") and len(journals(tmp_path)) == 1
+
+            app.press("u")
+            app.wait("A run was killed before it could undo")
+            app.press("y")
+            app.wait("Nothing of it is left to undo.")
+            assert app.text.count("✓") == 2 and "▲" not in app.text and "y undo" not in app.text
+            assert "[mq-deadline]" in disk.read("scheduler") and not journals(tmp_path)
+
+            app.press("q")
+            app.wait("SCENARIOS")
+            app.until(lambda: "not undone" not in app.text, "a home screen with nothing left over")
+        finally:
+            app.close()
+        app = opened(tmp_path)  # once more: nothing is offered any more
+        try:
+            app.wait("checks speak")
+            app.press("u")
+            app.wait("nothing is left over")
+        finally:
+            app.close()
+        assert left_behind(tmp_path, disk, before) == [] and not ours(tmp_path)
