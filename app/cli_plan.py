@@ -14,6 +14,7 @@ import msgspec
 
 from app import __version__, failure
 from app.failure import Failure
+from app.journal_place import refusal
 from app.looked_at import host_at
 from app.output import out, raw
 from app.plain import plan_lines
@@ -21,6 +22,7 @@ from app.printable import printable
 from app.process import identity
 from app.recorder import encoded
 from app.scenario_command import Scenarios
+from app.state import journal_dir
 from probes.host import Host
 from probes.types import Json
 from scenarios import events as ev
@@ -54,6 +56,8 @@ def _plan(
     elif plan is not None and not reason:
         for line in plan_lines(plan):
             out(printable(line))
+    elif plan is not None and plan.reads and getattr(scenario, "reads_anyway", False):
+        out(printable(f"hostdx run {scenario.id} only reads here: {'; '.join(plan.reads)}"))
     if reason:
         raise Failure(f"plan {scenario.id}: {reason}", status)
     return status
@@ -62,9 +66,12 @@ def _plan(
 def _made(scenario: Scenario, host: Host, options: Options) -> tuple[Plan | None, str, int]:
     """The plan, why not, and the exit status."""
     try:
-        if blocked := scenario.blocked(host):
+        blocked = scenario.blocked(host)
+        if blocked and not (host.live and getattr(scenario, "reads_anyway", False)):
             return None, blocked, failure.COULD_NOT
         plan = scenario.plan(host, options).sealed()
+        why = blocked or plan.refusal or refusal(host, journal_dir(), plan)
+        plan = msgspec.structs.replace(plan, refusal=why)
     except Usage as why:
         return None, str(why), failure.USAGE
     except Refused as why:

@@ -184,9 +184,10 @@ class Execution:
 
     def _check_journal_place(self, plan: Plan) -> None:
         """Said before anything is written: the change itself would be refused for it, minutes later."""
-        for action in plan.actions:
-            if action.kind == "attribute" and (why := self._lies_on(action.target)):
-                raise Refused(why)
+        from app.journal_place import refusal
+
+        if why := refusal(self._host, journal_dir(), plan):
+            raise Refused(why)
 
     def _check_leftovers(self) -> None:
         """A killed run's settings would be measured as if they were the host's own."""

@@ -9,8 +9,15 @@ from probes.host import Host
 from probes.system.block import leaves
 from probes.system.mounts import IN_MEMORY, NETWORK, placement
 from probes.types import Absent, present
+from scenarios.plan import Plan
 
 _ELSEWHERE = "set XDG_STATE_HOME to a directory on another disk or on a tmpfs"
+
+
+def refusal(host: Host, journal_dir: Path, plan: Plan) -> str:
+    """Why a run of this plan is refused: said before anything is written, by `plan` and `run` in the same words."""
+    attributes = (action.target for action in plan.actions if action.kind == "attribute")
+    return next((why for target in attributes if (why := lies_on(host, journal_dir, target))), "")
 
 
 def lies_on(host: Host, journal_dir: Path, target: str) -> str:

@@ -15,6 +15,8 @@ def plan_lines(plan: Plan) -> list[str]:
         detail = f"  {variant.detail}" if variant.detail else ""
         lines.append(f"  compares {variant.id}: {variant.label}{detail}")
     lines += [f"  they also differ in {text}" for text in plan.differs]
+    if plan.reads:
+        lines.append(f"  reads {'; '.join(plan.reads)}")
     lines += [f"  measures {w.title} ({', '.join(m.name for m in w.metrics)})" for w in plan.workloads]
     lines += [f"  {sentence}" for sentence in plan.sentences]
     if not plan.sentences:

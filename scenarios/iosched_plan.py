@@ -95,6 +95,7 @@ def _variant(on: Target, scheduler: str) -> Variant:
 
 def _sentences(found: Layout, on: Target, bound: int, why: str) -> tuple[str, ...]:
     lines = [
+        "first reads which scheduler is active and why, and what hangs in D (also `hostdx triage`, without root)",
         f"switches the scheduler of {on.names} between {on.current} and {', '.join(found.variants)}, again and again",
         "puts it back after every block of another scheduler, with nr_requests and its tunables; wbt is never written",
         f"writes at most {bound / GIB:.1f} GiB, into files without a name that leave nothing",

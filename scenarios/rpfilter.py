@@ -153,6 +153,7 @@ class Rpfilter:
             measuring_s=budget,
             sentences=(
                 f"Measured is {main.whose}: {main.text}.",
+                "First it reads, and changes nothing: what is loaded, the routes, the settings (also `hostdx triage`).",
                 "It is loaded in a network namespace of hostdx's own, never in the live firewall.",
                 f"Small packets from one CPU, {len(tried[0].compared)} variants in turn, for about {budget:.0f} s.",
                 "Every variant is proved first: honest packets arrive, forged ones are dropped by the check alone.",

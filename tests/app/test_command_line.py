@@ -113,6 +113,10 @@ def test_a_journal_on_the_device_under_test_is_refused_before_anything_is_writte
     made = ("--dir", str(tmp_path / "there"), "--attribute", str(tmp_path / "attribute"))
     status, out, err = typed(capsys, "run", "fake", "--fast", "--yes", *made, "--events", str(tmp_path / "e"))
     assert status == 3 and says in err and "not started" not in out
+    foreseen, out, err = typed(capsys, "plan", "fake", *made)  # in the same words
+    assert (foreseen, out, err) == (3, "", f"hostdx: plan fake: {says}\n")
+    _, out, _ = typed(capsys, "plan", "fake", *made, "--json")
+    assert json.loads(out)["refusal"] == says
     assert '"type":"action"' not in (tmp_path / "e").read_text()
     assert list((tmp_path / "there").iterdir()) == [] and (tmp_path / "attribute").read_text() == "old"
 

@@ -46,6 +46,16 @@ def test_without_nft_the_rules_speak_before_the_reason(capsys: pytest.CaptureFix
     assert "every packet is asked" in report and "nft is not installed" in report
 
 
+def test_the_plan_says_beforehand_that_it_can_only_read(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["plan", "rpfilter"]) == 3
+    said = capsys.readouterr()
+    assert "hostdx run rpfilter only reads here: nft list ruleset" in said.out
+    assert "plan rpfilter: nft is not installed" in said.err
+    assert run_command_line(["plan", "rpfilter", "--json"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert "nft is not installed" in document["refusal"] and document["reads"] and "actions" not in document
+
+
 def test_json_holds_the_findings_and_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["run", "rpfilter", "--json"]) == 3
     document = json.loads(capsys.readouterr().out)
