@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 
 import msgspec
 
@@ -99,8 +100,8 @@ def trims(asked: Request, layout: Layout) -> int:
 
 
 def refusal(asked: Request, layout: Layout) -> str:
-    if layout.refusal:
-        return layout.refusal
+    if why := layout.refusal or _not_startable(asked.command):
+        return why
     if not asked.round and layout.can_never_trim:
         return f"{layout.can_never_trim}; hostdx triage says more, --round still measures its course"
     return ""
@@ -112,6 +113,16 @@ def untrimmed(layout: Layout) -> str:
         f"{layout.no_trim}, and the run shows only what idling does to {layout.device}; for what a trim gives back "
         f"{layout.to_trim} (--round never trims)"
     )
+
+
+def _not_startable(command: str) -> str:
+    """It is started in the private directory: a path that begins where it was typed would lead nowhere."""
+    if not command:
+        return ""
+    program = shlex.split(command)[0]
+    if "/" in program and not program.startswith("/"):
+        return f"--workload: {program} would be looked for in the private directory; give its full path"
+    return "" if shutil.which(program) else f"--workload: {program} is no program that can be started here"
 
 
 def workloads(asked: Request, layout: Layout, pattern: Pattern) -> tuple[Workload, ...]:

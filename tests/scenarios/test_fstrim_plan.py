@@ -103,6 +103,24 @@ def test_a_file_system_that_cannot_trim() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("nonexistent-program --x", "nonexistent-program is no program that can be started here"),
+        ("/nonexistent/program", "/nonexistent/program is no program"),
+        ("/etc/passwd", "/etc/passwd is no program"),
+        ("./job.sh", "give its full path"),
+        ("sh -c ls", ""),
+        ("/bin/sh -c ls", ""),
+    ],
+)
+def test_a_command_that_cannot_be_started_is_refused_before_anything_is_written(
+    command: str, why: str
+) -> None:
+    said = refusal(request(options(dir="/data", workload=command)), placed())
+    assert (why in said) if why else not said
+
+
 def test_how_often_it_trims() -> None:
     here = placed()
     assert trims(request(options(dir="/data")), here) == 2
