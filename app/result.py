@@ -96,6 +96,10 @@ def _verdict(verdict: ev.Verdict) -> Json:
         "alpha": verdict.alpha,
         "smallest_effect": verdict.smallest_effect,
         "seconds": verdict.seconds,
+        "seconds_to_decide": verdict.seconds_to_decide,
+        "control": verdict.control,
+        "scope": verdict.scope,
+        "explain": verdict.explain,
     }
 
 

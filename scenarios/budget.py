@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from scenarios.model import Clock
 from scenarios.plan import Workload
@@ -38,30 +39,47 @@ class Budget:
 LOADS_DECIDED_WELL = 3  # what a budget is for, at the least
 
 
-def allotted(left_s: float, waiting: Sequence[Workload], arms: int) -> float:
+class Share(NamedTuple):
+    """Wall seconds of one load. `most_s`: where its fewest groups take longer than was planned, on a slow disk."""
+
+    seconds: float
+    most_s: float
+
+
+def allotted(left_s: float, waiting: Sequence[Workload], arms: int) -> Share:
     """Seconds for the first of the loads that still wait, in their order of importance.
 
     On a quiet host each decides early and all fit. On a noisy one it is better to know three things than to have
     six times "inconclusive": so a load may use up to a third of what is left, beside the least that the control needs.
+    Where not even the first load fits beside the control, the load comes first.
     """
     first, later = waiting[0], waiting[1:]
-    kept = sum(least_seconds(w, arms) for w in later if w.control)
-    rivals = sum(not w.control for w in later) + 1
-    free = max(0.0, left_s - kept)
     if arms == 1:  # nothing to decide: equal parts
-        return left_s / len(waiting)
+        return Share(left_s / len(waiting), left_s / len(waiting))
+    least = least_seconds(first, arms)
     if first.control:
-        return min(left_s, 1.5 * least_seconds(first, arms))
-    return min(free, max(free / min(LOADS_DECIDED_WELL, rivals), 1.2 * least_seconds(first, arms)))
+        return Share(min(left_s, 1.5 * least), left_s)
+    kept = sum(least_seconds(w, arms) for w in later if w.control)
+    free = left_s - kept if left_s - kept >= least else left_s
+    rivals = [w for w in later if not w.control]
+    wish = 1.2 * least  # some of the groups are measured again
+    spare = free - sum(least_seconds(w, arms) for w in rivals)
+    if spare >= least:
+        wish = min(wish, spare)
+    third = free / min(LOADS_DECIDED_WELL, len(rivals) + 1)
+    return Share(min(free, max(third, wish)), free)
 
 
 class Pace:
     """How long a group of this workload really takes, switching included, and how many still fit."""
 
-    def __init__(self, clock: Clock, budget_s: float, expected_group_s: float) -> None:
+    def __init__(
+        self, clock: Clock, budget_s: float, expected_group_s: float, most_s: float | None = None
+    ) -> None:
         self._clock = clock
         self._began = clock.now()
         self.budget_s = budget_s
+        self.most_s = budget_s if most_s is None else max(budget_s, most_s)
         self._group_s = expected_group_s
         self._measured = 0
         self._since = self._began
@@ -81,6 +99,13 @@ class Pace:
     def expect(self, group_s: float) -> None:
         """What the warm-up tells of a group's length."""
         self._group_s = group_s
+
+    def make_room(self, groups: int) -> bool:
+        """Whether so many groups fit; the budget grows up to `most_s` where only that lets them."""
+        need_s = groups * self._group_s
+        if need_s > self.left_s * 1.001 and self.spent_s + need_s <= self.most_s:
+            self.budget_s = min(self.most_s, self.spent_s + need_s * OVERHEAD)
+        return need_s <= self.left_s * 1.001
 
     def group_began(self) -> None:
         self._since = self._clock.now()

@@ -7,7 +7,10 @@ experiment"). Cancelling it propagates into the block under way; the arms stop t
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
 
 from probes.bench.measured import Measured, NotApplicable
 from scenarios import events as ev
@@ -20,11 +23,15 @@ from scenarios.judge import Judge, judges_for
 from scenarios.model import Run
 from scenarios.plan import Workload
 from scenarios.sequential import BATCH, orders
+from scenarios.stats import sign_test
 
 # A run whose groups are disturbed more often than not tells of the neighbour, not of the variants. Counted
 # from the sixth group on (the fourth where blocks are long), so that one burst at the start does not end it.
 DISTURBED_AT_MOST = 0.5
 DISTURBED_COUNTED_FROM = 6
+
+# How likely stalls of one variant alone may be by chance, to be held against it: 5 %, by the exact sign test.
+STALLS_BY_CHANCE = 0.05
 
 
 class _Gone(Exception):
@@ -47,10 +54,12 @@ async def compare(
     watch: Watch | None = None,
     pairs: Sequence[Pair] | None = None,
     scope: str = "",
+    most_s: float | None = None,
 ) -> list[ev.Verdict]:
     """Measures and judges; every judged metric of every pair gets its verdict, as an event and in the result.
 
-    budget_s  wall seconds of measuring for this workload, warm-up and switching included.
+    budget_s  wall seconds of measuring for this workload, warm-up and switching included; up to `most_s` where blocks
+              turn out so long (a slow disk's operations) that the fewest groups need it.
     family    how many comparisons (workload x pair) the whole run makes: its family-wise error is 5 %.
     pairs     (baseline, variant); without it the first arm is everybody's baseline.
     scope     "this stack" or "this disk": what the verdicts speak of.
@@ -58,7 +67,7 @@ async def compare(
     if len(arms) < 2:
         raise ValueError("an experiment needs two variants")
     wanted = list(pairs) if pairs is not None else [(arms[0].variant, a.variant) for a in arms[1:]]
-    pace = Pace(run.clock, budget_s, group_seconds(workload, len(arms)))
+    pace = Pace(run.clock, budget_s, group_seconds(workload, len(arms)), most_s)
     experiment = _Experiment(run, workload, arms, wanted, pace, watch)
     return await experiment.conduct(
         lambda planned: judges_for(
@@ -89,17 +98,23 @@ class _Experiment:
         self.active: Arm | None = None
         self.gone: list[_Gone] = []
         self.disturbed: list[str] = []
+        self.stalls: Counter[str] = Counter()  # groups in which a variant alone gave nothing in a block
+
+    @property
+    def fewest(self) -> int:
+        """Of groups: at the first look a large effect shows, and on a slow disk that is all that can be had."""
+        return min(BATCH, self.workload.min_groups)
 
     async def conduct(self, judges_of: Callable[[int], list[Judge]]) -> list[ev.Verdict]:
         """Warm-up, groups, verdicts. `judges_of` is asked once, when it is known how many groups will fit."""
-        reason = self._does_not_fit()
+        reason = self._does_not_fit(warm=False)
         if not reason and self.watch is not None:
             await self.watch.settle()
             reason = self.watch.stopped
         if not reason:
             await self._warm_up()
-            reason = self._does_not_fit()
-        judges = judges_of(max(self.pace.groups_that_fit, self.workload.min_groups))
+            reason = self._does_not_fit(warm=True)
+        judges = judges_of(max(self.pace.groups_that_fit, self.fewest))
         if reason:
             self.run.emit(ev.Note(t=self.run.time(), text=f"{self.workload.title}: {reason}"))
         broken_off = "" if reason else await self._groups(judges)
@@ -118,18 +133,38 @@ class _Experiment:
             blame = self.watch.blame(self.workload.id) if self.watch is not None else ""
             why = f"not decided within {self.pace.budget_s:.0f} s"
             verdict = judge.conclude(t, self.pace, f"{why}; {blame}" if blame else why)
+            verdict = self._with_stalls(verdict)
         self.run.emit(verdict)
         return verdict
 
-    def _does_not_fit(self) -> str:
+    def _with_stalls(self, verdict: ev.Verdict) -> ev.Verdict:
+        """A variant that alone stands still again and again is not "no different", whatever the other groups say."""
+        here, there = self.stalls[verdict.variant], self.stalls[verdict.baseline]
+        worse = verdict.variant if here >= there else verdict.baseline
+        if sign_test(here, there) > STALLS_BY_CHANCE / max(1, len(self.pairs)):
+            return verdict
+        stalls = (
+            f"{worse} gave nothing at all in a block of {max(here, there)} groups, the other in {min(here, there)}: "
+            "what that costs is not in the ratio, which rests on the groups without"
+        )
+        if verdict.verdict == ("faster" if worse == verdict.variant else "slower"):
+            word: ev.VerdictWord = "inconclusive"
+        else:
+            word = "inconclusive" if verdict.verdict == "no material difference" else verdict.verdict
+        reason = "; ".join(r for r in (stalls, verdict.reason) if r)
+        return msgspec.structs.replace(verdict, verdict=word, reason=reason)
+
+    def _does_not_fit(self, *, warm: bool) -> str:
+        """Why not, or "". `warm`: how long a block must be is known; a large effect may show in `fewest` of them."""
         if not self.pairs:
             return ""
-        need = self.workload.min_groups * self.pace.group_s
-        if need <= self.pace.left_s * 1.001:
+        groups = self.workload.min_groups
+        if self.pace.make_room(groups) or (warm and self.pace.make_room(self.fewest)):
             return ""
         return (
-            f"not started: {self.workload.min_groups} groups of {len(self.arms)} variants need {need:.0f} s, "
-            f"and {self.pace.left_s:.0f} s of the budget are left"
+            f"not started: {groups} groups of {len(self.arms)} variants need {groups * self.pace.group_s:.0f} s, "
+            f"and {max(0.0, self.pace.most_s - self.pace.spent_s):.0f} s of the budget are left for them; "
+            "a longer --budget lets them run"
         )
 
     async def _warm_up(self) -> None:
@@ -184,7 +219,9 @@ class _Experiment:
                 return self.watch.stopped
             self.pace.group_ended()
             if stalled := group.stalled(self.workload, self.pairs):
-                group.disturbed.append(stalled)
+                group.disturbed.append(f"a block of {' and of '.join(stalled)} gave nothing")
+                if len(stalled) == 1:
+                    self.stalls[stalled[0]] += 1
             self._emit_group(group)
             if group.disturbed:
                 self.disturbed.append(group.disturbed[0])
@@ -199,7 +236,7 @@ class _Experiment:
 
     def _orders(self) -> Iterator[tuple[str, ...]]:
         """Few groups of long blocks: a batch that must hold both orders has then only as many."""
-        return orders(tuple(self.arms), self.run.rng, min(BATCH, self.workload.min_groups))
+        return orders(tuple(self.arms), self.run.rng, self.fewest)
 
     async def _measure(self, group: Group) -> None:
         for variant in group.order:

@@ -42,14 +42,14 @@ class Group:
         """variant - baseline in the metric's own unit and direction."""
         return difference(self.values(pair[0], metric), self.values(pair[1], metric))
 
-    def stalled(self, workload: Workload, pairs: Iterable[Pair]) -> str:
-        """Which variant gave nothing in a block (there is no ratio then), in plain words; or ""."""
-        for pair in pairs:
-            for metric in workload.metrics:
-                if metric.judged and self.value(metric, pair) is None:
-                    bad = next((v for v in pair if not all(x > 0 for x in self.values(v, metric))), pair[1])
-                    return f"a block of {bad} gave no {metric.name}"
-        return ""
+    def stalled(self, workload: Workload, pairs: Iterable[Pair]) -> tuple[str, ...]:
+        """The variants that gave nothing in a block: there is no ratio then."""
+        judged = [metric for metric in workload.metrics if metric.judged]
+        variants = dict.fromkeys(v for pair in pairs for v in pair)
+        bad = [v for v in variants if not all(x > 0 for metric in judged for x in self.values(v, metric))]
+        if not bad:  # a ratio that cannot be had for another reason
+            bad = [p[1] for p in pairs if any(self.value(metric, p) is None for metric in judged)]
+        return tuple(bad)
 
     def log_ratios(self, workload: Workload, pairs: Iterable[Pair]) -> dict[str, float]:
         """Of every metric and pair, as the group event carries them: "metric|baseline|variant"."""

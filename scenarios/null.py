@@ -90,11 +90,13 @@ class Null:
                     StorageArm(name, bench, workload)
                     for name, bench in zip((ITSELF, AGAIN), benches, strict=True)
                 ]
+                share = allotted(budget.left_s, plan.workloads[index:], 2)
                 [verdict] = await compare(
                     run,
                     workload,
                     arms,
-                    budget_s=allotted(budget.left_s, plan.workloads[index:], 2),
+                    budget_s=share.seconds,
+                    most_s=share.most_s,
                     family=len(plan.workloads),
                     margin=run.options.number("margin", 0.05),
                     watch=watch,

@@ -248,12 +248,14 @@ class Comparison:
 def groups_needed(spread: Spread, groups: int, margin: float) -> int:
     """About how many groups would decide, if the estimate stays and the width falls with the root.
 
-    Near the margin no number of groups decides soon; a quarter of the margin is the finest that is promised.
+    The farther end counts, and what did not decide until now needs one more at least. Near the margin no number of
+    groups decides soon; a quarter of the margin is the finest that is promised.
     """
     edge = math.log1p(margin)
     size = abs(spread.estimate)
     room = max(size if size > edge else edge - size, edge / 4)
-    return max(1, math.ceil(groups * (spread.half_width / room) ** 2))
+    reach = max(spread.high - spread.estimate, spread.estimate - spread.low)
+    return max(groups + 1, math.ceil(groups * (reach / room) ** 2))
 
 
 def _ratio(log: float) -> float:

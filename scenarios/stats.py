@@ -20,7 +20,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from scenarios.distributions import signed_rank_critical, t_quantile
+from scenarios.distributions import binomial_tail, signed_rank_critical, t_quantile
 
 Better = Literal["more", "less"]
 
@@ -153,3 +153,8 @@ def over_groups(
         return Spread(estimate, averages[critical], averages[len(averages) - 1 - critical])
     _, low, high = student(values, alpha, floor)
     return Spread(estimate, min(low, estimate), max(high, estimate))
+
+
+def sign_test(a: int, b: int) -> float:
+    """The exact two-sided p of `a` against `b` events where each is as likely on either side; 1 without any."""
+    return min(1.0, 2 * binomial_tail(max(a, b), a + b, 0.5))

@@ -18,7 +18,7 @@ from probes.bench.storage import StorageBench
 from probes.host import Host
 from probes.types import Absent, Json
 from scenarios import events as ev
-from scenarios.budget import Budget, allotted
+from scenarios.budget import Budget, Share, allotted
 from scenarios.experiment import compare
 from scenarios.guards import Watch, watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Usage
@@ -161,7 +161,7 @@ class Storage:
         run: Run,
         load: Workload,
         arms: list[StorageArm],
-        share: float,
+        share: Share,
         family: int,
         watch: Watch,
         scope: str,
@@ -169,10 +169,10 @@ class Storage:
         for arm in arms:
             await arm.ready()
         if len(arms) == 1:
-            await measure_alone(run, load, arms[0], share, watch)
+            await measure_alone(run, load, arms[0], share.seconds, watch)
             return []
         return await compare(
-            run, load, arms, budget_s=share, family=family * (len(arms) - 1),
+            run, load, arms, budget_s=share.seconds, most_s=share.most_s, family=family * (len(arms) - 1),
             margin=run.options.number("margin", 0.05), watch=watch, scope=scope,
         )  # fmt: skip
 

@@ -167,9 +167,40 @@ async def test_a_block_without_a_single_operation_is_measured_again_and_not_gues
     arms[1].noise = lambda at_s: 0.0 if 3.0 <= at_s < 4.5 else 1.0
     [verdict] = await compare(run, READS, arms, budget_s=60, family=1)
     stalled = [g for g in run.of(ev.Group) if g.disturbed]
-    assert stalled and stalled[0].disturbed == "a block of B gave no IOPS"
+    assert stalled and stalled[0].disturbed == "a block of B gave nothing"
     assert verdict.verdict == "slower"
     assert verdict.groups == len(run.of(ev.Group)) - len(stalled)
+
+
+async def test_a_variant_that_stands_still_again_and_again_is_not_the_same() -> None:
+    run = FakeRun(seed=5)
+    arms = arms_of(run, 1.0, 1.0)
+    calm = arms[1].noise
+    arms[1].noise = lambda at_s: 0.0 if at_s % 7 < 1.0 else calm(at_s)
+    [verdict] = await compare(run, READS, arms, budget_s=120, family=1)
+    assert verdict.verdict == "inconclusive" and verdict.ratio == pytest.approx(1.0, abs=0.05)
+    assert verdict.reason is not None and verdict.reason.startswith("B gave nothing at all in a block of")
+
+
+async def test_stalls_of_both_sides_are_nobodys() -> None:
+    run = FakeRun(seed=5)
+    arms = arms_of(run, 1.0, 1.0)
+    calm = arms[0].noise
+    for arm in arms:
+        arm.noise = lambda at_s: 0.0 if at_s % 7 < 1.0 else calm(at_s)
+    [verdict] = await compare(run, READS, arms, budget_s=120, family=1)
+    assert verdict.verdict == "no material difference" and verdict.reason is None
+
+
+async def test_a_slow_disk_is_judged_within_the_whole_budget() -> None:
+    """110 IOPS: 200 operations are 1.8 s, twice that on the other one; a third of two minutes holds no eight groups."""
+    run = FakeRun(seed=5)
+    arms = [
+        FakeArm("A", run.clock, {"IOPS": 110.0}, noise=white(5, 0.03), operations_per_s=110.0),
+        FakeArm("B", run.clock, {"IOPS": 55.0}, noise=white(5, 0.03), operations_per_s=55.0),
+    ]
+    [verdict] = await compare(run, READS, arms, budget_s=33, family=6, most_s=110)
+    assert verdict.verdict == "slower" and run.clock.now() <= 110
 
 
 async def test_cancelling_stops_the_load_and_claims_nothing() -> None:

@@ -212,7 +212,7 @@ def test_a_captured_tree_cannot_be_measured(tmp_path: Path) -> None:
 def test_the_plan_says_what_is_written_before_it_is(tmp_path: Path) -> None:
     scenario = Null()
     plan = scenario.plan(Host(), Options({}, scenario.options))
-    assert plan.digest and plan.measuring_s == 60
+    assert plan.digest and plan.measuring_s == null_plan.DEFAULT_BUDGET_S
     assert plan.writes[0].device == "sda"
     files = 2 * prepared_bytes(256 << 20, null_plan.STORAGE) >> 20
     assert plan.sentences[0].startswith(f"writes {files} MiB of test files to {tmp_path} (sda), ")
