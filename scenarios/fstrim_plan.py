@@ -9,6 +9,7 @@ import msgspec
 
 from probes.action import Action, private_directory
 from probes.bench.churn import CHURN
+from probes.bench.command_line import fio_directory, pasted
 from probes.bench.size import in_words
 from probes.bench.workloads import fio_equivalent, load_of
 from probes.host import Host
@@ -143,8 +144,8 @@ def workloads(asked: Request, layout: Layout, pattern: Pattern) -> tuple[Workloa
             metrics=(Metric(name=CHURN.metric, unit=CHURN.unit),),
             block_s=pattern.block_s,
             min_groups=LEAST_BLOCKS,
-            equivalent=shlex.join(
-                ["fio", "--name=churn", f"--directory={layout.directory}", "--rw=write", "--bs=64k", "--direct=1",
+            equivalent=pasted(
+                ["fio", "--name=churn", fio_directory(layout.directory), "--rw=write", "--bs=64k", "--direct=1",
                  "--ioengine=psync", f"--numjobs={CHURN.workers}", f"--filesize={layout.file_bytes}",
                  f"--nrfiles={max(1, layout.block_bytes // CHURN.workers // max(1, layout.file_bytes))}",
                  "--file_service_type=sequential", "--fdatasync=64", "--refill_buffers", "--unlink=1"]

@@ -6,12 +6,12 @@ readers of different priority.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from probes.bench.command_line import fio_directory, pasted
 from probes.bench.workloads import LARGEST_WRITE_FILE, MIB, UNIT, Load
 
 File: TypeAlias = Literal["read", "direct", "buffered", "none"]
@@ -165,7 +165,7 @@ def fio_equivalent(mix: Mix, size_bytes: int, directory: str, rate: int | None) 
     sizes = files_bytes(size_bytes, [mix])
     words = [
         "fio",
-        f"--directory={directory}",
+        fio_directory(directory),
         "--ioengine=psync",
         "--time_based",
         f"--runtime={mix.block_s:g}",
@@ -183,4 +183,4 @@ def fio_equivalent(mix: Mix, size_bytes: int, directory: str, rate: int | None) 
             words += ["--refill_buffers", *([f"--rate={rate}"] if rate else [])]
         if role.priority:
             words += [f"--prioclass={role.priority[0]}", f"--prio={role.priority[1]}"]
-    return shlex.join(words)
+    return pasted(words)

@@ -5,11 +5,12 @@ Most important first, as in the design: what most jobs feel. One process a worke
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
+
+from probes.bench.command_line import fio_directory, pasted
 
 Kind: TypeAlias = Literal["read", "write", "metadata", "cpu"]
 
@@ -161,18 +162,19 @@ def fio_equivalent(workload: str, size_bytes: int, directory: str, seconds: int 
     if load.kind == "cpu":
         return ""
     if load.kind == "metadata":
-        return shlex.join(
+        return pasted(
             ["mdtest", "-F", "-u", "-C", "-T", "-r", "-n", str(NAMES_AT_ONCE), "-i", "100", "-d", directory]
         )
     write = load.kind == "write"
     size = write_file_bytes(size_bytes) if write else file_bytes(size_bytes)
     pattern = ("write" if write else "read") if load.sequential else ("randwrite" if write else "randread")
     share = size // load.workers // load.block_bytes * load.block_bytes
-    return shlex.join(
+    return pasted(
         [
             "fio",
             f"--name={load.id}",
-            f"--filename={directory.rstrip('/')}/hostdx.fio",
+            fio_directory(directory),
+            "--filename=hostdx.fio",
             f"--rw={pattern}",
             f"--bs={load.block_bytes // 1024}k",
             "--ioengine=psync",

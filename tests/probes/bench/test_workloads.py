@@ -62,7 +62,7 @@ def test_the_fio_line_says_what_the_load_is(workload: str) -> None:
     assert words["numjobs"] == str(load.workers)
     assert words["bs"] == f"{load.block_bytes // 1024}k"
     assert words["direct"] == "1" and words["ioengine"] == "psync"
-    assert words["filename"] == "/data/x y/hostdx.fio"
+    assert (words["directory"], words["filename"]) == ("/data/x y", "hostdx.fio")
     assert ("fdatasync" in words) == load.sync
     whole = write_file_bytes(GIB) if load.kind == "write" else GIB
     assert int(words["size"]) * (load.workers if load.sequential else 1) == whole

@@ -1,0 +1,35 @@
+"""Command lines that name a directory and can be pasted into a shell as they are, whatever the directory is called."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+
+
+def pasted(words: Iterable[str]) -> str:
+    """One line of text for bash, zsh and ksh. Control characters and bytes that are no text are written as `$'\\n'`:
+    raw they would break the line, or be shown as something else than they are.
+    """
+    return " ".join(map(_quoted, words))
+
+
+def fio_directory(directory: str) -> str:
+    """fio splits directories at colons (HOWTO, `directory`, `filename`) and takes `\\:` for one.
+
+    For a file in it `--filename` gets its bare name: fio 3.33 cuts its value at `#` and `;`, a directory's it does not.
+    """
+    return f"--directory={directory.replace(':', chr(92) + ':')}"
+
+
+def _quoted(word: str) -> str:
+    if all(letter.isprintable() for letter in word):
+        return shlex.quote(word)
+    return "$'" + "".join(map(_escaped, word)) + "'"
+
+
+def _escaped(letter: str) -> str:
+    if letter in "\\'":
+        return "\\" + letter
+    if letter.isprintable():
+        return letter
+    return "".join(f"\\x{byte:02x}" for byte in letter.encode("utf-8", "surrogateescape"))
