@@ -116,7 +116,8 @@ class Errands(App[int]):
         if offer is None:
             offer = Offer(t=0.0, id=scenario, title=scenario, question="", takes_s=0.0)
         if offer.blocked:
-            self.say(f"{clean(offer.id)} cannot run here: {clean(offer.blocked)}")
+            asked = f". It would answer: {clean(offer.question)}" if offer.question else ""
+            self.say(f"{clean(offer.id)} cannot run here: {clean(offer.blocked)}{asked}")
             return
         self.push_screen(PlanScreen(offer, given(argv, offer.options)))
 

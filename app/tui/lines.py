@@ -74,6 +74,21 @@ def wrapped(value: str, width: int, role: str = "text", indent: int = 0, hang: i
     return [[(" " * (indent + (hang if n else 0)) + row, role)] for n, row in enumerate(rows)]
 
 
+def flowed(parts: Iterable[Span], width: int, gap: str = " ") -> list[Line]:
+    """Parts beside each other, `gap` between, folded to `width`; one that is wider than a line is folded at blanks."""
+    rows: list[Line] = [[]]
+    for part, role in parts:
+        if not part:
+            continue
+        for piece in (part,) if cell_len(part) <= width else _folded(part, width):
+            if rows[-1] and cells(rows[-1]) + len(gap) + cell_len(piece) > width:
+                rows.append([])
+            if rows[-1]:
+                rows[-1].append((gap, role))
+            rows[-1].append((piece, role))
+    return [row for row in rows if row]
+
+
 def _folded(paragraph: str, room: int) -> list[str]:
     """Greedy, at blanks; a word longer than a row is cut. By cells: wide characters count two."""
     rows, row, used = [], "", 0

@@ -6,7 +6,7 @@ from rich.cells import cell_len
 
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, pad, text, wrapped
-from app.tui.widgets.host_glance import size_words
+from app.tui.widgets.fact_words import size_words
 from probes.action import Action
 from scenarios.plan import Plan
 

@@ -120,6 +120,7 @@ class Base(Screen[object]):
         def narrow(words: str) -> None:
             target.filter = words
             target.redraw()
+            target.post_message(Picker.Moved())  # another item may be under the cursor now
 
         self.app.push_screen(
             AskScreen("filter", before, changed=narrow, hint="Enter keeps it, Esc takes it back"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import ClassVar
 
 from textual.binding import BindingType
@@ -10,10 +11,12 @@ from textual.widget import Widget
 
 from app.session import Session
 from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, text, wrapped
+from app.tui.lines import BLANK, Line, cells, pad, text, wrapped
 from app.tui.screens.base import Base
-from app.tui.widgets.host_glance import value_words
+from app.tui.widgets.fact_words import value_words
 from app.tui.widgets.reader import Reader
+
+NAME, SOURCE = 26, 40  # cells: most are shorter
 
 
 def fact_lines(session: Session, width: int) -> list[Line]:
@@ -21,11 +24,17 @@ def fact_lines(session: Session, width: int) -> list[Line]:
     wide = width >= 100
     for fact in session.facts.values():
         words = value_words(fact.value, fact.unit)
-        body = wrapped(words, width - 26 - (34 if wide else 0))
-        for n, row in enumerate(body):
-            name = clean(fact.name)[:24] if not n else ""
-            source = [(f"   {clean(fact.source)}", "dim")] if wide and not n else []
-            out.append([(f"{name:<25} ", "strong"), *row, *source])
+        name = clean(fact.name)
+        if cells(text(name)) > NAME:  # on a line of its own
+            out.append(text(name, "strong"))
+            name = ""
+        room = width - NAME - 2 - (SOURCE + 2 if wide else 0)
+        body = wrapped(words, room)
+        sources = wrapped(clean(fact.source), SOURCE, "dim") if wide else []
+        for row, source in zip_longest(body, sources, fillvalue=BLANK):
+            head = pad(text(name, "strong"), NAME + 2)
+            name = ""
+            out.append([*head, *pad(row, room + 2), *source] if source else [*head, *row])
     if not session.facts:
         out.append(text("none yet", "dim"))
     if session.absent:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import ClassVar
 
+from textual import events
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical
+from textual.containers import Container
 from textual.widget import Widget
 
 from app.tui.lines import Line, text
 from app.tui.screens.base import Base
-from app.tui.widgets.host_glance import Headline, HostTable
+from app.tui.widgets.host_glance import Headline
+from app.tui.widgets.host_table import HostTable
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.recordings_line import RecordingsLine
 from app.tui.widgets.scenario_list import ScenarioList
 from app.tui.widgets.suspects import Suspects
+from app.tui.widgets.whole import Whole
 
 
 class Space(Panel):
@@ -28,16 +31,19 @@ class Space(Panel):
 
 class HomeScreen(Base):
     DEFAULT_CSS = """
-    HomeScreen #parts { layout: vertical; height: 1fr; }
-    HomeScreen #left { height: 1fr; }
-    HomeScreen #right { display: none; }
-    HomeScreen Suspects { height: 1fr; min-height: 3; }
-    HomeScreen ScenarioList { height: auto; max-height: 9; margin: 1 0; }
-    HomeScreen.-wide #parts { layout: horizontal; }
-    HomeScreen.-wide #left { width: 1fr; padding: 0 3 0 0; }
-    HomeScreen.-wide.-high #right { display: block; width: 36%; height: 1fr; }
-    HomeScreen.-high ScenarioList { height: 1fr; max-height: 14; }
+    HomeScreen #top { layout: vertical; height: 1fr; min-height: 3; }
+    HomeScreen Suspects { height: 1fr; }
+    HomeScreen HostTable { display: none; }
+    HomeScreen ScenarioList { height: auto; margin: 1 0 0 0; }
+    HomeScreen.-roomy Whole, HomeScreen.-high Whole { margin: 1 0 0 0; }
+    HomeScreen.-high RecordingsLine { margin: 1 0 0 0; }
+    HomeScreen.-wide.-high Headline { height: 2; }
+    HomeScreen.-wide.-high #top { layout: horizontal; }
+    HomeScreen.-wide.-high Suspects { width: 1fr; padding: 0 3 0 0; }
+    HomeScreen.-wide.-high HostTable { display: block; width: 40%; }
     """
+    # 24 lines are what most terminals have: every line counts on the fewer of a split window
+    VERTICAL_BREAKPOINTS = [*Base.VERTICAL_BREAKPOINTS[:-1], (24, "-roomy"), Base.VERTICAL_BREAKPOINTS[-1]]
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "filter", "filter", priority=True),
         Binding("r", "recordings", "recordings"),
@@ -55,19 +61,34 @@ class HomeScreen(Base):
         session = self.shell.home_session
         yield Headline(session)
         yield Space()
-        with Container(id="parts"):
-            with Vertical(id="left"):
-                yield Suspects(session)
-                yield ScenarioList(session)
-            with Vertical(id="right"):
-                yield HostTable(session)
+        with Container(id="top"):
+            yield Suspects(session)
+            yield HostTable(session)
+        scenarios = ScenarioList(session)
+        scenarios.styles.max_height = self._most_rows()
+        yield scenarios
+        yield Whole(ScenarioList)
         yield RecordingsLine()
+
+    def _most_rows(self) -> int:
+        """Suspects keep three lines, whatever the height: what a container cuts could not be reached."""
+        height = self.app.size.height
+        return max(5, min(15, height - (14 if height >= 24 else 12)))
+
+    def on_resize(self) -> None:
+        self.query_one(ScenarioList).styles.max_height = self._most_rows()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self.shell.running is not None if action == "attach" else True
 
     def action_other(self) -> None:
         self.focus_next(Picker)
+
+    def on_picker_moved(self) -> None:
+        self.query_one(Whole).redraw()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        self.query_one(Whole).redraw()
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
         if event.picker.id == "scenarios":

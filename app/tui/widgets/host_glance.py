@@ -1,61 +1,19 @@
-"""The host at a glance, from the facts as they arrive: two lines on a small screen, a table on a wide one."""
+"""The host at a glance in two lines, three where there is no room for the table: name, system, what it is made of."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 
-from app.plot import si
 from app.session import Session
 from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, crop, pad, split, text, wrapped
+from app.tui.lines import Line, cells, crop, text
+from app.tui.widgets.fact_words import fact_words, missing, value_words
 from app.tui.widgets.panel import Panel
-from probes.types import Json
 
 _NOISE = re.compile(r"\((?:R|TM|C)\)|\bCPU\b|\bProcessor\b|\d+-Core\b|@.*$")
-_GROUPS = ("disk", "md", "mount", "nic", "cgroup")
-# In which order a device's facts are told, and what else is one key away
-_TOLD = {
-    "disk": ("transport", "model", "label", "size", "scheduler", "write_cache", "link", "on"),
-    "md": ("level", "state", "missing", "action"),
-    "nic": ("driver", "speed"),
-    "cgroup": (),
-    "mount": (),
-}
-
-
-def value_words(value: Json, unit: str = "") -> str:
-    """A fact's value as a person reads it; lists are joined, bytes get a prefix."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if unit in ("bytes", "B") and isinstance(value, int | float):
-        return size_words(float(value))
-    if unit == "Mbit/s" and isinstance(value, int | float) and value >= 1000:
-        return f"{value / 1000:g} Gbit/s"
-    if isinstance(value, list):
-        return ", ".join(value_words(v) for v in value)
-    if isinstance(value, dict):
-        return "  ".join(f"{k} {value_words(v)}" for k, v in value.items())
-    return clean(str(value)) + (f" {unit}" if unit else "")
-
-
-def size_words(size: float) -> str:
-    for prefix in ("", "Ki", "Mi", "Gi", "Ti", "Pi"):
-        if abs(size) < 1024 or prefix == "Pi":
-            return (
-                f"{size:.0f} B"
-                if not prefix
-                else f"{size:.3g} {prefix}B"
-                if size < 1000
-                else f"{size:.0f} {prefix}B"
-            )
-        size /= 1024
-    return ""
-
-
-def _words(session: Session, name: str) -> str:
-    fact = session.facts.get(name)
-    return "" if fact is None else value_words(fact.value, fact.unit)
+TITLE = "hostdx  "
+_NOT_DISKS = ("loop", "zram", "ram")
 
 
 def _count(session: Session, name: str, one: str) -> str:
@@ -64,91 +22,126 @@ def _count(session: Session, name: str, one: str) -> str:
 
 
 def headline(session: Session, width: int) -> list[Line]:
-    """Two lines: which host this is, and what it is made of."""
+    """Two lines: which host this is, and what it is made of. What says least gives way first."""
+    return [_name(session, width), text(_fitting(_parts(session), " · ", width), "dim")]
+
+
+def _name(session: Session, width: int) -> Line:
     host = clean(session.began.host) if session.began else "reading this host"
-    kind = [
-        w
-        for w in (_words(session, f"virtualisation.{n}") for n in ("hypervisor", "container"))
-        if w not in ("", "none")
-    ]
-    known = "virtualisation.hypervisor" in session.facts
-    system = _words(session, "os.name")
-    if width < 100:
-        system = system.partition(" (")[0]
-    first = [system, _words(session, "kernel.release"), ", ".join(kind) or ("bare metal" if known else "")]
-    model = " ".join(_NOISE.sub(" ", _words(session, "cpu.model")).split())
+    kinds = [fact_words(session, f"virtualisation.{n}") for n in ("hypervisor", "container")]
+    kind = ", ".join(k for k in kinds if k not in ("", "none"))
+    if not kind and "virtualisation.hypervisor" in session.facts:
+        kind = "bare metal"
+    system, kernel = fact_words(session, "os.name"), fact_words(session, "kernel.release")
+    short = system.partition(" (")[0]
+    forms = [(host, system), (host, short), (host.partition(".")[0], short), (host.partition(".")[0], "")]
+    rest = ["   ".join(w for w in (system, kernel, kind) if w) for _, system in forms]
+    room = width - len(TITLE)
+    best = next(
+        (n for n, (name, _) in enumerate(forms) if cells(text(name)) + cells(text(rest[n])) + 3 <= room), -1
+    )
+    return crop([(TITLE, "title"), (forms[best][0], "strong"), (f"   {rest[best]}", "text")], width)
+
+
+def _parts(session: Session) -> list[list[str]]:
+    """CPU, cores, threads, nodes, memory: in full, then without what can be worked out from the rest."""
+    model = " ".join(_NOISE.sub(" ", fact_words(session, "cpu.model")).split())
     sockets = session.facts.get("cpu.sockets")
-    if model and sockets is not None and sockets.value != 1:
-        model = f"{value_words(sockets.value)} × {model}"
+    many = f"{value_words(sockets.value)} × " if model and sockets is not None and sockets.value != 1 else ""
     cores, threads = _count(session, "cpu.cores", "core"), _count(session, "cpu.threads", "thread")
-    same = "cpu.cores" in session.facts and _words(session, "cpu.cores") == _words(session, "cpu.threads")
-    nodes = _count(session, "numa.nodes", "node")
-    second = [model, cores, "" if same else threads, nodes, _words(session, "memory.total")]
-    top: Line = [("hostdx  ", "title"), (host, "strong"), ("   " + "   ".join(w for w in first if w), "text")]
-    return [crop(top, width), crop(text(" · ".join(w for w in second if w), "dim"), width)]
+    if cores.partition(" ")[0] == threads.partition(" ")[0]:
+        threads = ""
+    rest = [_count(session, "numa.nodes", "node"), fact_words(session, "memory.total")]
+    plain = model.removeprefix("Intel ").removeprefix("AMD ")
+    return [[many + model, cores, threads, *rest], [many + model, cores, *rest], [many + plain, cores, *rest]]
 
 
-def _devices(session: Session, group: str) -> dict[str, list[str]]:
-    """A group's devices, each with its facts in the order in which they are told."""
-    found: dict[str, dict[str, str]] = {}
-    for name, fact in session.facts.items():
-        head, _, rest = name.partition(".")
-        if head != group or not rest:
-            continue
-        told = _TOLD[group]
-        device, _, what = rest.rpartition(".") if told else (rest, "", "")
-        decimal = what == "size" and isinstance(fact.value, int)  # disks are sold in powers of ten
-        words = f"{si(float(fact.value))}B" if decimal else value_words(fact.value, fact.unit)  # type: ignore[arg-type]
-        found.setdefault(device or rest, {})[what] = words.partition(" (")[0] if group == "mount" else words
-    order = dict.fromkeys(found, _TOLD[group] or ("",))
-    return {d: [facts[w] for w in order[d] if facts.get(w)] for d, facts in found.items()}
+def _fitting(forms: list[list[str]], gap: str, width: int) -> str:
+    """The first form that fits; the last one is cut."""
+    lines = [gap.join(part for part in form if part) for form in forms]
+    best = next((line for line in lines if cells(text(line)) <= width), lines[-1])
+    return "".join(part for part, _ in crop(text(best), width))
 
 
-def table(session: Session, width: int, height: int) -> list[Line]:
-    """Disks, mounts and network cards, one a line; everything else is on the screen of all facts."""
-    found = {group: _devices(session, group) for group in _GROUPS}
-    names = min(14, max((len(clean(d)) for devices in found.values() for d in devices), default=8))
-    rows: list[Line] = []
-    for group, devices in found.items():
-        for n, (device, words) in enumerate(devices.items()):
-            if group == "cgroup" and (device not in ("cpu", "memory") or words == ["none"]):
-                continue  # limits only
-            head: Line = [
-                (f"{group if not n else '':<7}", "dim"),
-                *pad(text(clean(device), "strong"), names),
-                ("  ", "text"),
-            ]
-            for row in wrapped("  ".join(words), width - names - 9):
-                rows.append([*head, *row])
-                head = [(" " * (names + 9), "text")]
-    if len(rows) > height:
-        rows = [*rows[: max(0, height - 1)], text(f"and {len(rows) - height + 1} more: f", "dim")]
-    return rows
+def things(session: Session, width: int) -> Line:
+    """One line: disks with transport and file system, network cards, the firewall. Many of a kind are counted."""
+    disks, cards, wall = _disks(session), _cards(session), _firewall(session)
+    room = width - (cells(text(wall)) + 3 if wall else 0)
+    counted = [_counted([what for _, what in disks], "disk")] if disks else []
+    named = [f"{name} {what}".strip() for name, what in disks]
+    few = [_counted([what for _, what in cards], "network card")] if cards else []
+    plugged = [f"{name} {what}".strip() for name, what in cards]
+    best = _fitting([[*named, *plugged], [*counted, *plugged], [*counted, *few]], " · ", room)
+    return text(" · ".join(part for part in (best, wall) if part), "dim")
+
+
+def _counted(kinds: list[str], word: str) -> str:
+    """`24 × sata xfs, 2 × nvme ext4`; one alone is not counted."""
+    sums: dict[str, int] = {}
+    for kind in kinds:
+        sums[kind or word] = sums.get(kind or word, 0) + 1
+    return ", ".join(f"{n} × {kind}" if n > 1 else kind for kind, n in sums.items())
+
+
+def _disks(session: Session) -> list[tuple[str, str]]:
+    found = []
+    for name in session.facts:
+        if name.startswith("disk.") and name.endswith(".transport"):
+            disk = name.removesuffix(".transport")
+            how = fact_words(session, name)
+            if how in _NOT_DISKS or fact_words(session, f"{disk}.kind") not in ("", "disk"):
+                continue
+            types = fact_words(session, f"{disk}.file_systems")
+            found.append((clean(disk.removeprefix("disk.")), f"{how} {types}".strip()))
+    return found
+
+
+def _cards(session: Session) -> list[tuple[str, str]]:
+    """With the speed, else the driver."""
+    names = dict.fromkeys(n.rpartition(".")[0] for n in session.facts if n.startswith("nic."))
+    return [
+        (
+            clean(name.removeprefix("nic.")),
+            fact_words(session, f"{name}.speed") or fact_words(session, f"{name}.driver"),
+        )
+        for name in names
+    ]
+
+
+def _firewall(session: Session) -> str:
+    """A word or two; the table and `f` have the rest."""
+    manager, rules = fact_words(session, "firewall.manager"), fact_words(session, "firewall.rules")
+    unread = missing(session, "firewall.rules")
+    if not (manager or rules or unread):
+        return ""
+    old = fact_words(session, "firewall.iptables_legacy")
+    if manager not in ("", "none"):
+        words = manager.partition(" ")[0].rstrip(",;")
+        words += ", not running" if "not running" in manager else ""
+    elif rules not in ("", "none"):
+        words = f"nftables {rules.partition(' ')[0]} rules"
+    elif old:
+        words = "iptables"
+    else:
+        words = "no firewall" if rules == "none" else f"firewall ? {unread}"
+    checks = (
+        fact_words(session, "firewall.reverse_path_ipv6"),
+        fact_words(session, "firewall.reverse_path_ipv4"),
+    )
+    ruled = [c for c in checks if c not in ("", "none") and not c.startswith("rp_filter")]
+    return words + (", rpfilter" if ruled else "")
 
 
 class Headline(Panel):
-    DEFAULT_CSS = "Headline { height: 2; }"
+    """`HomeScreen` gives it the third line where the table is not shown."""
+
+    DEFAULT_CSS = "Headline { height: 3; }"
 
     def __init__(self, session: Callable[[], Session]) -> None:
         super().__init__(id="headline")
         self._session = session
 
     def draw(self, width: int, height: int) -> list[Line]:
-        return headline(self._session(), width)
-
-
-class HostTable(Panel):
-    """Only on wide screens; everything in it is one key away on the others (`f`)."""
-
-    DEFAULT_CSS = "HostTable { height: 1fr; }"
-
-    def __init__(self, session: Callable[[], Session]) -> None:
-        super().__init__(id="host")
-        self._session = session
-
-    def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
-        rows = table(session, width, height - 1)
-        absent = len(session.absent)
-        note = text(f"? {absent} could not be read: f", "unknown") if absent else BLANK
-        return [split(text("HOST", "title"), note, width), *rows]
+        lines = headline(session, width)
+        return [*lines, things(session, width)] if height > 2 else lines

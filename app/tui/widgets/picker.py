@@ -16,13 +16,15 @@ from app.tui.widgets.panel import Panel
 class Row(NamedTuple):
     """`draw(width)` gives the line without the two columns of the cursor; `words` is what the filter looks at.
 
-    `second(width)` is a line more, drawn where there is room for everyone's.
+    `second(width)` is a line more, drawn where there is room for everyone's. `whole(width)` is all that is to be
+    said of it, for a panel beside the list (`Whole`): a list cuts what is longer than a line.
     """
 
     key: str
     draw: Callable[[int], Line]
     words: str
     second: Callable[[int], Line] = lambda _width: []
+    whole: Callable[[int], list[Line]] = lambda _width: []
 
 
 class Picker(Panel, can_focus=True):
@@ -146,10 +148,10 @@ class Picker(Panel, can_focus=True):
             self.post_message(self.Chosen(self, self.selected))
 
     def on_focus(self) -> None:
-        self.redraw()
+        self.call_later(self.redraw)  # Textual's own handler, which runs after this one, sets has_focus
 
     def on_blur(self) -> None:
-        self.redraw()
+        self.call_later(self.redraw)
 
     def on_click(self, event: events.Click) -> None:
         index = self._items[event.y] if event.y < len(self._items) else -1

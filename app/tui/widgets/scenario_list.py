@@ -7,7 +7,7 @@ from functools import partial
 
 from app.session import Session
 from app.tui.glyphs import clean
-from app.tui.lines import Line, crop, split
+from app.tui.lines import Line, Span, cells, crop, flowed, split
 from app.tui.widgets.picker import Picker, Row
 from scenarios.events import Offer
 
@@ -18,24 +18,45 @@ def _takes(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 600 else f"{seconds / 60:.0f} min"
 
 
-def _line(offer: Offer, titles: int, picker: Picker, width: int) -> Line:
+def _line(offer: Offer, titles: int, width: int) -> Line:
     faint = "dim" if offer.blocked else "text"
     head: Line = [(f"{clean(offer.id):<9} ", "dim" if offer.blocked else "strong")]
     body: Line = [(f"{clean(offer.title):<{titles}}  ", faint)]
+    tail: Line = []
     if offer.blocked:
-        tail: Line = [(f"✗ {clean(offer.blocked)}", "unknown")]
-    elif picker.tall and width < 100:  # the second line says it in full
-        tail = []
-    else:
-        tail = [(clean(offer.answers or offer.needs), "dim")]
-    return split([*head, *body, *tail], [(f"{_takes(offer.takes_s):>6}", faint)], width)
+        tail = [(f"✗ {clean(offer.blocked)}", "unknown")]
+    elif offer.needs:
+        tail = [(f"needs {clean(offer.needs)}", "dim")]
+    takes: Line = [(f"{_takes(offer.takes_s):>6}", faint)]
+    room = width - cells(takes) - 1
+    return split(crop([*head, *body, *tail], room), takes, width)
 
 
 def _second(offer: Offer, width: int) -> Line:
-    if not offer.question:
-        return []
-    needs = f"  needs {clean(offer.needs)}" if offer.needs and not offer.blocked else ""
-    return crop([(" " * 10, "text"), (clean(offer.question), "dim"), (needs, "dim")], width)
+    return crop([(" " * 10, "text"), (clean(offer.answers or offer.question), "dim")], width)
+
+
+def _whole(offer: Offer, width: int) -> list[Line]:
+    """The question, what one gets and what it needs; before all of that, why it cannot run here."""
+    parts: list[Span] = []
+    if offer.blocked:
+        parts.append((f"✗ cannot run here: {clean(offer.blocked)}", "unknown"))
+    parts.append((clean(offer.question), "strong"))
+    if offer.answers:
+        parts.append((clean(offer.answers), "dim"))
+    if offer.needs:
+        parts.append((f"needs {clean(offer.needs)}", "dim"))
+    words: list[Span] = []
+    for number, (part, role) in enumerate(parts):
+        split_up = part.split() or [""]
+        if number < len(parts) - 1:
+            split_up[-1] += " ·"  # a line never begins with it
+        words += [(word, role) for word in split_up]
+    return flowed(words, width)
+
+
+def nothing(width: int) -> Line:
+    return []
 
 
 class ScenarioList(Picker):
@@ -46,9 +67,20 @@ class ScenarioList(Picker):
 
     def rows(self) -> list[Row]:
         offers = self._session().offers
+        high = self.screen.has_class(
+            "-high"
+        )  # else the panel beside it says what would stand on second lines
         titles = min(36, max((len(clean(o.title)) for o in offers), default=0))
         out = []
         for offer in offers:
             words = f"{offer.id} {offer.title} {offer.answers} {offer.question} {offer.blocked}"
-            out.append(Row(offer.id, partial(_line, offer, titles, self), words, partial(_second, offer)))
+            out.append(
+                Row(
+                    offer.id,
+                    partial(_line, offer, titles),
+                    words,
+                    partial(_second, offer) if high else nothing,
+                    partial(_whole, offer),
+                )
+            )
         return out

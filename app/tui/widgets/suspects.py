@@ -7,7 +7,7 @@ from functools import partial
 
 from app.session import Session
 from app.tui.glyphs import SIGNS, clean
-from app.tui.lines import Line, crop
+from app.tui.lines import Line, cells, crop, text, wrapped
 from app.tui.widgets.picker import Picker, Row
 from scenarios.finding import Finding
 
@@ -18,23 +18,50 @@ def severity_words(finding: Finding) -> Line:
     return [(f"{sign} {finding.severity:<8}", finding.severity)]
 
 
-def _line(finding: Finding, width: int) -> Line:
+def _said(finding: Finding) -> str:
+    """The title, with the subject where it does not say it itself."""
+    title, subject = clean(finding.title), clean(finding.subject)
+    hint = "hint: " if finding.confidence == "hint" else ""
+    return f"{hint}{title}" + (f" ({subject})" if subject and subject not in title else "")
+
+
+def _head(finding: Finding, width: int) -> Line:
     area = clean(finding.id.partition(".")[0])[:10]
     measured = [("measured ", "ok")] if finding.confidence == "measured" and width > 100 else []
-    hint = [("hint: ", "dim")] if finding.confidence == "hint" else []
-    subject = clean(finding.subject)
-    title = clean(finding.title)
-    about = f"  {subject}" if subject and subject not in title and width > 70 else ""
-    parts: Line = [*severity_words(finding), (f"  {area:<10} ", "dim"), *measured, *hint]
-    return [*parts, (title, "text"), (about, "dim")]
+    return [*severity_words(finding), (f"  {area:<10} ", "dim"), *measured]
+
+
+def _line(finding: Finding, picker: Picker, width: int) -> Line:
+    """On one line as much as fits; where there are two, the title is folded."""
+    head, said = _head(finding, width), _said(finding)
+    first = wrapped(said, width - cells(head))[0] if picker.tall else text(said)
+    return [*head, *first]
 
 
 def _second(finding: Finding, width: int) -> Line:
-    """The first piece of evidence, or what would be done about it."""
+    """The rest of the title, else the first piece of evidence or what would be done about it."""
+    rest = wrapped(_said(finding), width - cells(_head(finding, width)))[1:]
+    indent = cells(_head(finding, 0))
+    if rest:
+        words = " ".join(part for line in rest for part, _ in line)
+        return crop([(" " * indent, "text"), (words, "text")], width)
     words = finding.evidence[0].text if finding.evidence else ""
     if not words and finding.remedy:
         words = finding.remedy[0].title
-    return crop([(" " * 23, "text"), (clean(words), "dim")], width) if words else []
+    return crop([(" " * indent, "text"), (clean(words), "dim")], width) if words else []
+
+
+def _whole(finding: Finding, width: int) -> list[Line]:
+    """The title, then the evidence."""
+    head: Line = [*severity_words(finding), ("  ", "text")]
+    indent = cells(head)
+    out: list[Line] = []
+    for line in wrapped(_said(finding), width - indent):
+        out.append([*head, *line])
+        head = [(" " * indent, "text")]
+    for evidence in finding.evidence:
+        out += wrapped(clean(evidence.text), width, "dim", indent=indent)
+    return out
 
 
 class Suspects(Picker):
@@ -59,9 +86,10 @@ class Suspects(Picker):
             out.append(
                 Row(
                     f"{finding.id}|{finding.subject}",
-                    partial(_line, finding),
+                    partial(_line, finding, self),
                     words,
                     partial(_second, finding),
+                    partial(_whole, finding),
                 )
             )
         return out

@@ -1,0 +1,58 @@
+"""A fact as a person reads it, and the reason where it could not be read."""
+
+from __future__ import annotations
+
+from app.plot import si
+from app.session import Session
+from app.tui.glyphs import clean
+from probes.types import Json
+
+
+def value_words(value: Json, unit: str = "") -> str:
+    """A fact's value as a person reads it; lists are joined, bytes get a prefix."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if unit in ("bytes", "B") and isinstance(value, int | float):
+        return size_words(float(value))
+    if unit == "Mbit/s" and isinstance(value, int | float) and value >= 1000:
+        return f"{value / 1000:g} Gbit/s"
+    if isinstance(value, list):
+        return ", ".join(value_words(v) for v in value)
+    if isinstance(value, dict):
+        return "  ".join(f"{k} {value_words(v)}" for k, v in value.items())
+    return clean(str(value)) + (f" {unit}" if unit else "")
+
+
+def size_words(size: float) -> str:
+    for prefix in ("", "Ki", "Mi", "Gi", "Ti", "Pi"):
+        if abs(size) < 1024 or prefix == "Pi":
+            return (
+                f"{size:.0f} B"
+                if not prefix
+                else f"{size:.3g} {prefix}B"
+                if size < 1000
+                else f"{size:.0f} {prefix}B"
+            )
+        size /= 1024
+    return ""
+
+
+def decimal_size(size: float) -> str:
+    """Disks are sold in powers of ten: `1.92 TB`."""
+    words = si(size)
+    return f"{words[:-1]} {words[-1]}B" if words[-1:].isalpha() else f"{words} B"
+
+
+def fact_words(session: Session, name: str) -> str:
+    """Empty where it was not read."""
+    fact = session.facts.get(name)
+    return "" if fact is None else value_words(fact.value, fact.unit)
+
+
+def missing(session: Session, name: str) -> str:
+    """Why a fact could not be read, its beginning: `needs root`. Empty where it was read, or not asked for."""
+    absent = session.absent.get(name)
+    if absent is None or name in session.facts:
+        return ""
+    reason = clean(absent.reason)
+    return "needs root" if reason.startswith("needs root") else reason

@@ -1,0 +1,122 @@
+"""Disks, network cards, the firewall and what is mounted, in lines: what a wide screen shows at its right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from app.session import Session
+from app.tui.glyphs import clean
+from app.tui.lines import BLANK, Line, flowed, pad, split, text, wrapped
+from app.tui.widgets.fact_words import decimal_size, fact_words, missing, value_words
+from app.tui.widgets.panel import Panel
+
+_GROUPS = ("disk", "md", "nic", "firewall", "mount", "cgroup")
+# In which order a device's facts are told, and what else is one key away
+_TOLD = {
+    "disk": ("transport", "model", "label", "size", "file_systems", "scheduler", "write_cache", "link", "on"),
+    "md": ("level", "state", "missing", "action"),
+    "nic": ("driver", "speed"),
+    "cgroup": (),
+    "mount": (),
+}
+_NAMED = {"scheduler": "scheduler ", "on": "on ", "missing": "missing "}  # a bare `none` says nothing
+_HEAD = 9  # cells of the group's name
+_LIMITS = ("cpu", "memory")
+
+
+def firewall_words(session: Session) -> list[tuple[str, str]]:
+    """(sentence, role), as short as they can be understood; what could not be read with its reason."""
+    out = []
+    manager, rules = fact_words(session, "firewall.manager"), fact_words(session, "firewall.rules")
+    if manager:
+        out.append(("no firewalld, no ufw" if manager == "none" else manager, "text"))
+    if rules:
+        out.append(("no nftables rules" if rules == "none" else f"rules: {rules}", "text"))
+    if old := fact_words(session, "firewall.iptables_legacy"):
+        out.append((f"old iptables: {old}", "text"))
+    for protocol in ("IPv6", "IPv4"):
+        if check := fact_words(session, f"firewall.reverse_path_{protocol.lower()}"):
+            out.append((f"{protocol} reverse path {'unchecked' if check == 'none' else check}", "text"))
+    unread = {"manager": "manager", "rules": "rules", "reverse_path_ipv6": "IPv6 reverse path"}
+    reasons: dict[str, list[str]] = {}
+    for name, word in unread.items():
+        if reason := missing(session, f"firewall.{name}"):
+            reasons.setdefault(reason, []).append(word)
+    out += [(f"? {', '.join(words)}: {reason}", "unknown") for reason, words in reasons.items()]
+    return out
+
+
+def _devices(session: Session, group: str) -> dict[str, list[str]]:
+    """A group's devices, each with its facts in the order in which they are told."""
+    found: dict[str, dict[str, str]] = {}
+    for name, fact in session.facts.items():
+        head, _, rest = name.partition(".")
+        if head != group or not rest:
+            continue
+        told = _TOLD[group]
+        device, _, what = rest.rpartition(".") if told else (rest, "", "")
+        sold = what == "size" and isinstance(fact.value, int)
+        words = decimal_size(float(fact.value)) if sold else value_words(fact.value, fact.unit)  # type: ignore[arg-type]
+        words = words.partition(" (")[0] if group == "mount" else _NAMED.get(what, "") + words
+        found.setdefault(device or rest, {})[what] = words
+    order = _TOLD[group] or ("",)
+    return {d: [facts[w] for w in order if facts.get(w)] for d, facts in found.items()}
+
+
+def _rows(session: Session, group: str, names: int, width: int) -> list[Line]:
+    """The lines of one group, its name before the first."""
+    rows: list[Line] = []
+    if group == "firewall":
+        for words, role in firewall_words(session):
+            rows += [[("", "text"), *row] for row in wrapped(words, width - _HEAD, role, hang=2)]
+    else:
+        for device, facts in _devices(session, group).items():
+            if group == "cgroup" and (device not in _LIMITS or facts == ["none"]):
+                continue
+            start = pad(text(clean(device), "strong"), names)
+            for row in flowed([(fact, "text") for fact in facts], width - names - 2 - _HEAD, "  "):
+                rows.append([*start, ("  ", "text"), *row])
+                start = [(" " * names, "text")]
+    return [[(f"{group if not n else '':<{_HEAD}}", "dim"), *row] for n, row in enumerate(rows)]
+
+
+def _fitted(groups: list[list[Line]], height: int) -> list[Line]:
+    """All of the small groups, and of the large ones as much as there is room for: no group pushes another out."""
+    room, shares = height, {}
+    for left, (number, rows) in zip(
+        range(len(groups), 0, -1), sorted(enumerate(groups), key=lambda g: len(g[1])), strict=True
+    ):
+        shares[number] = min(len(rows), room // left)
+        room -= shares[number]
+    out: list[Line] = []
+    for number, rows in enumerate(groups):
+        share = shares[number]
+        cut = share < len(rows)
+        out += rows[: share - 1] if cut and share else rows[:share]
+        if cut and share:
+            out.append(text(" " * _HEAD + f"… {len(rows) - share + 1} lines more: f", "dim"))
+    return out
+
+
+def table(session: Session, width: int, height: int) -> list[Line]:
+    """Everything else is on the screen of all facts."""
+    devices = [d for group in _TOLD for d in _devices(session, group) if group != "cgroup" or d in _LIMITS]
+    names = min(14, max((len(clean(d)) for d in devices), default=8))
+    return _fitted([_rows(session, group, names, width) for group in _GROUPS], height)
+
+
+class HostTable(Panel):
+    """Only on wide screens; everything in it is one key away on the others (`f`)."""
+
+    DEFAULT_CSS = "HostTable { height: 1fr; }"
+
+    def __init__(self, session: Callable[[], Session]) -> None:
+        super().__init__(id="host")
+        self._session = session
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        session = self._session()
+        rows = table(session, width, height - 1)
+        absent = len(session.absent)
+        note = text(f"? {absent} could not be read: f", "unknown") if absent else BLANK
+        return [split(text("HOST", "title"), note, width), *rows]

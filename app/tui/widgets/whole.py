@@ -1,0 +1,36 @@
+"""All of what a list says in one line: the item under the cursor of the list that has the focus."""
+
+from __future__ import annotations
+
+from app.tui.lines import BLANK, Line, crop, split, text
+from app.tui.widgets.panel import Panel
+from app.tui.widgets.picker import Picker
+
+LEAST, MOST = 3, 6
+LOW = 24  # on a lower screen the lists need the room
+
+
+class Whole(Panel):
+    """As high as the longest item of `measure` needs, so that nothing moves while the cursor does.
+
+    What is longer still ends in the way to the rest: Enter opens it, or says it on the last line.
+    """
+
+    DEFAULT_CSS = "Whole { height: auto; }"
+
+    def __init__(self, measure: type[Picker]) -> None:
+        super().__init__(id="whole")
+        self._measure = measure
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        measured = self.screen.query_one(self._measure)
+        most = max((len(row.whole(width - 2)) for row in measured.rows()), default=0)
+        room = min(height, 2 if self.screen.size.height < LOW else MOST, max(LEAST, most))
+        picker = self.screen.focused if isinstance(self.screen.focused, Picker) else measured
+        shown = picker.shown
+        lines = shown[picker.index].whole(width - 2) if shown else []
+        if len(lines) > room:
+            more = text("Enter: all of it", "dim")
+            lines = [*lines[: room - 1], split(crop(lines[room - 1], width - 20), more, width - 2)]
+        marked = [[("▸ " if not n else "  ", "accent"), *line] for n, line in enumerate(lines)]
+        return [*marked, *[BLANK] * (room - len(lines))]

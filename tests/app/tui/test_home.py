@@ -1,0 +1,223 @@
+"""Home says all of it: the host with its firewall, and of every suspect and scenario more than fits on its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.session import Session
+from app.tui.lines import Line, cells, flowed
+from app.tui.screens.finding import FindingScreen
+from app.tui.screens.home import HomeScreen
+from app.tui.widgets.fact_words import decimal_size, missing
+from app.tui.widgets.host_glance import headline, things
+from app.tui.widgets.host_table import firewall_words, table
+from app.tui.widgets.picker import Picker
+from app.tui.widgets.scenario_list import ScenarioList
+from scenarios import events as ev
+from scenarios.finding import Evidence, Finding
+from tests.fakes.screen import SIZES, grid, keys, opened, settled
+from tests.fakes.stories import FACTS, HOSTILE, OFFERS
+
+both = pytest.mark.parametrize("size", ["narrow", "wide"])
+
+
+def session(*removed: str, **more: object) -> Session:
+    """The made-up host; `more` are facts by name, an `AbsentFact` among them."""
+    one = Session()
+    for name, (value, source, unit) in FACTS.items():
+        if not name.startswith(removed or ("nothing",)):
+            one.apply(ev.FactRead(t=0.0, name=name, value=value, source=source, unit=unit))
+    for name, value in more.items():
+        if isinstance(value, ev.AbsentFact):
+            one.apply(msgspec.structs.replace(value, name=name))
+        else:
+            one.apply(ev.FactRead(t=0.0, name=name, value=value, source="here"))
+    return one
+
+
+def words(line: Line) -> str:
+    return "".join(part for part, _ in line)
+
+
+def below(shown: str) -> str:
+    """What stands under the lists, in one line."""
+    return " ".join(shown.partition("SCENARIOS")[2].split())
+
+
+@both
+async def test_all_of_every_scenario_can_be_read_without_leaving_home(size: str, tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        heights = set()
+        for ident, title, question, answers, takes, needs, blocked in OFFERS:
+            shown = grid(app)
+            said = below(shown)
+            row = next(line for line in shown.splitlines() if f" {ident} " in line and title in line)
+            assert "▸" in row and f"{takes:.0f} s" in row
+            for text in (question, answers, needs, blocked):
+                assert text in said, (ident, text)
+            assert bool(blocked) is ("✗ cannot run here" in said)
+            heights.add(app.screen.query_one("#whole").size.height)
+            await keys(pilot, "down")
+        assert len(heights) == 1  # nothing moves while the cursor does
+
+
+@both
+async def test_what_a_suspect_says_in_full_follows_the_cursor_and_the_focus(
+    size: str, tmp_path: Path
+) -> None:
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        await keys(pilot, "shift+tab")
+        shown = grid(app)
+        assert "▸ ! critical  host" in shown and "▸ null" not in shown  # the mark is where the focus is
+        assert "! critical machine check events in the kernel log (cpu 3)" in below(shown)
+        await keys(pilot, "down")
+        said = below(grid(app))
+        assert "every IPv6 packet takes a route lookup: firewalld, strict IPv6_rpfilter=strict" in said
+        await keys(pilot, "tab")
+        assert OFFERS[0][2] in below(grid(app)) and "▸ null" in grid(app)
+        await keys(pilot, "slash", *"stuck")
+        assert OFFERS[-1][2] in below(grid(app))  # while the filter is typed
+        await keys(pilot, "escape")
+        assert OFFERS[0][2] in below(grid(app))
+        whole = next(n for n, row in enumerate(grid(app).splitlines()) if OFFERS[0][2][:40] in row)
+        await pilot.click(offset=(10, whole))
+        await keys(pilot)
+        assert isinstance(app.screen, HomeScreen)
+
+
+@pytest.mark.parametrize("rows", [20, 21, 23, 24, 31, 32, 50])
+async def test_every_item_can_be_reached_at_every_height(
+    rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SIZES, "low", (60, rows))
+    async with opened(tmp_path, triage="triage", size="low") as (app, pilot):
+        assert "SUSPECTS" in grid(app) and "SCENARIOS" in grid(app) and "RECORDINGS" in grid(app)
+        for offer in OFFERS:
+            shown = grid(app)
+            assert f"▸ {offer[0]}" in shown
+            if offer[6]:
+                assert "cannot run here" in shown
+                await keys(pilot, "enter")
+            assert " ".join(offer[2].split()[:4]) in grid(app)
+            await keys(pilot, "down")
+        await keys(pilot, "tab", "end")
+        assert "▸ · notice" in grid(app)
+
+
+async def test_what_is_too_long_even_then_says_where_the_rest_is(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        long = Finding(
+            id="x.y", severity="critical", title="t", evidence=tuple(Evidence(f"line {n}") for n in range(20))
+        )
+        shown = app.home_session()
+        shown.findings = {"x.y|": long}
+        offers = shown.offers
+        shown.offers = [msgspec.structs.replace(offers[0], question="why " * 400, blocked=HOSTILE), *offers]
+        app.draw()
+        await settled(pilot)
+        assert "Enter: all of it" in grid(app) and "\x1b" not in grid(app)
+        await keys(pilot, "shift+tab")
+        assert "line 0" in grid(app) and "line 19" not in grid(app) and "Enter: all of it" in grid(app)
+        await keys(pilot, "enter")
+        assert isinstance(app.screen, FindingScreen)
+
+
+@both
+async def test_the_glance_names_what_was_asked_for(size: str, tmp_path: Path) -> None:
+    """CPU, sockets, nodes, memory, kernel, virtualisation, disks, file systems, cards, firewall."""
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        shown = grid(app)
+        for word in (
+            *("2 × Intel Xeon Gold 6530", "64 cores", "2 nodes", "512 GiB", "5.14.0-427.13.1.el9_4.x86_64"),
+            *("bare metal", "nvme", "sata", "ext4", "xfs", "ens1f0", "100 Gbit/s", "firewalld"),
+        ):
+            assert word in shown, word
+        if size == "wide":
+            assert "rules: 17 in inet firewalld" in shown and "IPv4 reverse path rp_filter loose" in shown
+        await keys(pilot, "f", "end")
+        assert "strict, every packet" in grid(app)
+
+
+def test_what_firewall_there_is_in_a_few_words() -> None:
+    none = {"firewall.manager": "none", "firewall.rules": "none"}
+    denied = ev.AbsentFact(t=0.0, name="", reason="needs root: nft said no")
+    for facts, expected in (
+        ({}, "firewalld, rpfilter"),
+        ({"firewall.manager": "firewalld 1.3.4, not running"}, "firewalld, not running, rpfilter"),
+        ({**none, "firewall.reverse_path_ipv6": "none"}, "no firewall"),
+        (
+            {**none, "firewall.rules": "9 in ip nat", "firewall.reverse_path_ipv6": "none"},
+            "nftables 9 rules",
+        ),
+        (
+            {**none, "firewall.iptables_legacy": "IPv4 filter", "firewall.reverse_path_ipv6": "none"},
+            "iptables",
+        ),
+    ):
+        assert words(things(session(**facts), 100)).endswith(f" · {expected}"), expected
+    unread = session("firewall", **{"firewall.manager": "none", "firewall.rules": denied})
+    assert words(things(unread, 100)).endswith(" · firewall ? needs root")
+    assert missing(unread, "firewall.rules") == "needs root"
+    assert ("? rules: needs root", "unknown") in firewall_words(unread)
+    assert words(things(session("firewall", "disk", "nic"), 100)) == ""  # nothing was read yet
+
+
+def test_many_disks_are_counted_and_push_nothing_out() -> None:
+    many: dict[str, object] = {}
+    for number in range(30):
+        name = f"disk.sd{chr(97 + number % 26)}{number // 26}"
+        many |= {f"{name}.transport": "sas", f"{name}.file_systems": ["xfs"], f"{name}.size": 18 * 10**12}
+    many |= {"disk.loop0.transport": "loop", "disk.dm-0.transport": "sas", "disk.dm-0.kind": "lvm"}
+    host = session("disk", **many)
+    line = words(things(host, 78))
+    assert line.startswith("30 × sas xfs · ens1f0 100 Gbit/s") and line.endswith("firewalld, rpfilter")
+    rows = [words(row) for row in table(host, 44, 16)]
+    assert len(rows) == 16
+    assert any("lines more: f" in row for row in rows)
+    for word in ("firewalld 1.3.4, running", "ens1f0", "/scratch", "18 TB"):
+        assert any(word in row for row in rows), word
+
+
+@pytest.mark.parametrize("width", [58, 78, 100, 118])
+def test_the_host_s_lines_fit_and_what_says_least_gives_way(width: int) -> None:
+    host = session()
+    host.apply(
+        ev.Began(
+            t=0.0, schema=ev.SCHEMA, version="0", scenario="triage", command=[], seed=0, pid=1, pid_start=1,
+            boot_id="", wall="", host="worker-017.rack42.example.org",
+        )
+    )  # fmt: skip
+    first, second = (words(line) for line in headline(host, width))
+    assert max(len(first), len(second), len(words(things(host, width)))) <= width
+    assert "5.14.0-427.13.1.el9_4.x86_64" in first and "worker-017" in first
+    assert "512 GiB" in second and "2 nodes" in second
+    assert ("rack42" in first) is (width > 78)
+
+
+def test_parts_are_not_torn_where_a_line_ends() -> None:
+    rows = flowed([("1.92 TB", "text"), ("ext4", "dim"), ("scheduler none", "text")], 14, "  ")
+    assert [words(row) for row in rows] == ["1.92 TB  ext4", "scheduler none"]
+    rows = flowed([("a word that is far too long for it", "text"), ("日本語", "dim")], 10)
+    assert all(cells(row) <= 10 for row in rows) and words(rows[-1]) == "it 日本語"
+    assert flowed([], 10) == [] and flowed([("", "text")], 10) == []
+    assert decimal_size(1.92e12) == "1.92 TB" and decimal_size(512) == "512 B"
+
+
+async def test_names_of_the_host_are_harmless_in_the_glance(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+        for name in (
+            f"disk.{HOSTILE}.transport",
+            f"nic.{HOSTILE}.speed",
+            "firewall.rules",
+            "firewall.manager",
+        ):
+            app.home_session().apply(ev.FactRead(t=0.0, name=name, value=HOSTILE, source=HOSTILE))
+        for size in ((120, 40), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await settled(pilot)
+            shown = grid(app)
+            assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
+            assert isinstance(app.screen.query_one("#scenarios"), Picker | ScenarioList)
