@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 class OptionPicker(Picker):
     DEFAULT_CSS = "OptionPicker { height: 1fr; }"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", "change")]
 
     def __init__(self, about: PlanScreen) -> None:
         super().__init__(id="options", title=f"OPTIONS  {about.offer.id}")
@@ -67,7 +66,10 @@ class Explained(Panel):
 
 
 class OptionsScreen(Base):
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "filter", priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "change", "change", priority=True),
+        Binding("slash", "filter", "filter", priority=True),
+    ]
     title_words = "options"
 
     def __init__(self, about: PlanScreen) -> None:
@@ -84,6 +86,12 @@ class OptionsScreen(Base):
     def on_picker_moved(self) -> None:
         self.query_one(Explained).redraw()
 
-    def on_picker_chosen(self, event: Picker.Chosen) -> None:
-        self._about.ask_option(next(o for o in self._about.offer.options if o.name == event.key))
-        self.show()
+    def on_picker_chosen(self) -> None:
+        self.action_change()  # a click
+
+    def action_change(self) -> None:
+        chosen = self.query_one(Picker).selected
+        option = next((o for o in self._about.offer.options if o.name == chosen), None)
+        if option is not None:
+            self._about.ask_option(option)
+            self.show()

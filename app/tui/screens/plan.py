@@ -70,7 +70,7 @@ class PlanHead(Panel):
 class PlanScreen(Base):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "start", "start"),
-        Binding("enter", "name", "name it"),  # as long as something needed has no value
+        Binding("enter", "name", "name it", priority=True),  # as long as something needed has no value
         Binding("d", "directories", "directories", priority=True),
         Binding("b", "budget", "budget", priority=True),
         Binding("plus,equals_sign", "longer(30)", "longer", show=False),
@@ -256,7 +256,14 @@ def shown(option: Option, values: dict[str, Json]) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return shlex.join(str(v) for v in value)
+    if isinstance(value, float):
+        value = _whole(value)
     return "" if value is None else str(value)
+
+
+def _whole(number: float) -> int | float:
+    """`340`, not `340.0`: as it was typed."""
+    return int(number) if number.is_integer() else number
 
 
 def wrong(option: Option, words: str) -> str:
@@ -279,7 +286,7 @@ def parsed(option: Option, words: str) -> Json:
         return list(shlex.split(words))
     if option.kind in ("integer", "number"):
         try:
-            return int(words) if option.kind == "integer" else float(words)
+            return int(words) if option.kind == "integer" else _whole(float(words))
         except ValueError:
             raise ValueError(f"{words!r} is not a number") from None
     if option.choices and words not in option.choices:

@@ -1,0 +1,99 @@
+"""An iosched run as an admin does it: named, looked through, agreed to, followed and stopped, all on the screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.same_screen import agree, opened
+from tests.fakes.terminal import Terminal
+from tests.iosched_kill import journals, kill_all, left_behind, ours
+from tests.loop_disk import LoopDisk
+
+pytestmark = pytest.mark.real
+
+
+def choose(app: Terminal, name: str, value: str) -> None:
+    """An option on the screen of options, found by the filter."""
+    if "/" in app.text.splitlines()[0]:
+        app.press("/\x15")  # what was looked for before
+    else:
+        app.press("/")
+    app.press(f"{name}\r")
+    app.until(lambda: f"/{name}" in app.text.splitlines()[0], f"the option {name}")
+    app.press("\r")
+    app.wait(f"\n {name}: ")
+    app.press(f"{value}\r")
+    app.until(lambda: "Enter change" in app.text and f"{value} " in app.text, f"{name} taken")
+
+
+def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None:
+    with LoopDisk(tmp_path) as disk:
+        before = disk.queue()
+        app = opened(tmp_path)
+        try:
+            app.wait("checks speak")
+            app.press("/scheduler\r")
+            app.until(lambda: "SCENARIOS  /scheduler" in app.text, "the filtered list")
+            app.press("\r")
+            app.wait("must be named")
+            app.press("\r")
+            app.wait("\n dir: ")
+            app.press(f"{disk.directory}\r")
+            app.wait("▲ changes")
+            assert f"I/O scheduler of {disk.device}" in app.text
+
+            app.press("o")
+            app.wait("OPTIONS")
+            choose(app, "scheduler", "bfq")
+            choose(app, "size", "64M")
+            choose(app, "budget", "340")
+            app.press("q")
+            app.wait("340 s of measuring")
+            app.until(lambda: "mq-deadline to bfq" in app.text, "the plan with that scheduler")
+
+            app.press("\r")
+            app.wait("This run makes 1 change to this host")
+            target = f"/sys/block/{disk.device}/queue/scheduler"
+            assert target in app.text and "now mq-deadline  becomes bfq  then back" in app.text
+            app.press("\r")  # Enter alone agrees to nothing
+            app.press("n")
+            app.wait("Enter start")
+            assert disk.queue() == before and not journals(tmp_path)
+            assert not (tmp_path / "state/hostdx/recordings").exists()
+
+            app.press("\r")
+            app.wait("This run makes 1 change to this host")
+            app.press("y")
+            app.wait("● live")
+            app.until(lambda: "[bfq]" in disk.read("scheduler"), "the first switch", 60)
+            assert len(journals(tmp_path)) == 1
+            app.press("s")
+            app.wait("s once more stops the run and undoes everything")
+            app.press("s")
+            app.wait("verdict")
+            app.wait("interrupted after", 60)
+            app.wait(f"the queue of {disk.device} is as it was")
+            app.until(lambda: not ours_but(tmp_path, app), "the end of the runner")
+            assert disk.queue() == before and not journals(tmp_path)
+
+            [recording] = (tmp_path / "state/hostdx/recordings").glob("*.jsonl")
+            replay = opened(tmp_path, "replay", str(recording), "--speed", "1000")
+            try:
+                replay.wait("interrupted after")
+                agree(app, replay, "a stopped run's verdict")
+            finally:
+                replay.close()
+            app.press("q")
+            app.wait("1 earlier")
+            assert "not undone" not in app.text
+        finally:
+            app.close()
+            kill_all(tmp_path)
+        assert left_behind(tmp_path, disk, before) == []
+
+
+def ours_but(place: Path, app: Terminal) -> list[int]:
+    """What was started with this state directory, without the app itself."""
+    return [pid for pid in ours(place) if pid != app.pid]

@@ -1,0 +1,127 @@
+"""Plan, options and consent where something is missing, refused, lasting, or typed faster than it is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from app.child import EventChild
+from app.tui.lines import Line
+from app.tui.screens.ask import AskScreen
+from app.tui.screens.consent import ConsentScreen
+from app.tui.screens.options import OptionsScreen
+from app.tui.screens.plan import PlanScreen, parsed, shown
+from probes.action import Action
+from scenarios.events import Offer
+from scenarios.plan import Option, Plan
+from tests.fakes.screen import grid, keys, opened, ready, recorded, settled, until
+
+both = pytest.mark.parametrize("size", ["narrow", "wide"])
+HELP = "a directory on the device whose schedulers are compared, on a file system that can be written to"
+OFFER = Offer(
+    t=0.0,
+    id="iosched",
+    title="Which scheduler?",
+    question="Who would starve?",
+    takes_s=480.0,
+    options=(
+        Option(name="dir", kind="path", required=True, help=HELP),
+        Option(name="ioprio", kind="flag", help="also two groups of readers of different priority"),
+        Option(name="budget", kind="number", help="wall seconds of measuring, without the preparation"),
+    ),
+)
+
+
+@both
+async def test_what_is_needed_is_asked_for_before_anything_is_planned(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def planner(argv: Sequence[str]) -> EventChild:
+        asked.append(list(argv))
+        return recorded("iosched")
+
+    monkeypatch.setattr("app.tui.screens.plan.planner", planner)
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.push_screen(PlanScreen(OFFER, {}))
+        await settled(pilot)
+        assert "one thing must be named" in grid(app) and not asked
+        assert "Enter name it" in grid(app) and "Enter start" not in grid(app)
+        for key in ("enter", *"dot", "enter"):  # a slow line brings what is typed in one piece
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: bool(asked))
+        await ready(app, pilot)
+        assert asked == [["iosched", "--dir=dot"]]
+        assert "Enter start" in grid(app) and "Enter name it" not in grid(app)
+        await keys(pilot, "b")
+        assert "; now 200" in grid(app)
+        await keys(pilot, *"340", "enter")
+        assert asked[-1] == ["iosched", "--dir=dot", "--budget=340"]
+
+
+@both
+async def test_options_are_explained_whole_and_changed_in_place(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.tui.screens.plan.planner", lambda argv: recorded("iosched"))
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.push_screen(PlanScreen(OFFER, {}))
+        await keys(pilot, "o")
+        assert isinstance(app.screen, OptionsScreen)
+        below = " ".join(" ".join(grid(app).splitlines()[-5:]).split())
+        assert f"dir: {HELP}" in below and "needed" in grid(app)
+        await keys(pilot, "down", "enter")
+        rows = {row.split()[0]: row.split()[1] for row in grid(app).replace("▸", "").splitlines()[1:4]}
+        assert rows == {"dir": "needed", "ioprio": "yes", "budget": "default"}
+        await keys(pilot, "down", "enter")
+        assert isinstance(app.screen, AskScreen)
+        await keys(pilot, *"90", "enter")
+        assert isinstance(app.screen, OptionsScreen) and "budget         90 " in grid(app)
+        await keys(pilot, "slash", *"nothing like it", "enter", "enter")
+        assert isinstance(app.screen, OptionsScreen)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "value", "seen"),
+    [
+        ("number", "340", 340, "340"),
+        ("number", "0.05", 0.05, "0.05"),
+        ("integer", "7", 7, "7"),
+        ("flag", "yes", True, "yes"),
+    ],
+)
+def test_a_value_is_shown_as_it_was_typed(kind: str, words: str, value: object, seen: str) -> None:
+    option = Option(name="x", kind=kind, help="x")  # type: ignore[arg-type]
+    got = parsed(option, words)
+    assert got == value and shown(option, {"x": got}) == seen
+
+
+def consent(*actions: Action) -> str:
+    plan = Plan(scenario="fstrim", title="t", question="q", actions=actions)
+    rows: list[Line] = ConsentScreen(plan)._lines(78)
+    return "\n".join("".join(part for part, _ in row) for row in rows)
+
+
+def test_consent_never_says_that_a_trim_is_undone() -> None:
+    trim = Action(
+        kind="command",
+        title="trim",
+        target="/data",
+        apply=("fstrim", "/data"),
+        irreversible=True,
+        consent=True,
+    )
+    other = Action(kind="attribute", title="set", target="/sys/x", old="1", new="2", consent=True)
+    quiet = Action(kind="resource", resource="directory", title="own", target="/data/.hostdx-*")
+    said = consent(trim, quiet)
+    assert (
+        "1 change to this host" in said and "It cannot be undone." in said and "undone at the end" not in said
+    )
+    said = consent(trim, other, quiet)
+    assert "1 of them cannot be undone." in said and "Every other one is written down first" in said
+    said = consent(other, quiet)
+    assert "It is written down first" in said and "cannot be undone" not in said
