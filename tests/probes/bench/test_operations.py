@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 import zlib
@@ -51,6 +52,14 @@ def now() -> int:
     return time.perf_counter_ns()
 
 
+@pytest.fixture
+def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look at the clock is 10 µs after the one before: on a loaded machine a whole block can pass unserved."""
+    looks = itertools.count(1)
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: 10_000 * next(looks))
+
+
+@pytest.mark.usefixtures("ticking")
 @pytest.mark.parametrize("direct", [True, False])
 @pytest.mark.parametrize(("kind", "sync"), [("read", False), ("write", False), ("write", True)])
 def test_each_kind_does_operations_and_counts_them(fd: int, kind: str, sync: bool, direct: bool) -> None:
@@ -74,9 +83,11 @@ def test_a_short_block_goes_on_until_its_least_operations(fd: int) -> None:
     assert len(found["slices"]) == 2
 
 
+@pytest.mark.usefixtures("ticking")
 def test_but_not_beyond_its_longest_time(fd: int) -> None:
     found = run_block(spec(fd, slices=[0.0], least=10**9, at_most_s=0.05), Source(), now)
     assert 0 < found["n"] < 10**9
+    assert found["ns"] == pytest.approx(50e6, abs=1e5)
 
 
 def test_offsets_are_drawn_again_where_they_run_out(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,9 +97,11 @@ def test_offsets_are_drawn_again_where_they_run_out(fd: int, monkeypatch: pytest
     assert run_block(spec(fd, most=5000, slices=[60.0]), source, now)["n"] == 5000
 
 
+@pytest.mark.usefixtures("ticking")
 def test_slices_share_the_block(fd: int) -> None:
     found = run_block(spec(fd, slices=[0.01, 0.02, 0.03]), Source(), now)
     assert [s["n"] > 0 for s in found["slices"]] == [True] * 3
+    assert [s["ns"] for s in found["slices"]] == pytest.approx([10e6] * 3, abs=1e5)
     assert sum(s["n"] for s in found["slices"]) == found["n"]
 
 
