@@ -9,28 +9,37 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
 from probes.host import Host
+from probes.system.discard import own_devices
 from probes.system.kernel import kernel
-from probes.types import present
+from probes.system.trim_timer import stamp_time
+from probes.types import Absent, present
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_trim import Discards, discards
 
 SOURCE = "hostdx"
+COUNTERS, TIMER = "the kernel's counters of discards", "fstrim.timer"
 MOST_BYTES = 8 << 20
-# Discards since the round before of at least this share of the free space count as a trim; where every deletion is
-# discarded by itself, only what no deletions explain does.
-TRIM_SHARE = 0.01
-TRIM_SHARE_ONLINE = 0.5
+# Without online discard only a trim discards: what it offers is at least what our own round deleted, unless others took
+# some of that space again. A share of the free space would be wrong: ext4 offers only groups where something was freed.
+SHARE_OF_DELETED = 0.25
+LEAST_DISCARDED = 16 << 20  # where it is not known what a round deleted
+# With it deletions discard too: at most what was written since and what became free, but btrfs gives whole block groups
+# and XFS what it allocated ahead. Only much more than that is a trim.
+SHARE_OF_FREE_ONLINE = 0.5
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
-    """One line. `written_bytes`: to the device, between the round before and this one; counters are the leaves' own.
+    """One line. `written_bytes`: to the leaves, between the round before and this one, by `device_written_bytes`.
 
-    `trim_before`: the file system was trimmed since the round before; `trimmed_bytes` is what was asked for.
+    `trim_before`: the file system was trimmed since the round before, as `trim_seen_by` tells. `trimmed_bytes`: what
+    was asked to be discarded since, by the counter `device_discarded_bytes` of the devices `discards_of`, the file
+    system's own ("": a line of older hostdx, the leaves' counter). `deleted_bytes`: what the round itself deleted.
     """
 
     value: float
@@ -45,6 +54,10 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
     boot_id: str = ""
     device_written_bytes: int | None = None
     device_discarded_bytes: int | None = None
+    discards_of: str = ""
+    deleted_bytes: int | None = None
+    free_bytes: int | None = None
+    trim_seen_by: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -118,25 +131,73 @@ def since(host: Host, layout: Layout, before: Sequence[Round]) -> Round:
     now = discards(host, layout.leaves)
     boot = kernel(host).boot_id
     boot_id = boot if present(boot) else ""
-    if not isinstance(now, Discards):
-        return Round(value=0.0, boot_id=boot_id)
     last = next((r for r in reversed(before) if r.source == SOURCE), None)
+    timer = _timer_ran(host, last)
+    if not isinstance(now, Discards):
+        return Round(value=0.0, boot_id=boot_id, trim_before=timer, trim_seen_by=TIMER if timer else "")
+    counted, names = _own(host, layout, now)
+    free = layout.free_bytes()
     written = discarded = None
+    same = last is not None and last.boot_id == boot_id and boot_id != ""
     if last is not None:
-        same = last.boot_id == boot_id and boot_id != ""
         # After a reboot the counters began anew: at least so much.
-        written = now.written - (last.device_written_bytes or 0 if same else 0)
-        if now.bytes is not None:
-            discarded = now.bytes - (last.device_discarded_bytes or 0 if same else 0)
-    free = layout.free_bytes() or 0
-    online = layout.chain is not None and layout.chain.online != ""
-    share = TRIM_SHARE_ONLINE if online else TRIM_SHARE
+        written = _grown(now.written, last.device_written_bytes if same else 0)
+        if same and last.discards_of in ("", names):
+            ours = counted if last.discards_of else now.bytes
+            discarded = _grown(ours, last.device_discarded_bytes)
+        elif not same:
+            discarded = counted
+    by_counters = last is not None and _trimmed(layout, last, discarded, written, free)
+    # Counters of one boot that saw no trim outweigh a timer that fired: it found nothing to offer here.
+    seen = COUNTERS if by_counters else TIMER if timer and not (same and discarded is not None) else ""
     return Round(
         value=0.0,
         written_bytes=written,
-        trim_before=bool(discarded and discarded >= share * free),
+        trim_before=seen != "",
         trimmed_bytes=discarded,
         boot_id=boot_id,
         device_written_bytes=now.written,
-        device_discarded_bytes=now.bytes,
+        device_discarded_bytes=counted,
+        discards_of=names,
+        free_bytes=free,
+        trim_seen_by=seen,
     )
+
+
+def _own(host: Host, layout: Layout, leaves: Discards) -> tuple[int | None, str]:
+    """The counter of the file system's own devices, and their names; the leaves' where those count nothing."""
+    names = own_devices(host, layout.chain) if layout.chain is not None else layout.leaves
+    found = discards(host, names)
+    if isinstance(found, Absent) or found.bytes is None:
+        return leaves.bytes, ", ".join(layout.leaves)
+    return found.bytes, ", ".join(names)
+
+
+def _grown(now: int | None, before: int | None) -> int | None:
+    """None: not known. A counter that fell began anew: a loop device that was made again."""
+    if now is None or before is None:
+        return None
+    return now - before if now >= before else now
+
+
+def _trimmed(
+    layout: Layout, last: Round, discarded: int | None, written: int | None, free: int | None
+) -> bool:
+    """Whether there were more discards than deletions explain."""
+    if not discarded:
+        return False
+    if layout.chain is None or not layout.chain.online:
+        return discarded >= max(1, int(SHARE_OF_DELETED * (last.deleted_bytes or LEAST_DISCARDED)))
+    freed = max(0, free - last.free_bytes) if free is not None and last.free_bytes is not None else 0
+    return discarded - (written or 0) - freed >= SHARE_OF_FREE_ONLINE * (free or 0)
+
+
+def _timer_ran(host: Host, last: Round | None) -> bool:
+    """Whether fstrim.timer fired since: all there is to go by where the kernel counts no discards (before 4.18)."""
+    fired = stamp_time(host)
+    if last is None or fired is None:
+        return False
+    try:
+        return fired > datetime.fromisoformat(last.wall)
+    except (ValueError, TypeError):
+        return False

@@ -8,14 +8,16 @@ from itertools import accumulate
 
 import msgspec
 
+from probes.host import Host
 from probes.system.trim_timer import TrimTimer
 from scenarios import events as ev
 from scenarios.fstrim_course import Course, course
 from scenarios.fstrim_findings import degradation
 from scenarios.fstrim_layout import Layout
+from scenarios.fstrim_ledger import size
 from scenarios.fstrim_phase import Blocks, Phase
 from scenarios.fstrim_plan import ROUND, Request
-from scenarios.fstrim_rounds import SOURCE, Kept, Round, append, identity, read, rounds_file, since
+from scenarios.fstrim_rounds import SOURCE, TIMER, Kept, Round, append, identity, read, rounds_file, since
 from scenarios.idle_control import LEAST_BLOCKS
 from scenarios.model import Refused, Run
 
@@ -34,12 +36,13 @@ async def one_round(run: Run, layout: Layout, asked: Request, blocks: Blocks, ti
     behind = since(run.host, layout, kept.rounds)
     run.emit(ev.Step(t=run.time(), id=ROUND, title="measure one round", state="started"))
     phase = await blocks.phase(ROUND, "steady")
-    await blocks.engine.delete()
+    deleted = await blocks.engine.delete()
     if len(phase.values) < LEAST_BLOCKS:
         raise Refused(f"{layout.directory}: the round has only {len(phase.values)} blocks: {phase.reason}")
     if blocks.cached:
         run.emit(ev.Note(t=run.time(), text=f"the reads beside the blocks are {blocks.cached}"))
-    now = finished(asked, blocks, phase, behind)
+    now = msgspec.structs.replace(finished(asked, blocks, phase, behind), deleted_bytes=deleted)
+    _tell_trim(run, layout, now)
     lost = ""
     try:
         append(path, now)
@@ -51,6 +54,27 @@ async def one_round(run: Run, layout: Layout, asked: Request, blocks: Blocks, ti
     judge(run, layout, blocks, rounds, timer)
     if lost:
         raise Refused(lost)
+
+
+def _tell_trim(run: Run, layout: Layout, now: Round) -> None:
+    if not now.trim_before:
+        return
+    said = f"trimmed since the round before, by {now.trim_seen_by}"
+    if now.trimmed_bytes is not None:
+        said += f": {size(now.trimmed_bytes)} discarded on {now.discards_of}"
+    if now.trim_seen_by == TIMER:
+        said += ", which may have passed over this file system"
+    elif now.discards_of == ", ".join(layout.leaves) and shared_disk(run.host, layout):
+        said += "; other file systems lie there too, so it may have been one of theirs"
+    run.emit(ev.Note(t=run.time(), text=f"{layout.mountpoint} was {said}"))
+
+
+def shared_disk(host: Host, layout: Layout) -> bool:
+    """Whether the leaves carry more than this file system: then their counters are not its alone."""
+    if layout.chain is None:
+        return True
+    tops = layout.chain.tops or (layout.chain.device,)
+    return any(name not in layout.leaves for name in tops)
 
 
 def finished(asked: Request, blocks: Blocks, phase: Phase, behind: Round) -> Round:
@@ -98,7 +122,8 @@ def judge(run: Run, layout: Layout, blocks: Blocks, rounds: Sequence[Round], tim
     )  # fmt: skip
     if layout.chain is not None and layout.chain.online:
         text = (
-            f"{layout.mountpoint} is mounted with {layout.chain.online}: trims cannot be told from deletions"
+            f"{layout.mountpoint} is mounted with {layout.chain.online}: deletions discard too, so only a trim of at "
+            "least half of its free space is told from them"
         )
         run.emit(ev.Note(t=run.time(), text=text))
     finding = degradation(run.host, layout, timer, found, len(rounds), rounds_a_day(rounds))

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from probes.host import Host
-from probes.system.block import BlockDevice, block_devices, layers, leaves
+from probes.system.block import BlockDevice, block_devices, layers, leaves, under
 from probes.system.mounts import Mount, btrfs_members, mounts, source_device
 from probes.types import Absent, present
 
@@ -35,8 +35,8 @@ class DiscardLayer(msgspec.Struct, frozen=True, kw_only=True):
 class DiscardChain(msgspec.Struct, frozen=True, kw_only=True):
     """From the mount to the leaves. `online` is the mount's own option ("", "discard", "discard=async", ...).
 
-    `queued` maps each SATA leaf to `queued`, `unqueued`, `forced_unqueued`, `unsupported`
-    (/sys/class/ata_device/dev*/trim, Documentation/ABI/testing/sysfs-ata).
+    `tops`: what it lies on directly, one device except for btrfs. `queued` maps each SATA leaf to `queued`, `unqueued`,
+    `forced_unqueued`, `unsupported` (/sys/class/ata_device/dev*/trim, Documentation/ABI/testing/sysfs-ata).
     """
 
     mount: Mount
@@ -45,6 +45,7 @@ class DiscardChain(msgspec.Struct, frozen=True, kw_only=True):
     layers: tuple[DiscardLayer, ...]
     leaves: tuple[str, ...]
     queued: dict[str, str] = {}
+    tops: tuple[str, ...] = ()
 
     @property
     def swallowed_by(self) -> str:
@@ -92,7 +93,25 @@ def discard_chain(host: Host, mount: Mount) -> DiscardChain | None:
         layers=tuple(_layer(host, devices[name]) for name in names),
         leaves=ends,
         queued={n: mode for n in ends if n in devices and (mode := _sata_mode(host, devices[n]))},
+        tops=tops,
     )
+
+
+def own_devices(host: Host, chain: DiscardChain) -> tuple[str, ...]:
+    """The devices whose counters of discards are this file system's alone: its partition, its logical volume.
+
+    Not an md array's: raid0_make_request hands discards down before they are counted (drivers/md/raid0.c).
+    """
+    devices = host.once(block_devices)
+    found: dict[str, None] = {}
+    waiting = list(chain.tops or (chain.device,))
+    while waiting:
+        name = waiting.pop(0)
+        below = under(host, name) if name in devices and devices[name].kind.startswith("md") else ()
+        waiting += [n for n in below if n not in found]
+        if not below:
+            found[name] = None
+    return tuple(found)
 
 
 def _layer(host: Host, device: BlockDevice) -> DiscardLayer:

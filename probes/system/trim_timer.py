@@ -21,6 +21,7 @@ _CRON = (
     "/var/spool/cron/crontabs/*",
 )
 _WANTS = "/etc/systemd/system/timers.target.wants/fstrim.timer"
+_STAMP = "/var/lib/systemd/timers/stamp-fstrim.timer"
 _UNITS = ("/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
 
 
@@ -81,16 +82,20 @@ def trim_timer(host: Host) -> TrimTimer:
 
 def stamp(host: Host) -> str | Absent:
     """When a persistent timer last fired: its stamp file's time (systemd.timer(5)); a captured file's is another."""
-    path = "/var/lib/systemd/timers/stamp-fstrim.timer"
-    if not host.exists(path):
-        return Absent("no record of a run", "missing", path)
+    if not host.exists(_STAMP):
+        return Absent("no record of a run", "missing", _STAMP)
+    fired = stamp_time(host)
+    return f"{fired:%Y-%m-%d %H:%M:%S} UTC" if fired is not None else "once at least"
+
+
+def stamp_time(host: Host) -> datetime | None:
+    """None where it never fired, or where this is not the live host."""
     if not host.live or host.root is not None:
-        return "once at least"
+        return None
     try:
-        fired = datetime.fromtimestamp(Path(path).stat().st_mtime, UTC)
+        return datetime.fromtimestamp(Path(_STAMP).stat().st_mtime, UTC)
     except (OSError, ValueError, OverflowError):
-        return "once at least"
-    return f"{fired:%Y-%m-%d %H:%M:%S} UTC"
+        return None
 
 
 def timer_schedule(host: Host) -> str | Absent:

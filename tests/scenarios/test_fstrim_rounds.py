@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from probes.host import Host
+from probes.system.discard import discard_chain
+from probes.system.mounts import mounts
 from probes.system.trim_timer import trim_timer
 from probes.types import Absent
 from scenarios import events as ev
@@ -105,16 +108,111 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path)
 
 
-def test_a_trim_between_two_rounds_shows_in_the_counters(tree: Tree) -> None:
-    host = counters(tree, "b1", 10 * GIB, 0)
-    first = since(host.host(), Here(tree, 100 * GIB), [])
+def kept(round_: Round, deleted: int | None = GIB) -> Round:
+    return msgspec.structs.replace(round_, value=1.0, deleted_bytes=deleted)
+
+
+def test_a_trim_of_a_few_groups_of_a_large_file_system_counts(tree: Tree) -> None:
+    """Seen on a 400 GB ext4: three rounds of 600 MB, a trim after each, 882 MB and 1.39 GB discarded."""
+    here = Here(tree, 400 * GIB)
+    first = since(counters(tree, "b1", 10 * GIB, 0).host(), here, [])
     assert (first.written_bytes, first.trim_before) == (None, False)
-    counters(tree, "b1", 12 * GIB, 90 * GIB)
-    second = since(tree.host(), Here(tree, 100 * GIB), [first])
-    assert (second.written_bytes, second.trim_before, second.trimmed_bytes) == (2 * GIB, True, 90 * GIB)
-    counters(tree, "b1", 13 * GIB, 90 * GIB + GIB // 2)  # half a GiB is no trim of 100
-    third = since(tree.host(), Here(tree, 100 * GIB), [first, second])
-    assert (third.written_bytes, third.trim_before) == (GIB, False)
+    deleted = 600_000_000
+    counters(tree, "b1", 12 * GIB, 882 << 20)
+    second = since(tree.host(), here, [kept(first, deleted)])
+    assert (second.written_bytes, second.trim_before, second.trimmed_bytes) == (2 * GIB, True, 882 << 20)
+    assert second.trim_seen_by and second.discards_of == "sda"
+    counters(tree, "b1", 13 * GIB, (882 << 20) + 1_390_000_256)
+    third = since(tree.host(), here, [kept(first, deleted), kept(second, deleted)])
+    assert (third.written_bytes, third.trim_before) == (GIB, True)
+    fourth = since(tree.host(), here, [kept(third, deleted)])  # nothing discarded since
+    assert (fourth.trim_before, fourth.trimmed_bytes, fourth.trim_seen_by) == (False, 0, "")
+
+
+@pytest.mark.parametrize(
+    ("deleted", "discarded", "trim"),
+    [(GIB, GIB // 8, False), (GIB, GIB // 3, True), (None, 1 << 20, False), (None, 64 << 20, True)],
+)  # fmt: skip
+def test_what_counts_as_a_trim_goes_by_what_a_round_deleted(
+    tree: Tree, deleted: int | None, discarded: int, trim: bool
+) -> None:
+    first = kept(since(counters(tree, "b1", GIB, 0).host(), Here(tree, 400 * GIB), []), deleted)
+    counters(tree, "b1", 2 * GIB, discarded)
+    assert since(tree.host(), Here(tree, 400 * GIB), [first]).trim_before == trim
+
+
+def on(tree: Tree, here: Here, source: str, devno: str, options: str = "rw") -> Here:
+    """The layout with a real chain, of a captured mount."""
+    tree.put("/proc/self/mountinfo", f"30 1 {devno} / /data rw - ext4 {source} {options}\n")
+    table = mounts(tree.host())
+    assert not isinstance(table, Absent)
+    here.chain = discard_chain(tree.host(), table[0])
+    return here
+
+
+@pytest.mark.parametrize(
+    ("written", "discarded", "free_then", "trim"),
+    [
+        (3, 3, 100, False),  # what was written was deleted
+        (3, 43, 60, False),  # and 40 GiB of what was there before
+        (3, 60, 100, True),  # more than deletions explain
+    ],
+)
+def test_with_online_discard_only_what_deletions_do_not_explain(
+    tree: Tree, written: int, discarded: int, free_then: int, trim: bool
+) -> None:
+    tree.disk(ATA, discard_max_bytes=4096)
+    here = on(tree, Here(tree, free_then * GIB), "/dev/sda", "8:0", "rw,discard")
+    first = kept(since(counters(tree, "b1", 0, 0).host(), here, []))
+    here.free = 100 * GIB
+    counters(tree, "b1", written * GIB, discarded * GIB)
+    assert since(tree.host(), here, [first]).trim_before == trim
+
+
+def test_a_trim_of_the_neighbouring_partition_is_not_this_ones(tree: Tree) -> None:
+    tree.disk(ATA, discard_max_bytes=4096).partition(ATA, 1, "8:1")
+    here = on(tree, Here(tree, 100 * GIB), "/dev/sda1", "8:1")
+
+    def both(disk: int, partition: int) -> Host:
+        counters(tree, "b1", GIB, disk)
+        own = f"   8 1 sda1 10 0 80 5 10 0 9 5 0 9 10 3 0 {partition // 512} 0 0 0\n"
+        with (tree.root / "proc/diskstats").open("a") as file:
+            file.write(own)
+        return tree.host()
+
+    first = kept(since(both(0, 0), here, []))
+    second = kept(since(both(50 * GIB, 0), here, [first]))
+    assert (second.trim_before, second.discards_of) == (False, "sda1")
+    assert since(both(60 * GIB, 10 * GIB), here, [second]).trimmed_bytes == 10 * GIB
+
+
+def test_a_line_of_older_hostdx_is_compared_with_the_leaves(tree: Tree) -> None:
+    old = Round(value=1, boot_id="b1", device_written_bytes=GIB, device_discarded_bytes=5 * GIB)
+    found = since(counters(tree, "b1", 2 * GIB, 6 * GIB).host(), Here(tree, 400 * GIB), [old])
+    assert (found.trimmed_bytes, found.trim_before) == (GIB, True)
+
+
+def test_a_kernel_that_counts_no_discards_leaves_the_timer(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree.put("/proc/diskstats", "   8 0 sda 10 0 80 5 10 0 99 5 0 9 10\n")
+    first = msgspec.structs.replace(
+        kept(since(tree.host(), Here(tree, GIB), [])), wall="2026-11-01T00:00:00Z"
+    )
+    assert since(tree.host(), Here(tree, GIB), [first]).trim_before is False
+    fired = datetime(2026, 11, 2, tzinfo=UTC)
+    monkeypatch.setattr("scenarios.fstrim_rounds.stamp_time", lambda host: fired)
+    found = since(tree.host(), Here(tree, GIB), [first])
+    assert (found.trim_before, found.trim_seen_by, found.trimmed_bytes) == (True, "fstrim.timer", None)
+
+
+def test_counters_that_saw_no_trim_outweigh_the_timer(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scenarios.fstrim_rounds.stamp_time", lambda host: datetime(2026, 11, 2, tzinfo=UTC))
+    first = kept(since(counters(tree, "b1", GIB, 0).host(), Here(tree, GIB), []))
+    first = msgspec.structs.replace(first, wall="2026-11-01T00:00:00Z")
+    assert since(tree.host(), Here(tree, GIB), [first]).trim_before is False
+    # but those of another boot say nothing about the time before it
+    assert since(counters(tree, "b2", GIB, 0).host(), Here(tree, GIB), [first]).trim_seen_by == "fstrim.timer"
 
 
 def test_after_a_reboot_the_counters_began_anew(tree: Tree) -> None:
@@ -150,14 +248,7 @@ def test_how_many_rounds_a_day_there_were() -> None:
 def test_the_uuid_names_the_series(tree: Tree) -> None:
     tree.disk(ATA, discard_max_bytes=4096)
     tree.link("/dev/disk/by-uuid/6c1f-22ab", "../../sda")
-    tree.put("/proc/self/mountinfo", "30 1 8:0 / / rw - ext4 /dev/sda rw\n")
-    from probes.system.discard import discard_chain
-    from probes.system.mounts import mounts
-
-    table = mounts(tree.host())
-    assert not isinstance(table, Absent)
-    here = Here(tree, 1)
-    here.chain = discard_chain(tree.host(), table[0])
+    here = on(tree, Here(tree, 1), "/dev/sda", "8:0")
     assert identity(tree.host(), here) == "6c1f-22ab"
 
 
