@@ -44,6 +44,7 @@ class Ledger:
         self.knowledge: TrimKnowledge | None = trim_of(layout.fstype, release)
         self.rows: list[Row] = []
         self.since_trim = 0
+        self._sizes = 0  # trims whose number was the size of the file system
         self._began = 0.0
         self._before: Discards | None = None
 
@@ -100,6 +101,7 @@ class Ledger:
         elif said == 0:
             parts.append(f"0 B: {known.zero if known else 'nothing was offered to the disk'}")
         elif self._is_whole_size(said, counted):
+            self._sizes += 1
             parts.append(f"{size(said)} is the size of the file system, not what was trimmed")
         elif known is not None:
             free = self.layout.free_bytes()
@@ -137,8 +139,7 @@ class Ledger:
         counted = [row.discarded_bytes for row in trims if row.discarded_bytes is not None]
         if len(said) > 1 and said[0] and max(said) - min(said) <= ALIKE * max(said):
             sentences.append(
-                f"That is why fstrim -v says the same {size(said[0])} each time ({len(said)} trims): the whole free "
-                "space is offered again; the drive keeps of it only what is new to it"
+                f"fstrim -v says the same {size(said[0])} each time ({len(said)} trims)" + self._repeats()
             )
         elif len(said) > 1:
             sentences.append("fstrim -v said in turn " + ", ".join(map(size, said)))
@@ -152,6 +153,13 @@ class Ledger:
         if self.knowledge and self.knowledge.waits:
             sentences.append(self.knowledge.waits)
         return sentences
+
+    def _repeats(self) -> str:
+        """Why the same number came back; the run's own counters have the last word on a vendor's kernel."""
+        if self._sizes:
+            return ": that is the size of the file system, which does not change with what is trimmed"
+        known = self.knowledge
+        return f": {known.repeats}" if known is not None and known.repeats else ""
 
 
 def size(value: int) -> str:

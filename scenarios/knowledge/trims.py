@@ -12,7 +12,8 @@ from scenarios.knowledge.load import load
 
 
 class TrimKnowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """For upstream kernels from `since` on and before `before`. `waits` is about how it goes on, where known."""
+    """For upstream kernels from `since` on and before `before`. `waits` is about how it goes on, `repeats` why the
+    number can be the same at every trim; both where known."""
 
     file_systems: tuple[str, ...]
     memory: str
@@ -23,6 +24,7 @@ class TrimKnowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     since: str = ""
     before: str = ""
     waits: str = ""
+    repeats: str = ""
 
 
 @lru_cache(maxsize=1)

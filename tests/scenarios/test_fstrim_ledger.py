@@ -132,6 +132,33 @@ def test_the_answer_to_the_repeating_number(tmp_path: Path) -> None:
     assert "walks all of its free space" in text and "only the drive knows" in text
 
 
+@pytest.mark.parametrize(
+    ("fstype", "release", "counted", "why"),
+    [
+        ("xfs", "6.18.0", 12, "that is the size of the file system"),
+        ("xfs", "6.18.0", 16, "that is the size of the file system"),  # hardly anything in it
+        ("xfs", "5.14.0-570.el9", 12, "that is the size of the file system"),  # its vendor took the change
+        ("xfs", "6.8.0", 16, "the whole free space is offered again"),
+        ("btrfs", "6.18.0", 16, "within the block groups is offered again"),
+        ("ext4", "6.18.0", 16, "in the groups where something was freed since"),
+        ("vfat", "6.18.0", 16, "each time (3 trims) "),
+    ],
+)
+def test_the_answer_agrees_with_the_rows(
+    tmp_path: Path, fstype: str, release: str, counted: int, why: str
+) -> None:
+    """Never the free space for a number that the same run calls the size of the file system."""
+    run = FakeRun(host=Tree(tmp_path).host())
+    made = Ledger(run, Here(run.host, fstype, free=16 * GIB, whole=16 * GIB), release)
+    for _ in range(3):
+        made.begin()
+        made.end("trim", trimmed=trimmed(16 * GIB, counted * GIB))
+    [sentence] = [one for one in made.answer() if "the same 16 GiB each time" in one]
+    assert why in f"{sentence} "
+    called_size = any("the size of the file system" in row.explained for row in made.trims)
+    assert called_size == ("size of the file system" in sentence)
+
+
 def test_a_kernel_that_does_not_count_is_said(tmp_path: Path) -> None:
     [row] = ledger(tmp_path, "ext4", "3.10.0", trimmed(GIB, None))
     assert "does not count discards" in row.explained and row.discarded_bytes is None

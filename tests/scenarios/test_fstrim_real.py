@@ -118,6 +118,8 @@ def test_a_whole_session_explains_its_numbers(tmp_path: Path, kind: str) -> None
             assert "0 B: nothing was freed" in trims[2]["explained"]
         if kind == "xfs":
             assert "the same" in whole and "walks all of its free space" in whole
+            says_size = any("size of the file system" in row["explained"] for row in trims)
+            assert says_size == ("that is the size of the file system" in whole)
             assert len({row["fstrim_says_bytes"] for row in trims}) == 1
         wrote = sum(row["written_bytes"] for row in found["ledger"])
         assert 0 < wrote <= 0.02 * disk.bytes
