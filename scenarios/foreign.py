@@ -7,6 +7,7 @@ ours is no disturbance).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from statistics import median
 
@@ -83,6 +84,44 @@ def surroundings(
         heat=None if heat is None else int(heat),
         quota=None if held is None else held / seconds,
     )
+
+
+_NUMBER = r"\d+(?:\.\d+)?"
+# What `Usual.judge` and the watches say, and the same without figures.
+_IN_SHORT: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(rf"other processes used {_NUMBER} % of the CPUs \(usually {_NUMBER} %\)"),
+        "other processes used the CPUs",
+    ),
+    (
+        re.compile(rf"the hypervisor took {_NUMBER} % of the CPU time \(usually {_NUMBER} %\)"),
+        "the hypervisor took CPU time",
+    ),
+    (
+        re.compile(rf"others' I/O on our device: {_NUMBER} % of its usual traffic"),
+        "others' I/O on our device",
+    ),
+    (
+        re.compile(rf"others moved {_NUMBER} MB on the device beside our {_NUMBER} MB"),
+        "others' I/O on our device",
+    ),
+    (
+        re.compile(rf"the CPU clock fell to {_NUMBER} GHz \(usually {_NUMBER}\)"),
+        "the CPU clock fell",
+    ),
+    (
+        re.compile(rf"our control group's CPU quota held us back for {_NUMBER} % of the time"),
+        "our control group's CPU quota held us back",
+    ),
+)
+
+
+def in_short(sentence: str) -> tuple[str, str]:
+    """What happened, without figures, and what stands after it (a culprit); ("", "") where the words are not known."""
+    for pattern, words in _IN_SHORT:
+        if found := pattern.match(sentence):
+            return words, sentence[found.end() :].removeprefix(": ")
+    return "", ""
 
 
 def _moved(before: float | None, after: float | None) -> float | None:

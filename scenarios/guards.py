@@ -8,13 +8,14 @@ import msgspec
 
 from probes.bench.measured import Measured
 from probes.system.mounts import mount_of
-from probes.system.processes import Culprit, Look, Resource, busiest, cpu_seconds, family_of, look
+from probes.system.processes import cpu_seconds, family_of
 from probes.system.pulse import pulse, read_counters
 from probes.system.throttle import ThrottleReader
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.bystanders import Bystanders
-from scenarios.foreign import Reading, Usual, Weather, surroundings
+from scenarios.culprits import Culprits, most_named
+from scenarios.foreign import Reading, Surroundings, Usual, Weather, surroundings
 from scenarios.model import Run
 from scenarios.thresholds import PLACES_EVERY_S, SETTLE_S, Kind, threshold
 
@@ -56,9 +57,9 @@ class Watch:
         self._throttle = ThrottleReader(run.host)
         self._usual: dict[tuple[str, str], Usual] = {}
         self._weather: dict[str, Weather] = {}
-        self._culprits: dict[str, int] = {}
+        self._culprits = Culprits(run, self._all_devices())
+        self._named: list[str] = []
         self._before: Reading | None = None
-        self._look: Look | None = None
         self._settled = False
         self._gap_s = self._gap_waited_s = 0.0
         self._last: Reading | None = None
@@ -72,20 +73,20 @@ class Watch:
             return
         self._settled = True
         self._check_places()
-        self._look = look(self.run.host, io=bool(self._all_devices()))
+        self._culprits.in_gap()
         before = self._reading()
         await self.run.clock.sleep(SETTLE_S)
         after = self._reading()
-        for kind, text in _loud(before, after, self._all_devices()):
-            culprit = self._name(kind)
-            self.run.emit(
-                ev.Guard(
-                    t=self.run.time(), kind=kind, text=f"before the first block: {text}", culprit=culprit
-                )
-            )
+        now = surroundings(before, after, None, self._all_devices())
+        loud = _loud(before, after, now, self._all_devices())
+        named = self._culprits.names([kind for kind, _ in loud], now.cpu or 0.0)
+        for kind, text in loud:
+            words = f"before the first block: {text}"
+            self.run.emit(ev.Guard(t=self.run.time(), kind=kind, text=words, culprit=named.get(kind, "")))
 
     def begin(self) -> None:
         """In the gap before a block."""
+        self._culprits.in_gap()
         self._before = self._reading()
         if self._bystanders is not None:
             self._bystanders.before()
@@ -108,14 +109,14 @@ class Watch:
         devices = self._by_variant.get(variant, self._devices)
         weather = self._weather.setdefault(workload, Weather())
         usual = self._usual.setdefault((workload, variant), Usual(weather))
-        found = usual.judge(surroundings(before, after, measured, devices))
+        now = surroundings(before, after, measured, devices)
+        found = usual.judge(now)
         if not found:
             return None
         kind, text = found[0]
-        culprit = self._name(kind)
+        culprit = self._name(kind, now.cpu or 0.0)
         if culprit:
-            name = culprit.rpartition(", ")[0] or culprit  # without its rate, which is never the same twice
-            self._culprits[name] = self._culprits.get(name, 0) + 1
+            self._named.append(culprit)
         return Disturbance(kind, text, culprit)
 
     async def spare(self) -> Disturbance | None:
@@ -147,8 +148,8 @@ class Watch:
         kind = max(counts, key=lambda k: counts[k])
         what = {"cpu": "CPU use of others", "steal": "the hypervisor", "device": "others' I/O on our device"}
         text = f"{what.get(kind, kind)} stood out in {counts[kind]} of {blocks} blocks"
-        if self._culprits:
-            text += f" (most often {max(self._culprits, key=lambda c: self._culprits[c])})"
+        if self._named:
+            text += f" (most often {most_named(self._named)})"
         if self._gap_s > 1 and self._gap_waited_s > 0.1 * self._gap_s:
             waited = f"{self._gap_waited_s / self._gap_s * 100:.0f} %"
             text += f"; between the blocks tasks waited for I/O {waited} of the time"
@@ -162,26 +163,9 @@ class Watch:
         ours = cpu_seconds(family_of(host)) if host.live else 0.0
         return Reading(read_counters(host, self.run.clock.now()), ours, self._throttle.read())
 
-    def _name(self, kind: str) -> str:
-        """The process behind it: found by what each used since the last look."""
-        if kind not in ("cpu", "device"):
-            return ""
-        resource: Resource = "cpu" if kind == "cpu" else "io"
-        now = look(self.run.host, io=bool(self._all_devices()))
-        before, self._look = self._look, now
-        ours = frozenset(family_of(self.run.host)) if self.run.host.live else frozenset()
-        found = busiest(before, now, resource, ours) if before is not None else None
-        if found is not None:
-            return _words(found, resource)
-        if resource == "io":
-            devices = ", ".join(self._all_devices())
-            hidden = (
-                f"{now.unreadable} processes' I/O is readable by root only"
-                if now.unreadable
-                else "no process"
-            )
-            return f"on {devices} ({hidden})"
-        return ""
+    def _name(self, kind: str, cpu_share: float = 0.0) -> str:
+        """The process behind it, by what each used since the gap before the block."""
+        return self._culprits.name(kind, cpu_share)
 
     def _check_places(self) -> None:
         self._places_at = self.run.clock.now()
@@ -217,9 +201,10 @@ def watch_for(
     return Watch(run, devices, by_variant=by_variant, directories=directories)
 
 
-def _loud(before: Reading, after: Reading, devices: Sequence[str]) -> list[tuple[str, str]]:
+def _loud(
+    before: Reading, after: Reading, now: Surroundings, devices: Sequence[str]
+) -> list[tuple[str, str]]:
     """What a person should know before anything is measured: others are at work already."""
-    now = surroundings(before, after, None, devices)
     rates = pulse(before.host, after.host)
     found: list[tuple[str, str]] = []
     if now.cpu is not None and now.cpu > threshold("cpu").limit:
@@ -235,11 +220,6 @@ def _loud(before: Reading, after: Reading, devices: Sequence[str]) -> list[tuple
     if rates.psi_io is not None and rates.psi_io > threshold("device").limit:
         found.append(("pressure", f"tasks wait for I/O {rates.psi_io * 100:.0f} % of the time"))
     return found
-
-
-def _words(culprit: Culprit, resource: Resource) -> str:
-    used = f"{culprit.rate:.1f} CPUs" if resource == "cpu" else f"{culprit.rate / 1e6:.1f} MB/s"
-    return f"{culprit.label}, {used}"
 
 
 def _file_system(run: Run, directory: str) -> str:

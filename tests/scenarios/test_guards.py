@@ -105,8 +105,21 @@ async def test_the_process_behind_full_cpus_is_named(tmp_path: Path) -> None:
     assert (found.kind, found.culprit.split(",")[0]) == ("cpu", "cc1plus [78]")
 
 
-async def test_without_the_right_to_read_others_io_it_says_so(tmp_path: Path) -> None:
+async def test_the_one_of_the_disturbed_block_is_named_not_the_one_of_all_the_time(tmp_path: Path) -> None:
     machine, _, watch = started(tmp_path)
+    machine.used |= {77: ("rsync", 0, 0), 78: ("backup", 0, 0)}
+    machine.save()
+    await watch.settle()
+    for _ in range(30):
+        assert block(machine, watch, foreign=400, by=77) is None
+        machine.spend(by=78, vda=30_000)  # between the blocks
+    found = block(machine, watch, foreign=5000, by=77)
+    assert found is not None
+    assert found.culprit == "rsync [77], 41.0 MB/s"
+
+
+async def test_without_the_right_to_read_others_io_it_says_so(tmp_path: Path) -> None:
+    machine, run, watch = started(tmp_path)
     machine.io_readable = False
     machine.used[79] = ("hidden", 0, 0)
     machine.save()
@@ -115,7 +128,8 @@ async def test_without_the_right_to_read_others_io_it_says_so(tmp_path: Path) ->
         block(machine, watch)
     found = block(machine, watch, foreign=4000, by=79)
     assert found is not None
-    assert found.culprit == "on vda (2 processes' I/O is readable by root only)"
+    assert found.culprit == "another user's process, on vda"
+    assert ["0 of 2 processes" in note.text for note in run.of(ev.Note)] == [True]
 
 
 async def test_a_device_that_the_variant_does_not_use_disturbs_nobody(tmp_path: Path) -> None:

@@ -1,0 +1,35 @@
+"""A /proc of a few processes in a directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from probes.host import Host
+
+
+def process(
+    root: Path,
+    pid: int,
+    name: str,
+    ticks: int,
+    *,
+    start: int = 100,
+    parent: int = 1,
+    state: str = "S",
+    io: str | None = None,
+    children: str = "",
+    reaped: int = 0,
+) -> None:
+    folder = root / "proc" / str(pid)
+    (folder / "task" / str(pid)).mkdir(parents=True, exist_ok=True)
+    numbers = f"{parent} 0 0 0 -1 0 0 0 0 0 {ticks} 0 {reaped} 0 20 0 1 0 {start} 1000 10"
+    (folder / "stat").write_text(f"{pid} ({name}) {state} {numbers}\n")
+    (folder / "task" / str(pid) / "children").write_text(children)
+    if io is not None:
+        (folder / "io").write_text(f"rchar: 1\nwchar: 1\n{io}")
+    (root / "proc" / "uptime").write_text("100.00 50.00\n")
+
+
+def moment(root: Path, uptime: float) -> Host:
+    (root / "proc" / "uptime").write_text(f"{uptime:.2f} 50.00\n")
+    return Host(str(root))
