@@ -15,3 +15,7 @@ class Failure(Exception):
         super().__init__(text)
         self.text = text
         self.status = status
+
+
+class NotDone(Exception):
+    """An action could not be carried out, in one line. What was begun has to be reverted."""

@@ -33,6 +33,9 @@ class Outcome(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+UNDONE = Outcome("reverted")
+
+
 class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line", kw_only=True):
     """`began_s` is CLOCK_MONOTONIC at t = 0 of the recording."""
 
