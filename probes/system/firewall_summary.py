@@ -90,6 +90,8 @@ def _kind(rule: ReversePathRule) -> str:
 def _who(rule: ReversePathRule) -> str:
     if rule.every_packet:
         return "every packet"
+    if rule.every_flow:
+        return f"packets with {' '.join(rule.conditions)}"
     hook = rule.first_hook
     forwarded = "forwarded " if hook is not None and hook.name == "forward" else ""
     if rule.new_only:

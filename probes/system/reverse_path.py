@@ -39,6 +39,9 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
     `flags` are the parts of the lookup ("saddr", "mark", "iif"); strict looks for a route through the
     interface that the packet came in by, loose for any, type only asks what kind of address the source is.
     `new_only`: packets of established flows do not get as far as this check.
+    `conditions` stand before the lookup, in the rule or in the jumps to it: only packets that meet them pay.
+    `exact`: `text` is the whole rule in words that its own tool takes back; else it is only for reading.
+    `direct`: it stands in the base chain itself; `ahead`: rules before it in its chain decide on packets.
     """
 
     form: Form
@@ -53,6 +56,10 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
     packets: int | None = None  # of the rule's own counter
     text: str
     source: str
+    conditions: tuple[str, ...] = ()
+    exact: bool = False
+    direct: bool = False
+    ahead: bool = False
 
     @property
     def reached(self) -> bool:
@@ -68,6 +75,11 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def every_packet(self) -> bool:
         """Every received packet pays, those of established flows and those for this host included."""
+        return self.every_flow and not self.conditions
+
+    @property
+    def every_flow(self) -> bool:
+        """As every_packet, but perhaps only the packets that meet the conditions: one interface's, one port's."""
         hook = self.first_hook
         if hook is None or hook.name not in ("ingress", "prerouting"):
             return False
@@ -77,6 +89,12 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
     def before_conntrack(self) -> bool:
         hook = self.first_hook
         return hook is not None and (hook.name == "ingress" or hook.priority < CONNTRACK)
+
+    @property
+    def payers(self) -> str:
+        """Whom a check of every flow concerns: `every IPv6 packet`, `every IPv6 packet with iifname "eth1"`."""
+        narrowed = f" with {' '.join(self.conditions)}" if self.conditions else ""
+        return f"every {' and '.join(self.protocols)} packet{narrowed}"
 
     @property
     def place(self) -> str:
@@ -100,39 +118,80 @@ def check_of(result: str, flags: tuple[str, ...]) -> Check:
     return "strict" if "iif" in flags else "loose"
 
 
+BOTH: tuple[Protocol, ...] = ("IPv4", "IPv6")
+
+
+class Way(NamedTuple):
+    """How packets come to a chain. `narrowed`: the conditions of the jumps, "" where every packet takes them."""
+
+    spared: bool
+    narrowed: str
+    protocols: tuple[Protocol, ...]
+
+    @property
+    def kind(self) -> tuple[bool, bool, tuple[Protocol, ...]]:
+        """One way of each kind is followed: the number of different conditions may double with every jump."""
+        return self.spared, bool(self.narrowed), self.protocols
+
+    def then(self, jump: Way) -> Way:
+        return Way(
+            self.spared or jump.spared,
+            " ".join(part for part in (self.narrowed, jump.narrowed) if part),
+            tuple(p for p in self.protocols if p in jump.protocols),
+        )
+
+
 class Chains:
     """The chains of a ruleset as far as a packet's way through them matters. A key is (family, table, chain)."""
 
     def __init__(self) -> None:
         self.base: dict[Key, Hook] = {}
         self.spared: set[Key] = set()  # so far read, chains that have let established flows through
-        self._jumps: dict[Key, set[tuple[Key, bool]]] = {}
+        self.decided: set[Key] = set()  # so far read, chains with a rule that decides on some packets
+        self._jumps: dict[Key, list[tuple[Key, Way]]] = {}
 
-    def jump(self, source: Key, target: Key, only_new: bool) -> None:
-        """`only_new`: established flows do not take this jump."""
-        self._jumps.setdefault(source, set()).add((target, only_new or source in self.spared))
+    def jump(
+        self,
+        source: Key,
+        target: Key,
+        only_new: bool,
+        narrowed: str = "",
+        protocols: tuple[Protocol, ...] = BOTH,
+    ) -> None:
+        """`only_new`: established flows do not take this jump; `narrowed`: who else does not."""
+        way = Way(only_new or source in self.spared, narrowed, protocols)
+        self._jumps.setdefault(source, []).append((target, way))
 
     def placed(self, rules: list[tuple[Key, ReversePathRule]]) -> tuple[ReversePathRule, ...]:
-        """The rules with the hooks that lead to them, and whether only new flows come so far."""
-        reached: dict[Key, set[tuple[Hook, bool]]] = {}
+        """The rules with the hooks that lead to them, and who of the packets comes so far."""
+        reached: dict[Key, list[tuple[Hook, Way]]] = {}
         for start, hook in self.base.items():
-            open_ends, seen = [(start, False)], {(start, False)}
+            open_ends = [(start, Way(False, "", BOTH))]
+            seen = {(start, open_ends[0][1].kind)}
             while open_ends:
-                chain, spared = open_ends.pop()
-                reached.setdefault(chain, set()).add((hook, spared))
-                fresh = {
-                    (target, spared or only_new) for target, only_new in self._jumps.get(chain, set())
-                } - seen
-                seen |= fresh
-                open_ends.extend(fresh)
-        return tuple(
-            msgspec.structs.replace(
-                rule,
-                hooks=tuple(sorted({hook for hook, _ in ways})),
-                new_only=rule.new_only or (bool(ways) and all(spared for _, spared in ways)),
-            )
-            for key, rule in rules
-            for ways in (reached.get(key, set()),)
+                chain, way = open_ends.pop()
+                reached.setdefault(chain, []).append((hook, way))
+                for target, jump in self._jumps.get(chain, ()):
+                    further = way.then(jump)
+                    if further.protocols and (target, further.kind) not in seen:
+                        seen.add((target, further.kind))
+                        open_ends.append((target, further))
+        return tuple(self._placed(key, rule, reached.get(key, [])) for key, rule in rules)
+
+    def _placed(self, key: Key, rule: ReversePathRule, found: list[tuple[Hook, Way]]) -> ReversePathRule:
+        ways = [(hook, way) for hook, way in found if set(way.protocols) & set(rule.protocols)]
+        dearest = [way for _, way in ways if not way.spared] or [way for _, way in ways]
+        narrowed = sorted({way.narrowed for way in dearest})
+        if "" in narrowed:
+            narrowed = []
+        reaching = {p for way in dearest for p in way.protocols}
+        return msgspec.structs.replace(
+            rule,
+            hooks=tuple(sorted({hook for hook, _ in ways})),
+            new_only=rule.new_only or (bool(ways) and all(way.spared for _, way in ways)),
+            conditions=(*((" or ".join(narrowed),) if narrowed else ()), *rule.conditions),
+            protocols=tuple(p for p in rule.protocols if p in reaching) or rule.protocols,
+            direct=key in self.base,
         )
 
 
@@ -142,4 +201,4 @@ def protocols_of(family: str, nfproto: str | None) -> tuple[Protocol, ...]:
         return ("IPv4",)
     if family == "ip6" or nfproto == "ipv6":
         return ("IPv6",)
-    return ("IPv4", "IPv6")
+    return BOTH

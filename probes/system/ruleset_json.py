@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
+
 from probes.system.reverse_path import (
     Chains,
     Hook,
@@ -19,6 +21,7 @@ from probes.system.reverse_path import (
     check_of,
     protocols_of,
 )
+from probes.system.ruleset_phrase import NEIGHBOURS, left_of, phrase, sentence
 from probes.types import Absent
 
 
@@ -51,11 +54,20 @@ def listing_from_json(text: str, source: str = "nft -j list ruleset") -> Listing
             name = f"{key[0]} {key[1]}"
             sizes[name] = sizes.get(name, 0) + 1
             expressions = [e for e in rule.get("expr") or [] if isinstance(e, dict)]
-            for target in _targets(expressions):
-                chains.jump(key, (key[0], key[1], target), _only_new(expressions))
-            found.extend((key, r) for r in _checks(key, expressions, key in chains.spared, source))
+            protocols = protocols_of(key[0], _protocol(expressions))
+            for before, target in _targets(expressions):
+                narrowed = " ".join(_conditions(before))
+                chains.jump(key, (key[0], key[1], target), _only_new(expressions), narrowed, protocols)
+            whole = sentence(expressions, rule.get("comment"))
+            for check in _checks(key, expressions, key in chains.spared, source):
+                ahead = key in chains.decided
+                found.append(
+                    (key, msgspec.structs.replace(check, text=whole.text, exact=whole.exact, ahead=ahead))
+                )
             if _lets_established_through(expressions):
                 chains.spared.add(key)
+            if _decides(expressions) and not NEIGHBOURS.match(whole.text):
+                chains.decided.add(key)
     return Listing(chains.placed(found), sizes)
 
 
@@ -63,12 +75,28 @@ def _key(obj: dict[str, Any], chain: str) -> Key:
     return str(obj.get("family", "")), str(obj.get("table", "")), str(obj.get(chain, ""))
 
 
-def _targets(expressions: list[dict[str, Any]]) -> Iterator[str]:
-    for value in _walk(expressions):
-        for word in ("jump", "goto"):
-            target = value.get(word)
-            if isinstance(target, dict) and "target" in target:
-                yield str(target["target"])
+def _targets(expressions: list[dict[str, Any]]) -> Iterator[tuple[list[dict[str, Any]], str]]:
+    """Each jump with what narrows it: the expressions before it, and the map that it stands in."""
+    for number, expression in enumerate(expressions):
+        for value in _walk(expression):
+            for word in ("jump", "goto"):
+                target = value.get(word)
+                if isinstance(target, dict) and "target" in target:
+                    yield expressions[: number + ("vmap" in expression)], str(target["target"])
+
+
+def _conditions(expressions: list[dict[str, Any]]) -> Iterator[str]:
+    """What a packet must be to come past these expressions, without the protocol, which is told apart."""
+    for expression in expressions:
+        if "vmap" in expression:
+            yield f"{phrase(expression).text.partition(' vmap ')[0]} in a map"
+        elif not {"counter", "log"} & set(expression) and _nfproto([expression]) is None:
+            yield phrase(expression).text
+
+
+def _decides(expressions: list[dict[str, Any]]) -> bool:
+    words = ("accept", "drop", "return", "reject", "jump", "goto", "queue")
+    return any(word in value for value in _walk(expressions) for word in words)
 
 
 def _walk(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
@@ -88,19 +116,18 @@ def _checks(
     key: Key, expressions: list[dict[str, Any]], guarded: bool, source: str
 ) -> Iterator[ReversePathRule]:
     family, table, chain = key
-    nfproto = _nfproto(expressions)
+    nfproto = _protocol(expressions)
     packets = next(
         (c["packets"] for e in expressions if isinstance(c := e.get("counter"), dict) and "packets" in c),
         None,
     )
     counted = packets if isinstance(packets, int) else None
-    for expression in expressions:
+    for number, expression in enumerate(expressions):
+        conditions = tuple(_conditions(expressions[:number]))
         for obj in _walk(expression):
             fib, foreign = obj.get("fib"), obj.get("xt")
             if isinstance(fib, dict) and "saddr" in _words(fib.get("flags")):
                 flags, result = tuple(_words(fib.get("flags"))), str(fib.get("result", ""))
-                narrowed = f"meta nfproto {nfproto} " if nfproto else ""
-                lookup = f"fib {' . '.join(flags)} {result}"
                 yield ReversePathRule(
                     form="nft",
                     protocols=protocols_of(family, nfproto),
@@ -112,8 +139,9 @@ def _checks(
                     flags=flags,
                     new_only=guarded or _only_new(expressions),
                     packets=counted,
-                    text=f"{narrowed}{lookup}{_answer(expression)}{_ending(expressions)}",
+                    text="",
                     source=source,
+                    conditions=conditions,
                 )
             elif isinstance(foreign, dict) and foreign.get("name") == "rpfilter":
                 yield ReversePathRule(
@@ -126,8 +154,9 @@ def _checks(
                     check="unknown",
                     new_only=guarded,
                     packets=counted,
-                    text=f"-m rpfilter{_ending(expressions)}",
+                    text="",
                     source=source,
+                    conditions=conditions,
                 )
 
 
@@ -140,51 +169,59 @@ def _words(value: Any) -> list[str]:
 
 def _nfproto(expressions: list[dict[str, Any]]) -> str | None:
     for expression in expressions:
-        match = expression.get("match")
-        if isinstance(match, dict) and isinstance(left := match.get("left"), dict):
-            meta = left.get("meta")
-            if isinstance(meta, dict) and meta.get("key") == "nfproto" and match.get("op") == "==":
-                return str(match.get("right"))
+        match, meta = expression.get("match"), left_of(expression).get("meta")
+        if not isinstance(match, dict) or not isinstance(meta, dict) or meta.get("key") != "nfproto":
+            continue
+        if match.get("op") == "==" and isinstance(match.get("right"), str):
+            return str(match["right"])
     return None
 
 
-def _states(expressions: list[dict[str, Any]]) -> set[str]:
+def _protocol(expressions: list[dict[str, Any]]) -> str | None:
+    """The protocol that a rule is narrowed to, by name or by a field that only its packets have."""
+    fields = {"ip": "ipv4", "icmp": "ipv4", "ip6": "ipv6", "icmpv6": "ipv6"}
+    for expression in expressions:
+        payload = left_of(expression).get("payload")
+        if "match" in expression and isinstance(payload, dict) and payload.get("protocol") in fields:
+            return fields[str(payload["protocol"])]
+    return _nfproto(expressions)
+
+
+def _states(expressions: list[dict[str, Any]], op: tuple[str, ...] = ("==", "in")) -> set[str]:
     for expression in expressions:
         match = expression.get("match")
-        if isinstance(match, dict) and isinstance(left := match.get("left"), dict):
-            ct = left.get("ct")
-            if isinstance(ct, dict) and ct.get("key") == "state" and match.get("op") != "!=":
-                right = match.get("right")
-                return set(_words(right.get("set") if isinstance(right, dict) else right))
+        if isinstance(match, dict) and _of_state(expression) and match.get("op") in op:
+            right = match.get("right")
+            return set(_words(right.get("set") if isinstance(right, dict) else right))
     return set()
 
 
+def _of_state(expression: dict[str, Any]) -> bool:
+    ct = left_of(expression).get("ct")
+    return isinstance(ct, dict) and ct.get("key") == "state"
+
+
 def _lets_established_through(expressions: list[dict[str, Any]]) -> bool:
-    """Only an unconditional accept of established flows spares all of them."""
-    matches = [e for e in expressions if "match" in e]
-    verdict = any("accept" in e or "return" in e for e in expressions)
-    return verdict and len(matches) == 1 and "established" in _states(expressions)
+    """Only an unconditional accept of established flows spares all of them: after a match, or in a map of states."""
+    telling = [e for e in expressions if not {"counter", "log"} & set(e)]
+    if not telling or not _of_state(telling[0]):
+        return False
+    if "vmap" in telling[0]:
+        body = telling[0]["vmap"]
+        data = body.get("data") if isinstance(body, dict) else None
+        pairs = data.get("set") if isinstance(data, dict) else None
+        return any(
+            isinstance(pair, list) and len(pair) == 2 and pair[0] == "established" and _passes(pair[1])
+            for pair in (pairs if isinstance(pairs, list) else ())
+        )
+    return len(telling) == 2 and _passes(telling[1]) and "established" in _states(telling)
+
+
+def _passes(verdict: Any) -> bool:
+    return isinstance(verdict, dict) and bool({"accept", "return"} & set(verdict))
 
 
 def _only_new(expressions: list[dict[str, Any]]) -> bool:
     states = _states(expressions)
-    return bool(states) and "established" not in states
-
-
-def _answer(expression: dict[str, Any]) -> str:
-    match = expression.get("match")
-    if isinstance(match, dict):
-        right, op = match.get("right"), match.get("op", "==")
-        if isinstance(right, bool):
-            word = "exists" if right else "missing"
-        elif isinstance(right, dict) and "set" in right:
-            word = f"{{ {', '.join(_words(right['set']))} }}"
-        else:
-            word = str(right)
-        return f" {word}" if op == "==" else f" {op} {word}"
-    return " vmap { ... }" if "vmap" in expression else ""
-
-
-def _ending(expressions: list[dict[str, Any]]) -> str:
-    words = [w for e in expressions for w in ("log", "drop", "reject", "accept") if w in e]
-    return "".join(f" {w}" for w in words)
+    others = _states(expressions, ("!=",))
+    return (bool(states) and "established" not in states) or "established" in others

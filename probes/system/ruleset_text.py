@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+
+import msgspec
 
 from probes.system.reverse_path import (
     PRIORITIES,
@@ -14,6 +17,7 @@ from probes.system.reverse_path import (
     check_of,
     protocols_of,
 )
+from probes.system.ruleset_phrase import NEIGHBOURS
 from probes.types import Absent
 
 _TABLE = re.compile(r"^table (\w+) (\S+) \{")
@@ -26,7 +30,18 @@ _QUOTED = re.compile(r'"[^"]*"')
 _JUMP = re.compile(r"\b(?:jump|goto) (\S+)")
 _PACKETS = re.compile(r"\bcounter packets (\d+)")
 _NFPROTO = re.compile(r"\bmeta nfproto (ipv4|ipv6)\b")
-_STATE = re.compile(r"\bct state (?!vmap|!=)\{?\s*([\w, ]+?)\s*(?:\}|counter|accept|drop|fib|log|$)")
+_FIELD = re.compile(r"\b(ip6|icmpv6|ip|icmp) [a-z]")  # only packets of that protocol have it
+_STATE = re.compile(
+    r"\bct state (?P<op>!= )?(?!vmap|!=)\{?\s*(?P<states>\w+(?:\s*,\s*\w+)*)\s*(?:\}|\s(?!\|)|$)"
+)  # `new`, `established,related`, `{ new, invalid }`; `!= established | related` compares all bits: always true
+# Not conditions: the protocol is told apart, and these let every packet on.
+_NO_CONDITION = re.compile(
+    r"\bmeta nfproto (?:ipv4|ipv6)\b|\bcounter(?: name \S+| packets \d+ bytes \d+)?"
+    r'|\blog(?: (?:prefix "[^"]*"|(?:level|group|snaplen|queue-threshold|flags) \S+))*'
+)
+_COUNTED = re.compile(r"\bcounter packets \d+ bytes \d+")
+_DECIDES = re.compile(r"\b(?:accept|drop|return|reject|jump|goto|queue)\b")
+_PASSES = re.compile(r' (?:accept|return)(?: comment "[^"]*")?$')
 
 
 def rules_from_text(text: str, source: str = "nft list ruleset") -> tuple[ReversePathRule, ...] | Absent:
@@ -55,19 +70,28 @@ def listing_from_text(text: str, source: str = "nft list ruleset") -> Listing | 
             chain = ""
         elif chain:
             key = (family, table, chain)
-            bare = _QUOTED.sub('""', line)  # comments and log prefixes can hold anything
+            bare = _QUOTED.sub(_masked, line)  # comments and log prefixes can hold anything
             if hook := _HOOK.search(bare if line.startswith("type ") else ""):
                 chains.base[key] = Hook(hook[1], priority_number(hook[2]))
                 continue
             if not line.startswith(("type ", "policy ", "comment ")):
                 sizes[f"{family} {table}"] += 1
-            for name in _JUMP.findall(bare):
-                chains.jump(key, (family, table, name.rstrip(",;")), _only_new(bare))
+            for jump in _JUMP.finditer(bare):
+                narrowed = " ".join(_conditions(line[: jump.start()]))
+                protocols = protocols_of(family, _protocol(bare))
+                target = (family, table, jump[1].rstrip(",;"))
+                chains.jump(key, target, _only_new(bare), narrowed, protocols)
             rule = _rule(key, line, bare, key in chains.spared, source)
             if rule is not None:
-                found.append((key, rule))
+                found.append((key, msgspec.structs.replace(rule, ahead=key in chains.decided)))
             if _lets_established_through(bare):
                 chains.spared.add(key)
+            if (
+                _DECIDES.search(bare)
+                and not line.startswith(("policy ", "comment "))
+                and not NEIGHBOURS.match(bare)
+            ):
+                chains.decided.add(key)
     return Listing(chains.placed(found), sizes)
 
 
@@ -86,14 +110,14 @@ def _rule(key: Key, line: str, bare: str, guarded: bool, source: str) -> Reverse
     fib = next((m for m in _FIB.finditer(bare) if "saddr" in m[1].split(" . ")), None)
     if fib is None and not _XT.search(line):
         return None
-    nfproto = _NFPROTO.search(bare)
     packets = _PACKETS.search(bare)
     flags = tuple(fib[1].split(" . ")) if fib else ()
     # iptables-nft's own match is shown as `fib ... oif 0`, a spelling that nft never prints for a native rule
     foreign = fib is None or bare[fib.end() :].lstrip().startswith("0 ")
+    start = fib.start() if fib else bare.index("xt match")
     return ReversePathRule(
         form="iptables-nft" if foreign else "nft",
-        protocols=protocols_of(family, nfproto[1] if nfproto else None),
+        protocols=protocols_of(family, _protocol(bare)),
         family=family,
         table=table,
         chain=chain,
@@ -102,23 +126,50 @@ def _rule(key: Key, line: str, bare: str, guarded: bool, source: str) -> Reverse
         flags=flags,
         new_only=guarded or _only_new(bare),
         packets=int(packets[1]) if packets else None,
-        text=line,
+        text=_COUNTED.sub("counter", line),
         source=source,
+        conditions=tuple(_conditions(line[:start])),
+        exact=not foreign,
     )
 
 
-def _states(bare: str) -> set[str]:
-    match = _STATE.search(bare)
-    return {w.strip() for w in match[1].split(",")} if match else set()
+def _masked(quoted: re.Match[str]) -> str:
+    """Of the same length, so that what is found in the one line is cut out of the other."""
+    return f'"{"_" * (len(quoted[0]) - 2)}"'
+
+
+def _conditions(before: str) -> Iterator[str]:
+    """What a packet must be to come past the beginning of a rule, in nft's words."""
+    before, mapped, _ = before.partition(" vmap ")
+    if said := " ".join(_NO_CONDITION.sub(" ", before).split()):
+        yield f"{said} in a map" if mapped else said
+
+
+def _protocol(bare: str) -> str | None:
+    if named := _NFPROTO.search(bare):
+        return named[1]
+    field = _FIELD.search(bare)
+    return None if field is None else "ipv6" if field[1] in ("ip6", "icmpv6") else "ipv4"
+
+
+def _states(bare: str, negated: bool = False) -> set[str]:
+    for match in _STATE.finditer(bare):
+        if bool(match["op"]) == negated:
+            return {w.strip() for w in match["states"].split(",")}
+    return set()
 
 
 def _lets_established_through(bare: str) -> bool:
     """`ct state established,related accept`, or the same in a vmap, with nothing that narrows it."""
     if bare.startswith("ct state vmap"):
-        return bool(re.search(r"established : accept", bare))
-    return bare.startswith("ct state") and bare.endswith(" accept") and "established" in _states(bare)
+        return bool(re.search(r"established : (?:accept|return)", bare))
+    telling = " ".join(_NO_CONDITION.sub(" ", bare).split())
+    match = _STATE.match(telling)
+    verdict = _PASSES.search(telling)
+    alone = match is not None and verdict is not None and match.end() >= verdict.start()
+    return alone and "established" in _states(telling)
 
 
 def _only_new(bare: str) -> bool:
     states = _states(bare)
-    return bool(states) and "established" not in states
+    return (bool(states) and "established" not in states) or "established" in _states(bare, negated=True)

@@ -45,10 +45,14 @@ def rules_from_save(
         key = (table, words[1])
         target = next((words[i + 1] for i, w in enumerate(words[:-1]) if w in ("-j", "-g")), "")
         if target:
-            chains.jump(key, (table, target), _only_new(words))
+            end = next(i for i, w in enumerate(words) if w in ("-j", "-g"))
+            chains.jump(key, (table, target), _only_new(words), " ".join(_conditions(words[2:end])))
         if _has_match(words, "rpfilter"):
             rule = _rule(protocol, form, key, words, key in chains.spared, source)
-            found.append((key, msgspec.structs.replace(rule, packets=int(counted[1]) if counted else None)))
+            packets, ahead = int(counted[1]) if counted else None, key in chains.decided
+            found.append((key, msgspec.structs.replace(rule, packets=packets, ahead=ahead)))
+        if target not in ("", "LOG", "NFLOG") and not _neighbours(words, target):
+            chains.decided.add(key)
         if target == "ACCEPT" and len(words) == 8 and "ESTABLISHED" in _states(words):
             chains.spared.add(key)
     return chains.placed(found)
@@ -63,6 +67,34 @@ def _words(line: str) -> list[str]:
 
 def _has_match(words: list[str], name: str) -> bool:
     return any(w == "-m" and n == name for w, n in pairwise(words))
+
+
+def _neighbours(words: list[str], target: str) -> bool:
+    """Neighbour discovery let past (types 133 to 137): connection tracking calls it untracked, never new."""
+    kinds = [value for word, value in pairwise(words) if word == "--icmpv6-type"]
+    return (
+        target == "ACCEPT"
+        and bool(kinds)
+        and all(kind in ("133", "134", "135", "136", "137") for kind in kinds)
+    )
+
+
+def _place(words: list[str]) -> int:
+    return next(i for i, pair in enumerate(pairwise(words)) if pair == ("-m", "rpfilter"))
+
+
+def _conditions(words: list[str]) -> list[str]:
+    """Options that stand before the check, without comments: `-i eth1`, `-p udp -m udp --dport 53`."""
+    kept: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--comment":
+            next(rest, "")
+        elif word == "comment" and kept[-1:] == ["-m"]:
+            kept.pop()
+        else:
+            kept.append(word)
+    return [shlex.join(kept)] if kept else []
 
 
 def _states(words: list[str]) -> set[str]:
@@ -96,6 +128,8 @@ def _rule(
         check="loose" if loose else "strict",
         flags=tuple(flags),
         new_only=guarded or _only_new(words),
-        text=" ".join(words),
+        text=shlex.join(words),
         source=source,
+        conditions=tuple(_conditions(words[2 : _place(words)])),
+        exact=True,
     )

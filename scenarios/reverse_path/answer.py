@@ -134,7 +134,9 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
     elif rule is None:
         here = "a reverse-path check, not loaded here,"
     measured = f"{cost.ns:.0f} ns on every {chosen.protocol} packet"
-    if rule is not None and not rule.every_packet:
+    if rule is not None and rule.every_flow:
+        measured = f"{cost.ns:.0f} ns on {rule.payers}"
+    elif rule is not None:
         measured = f"{cost.ns:.0f} ns on every {chosen.protocol} packet that meets it"
     if word == "slower":
         verb = "costs" if rule is not None else "would cost"
@@ -143,7 +145,11 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
         title = f"{here}: its cost was not decided"
     else:
         title = f"{here} makes no material difference to a packet's cost ({cost.ns:+.0f} ns)"
-    lines = [Evidence(text, "measured") for text in sentences(found, facts.fastest, chosen.protocol)]
+    lines = []
+    if rule is not None and rule.conditions:
+        text = "what follows counts all packets as if they met it, an upper bound"
+        lines.append(Evidence(f"only packets with {' '.join(rule.conditions)} meet it; {text}"))
+    lines += [Evidence(text, "measured") for text in sentences(found, facts.fastest, chosen.protocol)]
     lines += (
         list(evidence(facts, rule))
         if rule is not None
@@ -157,11 +163,15 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
             lines.append(Evidence(text, "measured"))
     lines += _passive(found.rates)
     useful = (
-        word in ("slower", "inconclusive") and rule is not None and rule.every_packet
+        word in ("slower", "inconclusive") and rule is not None and rule.every_flow
     )  # else it is where the remedies would put it
     return Finding(
         id="rpfilter.cost",
-        severity=severity(found, loaded=rule is not None and rule.every_packet),
+        severity=severity(
+            found,
+            loaded=rule is not None and rule.every_flow,
+            narrowed=rule is not None and bool(rule.conditions),
+        ),
         confidence="measured" if word != "inconclusive" else "hint",
         title=title,
         evidence=tuple(lines),
@@ -171,8 +181,10 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
     )
 
 
-def severity(found: Answer, *, loaded: bool) -> Severity:
+def severity(found: Answer, *, loaded: bool, narrowed: bool = False) -> Severity:
     """A check that is not loaded, or not shown to cost anything, is no finding.
+
+    One that only some packets meet is a notice: nobody counted them.
 
     One that costs is never told more quietly than the rule that only read it: the frames may come unmerged, too.
     One whose cost was not decided is what the rule says, for it could not be refuted.
@@ -180,6 +192,8 @@ def severity(found: Answer, *, loaded: bool) -> Severity:
     fast = not isinstance(found.bits_per_s, Absent) and found.bits_per_s >= FAST_MBIT * 1e6
     if not loaded or found.verdict.verdict not in ("slower", "inconclusive"):
         return "ok"
+    if narrowed:
+        return "notice"
     if found.verdict.verdict == "inconclusive":
         return "warning" if fast else "notice"
     now = found.now.cores if found.now is not None else 0.0

@@ -11,8 +11,8 @@ from probes.system.rp_filter import RpFilter
 from probes.types import Absent
 from scenarios.finding import Remedy
 from scenarios.reverse_path.facts import Facts
+from scenarios.reverse_path.rule_change import LOOSE, VERIFY, VERIFY_IPTABLES, in_iptables, in_nftables
 
-LOOSE = "`loose` is no way out: it costs as much as `strict`, the lookup is the same."
 RELOAD_DROPS = (
     "A reload drops new connections for about a second and forgets rules that were added at run time only"
 )
@@ -22,10 +22,6 @@ RELOAD = (
     " 'cp -a {conf}.hostdx {conf}; firewall-cmd --reload'`, and once you are still in"
     " `systemctl stop rpfilter-back.timer`."
 )
-VERIFY = (
-    "nft list ruleset | grep -E 'fib saddr .*(missing|exists|oif 0|oifname)'  # none, in FORWARD, or `ct state new`",
-)
-VERIFY_IPTABLES = ("ip6tables-save | grep rpfilter  # none, in FORWARD, or --ctstate NEW",)
 REFERENCES = (
     "firewalld.conf(5), IPv6_rpfilter",
     "nft(8), FIB EXPRESSIONS",
@@ -43,9 +39,9 @@ def remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
     if by_firewalld(facts, rule):
         found.append(_firewalld(facts, rule, keeps_sense(facts)))
     elif rule is not None and rule.form == "nft":
-        found.append(_nft(rule, keeps_sense(facts)))
+        found.append(in_nftables(rule, keeps_sense(facts)))
     elif rule is not None:
-        found.append(_iptables(rule, keeps_sense(facts)))
+        found.append(in_iptables(rule, keeps_sense(facts)))
     found.append(_fewer_packets(facts))
     return tuple(found)
 
@@ -148,70 +144,6 @@ def _firewalld(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy
         verify=VERIFY_IPTABLES if with_iptables else VERIFY,
         undo=(f"mv {CONF}.hostdx {CONF}", "firewall-cmd --reload"),
         warning=f"{stays} {LOOSE} {RELOAD.format(conf=CONF)}",
-    )
-
-
-def _nft(rule: ReversePathRule, sense: str) -> Remedy:
-    """nft(8): a chain after connection tracking (priority -200) can tell established flows."""
-    where = f"{rule.family} {rule.table} {rule.chain}"
-    own = f"{rule.family} {rule.table} hostdx_rpf"
-    stay = sense or "New flows stay checked; established ones are known to connection tracking."
-    drops = " missing" in rule.text and rule.text.endswith("drop")
-    if not drops:  # it accepts what has a way back, and its chain drops the rest: NixOS does so
-        return Remedy(
-            title="nftables: let established flows past before the check",
-            commands=(f"nft insert rule {where} ct state established,related accept",),
-            persistent=(
-                "# the same in what loads the rules, at the chain's start (NixOS: firewall.checkReversePath)",
-            ),
-            verify=(f"nft list chain {where}",),
-            undo=(
-                f"nft -a list chain {where}  # the new rule's handle",
-                f"nft delete rule {where} handle HANDLE",
-            ),
-            warning=f"{stay} Established flows then skip the rest of this chain. {LOOSE}",
-        )
-    narrowed = "meta nfproto ipv6 " if rule.family == "inet" and rule.protocols == ("IPv6",) else ""
-    return Remedy(
-        title="nftables: check only the first packet of a flow, in a chain after connection tracking",
-        commands=(
-            f"nft -a list chain {where}  # the rule's handle",
-            f"nft delete rule {where} handle HANDLE",
-            f"nft add chain {own} '{{ type filter hook prerouting priority -150; policy accept; }}'",
-            f"nft add rule {own} ct state new {narrowed}fib {' . '.join(rule.flags)} oif missing drop",
-        ),
-        persistent=(
-            "# the same two changes in what loads the rules (/etc/nftables.conf, /etc/sysconfig/nftables.conf)",
-        ),
-        verify=(f"nft list table {rule.family} {rule.table}", *VERIFY),
-        undo=(f"nft flush chain {own}", f"nft delete chain {own}", f"nft add rule {where} {rule.text}"),
-        warning=f"{stay} {LOOSE}",
-    )
-
-
-def _iptables(rule: ReversePathRule, sense: str) -> Remedy:
-    command = "ip6tables" if "IPv6" in rule.protocols else "iptables"
-    if rule.form == "iptables-legacy":
-        command += "-legacy"
-    spec = rule.text.removeprefix(f"-A {rule.chain} ")
-    if "--invert" not in spec:  # only nft could be read, and it does not show the flags of a foreign match
-        spec = "-m rpfilter --invert -j DROP  # the flags as `ip6tables-save` shows them"
-    return Remedy(
-        title=f"{command}: check only the first packet of a flow",
-        commands=(
-            f"{command} -t {rule.table} -D {rule.chain} {spec}",
-            f"{command} -t mangle -I PREROUTING -m conntrack --ctstate NEW {spec}",
-        ),
-        persistent=(
-            "service ip6tables save  # EL",
-            "netfilter-persistent save  # Debian, Ubuntu",
-        ),
-        verify=(f"{command}-save | grep rpfilter  # none, in FORWARD, or --ctstate NEW",),
-        undo=(
-            f"{command} -t mangle -D PREROUTING -m conntrack --ctstate NEW {spec}",
-            f"{command} -t {rule.table} -I {rule.chain} {spec}",
-        ),
-        warning=f"{sense or 'New flows stay checked; established ones are known to connection tracking.'} {LOOSE}",
     )
 
 

@@ -22,13 +22,13 @@ POLICY_RULES = 2  # IPv6 rules that every kernel has: local and main
 def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
     """What was read about one check."""
     lines = [Evidence(f"{rule.place}: {rule.text}", rule.source)]
-    if rule.every_packet:
+    if rule.every_flow:
         when = (
             "before connection tracking"
             if rule.before_conntrack
             else "before the shortcut of established flows"
         )
-        lines.append(Evidence(f"it stands {when}: every {' and '.join(rule.protocols)} packet pays"))
+        lines.append(Evidence(f"it stands {when}: {rule.payers} pays"))
     elif rule.new_only:
         lines.append(Evidence("established flows do not get as far: only the first packets of a flow pay"))
     elif rule.first_hook is not None and rule.first_hook.name == "forward":
@@ -52,9 +52,8 @@ def loaded(host: Host) -> Iterator[Finding]:
     if isinstance(facts.ruleset, Absent):
         raise Unreadable(f"the ruleset: {facts.ruleset.reason}")
     for rule in facts.checks:
-        if not rule.every_packet:
+        if not rule.every_flow:
             continue
-        protocols = " and ".join(rule.protocols)
         lines = list(evidence(facts, rule))
         counters, up = packet_counters(host), uptime_s(host)
         if not isinstance(counters.ipv6, Absent) and not isinstance(up, Absent) and up > 60:
@@ -65,7 +64,7 @@ def loaded(host: Host) -> Iterator[Finding]:
             id="rpfilter.loaded",
             severity=_severity(facts, rule),
             subject=f"{rule.family} {rule.table} {rule.chain}",
-            title=f"the firewall asks the routing table about the source of every {protocols} packet",
+            title=f"the firewall asks the routing table about the source of {rule.payers}",
             evidence=tuple(lines),
             remedy=remedy.remedies(facts, rule),
             references=remedy.REFERENCES,
@@ -77,7 +76,8 @@ def _severity(facts: Facts, rule: ReversePathRule) -> Severity:
     """The lookup is cheap for IPv4, and only a fast card can bring enough packets for it to matter."""
     card = facts.fastest
     fast = card is not None and not isinstance(card.mbit_per_s, Absent) and card.mbit_per_s >= FAST_MBIT
-    return "warning" if fast and "IPv6" in rule.protocols else "notice"
+    meets = not rule.conditions or (card is not None and card.name in " ".join(rule.conditions))
+    return "warning" if fast and meets and "IPv6" in rule.protocols else "notice"
 
 
 def configured(host: Host) -> Iterator[Finding]:
@@ -124,7 +124,7 @@ def _mismatch(facts: Facts, ruleset: Ruleset, asked: bool, line: Evidence) -> It
     own = [
         r
         for r in ruleset.in_effect
-        if remedy.by_firewalld(facts, r) and r.every_packet and "IPv6" in r.protocols
+        if remedy.by_firewalld(facts, r) and r.every_flow and "IPv6" in r.protocols
     ]
     if bool(own) == asked:
         return

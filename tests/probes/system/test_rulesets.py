@@ -49,6 +49,8 @@ WITH = {
     "iptables-nft-ipv4-loose": (("IPv4",), "loose", ("saddr",), "prerouting", -300, True, True),
     "nixos": (("IPv4", "IPv6"), "strict", ("saddr", "mark", "iif"), "prerouting", -140, True, False),
     "plain-jump": (("IPv4", "IPv6"), "strict", ("saddr", "iif"), "prerouting", -150, False, False),
+    "plain-narrowed": (("IPv6",), "strict", ("saddr", "mark", "iif"), "prerouting", -150, False, False),
+    "plain-vmap-guard": (("IPv6",), "strict", ("saddr", "mark", "iif"), "prerouting", -150, False, False),
     "plain-new-only": (("IPv6",), "strict", ("saddr", "iif"), "prerouting", -150, False, False),
 }
 
@@ -114,6 +116,15 @@ def test_spellings_of_the_text(line: str, check: str | None) -> None:
     assert not isinstance(found, Absent)
     assert [r.check for r in found] == ([] if check is None else [check])
     assert [r.packets for r in found] == ([7] if "packets 7" in line else [None] * len(found))
+
+
+@pytest.mark.parametrize("suffix", ["json", "nft"])
+def test_who_pays_is_read_alike_from_json_and_text(suffix: str) -> None:
+    (narrowed,) = parse(FOLDER / "with" / f"plain-narrowed.{suffix}")
+    assert (narrowed.every_flow, narrowed.conditions) == (True, ('iifname "eth1"',))
+    assert narrowed.text == 'iifname "eth1" meta nfproto ipv6 fib saddr . mark . iif oif missing drop'
+    (guarded,) = parse(FOLDER / "with" / f"plain-vmap-guard.{suffix}")
+    assert (guarded.every_flow, guarded.new_only) == (False, True)  # a map of states before it
 
 
 def test_a_guard_before_connection_tracking_spares_nothing() -> None:

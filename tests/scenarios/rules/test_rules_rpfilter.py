@@ -156,15 +156,21 @@ def test_the_remedies_of_nft_and_iptables(tmp_path: Path) -> None:
     text = (FIXTURES / "with" / "firewalld-1.3.json").read_text().replace('"firewalld"', '"mine"')
     (native,) = loaded(host(tmp_path / "a", text))
     assert any(
-        c.endswith("ct state new meta nfproto ipv6 fib saddr . mark . iif oif missing drop")
+        c.endswith("'ct state new meta nfproto ipv6 fib saddr . mark . iif oif missing drop'")
         for c in native.remedy[0].commands
     )
     (nixos,) = loaded(captured(tmp_path / "b", "nixos"))
     assert nixos.remedy[0].commands[0].endswith("ct state established,related accept")
     (tables,) = loaded(captured(tmp_path / "c", "ip6tables-nft"))
-    assert tables.remedy[0].commands[0] == (
-        "ip6tables -t mangle -D PREROUTING -m rpfilter --validmark --invert -j DROP"
+    assert tables.remedy[0].commands[1] == (
+        "ip6tables -t mangle -R PREROUTING NUMBER -m conntrack --ctstate NEW"
+        " -m rpfilter --validmark --invert -j DROP"
     )
+    (raw,) = loaded(captured(tmp_path / "e", "iptables-nft-ipv4-loose"))  # before connection tracking
+    assert [c.split(" -m ")[0] for c in raw.remedy[0].commands] == [
+        "iptables -t mangle -I PREROUTING",
+        "iptables -t raw -D PREROUTING",
+    ]
 
 
 def test_not_root_is_unreadable_and_the_configuration_still_speaks(tmp_path: Path) -> None:
