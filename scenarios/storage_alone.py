@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from probes.bench.measured import Measured, NotApplicable
+from probes.bench.measured import Measured, NotApplicable, Spent
 from scenarios import events as ev
 from scenarios.blocks import block_events
 from scenarios.guards import Watch
@@ -26,6 +26,8 @@ async def measure_alone(run: Run, load: Workload, arm: StorageArm, seconds: floa
             run.emit(
                 ev.Progress(t=run.time(), step=load.id, text=load.title, seconds_left=ends - run.clock.now())
             )
+    except Spent as why:  # what was measured until now holds
+        run.emit(ev.Note(t=run.time(), text=f"{load.title}: ended after {len(arm.values)} blocks: {why}"))
     except NotApplicable as why:
         run.emit(ev.Note(t=run.time(), text=f"{load.title}: not applicable: {why}"))
         arm.values.clear()

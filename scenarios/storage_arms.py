@@ -14,8 +14,6 @@ from probes.types import Json
 from scenarios.distributions import t_quantile
 from scenarios.plan import Metric, Workload
 
-START_S = 0.05
-
 
 class StorageArm:
     """One directory under one load. Keeps what it measured, for the levels beside the verdicts."""
@@ -30,7 +28,7 @@ class StorageArm:
     async def ready(self) -> None:
         """Starts the workers this load needs, so that their start is nobody's switching time."""
         with suppress(NotApplicable):  # said by the first block that counts
-            await self.bench.block(self.workload.id, START_S, min_operations=1)
+            await self.bench.ready(self.workload.id)
 
     async def activate(self) -> None:
         """Both directories are always there: nothing to switch."""

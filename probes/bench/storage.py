@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from probes.bench.budget import WriteBudget
+from probes.bench.budget import PRESUMED_SYNCED, WriteBudget
 from probes.bench.cache import cache_check
 from probes.bench.files import TestFile, open_unnamed
-from probes.bench.measured import BenchRefused, Measured, NotApplicable
+from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent
 from probes.bench.pool import Pool, WorkerFailed
 from probes.bench.summary import slice_ends, summed
 from probes.bench.workloads import (
@@ -39,6 +39,12 @@ __all__ = ["Progress", "StorageBench", "cache_check"]
 Progress: TypeAlias = Callable[[int, int], None]  # bytes written so far, bytes to write
 
 LEAD_S = 0.002  # from "all are ready" to the common start
+REHEARSAL_S = 0.05
+REHEARSED_BYTES = 64 << 20  # written at most by it
+PIECE_BYTES = 64 << 20  # of a file's filling; smaller ones are late in the counters by a part of themselves
+LARGE_BYTES = 256 << 10  # writes from here on amplify little: a journal's commit is small beside them
+# What can be decided with, as an experiment counts: a warm-up, then four groups of two blocks a bench.
+FEWEST_BLOCKS = 9
 QUIET_AT_MOST_S = 2.0
 BUSY_AT_MOST_S = 0.1  # once others were seen to keep the device busy, waiting for silence is no use
 
@@ -81,6 +87,7 @@ class StorageBench:
         self._names_fd: int | None = None
         self._pool = Pool(())
         self._rates: dict[str, float] = {}  # bytes a second, by load
+        self._begun: set[str] = set()  # writing loads whose blocks are measured
         self._quiet_s = QUIET_AT_MOST_S
 
     @property
@@ -128,12 +135,17 @@ class StorageBench:
     async def _fill(self, progress: Progress | None, total: int) -> None:
         finished = 0
         for file in self._files.values():
+            seen = (0, self._device_bytes("write"))
 
+            # In pieces: a neighbour's burst is in some of them, and the smallest amplification is what counts.
             def tell(written: int, before: int = finished) -> None:
+                nonlocal seen
+                if written - seen[0] >= PIECE_BYTES:
+                    self.budget.spend(written - seen[0], self._moved("write", seen[1]))
+                    seen = (written, self._device_bytes("write"))
                 if progress is not None:
                     progress(before + written, total)
 
-            device = self._device_bytes("write")
             try:
                 await self._pool.long("fill", tell, fd=file.fd, bytes=file.bytes)
             except WorkerFailed as error:
@@ -141,7 +153,7 @@ class StorageBench:
                     f"{self.directory}: writing the test file of {file.bytes >> 20} MiB failed: {error}; "
                     "free some space, or name another --dir"
                 ) from error
-            self.budget.spend(file.bytes, self._moved("write", device))
+            self.budget.spend(file.bytes - seen[0], self._moved("write", seen[1]))
             finished += file.bytes
 
     async def block(
@@ -155,15 +167,54 @@ class StorageBench:
         """One block of a load, by its id or one of your own, of about `seconds`.
 
         It lasts until `min_operations` (default: the load's own) are done, at most the load's `max_block_s`. Its
-        first `onset_s` are reported apart. Raises NotApplicable where the write budget is spent or the load cannot
-        run here, WorkerFailed (a BenchRefused) where a worker died. Cancelling kills the workers at once; the next
-        block starts new ones.
+        first `onset_s` are reported apart. Raises NotApplicable where the load cannot run here, Spent where the write
+        budget does not hold for a block of full length, WorkerFailed (a BenchRefused) where a worker died. Cancelling
+        kills the workers at once; the next block starts new ones.
         """
         load = workload if isinstance(workload, Load) else load_of(workload)
         least = load.min_operations if min_operations is None else min_operations
-        most, seconds, least = self._bounded(load, seconds, least)
+        most = await self._affordable(load, seconds, least)
+        return await self._measured(load, seconds, onset_s, least, most)
+
+    async def ready(self, workload: str | Load) -> None:
+        """Starts the workers of a load, and learns how much a writing one writes; nothing is measured.
+
+        Raises as `block` does.
+        """
+        load = workload if isinstance(workload, Load) else load_of(workload)
+        most = None
+        if load.kind == "write":
+            presumed = 1.0 if load.block_bytes >= LARGE_BYTES else PRESUMED_SYNCED
+            self.budget.begin(load.id, load.budget_share, presumed)
+            if refusal := self.budget.refusal(load.block_bytes * load.workers, load.id):
+                raise Spent(refusal)
+            most = min(REHEARSED_BYTES, self.budget.left_for(load.id))
+        await self._measured(load, REHEARSAL_S, 0.0, 1, most)
+
+    async def _affordable(self, load: Load, seconds: float, least: int) -> int | None:
+        """The most bytes that this block may write (None: it does not write); Spent where a full one is too much.
+
+        The first one of a load is not begun where the fewest blocks that can decide are not affordable.
+        """
+        if load.kind != "write":
+            return None
+        if load.id not in self._rates:
+            await self.ready(load)
+        wanted = int(max(self._rates.get(load.id, 0.0) * seconds, least * load.block_bytes))
+        if load.id not in self._begun:
+            if refusal := self.budget.refusal(wanted, load.id, FEWEST_BLOCKS * max(1, self.budget.benches)):
+                raise Spent(refusal)
+            self._begun.add(load.id)
+        if refusal := self.budget.refusal(wanted, load.id):
+            raise Spent(refusal)
+        return self.budget.left_for(load.id)
+
+    async def _measured(
+        self, load: Load, seconds: float, onset_s: float, least: int, most_bytes: int | None
+    ) -> Measured:
         ends = slice_ends(seconds, onset_s)
         at_most_s = max(seconds, load.max_block_s)
+        most = None if most_bytes is None else max(1, most_bytes // load.block_bytes // load.workers)
         specs = [self._spec(load, index, ends, least, most, at_most_s) for index in range(load.workers)]
         device = self._device_bytes(load.kind)
         try:
@@ -172,27 +223,16 @@ class StorageBench:
             raise WorkerFailed(f"{self.directory}, {load.id}: {error}", error.errno) from error
         moved = self._moved(load.kind, device)
         self._account(load, replies, moved)
+        if most is not None and load.id in self._begun and any(reply["n"] >= most for reply in replies):
+            # Faster than the blocks before it, so that its bytes ended it and not its time: no measurement.
+            refusal = self.budget.refusal(2 * most * load.block_bytes * load.workers, load.id)
+            raise Spent(refusal or "the write budget ended this block before its time")
         measured = summed(load, replies, ends, len(ends) > 1 and ends[0] == onset_s, moved)
         file = self._files.get(load.kind)
         if file is None or file.direct:
             return measured
         remark = "; ".join(filter(None, ("buffered: no O_DIRECT here", measured.remark)))
         return msgspec.structs.replace(measured, remark=remark)
-
-    def _bounded(self, load: Load, seconds: float, least: int) -> tuple[int | None, float, int]:
-        """The most operations a worker, and the seconds and fewest operations that keep a block within its bytes."""
-        if load.kind != "write":
-            return None, seconds, least
-        allowed = self.budget.a_block(load.id, load.budget_share)
-        ours = max(load.block_bytes * load.workers, min(load.most_bytes or allowed, allowed))
-        rate = self._rates.get(load.id, 0.0)
-        if rate > 0:
-            seconds = min(seconds, ours / rate)
-        if refusal := self.budget.refusal(min(ours, int(rate * seconds)) if rate > 0 else ours, load.id):
-            raise NotApplicable(refusal)
-        # Half as much again: what ends the block is its time, so that all workers stop together.
-        most = max(1, ours * 3 // 2 // load.block_bytes // load.workers)
-        return most, seconds, min(least, ours // load.block_bytes)
 
     def _spec(
         self, load: Load, index: int, ends: list[float], least: int, most: int | None, at_most_s: float

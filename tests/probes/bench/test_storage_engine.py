@@ -16,7 +16,7 @@ import pytest
 
 from probes.bench import files
 from probes.bench.budget import WriteBudget
-from probes.bench.measured import BenchRefused, NotApplicable
+from probes.bench.measured import BenchRefused, NotApplicable, Spent
 from probes.bench.pool import WorkerFailed
 from probes.bench.storage import StorageBench
 from probes.bench.workloads import IDS, load_of
@@ -162,15 +162,18 @@ async def test_a_worker_that_cannot_start_says_why(tmp_path: Path, monkeypatch: 
 
 
 async def test_a_spent_budget_ends_writing_and_nothing_else(tmp_path: Path) -> None:
-    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [], budget=WriteBudget(SIZE + (15 << 20)))
+    budget = WriteBudget(SIZE + (108 << 20))
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [], budget=budget)
     try:
         await bench.prepare()
-        with pytest.raises(NotApplicable, match="write budget is spent"):
-            await bench.block("write-1m-qd8", 0.1)
-        assert (await bench.block("fsync-4k-qd1", 0.02, min_operations=1)).operations > 0
-        bench.budget.spend(1 << 30, None)
-        with pytest.raises(NotApplicable, match="write budget is spent"):
+        assert (await bench.block("fsync-4k-qd1", 0.01, min_operations=1)).operations > 0
+        budget.spend(52 << 20, None, "fsync-4k-qd1")
+        with pytest.raises(Spent, match="for this load, and a block of"):
             await bench.block("fsync-4k-qd1", 0.02)
+        with pytest.raises(
+            Spent, match=r"blocks of .* at full length need more"
+        ):  # not begun to be broken off
+            await bench.block("write-1m-qd8", 0.5)
         assert (await bench.block("randread-4k-qd1", 0.02)).operations > 0
     finally:
         await bench.close()
@@ -253,3 +256,21 @@ async def test_quiescing_on_a_busy_device_is_bounded(
     assert bench._in_flight() == 4
     await asyncio.wait_for(bench.quiesce(), 5)
     assert bench._quiet_s == 0.1
+
+
+async def test_no_write_block_is_shortened_for_the_budgets_sake(tmp_path: Path) -> None:
+    """Whatever a neighbour writes meanwhile: what was measured lasted its time, or it was not measured."""
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
+    try:
+        await bench.prepare(workloads=["fsync-4k-qd1"])
+        foreign = iter(range(0, 1 << 62, 1 << 30))  # a counter that others move by a GiB at every look
+        bench._device_bytes = lambda kind: next(foreign)  # type: ignore[method-assign]
+        await bench.ready("fsync-4k-qd1")
+        for _ in range(10):
+            try:
+                measured = await bench.block("fsync-4k-qd1", 0.1, min_operations=20)
+            except Spent:
+                break
+            assert measured.seconds >= 0.099 and measured.operations >= 20
+    finally:
+        await bench.close()

@@ -112,6 +112,43 @@ async def test_what_a_cache_serves_is_found_out(ext4: Make) -> None:
         await bench.close()
 
 
+FOREIGN = """
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_TMPFILE | os.O_RDWR | os.O_DIRECT)
+block = mmap.mmap(-1, 1 << 20)
+print("writing", flush=True)
+while True:
+    for at in range(64):
+        os.pwritev(fd, [block], at << 20)
+"""
+
+
+async def test_a_neighbour_who_writes_shortens_no_block_and_is_forgotten(ext4: Make) -> None:
+    place = ext4(400)
+    found = placement(Host(), str(place))
+    assert present(found)
+    bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, found.leaves)
+    foreign = subprocess.Popen([sys.executable, "-c", FOREIGN, str(place)], stdout=subprocess.PIPE)
+    assert foreign.stdout is not None
+    try:
+        with foreign.stdout:
+            foreign.stdout.readline()
+        await bench.prepare(workloads=["fsync-4k-qd1"])
+        await bench.ready("fsync-4k-qd1")
+        for number in range(9):
+            if number == 3:
+                foreign.kill()
+                foreign.wait()
+            measured = await bench.block("fsync-4k-qd1", 0.3)
+            assert measured.seconds >= 0.299
+            assert measured.operations >= 200 or measured.seconds >= 5.0
+        assert bench.budget.amplification("fsync-4k-qd1") < 20  # it was hundreds while the neighbour wrote
+    finally:
+        foreign.kill()
+        foreign.wait()
+        await bench.close()
+
+
 async def test_a_full_file_system_is_one_line_and_is_given_back(ext4: Make) -> None:
     place = ext4(60)
     before = free_mib(place)

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.bench import histogram
-from probes.bench.budget import WriteBudget
 from probes.bench.cache import cache_check
 from probes.bench.measured import Measured
 from probes.bench.summary import engine_bound, slice_ends, summed
@@ -111,29 +110,3 @@ def test_a_read_block_must_reach_the_device() -> None:
     assert cache_check(block(4000)) == ""
     assert cache_check(block(None)) == ""
     assert cache_check(block(30)) == "served by a cache: 3 % of the bytes read came from the device"
-
-
-def test_the_budget_counts_what_the_device_wrote_and_never_less_than_we_did() -> None:
-    budget = WriteBudget(1000)
-    assert budget.refusal(1000) == ""
-    budget.spend(100, 400, "sync")
-    budget.spend(100, 20, "stream")
-    budget.spend(50, None)
-    assert budget.spent_bytes == 550
-    assert budget.left_bytes == 450
-    assert [budget.amplification(load) for load in ("sync", "stream", "new")] == [4, 1, 1]
-    assert budget.refusal(450, "stream") == ""
-    assert budget.refusal(112, "sync") == ""
-    assert "write budget is spent" in budget.refusal(113, "sync")
-
-
-@given(st.integers(1, 3), st.floats(1, 16), st.floats(0.1, 1))
-def test_the_budget_lasts_for_all_blocks_of_a_load(benches: int, amplified: float, share: float) -> None:
-    budget = WriteBudget(8 << 30)
-    budget.benches = benches
-    budget.spend(2 << 30, None)
-    for _ in range(benches * 60):
-        ours = budget.a_block("fsync", share)
-        assert budget.refusal(ours, "fsync") == ""
-        budget.spend(ours, int(ours * amplified), "fsync")
-    assert budget.spent_bytes <= (2 << 30) + share * (6 << 30)

@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
-from probes.bench.budget import BLOCKS_OF_A_BENCH, GIB, WriteBudget
+from hypothesis import given
+from hypothesis import strategies as st
+
+from probes.bench.budget import GIB, PRESUMED_SYNCED, SEVERAL, WriteBudget
 
 MIB = 1 << 20
 
 
-def test_what_a_file_system_adds_is_charged() -> None:
-    budget = WriteBudget(8 * GIB)
+def begun(budget: WriteBudget, load: str = "fsync", share: float = 0.5) -> WriteBudget:
+    budget.begin(load, share, PRESUMED_SYNCED)
+    return budget
+
+
+def test_what_a_file_system_adds_is_charged_also_for_what_was_written_before_it_was_known() -> None:
+    budget = begun(WriteBudget(8 * GIB))
     budget.spend(4 * MIB, 148 * MIB, "fsync")
+    assert budget.amplification("fsync") == PRESUMED_SYNCED  # one stretch alone may hold a neighbour's writes
+    for _ in range(SEVERAL):
+        budget.spend(4 * MIB, 148 * MIB, "fsync")
     assert budget.amplification("fsync") == 37.0
-    assert budget.spent_bytes == 148 * MIB
-    budget.spend(4 * MIB, 160 * MIB, "fsync")
-    assert budget.spent_bytes == 2 * 148 * MIB
+    assert budget.spent_bytes == (1 + SEVERAL) * 148 * MIB
 
 
-def test_a_neighbours_writes_shrink_no_block_for_ever() -> None:
-    budget = WriteBudget(8 * GIB)
-    budget.benches = 1
-    budget.spend(4 * MIB, 400 * MIB, "fsync")  # a neighbour wrote meanwhile
-    cramped = budget.a_block("fsync", 0.5)
+def test_a_neighbours_burst_is_forgotten_and_what_it_was_charged_is_given_back() -> None:
+    budget = begun(WriteBudget(8 * GIB))
+    for _ in range(SEVERAL):
+        budget.spend(4 * MIB, 900 * MIB, "fsync")  # a neighbour wrote meanwhile
+    assert "write budget is spent" in budget.refusal(64 * MIB, "fsync")
     budget.spend(4 * MIB, 8 * MIB, "fsync")  # and here it did not
     assert budget.amplification("fsync") == 2.0
-    assert 49 * cramped < budget.a_block("fsync", 0.5) < 51 * cramped
+    assert budget.spent_bytes == (1 + SEVERAL) * 8 * MIB
+    assert budget.refusal(64 * MIB, "fsync") == ""
+
+
+def test_too_little_to_tell_is_put_together_until_it_tells() -> None:
+    budget = begun(WriteBudget(8 * GIB))
+    for _ in range(8):
+        budget.spend(MIB // 8, 90 * MIB, "fsync")
+    assert budget.amplification("fsync") == PRESUMED_SYNCED
+    for _ in range(SEVERAL * 8):
+        budget.spend(MIB // 8, MIB // 4, "fsync")
+    assert budget.amplification("fsync") == 2.0
 
 
 def test_never_less_than_what_we_wrote_and_without_counters_just_that() -> None:
@@ -33,13 +53,24 @@ def test_never_less_than_what_we_wrote_and_without_counters_just_that() -> None:
     assert budget.spent_bytes == 20 * MIB
 
 
-def test_all_blocks_of_a_load_fit_and_what_is_too_much_is_refused() -> None:
-    budget = WriteBudget(GIB)
-    budget.benches = 2
-    budget.spend(MIB, MIB, "seq")
-    share = budget.a_block("seq", 1.0)
-    for _ in range(2 * BLOCKS_OF_A_BENCH):
-        assert budget.refusal(share, "seq") == ""
-        budget.spend(share, share, "seq")
-    assert "write budget is spent" in budget.refusal(GIB, "seq")
-    assert budget.spent_bytes <= GIB
+def test_a_load_has_its_share_and_the_next_one_the_rest() -> None:
+    budget = begun(WriteBudget(GIB))
+    for _ in range(8):
+        budget.spend(64 * MIB, 64 * MIB, "fsync")
+    assert "0.0 GiB are left for this load, and a block of 1 MiB" in budget.refusal(MIB, "fsync")
+    budget.begin("stream", 1.0)
+    assert budget.refusal(512 * MIB, "stream") == ""
+    assert "9 blocks of 64 MiB at full length" in budget.refusal(64 * MIB, "stream", times=9)
+
+
+@given(st.integers(1, 64), st.floats(1, 40), st.floats(0.1, 1))
+def test_what_is_not_refused_stays_within_the_share(mib: int, amplified: float, share: float) -> None:
+    budget = WriteBudget(8 * GIB)
+    budget.spend(2 * GIB, None)
+    budget.begin("fsync", share, PRESUMED_SYNCED)
+    for _ in range(2000):
+        if budget.refusal(mib * MIB, "fsync"):
+            break
+        budget.spend(mib * MIB, int(mib * MIB * amplified), "fsync")
+    # the first stretches are written on trust
+    assert budget.spent_bytes <= 2 * GIB + share * 6 * GIB + SEVERAL * mib * MIB * amplified
