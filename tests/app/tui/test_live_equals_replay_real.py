@@ -47,8 +47,8 @@ def test_it_ends_on_the_live_screen_at_both_sizes(tmp_path: Path, disk: Path) ->
             one.wait("● live")
         assert runner.poll() is None, "nothing was followed: the run was over before"
         for one in live:
-            one.wait("done after", 120)
-        assert runner.wait(30) == 0
+            one.wait("FINDINGS", 120)
+        assert runner.wait(30) == 0, live[0].text
         again = [opened(tmp_path, "replay", str(recording), "--speed=1000", size=size) for size in SIZES]
         for replay in again:
             stack.callback(replay.close)
