@@ -11,13 +11,20 @@ from probes.types import Absent
 
 SOFTNET = "/proc/net/softnet_stat"
 SNMP6 = "/proc/net/snmp6"
+SNMP6_LO = "/proc/net/dev_snmp6/lo"
 SNMP = "/proc/net/snmp"
+LO = "/sys/class/net/lo/statistics/rx_packets"
 STAT = "/proc/stat"
 
 
 class PacketCounters(msgspec.Struct, frozen=True, kw_only=True):
     """Totals since boot at `time_s` (monotonic seconds). All are after GRO: an aggregate of 45 frames counts
-    once, except the interfaces', which most drivers count by frame."""
+    once, except the interfaces', which most drivers count by frame.
+
+    `ipv6` and `ipv4` are without loopback: no check looks a packet up that came in by lo (nft_fib.h, nft_fib_is_loopback;
+    xt_rpfilter.c, rpfilter_is_loopback). What came by lo and was not IPv6 is taken for IPv4. `loopback` is
+    True where lo's share could not be read and is still in them.
+    """
 
     time_s: float
     processed: tuple[int, ...] | Absent  # packets by CPU (softnet_stat, column 1)
@@ -25,6 +32,7 @@ class PacketCounters(msgspec.Struct, frozen=True, kw_only=True):
     squeezes: int | Absent = 0  # column 3: softirq ran out of budget with work left
     ipv6: int | Absent = 0  # Ip6InReceives
     ipv4: int | Absent = 0  # InReceives
+    loopback: bool = False
     interfaces: dict[str, tuple[int, int]] = {}  # name -> received packets, received bytes
     softirq: dict[int, tuple[int, int]] = {}  # CPU -> jiffies in softirq, all jiffies
 
@@ -39,6 +47,7 @@ class PacketRates(msgspec.Struct, frozen=True, kw_only=True):
     backlog_drops: float | Absent
     squeezes: float | Absent
     interfaces: dict[str, tuple[float, float]]
+    loopback: bool = False  # as in the counters
     busiest_cpu: int | None = None
     busiest_softirq: float | None = None
 
@@ -54,13 +63,15 @@ def packet_counters(host: Host, now: float | None = None) -> PacketCounters:
     """All counters in one go; what cannot be read is Absent with its reason."""
     softnet = _softnet(host)
     columns = softnet if not isinstance(softnet, Absent) else ()
+    by_lo6, by_lo = _by_lo(host)
     return PacketCounters(
         time_s=time.monotonic() if now is None else now,
         processed=tuple(row[0] for row in columns) if not isinstance(softnet, Absent) else softnet,
         backlog_drops=sum(row[1] for row in columns) if not isinstance(softnet, Absent) else softnet,
         squeezes=sum(row[2] for row in columns) if not isinstance(softnet, Absent) else softnet,
-        ipv6=_ipv6(host),
-        ipv4=_ipv4(host),
+        ipv6=_less(_ipv6(host), by_lo6),
+        ipv4=_less(_ipv4(host), None if by_lo is None or by_lo6 is None else by_lo - by_lo6),
+        loopback=by_lo is None or by_lo6 is None,
         interfaces=_interfaces(host),
         softirq=_softirq(host),
     )
@@ -84,6 +95,7 @@ def rates(before: PacketCounters, after: PacketCounters) -> PacketRates | Absent
             for name, now in after.interfaces.items()
             if (then := before.interfaces.get(name)) is not None
         },
+        loopback=before.loopback or after.loopback,
         busiest_cpu=busiest[0] if busiest else None,
         busiest_softirq=busiest[1] if busiest else None,
     )
@@ -129,11 +141,29 @@ def _ipv6(host: Host) -> int | Absent:
     text = host.text(SNMP6)
     if isinstance(text, Absent):
         return text if text.kind != "missing" else Absent("this kernel runs without IPv6", "missing", SNMP6)
+    counted = _in_receives(text)
+    return Absent(f"{SNMP6} does not count Ip6InReceives", "invalid", SNMP6) if counted is None else counted
+
+
+def _in_receives(text: str) -> int | None:
     for line in text.splitlines():
         words = line.split()
         if len(words) == 2 and words[0] == "Ip6InReceives" and words[1].isdigit():
             return int(words[1])
-    return Absent(f"{SNMP6} does not count Ip6InReceives", "invalid", SNMP6)
+    return None
+
+
+def _by_lo(host: Host) -> tuple[int | None, int | None]:
+    """Packets that came in by lo: of IPv6, and of all protocols. None where that is not told."""
+    text, total = host.text(SNMP6_LO), host.integer(LO)
+    six = _in_receives(text) if not isinstance(text, Absent) else None
+    if isinstance(text, Absent) and text.kind == "missing" and not isinstance(total, Absent):
+        six = 0  # lo is there, and has no IPv6
+    return six, None if isinstance(total, Absent) else total
+
+
+def _less(count: int | Absent, part: int | None) -> int | Absent:
+    return count if isinstance(count, Absent) or part is None else max(0, count - max(0, part))
 
 
 def _ipv4(host: Host) -> int | Absent:

@@ -91,7 +91,7 @@ def sentences(found: Answer, card: Card | None, protocol: str) -> list[str]:
         lines.append(f"no {protocol} packet arrives now: at present the check costs this host nothing")
     elif found.now is not None and found.packets_now is not None:
         lines.append(
-            f"now {found.packets_now:,.0f} {protocol} packets/s arrive (after GRO): the check takes"
+            f"now {found.packets_now:,.0f} {protocol} packets/s arrive {_counted(found.rates)}: the check takes"
             f" {_cores(found.now)}"
         )
     if isinstance(found.bits_per_s, Absent):
@@ -115,6 +115,12 @@ def sentences(found: Answer, card: Card | None, protocol: str) -> list[str]:
         )
     lines.append(MODEL)
     return lines
+
+
+def _counted(rates: PacketRates | Absent) -> str:
+    """By lo nothing is looked up (nft_fib_is_loopback), so it is left out where it is known."""
+    kept = not isinstance(rates, Absent) and rates.loopback
+    return "(after GRO, loopback included)" if kept else "(after GRO, without loopback)"
 
 
 def _cores(value: Share) -> str:
@@ -210,7 +216,10 @@ def _passive(rates: PacketRates | Absent) -> list[Evidence]:
     lines = []
     if rates.ipv6_share is not None:
         lines.append(
-            Evidence(f"{rates.ipv6_share * 100:.0f} % of the received IP packets are IPv6", "/proc/net/snmp6")
+            Evidence(
+                f"{rates.ipv6_share * 100:.0f} % of the received IP packets {_counted(rates)} are IPv6",
+                "/proc/net/snmp6",
+            )
         )
     if rates.busiest_softirq is not None:
         text = (

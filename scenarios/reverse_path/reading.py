@@ -54,9 +54,10 @@ def rate_events(found: PacketRates | Absent, cards: tuple[Card, ...], t: float) 
     if isinstance(found, Absent):
         yield ev.AbsentFact(t=t, name="packet rates", reason=found.reason)
         return
+    less = ", loopback included" if found.loopback else " less what came by lo"
     for name, value, source in (
-        ("IPv6 packets/s", found.ipv6, "/proc/net/snmp6"),
-        ("IPv4 packets/s", found.ipv4, "/proc/net/snmp"),
+        ("IPv6 packets/s", found.ipv6, f"/proc/net/snmp6{less}"),
+        ("IPv4 packets/s", found.ipv4, f"/proc/net/snmp{less}"),
         ("packets/s on all CPUs", found.processed, "/proc/net/softnet_stat"),
     ):
         if isinstance(value, Absent):

@@ -49,6 +49,23 @@ def test_rates_between_two_reads(tmp_path: Path) -> None:
     assert (found.busiest_cpu, found.busiest_softirq) == (0, 0.5)
 
 
+def test_what_came_by_loopback_is_left_out(tmp_path: Path) -> None:
+    """No check looks it up. Of lo's packets those that are not IPv6 are IPv4's."""
+
+    def at(name: str, scale: int) -> Host:
+        lo6 = {"proc/net/dev_snmp6/lo": f"ifIndex 1\nIp6InReceives {scale * 500}\n"} if name != "none" else {}
+        tree(
+            tmp_path / f"{name}{scale}", {"sys/class/net/lo/statistics/rx_packets": f"{scale * 560}\n", **lo6}
+        )
+        return counters_tree(tmp_path / f"{name}{scale}", scale)
+
+    found = rates(packet_counters(at("six", 1), 0.0), packet_counters(at("six", 3), 2.0))
+    assert not isinstance(found, Absent)
+    assert (found.ipv6, found.ipv4, found.loopback) == (100.0, 140.0, False)
+    unknown = packet_counters(counters_tree(tmp_path / "unknown", 1), 0.0)
+    assert (unknown.ipv6, unknown.ipv4, unknown.loopback) == (600, 200, True)
+
+
 def test_a_counter_that_ran_backwards_is_no_negative_rate(tmp_path: Path) -> None:
     before = packet_counters(counters_tree(tmp_path / "a", 3), 0.0)
     after = packet_counters(counters_tree(tmp_path / "b", 1), 1.0)
