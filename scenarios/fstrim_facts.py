@@ -8,7 +8,7 @@ from probes.host import Host
 from probes.system.block import block_devices
 from probes.system.discard import DiscardChain
 from probes.system.diskstats import disk_counters
-from probes.system.trim_timer import TrimTimer, left_out_by_fstab
+from probes.system.trim_timer import TrimTimer, untrimmed_because
 from probes.types import Absent, Fact, present
 from scenarios.fstrim_layout import Layout
 
@@ -32,8 +32,9 @@ def facts(host: Host, layout: Layout, timer: TrimTimer) -> Iterator[Entry]:
     yield _or_absent("trim.timer.last", timer.last, timer.source)
     if timer.cron:
         yield Fact("trim.cron", ", ".join(timer.cron), "/etc/cron*")
-    if why := left_out_by_fstab(host, chain.mount.mountpoint):
-        yield Fact("trim.left_out", why, "/etc/fstab")
+    why = untrimmed_because(host, timer, chain.mountpoints or (chain.mount.mountpoint,))
+    if present(why) and why:
+        yield Fact("trim.left_out", why, timer.source)
     yield from _amounts(host, layout, chain)
 
 

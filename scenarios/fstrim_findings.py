@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from probes.host import Host
-from probes.system.trim_timer import TrimTimer, left_out_by_fstab
+from probes.system.trim_timer import TrimTimer
 from probes.types import present
 from scenarios.explain import percent, side
 from scenarios.finding import Evidence, Finding, Remedy, Severity
@@ -15,18 +15,18 @@ from scenarios.fstrim_course import Course
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger
 from scenarios.fstrim_phase import Phase
+from scenarios.fstrim_remedies import drop_in
+from scenarios.fstrim_remedies import remedies as to_trim
 from scenarios.idle_control import Change
-from scenarios.rules.fstrim import ENABLE, fstab_remedy
 
 # From here on a week between two trims costs what matters.
 MATTERS = 0.05
-DAILY = Remedy(
+DAILY = drop_in(
+    "fstrim.timer",
+    "zz-hostdx-daily.conf",
+    ("[Timer]", "OnCalendar=", "OnCalendar=daily"),
     title="Trim once a day: a week is too long for what a round loses here",
-    commands=("systemctl edit fstrim.timer",),
-    persistent=("[Timer]", "OnCalendar=", "OnCalendar=daily"),
-    verify=("systemctl list-timers fstrim.timer",),
-    undo=("systemctl revert fstrim.timer",),
-    warning="never blkdiscard: it discards the data of a whole device",
+    verify=("systemctl restart fstrim.timer && systemctl list-timers fstrim.timer",),
 )
 ONLINE_BTRFS = Remedy(
     title="btrfs can discard by itself, in the background and rate limited (default since Linux 6.2)",
@@ -39,11 +39,8 @@ ONLINE_BTRFS = Remedy(
 
 def remedies(host: Host, layout: Layout, timer: TrimTimer) -> tuple[Remedy, ...]:
     """The way to regular trims from where this host is now."""
-    found: list[Remedy] = []
-    if timer.trims is not True:
-        found.append(ENABLE)
-    if left_out_by_fstab(host, layout.mountpoint):
-        found.append(fstab_remedy(layout.mountpoint))
+    places = layout.chain.mountpoints if layout.chain is not None else (layout.mountpoint,)
+    found = list(to_trim(host, timer, places))
     if layout.fstype == "btrfs" and layout.chain is not None and not layout.chain.online:
         unqueued = any("unqueued" in mode for mode in layout.chain.queued.values())
         if not unqueued:
@@ -185,7 +182,7 @@ def degradation(
         todo = remedies(host, layout, timer)
         weekly = "weekly" in str(timer.schedule) if present(timer.schedule) else True
         a_week = abs(trend.slope_per_round or 0.0) * 7 * (daily_rounds or 0.0)
-        if weekly and a_week > MATTERS:
+        if weekly and a_week > MATTERS and timer.exists:
             todo = (*todo, DAILY)
     elif trend.verdict == "no material difference":
         severity = "ok"

@@ -35,6 +35,7 @@ class DiscardLayer(msgspec.Struct, frozen=True, kw_only=True):
 class DiscardChain(msgspec.Struct, frozen=True, kw_only=True):
     """From the mount to the leaves. `online` is the mount's own option ("", "discard", "discard=async", ...).
 
+    `mountpoints`: every place where the file system is mounted; `read_only`: nowhere for writing.
     `tops`: what it lies on directly, one device except for btrfs. `queued` maps each SATA leaf to `queued`, `unqueued`,
     `forced_unqueued`, `unsupported` (/sys/class/ata_device/dev*/trim, Documentation/ABI/testing/sysfs-ata).
     """
@@ -46,6 +47,8 @@ class DiscardChain(msgspec.Struct, frozen=True, kw_only=True):
     leaves: tuple[str, ...]
     queued: dict[str, str] = {}
     tops: tuple[str, ...] = ()
+    mountpoints: tuple[str, ...] = ()
+    read_only: bool = False
 
     @property
     def swallowed_by(self) -> str:
@@ -84,6 +87,7 @@ def discard_chain(host: Host, mount: Mount) -> DiscardChain | None:
     tops: tuple[str, ...] = (top,)
     if mount.fstype == "btrfs":
         tops = (top, *(n for n in btrfs_members(host, top) if n != top))
+    same = _same(host, mount)
     names = [n for n in dict.fromkeys(n for t in tops for n in layers(host, t)) if n in devices]
     ends = tuple(dict.fromkeys(n for t in tops for n in leaves(host, t)))
     return DiscardChain(
@@ -94,7 +98,20 @@ def discard_chain(host: Host, mount: Mount) -> DiscardChain | None:
         leaves=ends,
         queued={n: mode for n in ends if n in devices and (mode := _sata_mode(host, devices[n]))},
         tops=tops,
+        mountpoints=tuple(dict.fromkeys((mount.mountpoint, *(m.mountpoint for m in same)))),
+        read_only=all("ro" in m.options for m in (mount, *same)),
     )
+
+
+def _same(host: Host, mount: Mount) -> list[Mount]:
+    """All mounts of a file system; the subvolumes of a btrfs have numbers of their own, but one source."""
+    table = host.once(mounts)
+    return [
+        m
+        for m in (() if isinstance(table, Absent) else table)
+        if m.fstype == mount.fstype
+        and ((m.devno and m.devno == mount.devno) or (m.source.startswith("/") and m.source == mount.source))
+    ]
 
 
 def own_devices(host: Host, chain: DiscardChain) -> tuple[str, ...]:

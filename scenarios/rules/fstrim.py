@@ -10,17 +10,13 @@ from probes.host import Host
 from probes.system.block import BlockDevice, block_devices
 from probes.system.discard import DiscardChain, discard_chains
 from probes.system.diskstats import disk_counters
-from probes.system.trim_timer import left_out_by_fstab, trim_timer
+from probes.system.trim_jobs import asked_not_to
+from probes.system.trim_timer import trim_timer, untrimmed_because
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.fstrim_remedies import remedies
 from scenarios.rules.rule import Inapplicable, Rule, Unreadable
 
-ENABLE = Remedy(
-    title="Trim once a week",
-    commands=("systemctl enable --now fstrim.timer",),
-    verify=("systemctl list-timers fstrim.timer", "journalctl -u fstrim.service -n 20"),
-    undo=("systemctl disable --now fstrim.timer",),
-)
 # Written since boot against the size of the device: from here on the drive's spare area has been through its cells.
 WRITTEN_SPEAKS = 0.5
 _LAYER_REMEDIES: dict[str, Remedy] = {
@@ -58,49 +54,38 @@ def flash(host: Host, chain: DiscardChain) -> list[BlockDevice]:
 def untrimmed(host: Host) -> Iterator[Finding]:
     """An SSD whose stack takes discards, and that nobody ever trims."""
     timer = trim_timer(host)
-    trims = timer.trims
     spoke = False
     for chain in chains(host):
-        if not flash(host, chain) or chain.swallowed_by or chain.online or not chain.known:
+        if not flash(host, chain) or chain.swallowed_by or chain.online or not chain.known or chain.read_only:
             continue
-        if isinstance(trims, Absent):
-            raise Unreadable(f"whether fstrim.timer runs: {trims.reason}")
-        left_out = left_out_by_fstab(host, chain.mount.mountpoint)
-        if trims and not left_out:
+        why = untrimmed_because(host, timer, chain.mountpoints)
+        if isinstance(why, Absent):
+            raise Unreadable(f"whether fstrim.timer runs: {why.reason}")
+        if not why:
             continue
         spoke = True
-        why = (
-            left_out
-            if trims
-            else "fstrim.timer is off, no cron job calls fstrim, and it is mounted without it"
-        )
+        asked = asked_not_to(host, chain.mountpoints)
         written = written_share(host, chain)
+        mountpoint = chain.mount.mountpoint
         yield Finding(
             id="fstrim.never",
-            severity="warning" if (written or 0) >= WRITTEN_SPEAKS else "notice",
-            subject=chain.mount.mountpoint,
-            title=f"{', '.join(chain.leaves)} is never told what was deleted on {chain.mount.mountpoint}",
+            severity="warning" if (written or 0) >= WRITTEN_SPEAKS and not asked else "notice",
+            confidence="hint" if asked else "rule",
+            subject=mountpoint,
+            title=f"{mountpoint} is not trimmed, as /etc/fstab asks for"
+            if asked
+            else f"{', '.join(chain.leaves)} is never told what was deleted on {mountpoint}",
             evidence=(
-                Evidence(why, timer.source),
+                Evidence(f"{why}: somebody chose this" if asked else why, timer.source),
                 *written_evidence(written),
             ),
-            remedy=(fstab_remedy(chain.mount.mountpoint) if trims else ENABLE,),
+            remedy=() if asked else remedies(host, timer, chain.mountpoints),
             references=("fstrim(8)",),
             prove="fstrim",
-            prove_options=("--dir", chain.mount.mountpoint),
+            prove_options=("--dir", mountpoint),
         )
     if not spoke and not any(flash(host, chain) for chain in chains(host)):
         raise Inapplicable("no file system lies on a disk that is known to be flash")
-
-
-def fstab_remedy(mountpoint: str) -> Remedy:
-    return Remedy(
-        title=f"Let the timer trim {mountpoint} too",
-        commands=("systemctl edit fstrim.service",),
-        persistent=("[Service]", "ExecStart=", "ExecStart=/usr/sbin/fstrim -av --quiet-unsupported"),
-        verify=("systemctl start fstrim.service && journalctl -u fstrim.service -n 20",),
-        undo=("systemctl revert fstrim.service",),
-    )
 
 
 def written_share(host: Host, chain: DiscardChain) -> float | None:
@@ -172,7 +157,7 @@ def online_unqueued(host: Host) -> Iterator[Finding]:
                 Evidence(f"mounted with {chain.online}", "/proc/self/mountinfo"),
             ),
             remedy=(
-                ENABLE,
+                *remedies(host, trim_timer(host), chain.mountpoints),
                 Remedy(
                     title="Then mount without online discard",
                     commands=(f"mount -o remount,nodiscard {mountpoint}",),

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.system.trim_timer import left_out_by_fstab, timer_schedule, trim_timer
+from probes.system.trim_jobs import TrimJob, asked_not_to, calls, left_out_by_fstab, passed_over, service_jobs
+from probes.system.trim_timer import timer_schedule, timer_would_miss, trim_timer, untrimmed_because
 from probes.types import Absent
 from tests.fakes.answering import Answering
 from tests.fakes.tree import Tree
@@ -76,19 +77,111 @@ FSTAB = """# comment
 UUID=1 / ext4 defaults 0 1
 UUID=2 /with\\040space xfs defaults 0 0
 UUID=3 /not xfs defaults,X-fstrim.notrim 0 0
+/x /bound none bind 0 0
 """
 
 
 @pytest.mark.parametrize(
     ("mountpoint", "why"),
-    [("/", ""), ("/with space", ""), ("/not", "X-fstrim.notrim"), ("/by/hand", "not in /etc/fstab")],
+    [
+        ("/", ""),
+        ("/with space", ""),
+        ("/not", "X-fstrim.notrim"),
+        ("/bound", "not in /etc/fstab"),
+        ("/by/hand", "not in /etc/fstab"),
+    ],
 )
 def test_what_fstab_leaves_out(tree: Tree, mountpoint: str, why: str) -> None:
-    found = left_out_by_fstab(tree.put("/etc/fstab", FSTAB).host(), mountpoint)
+    found = left_out_by_fstab(tree.put("/etc/fstab", FSTAB).host(), (mountpoint,))
     assert why in found and bool(found) == bool(why)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n\n"])
 def test_an_empty_fstab_leaves_nothing_out(tree: Tree, text: str) -> None:
     """fstrim --listed-in takes the next file then (fstrim(8))."""
-    assert left_out_by_fstab(tree.put("/etc/fstab", text).host(), "/data") == ""
+    assert left_out_by_fstab(tree.put("/etc/fstab", text).host(), ("/data",)) == ""
+
+
+def test_one_of_several_mount_points_is_enough(tree: Tree) -> None:
+    host = tree.put("/etc/fstab", FSTAB).host()
+    assert left_out_by_fstab(host, ("/by/hand", "/with space")) == ""
+    assert left_out_by_fstab(host, ("/by/hand", "/")) == ""
+    assert left_out_by_fstab(host, ("/by/hand", "/not")) == "X-fstrim.notrim in /etc/fstab"
+    assert (
+        asked_not_to(host, ("/not",))
+        and not asked_not_to(host, ("/not", "/"))
+        and not asked_not_to(host, ("/by",))
+    )
+
+
+def test_the_root_is_trimmed_even_if_fstab_does_not_name_it(tree: Tree) -> None:
+    assert left_out_by_fstab(tree.put("/etc/fstab", "UUID=2 /data xfs defaults 0 0\n").host(), ("/",)) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("fstrim -av", [("all", ())]),
+        ("/sbin/fstrim --all || true", [("all", ())]),
+        ("/usr/sbin/fstrim --listed-in /etc/fstab:/proc/self/mountinfo --verbose", [("listed", ())]),
+        ("fstrim -I /proc/self/mountinfo", [("all", ())]),
+        ("fstrim -A", [("listed", ())]),
+        ("0 3 * * * root fstrim -v /data >> /var/log/trim 2>&1", [("paths", ("/data",))]),
+        ("fstrim / && fstrim -m 1M /home", [("paths", ("/",)), ("paths", ("/home",))]),
+        ("sh -c 'fstrim -v /data'", [("paths", ("/data",))]),
+        ("for m in / /data; do fstrim -v $m; done", [("unknown", ())]),
+        ("exec fstrim-all", [("all", ())]),
+        ("[ -x /sbin/fstrim ] || exit 0\n/sbin/fstrim -v '/my data'", [("paths", ("/my data",))]),
+        ("# fstrim -a", []),
+        ("fstrim -n -a", [("unknown", ())]),
+        ("fstrim 'unclosed", [("unknown", ())]),
+    ],
+)  # fmt: skip
+def test_what_a_call_reaches(text: str, found: list[tuple[str, tuple[str, ...]]]) -> None:
+    assert [(job.reach, job.paths) for job in calls(text, "x")] == found
+
+
+SERVICE = "[Service]\nType=oneshot\nExecStart=/sbin/fstrim --listed-in /etc/fstab:/proc/self/mountinfo\n"
+OWN = "/etc/systemd/system/fstrim.service.d/override.conf"
+
+
+def test_drop_ins_of_the_service_count(tree: Tree) -> None:
+    tree.put("/usr/lib/systemd/system/fstrim.service", SERVICE)
+    assert [job.reach for job in service_jobs(tree.host())] == ["listed"]
+    tree.put(OWN, "[Service]\nExecStart=\nExecStart=-/usr/sbin/fstrim -av --quiet-unsupported\n")
+    assert [job.reach for job in service_jobs(tree.host())] == ["all"]
+    tree.put(OWN, "[Service]\nExecStart=-/usr/sbin/fstrim -v \\\n  /data\n")
+    assert [(job.reach, job.paths) for job in service_jobs(tree.host())] == [
+        ("listed", ()),
+        ("paths", ("/data",)),
+    ]
+
+
+def test_a_call_reaches_the_file_system_that_its_path_lies_on(tree: Tree) -> None:
+    tree.put(
+        "/proc/self/mountinfo", "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 8:2 / /data rw - xfs /dev/sda2 rw\n"
+    )
+    job = TrimJob(where="/etc/crontab", reach="paths", paths=("/data/deep",))
+    assert passed_over(tree.host(), job, ("/data",)) == ""
+    assert passed_over(tree.host(), job, ("/",)) == "/etc/crontab trims only /data/deep"
+
+
+def test_why_nothing_trims_it(tree: Tree) -> None:
+    tree.put(UNIT, WEEKLY).put("/usr/lib/systemd/system/fstrim.service", SERVICE).put("/etc/fstab", FSTAB)
+    tree.put("/etc/cron.d/trim", "0 1 * * * root fstrim /\n")
+    host = tree.host()
+    timer = trim_timer(host)
+    assert untrimmed_because(host, timer, ("/",)) == ""
+    why = str(untrimmed_because(host, timer, ("/by/hand",)))
+    assert "fstrim.timer is off" in why and "/etc/cron.d/trim trims only /" in why
+    assert "not in /etc/fstab" in timer_would_miss(host, timer, ("/by/hand",))
+    assert timer_would_miss(host, timer, ("/with space",)) == ""
+
+
+def test_another_timer_of_the_admin_counts(tree: Tree) -> None:
+    tree.put(UNIT, WEEKLY).put(
+        "/etc/systemd/system/nightly.service", "[Service]\nExecStart=/sbin/fstrim -v /data\n"
+    )
+    assert trim_timer(tree.host()).jobs == ()
+    tree.link("/etc/systemd/system/timers.target.wants/nightly.timer", "../nightly.timer")
+    assert trim_timer(tree.host()).cron == ("nightly.service",)

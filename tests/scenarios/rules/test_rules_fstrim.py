@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scenarios.fstrim_remedies import fstab_remedy
 from scenarios.rules.fstrim import RULES, online_unqueued, swallowed, untrimmed
 from scenarios.rules.rule import Inapplicable, Unreadable
+from tests.fakes.answering import Answering
 from tests.fakes.tree import Tree
 
 ATA = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda"
@@ -55,12 +58,97 @@ def test_it_stays_silent(tree: Tree, given: dict[str, Any]) -> None:
     assert list(untrimmed(ssd(tree, **given).host())) == []
 
 
+OTHER = "/dev/sdb / ext4 defaults 0 1\n"
+DROP_IN = "/etc/systemd/system/fstrim.service.d/zz-hostdx-data.conf"
+CALL = "ExecStart=-/usr/sbin/fstrim -v /data"
+
+
 def test_the_timer_that_passes_over_a_mount(tree: Tree) -> None:
-    ssd(tree, timer=True).put("/etc/fstab", "/dev/sdb / ext4 defaults 0 1\n")
+    ssd(tree, timer=True).put("/etc/fstab", OTHER)
     [found] = untrimmed(tree.host())
     assert "not in /etc/fstab" in found.evidence[0].text
-    assert found.remedy[0].commands == ("systemctl edit fstrim.service",)
-    assert "ExecStart=/usr/sbin/fstrim -av --quiet-unsupported" in found.remedy[0].persistent
+    [remedy] = found.remedy
+    assert remedy.persistent == (f"{DROP_IN}:", "[Service]", CALL)
+    assert remedy.undo == (f"rm {DROP_IN}", "systemctl daemon-reload")
+    assert not any("revert" in line for line in remedy.undo)  # it would take the admin's drop-ins away
+
+
+def test_after_its_remedy_it_is_silent(tree: Tree) -> None:
+    """The remedy's own commands, run in the tree."""
+    ssd(tree, timer=True).put("/etc/fstab", OTHER)
+    [found] = untrimmed(tree.host())
+    for command in found.remedy[0].commands[:2]:
+        subprocess.run(["sh", "-c", command.replace("/etc/systemd", f"{tree.root}/etc/systemd")], check=True)
+    assert (tree.root / DROP_IN.lstrip("/")).read_text() == f"[Service]\n{CALL}\n"
+    assert list(untrimmed(tree.host())) == []
+
+
+@pytest.mark.parametrize("mountpoint", ["/my data", '/a"b', "/50%", "/a'b"])
+def test_a_strange_mount_point_is_quoted_for_shell_and_unit(tree: Tree, mountpoint: str) -> None:
+    remedy = fstab_remedy(tree.host(), mountpoint)
+    for command in remedy.commands[:2]:
+        subprocess.run(["sh", "-c", command.replace("/etc/systemd", f"{tree.root}/etc/systemd")], check=True)
+    [written] = (tree.root / "etc/systemd/system/fstrim.service.d").iterdir()
+    assert written.read_text().splitlines() == list(remedy.persistent[1:])
+    assert remedy.persistent[2].startswith('ExecStart=-/usr/sbin/fstrim -v "/')
+    assert "50%%" in remedy.persistent[2] or "%" not in mountpoint
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"/etc/systemd/system/fstrim.service.d/x.conf": "[Service]\nExecStart=\nExecStart=/usr/sbin/fstrim -av\n"},
+        {"/etc/cron.weekly/trim": "#!/bin/sh\nfstrim -v /data\n"},
+        {"/proc/self/mountinfo": "30 1 8:0 / /data ro,relatime - xfs /dev/sda rw\n"},
+        {"/proc/self/mountinfo": "30 1 8:0 / /mnt rw - xfs /dev/sda rw\n31 1 8:0 / /there rw - xfs /dev/sda rw\n",
+         "/etc/fstab": "/dev/sda /there xfs defaults 0 0\n"},
+    ],
+    ids=["drop-in", "cron", "read-only", "mounted twice"],
+)  # fmt: skip
+def test_nobody_is_accused_wrongly(tree: Tree, files: dict[str, str]) -> None:
+    ssd(tree, timer=True).put("/etc/fstab", OTHER)
+    for path, text in files.items():
+        tree.put(path, text)
+    assert list(untrimmed(tree.host())) == []
+
+
+def test_a_cron_job_for_another_file_system_helps_nobody(tree: Tree) -> None:
+    ssd(tree).put("/etc/cron.weekly/trim", "fstrim -v /\n")
+    tree.put(
+        "/proc/self/mountinfo", "1 0 8:9 / / rw - ext4 /dev/sdz rw\n30 1 8:0 / /data rw - xfs /dev/sda rw\n"
+    )
+    [found] = untrimmed(tree.host())
+    assert "/etc/cron.weekly/trim trims only /" in found.evidence[0].text
+
+
+def test_a_timer_that_is_off_and_would_pass_over_it_needs_both(tree: Tree) -> None:
+    [found] = untrimmed(ssd(tree).put("/etc/fstab", OTHER).host())
+    assert [remedy.title for remedy in found.remedy] == ["Trim once a week", "Let the timer trim /data too"]
+
+
+@pytest.mark.parametrize("timer", [False, True])
+def test_the_admins_own_choice_is_respected(tree: Tree, timer: bool) -> None:
+    ssd(tree, timer=timer, written=2048 * 512).put(
+        "/etc/fstab", "/dev/sda /data xfs rw,X-fstrim.notrim 0 0\n"
+    )
+    [found] = untrimmed(tree.host())
+    assert (found.confidence, found.severity, found.remedy) == ("hint", "notice", ())
+    assert "as /etc/fstab asks for" in found.title
+
+
+def test_without_a_timer_cron_is_the_way(tree: Tree, tmp_path: Path) -> None:
+    ssd(tree)
+    said = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nLastTriggerUSec=\n"
+    ask = "systemctl show fstrim.timer -p LoadState,ActiveState,UnitFileState,LastTriggerUSec"
+    host = Answering(tree.root, {ask: said})
+    [found] = untrimmed(host)
+    [remedy] = found.remedy
+    assert "no fstrim.timer" in remedy.title and not any("systemctl" in line for line in remedy.commands)
+    for command in remedy.commands:
+        (tree.root / "etc/cron.weekly").mkdir(exist_ok=True)
+        subprocess.run(["sh", "-c", command.replace("/etc/cron", f"{tree.root}/etc/cron")], check=True)
+    assert (tree.root / "etc/cron.weekly/hostdx-fstrim-data").read_text() == "#!/bin/sh\nexec fstrim /data\n"
+    assert list(untrimmed(Answering(tree.root, {ask: said}))) == []
 
 
 def test_an_unknown_timer_is_not_guessed(tree: Tree) -> None:
