@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from scenarios.idle_control import LEAST_BLOCKS
@@ -25,7 +27,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
         need = phases * LEAST_BLOCKS * LEAST_PAIR_S
         if budget_s < need:
             raise Usage(
-                f"fstrim: a budget of {budget_s:.0f} s is too short; give --budget {need:.0f} or more"
+                f"fstrim: a budget of {budget_s:.0f} s is too short; give --budget {math.ceil(need)} or more"
             )
         blocks = max(LEAST_BLOCKS, min(self.blocks, int(budget_s / phases / LEAST_PAIR_S)))
         each = budget_s / phases / blocks

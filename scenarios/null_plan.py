@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from probes.action import private_directory
@@ -80,7 +81,7 @@ def make(title: str, question: str, why: str, host: Host, options: Options) -> t
     workloads = tuple(workload(load, place.size_bytes, place.directory) for load in place.loads)
     if budget < (need := least_seconds(workloads[0], 2)):
         raise Usage(
-            f"null: a budget of {budget:.0f} s is too short for a workload; give --budget {need:.0f} or more"
+            f"null: a budget of {budget:.0f} s is too short for a workload; give --budget {math.ceil(need)} or more"
         )
     plan = Plan(
         scenario="null",

@@ -38,6 +38,7 @@ class UndoScreen(Base):
         self._entries = entries
         self._said = ""  # once it was asked for: how it stands
         self._done: list[str] = []
+        self._open = True  # there is something to undo, and nobody is at it
 
     def body(self) -> Iterable[Widget]:
         yield Reader(self._lines)
@@ -73,7 +74,7 @@ class UndoScreen(Base):
         self.query_one(Reader).focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return not self._said if action in ("undo", "later") else True
+        return self._open if action in ("undo", "later") else True
 
     def action_later(self) -> None:
         self.action_back()
@@ -82,6 +83,7 @@ class UndoScreen(Base):
         def done(outcome: Outcome) -> None:
             self._done = [line for line in outcome.output.splitlines() if line != "nothing to undo"]
             self._said = clean(outcome.error) or "Nothing of it is left to undo."
+            self._open = bool(outcome.error)
             self.shell.left_over = (
                 max(1, len(self._entries) - len(self._done)) if outcome.error else 0
             )  # one that failed stays in the journal
@@ -89,6 +91,6 @@ class UndoScreen(Base):
                 self.shell.read_host()
             self.show()
 
-        self._said = "undoing"
+        self._said, self._open = "undoing", False
         self.show()
         hostdx(self.shell, ["undo"], done)

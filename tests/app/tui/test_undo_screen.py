@@ -1,0 +1,54 @@
+"""What undoing came to is said as it was: put back, kept because somebody else changed it, or failed and offered again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.tui.shell import Shell
+from tests.fakes.screen import grid, keys, opened, until
+
+SCRIPT = """
+if [ "$2" = --dry-run ]; then
+  echo 'scheduler of sda: none to bfq: would write none back'
+  echo 'scheduler of sdb: none to bfq: would write none back'
+  echo 'private directory under /data: would remove the directory'
+elif [ -e tried ]; then
+  echo 'scheduler of sda: none to bfq: reverted'
+else
+  touch tried
+  echo 'private directory under /data: reverted: the reboot has undone it'
+  echo 'scheduler of sdb: none to bfq: kept: somebody else changed it to kyber'
+  echo 'hostdx: undo: scheduler of sda: none to bfq: failed: it hangs; it stays in the journal' >&2
+  exit 3
+fi
+"""
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+async def test_a_failure_is_told_and_can_be_tried_again(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hostdx" / "journal").mkdir(parents=True)
+    (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
+    monkeypatch.setattr("app.tui.hostdx.HOSTDX", ("sh", "-c", SCRIPT, "sh"))
+    monkeypatch.setattr(Shell, "read_host", lambda self: None)
+    monkeypatch.chdir(tmp_path)
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        await until(pilot, lambda: "A run was killed" in grid(app))
+        await keys(pilot, "y")
+        await until(pilot, lambda: "it stays in the journal" in grid(app))
+        shown = grid(app)
+        assert "✓ private directory under /data" in shown
+        assert "▲ scheduler of sdb: none to bfq: kept: somebody else" in shown
+        assert "Nothing of it is left" not in shown and "y undo all of it now" in shown
+        await keys(pilot, "n")
+        assert "1 change not undone" in grid(app)
+        await keys(pilot, "u")
+        await until(pilot, lambda: "A run was killed" in grid(app))
+        await keys(pilot, "y")
+        await until(pilot, lambda: "✓ scheduler of sda: none to bfq: reverted" in grid(app))
+        assert "Nothing of it is left to undo." in grid(app) and "y undo" not in grid(app)
+        await keys(pilot, "q")
+        assert "not undone" not in grid(app)
