@@ -19,7 +19,7 @@ from scenarios.foreign import in_short
 from scenarios.model import Run
 from scenarios.thresholds import LOOK_SHARE, NAMED_CPUS, NAMED_SHARE
 
-ANOTHER_USER = "another user's process, on "
+UNSEEN = "no process that we may read, on "
 NOBODY = "no process that runs now, on "
 _PROCESS = re.compile(r"(?P<name>.+) \[(?P<pid>\d+)\](?:, [\d.]+ (?:CPUs|MB/s))?$", re.DOTALL)
 _FIGURE = re.compile(r"\d[\d.,]*")
@@ -62,12 +62,13 @@ class Culprits:
             resource: Resource = "cpu" if kind == "cpu" else "io"
             least = min(NAMED_CPUS, NAMED_SHARE * cpu_share * now.cpus) if resource == "cpu" else None
             found = busiest(before, now, resource, ours, least)
-            if resource == "io" and now.unreadable:
+            # Whom this user may read can be named beside somebody busier whom only root may: root need not be told.
+            if resource == "io" and now.unreadable and (found is None or os.geteuid()):
                 self._tell(now)
             if found is not None:
                 named[kind] = _words(found, resource)
             elif resource == "io":
-                named[kind] = (ANOTHER_USER if now.unreadable else NOBODY) + ", ".join(self._devices)
+                named[kind] = (UNSEEN if now.unreadable else NOBODY) + ", ".join(self._devices)
         return named
 
     def _look(self) -> Look:
@@ -155,7 +156,7 @@ def _parsed(remark: str) -> _Remark:
 
 
 def _names_somebody(text: str) -> bool:
-    return bool(_PROCESS.match(text)) or text.startswith((ANOTHER_USER, NOBODY))
+    return bool(_PROCESS.match(text)) or text.startswith((UNSEEN, NOBODY))
 
 
 def _words(culprit: Culprit, resource: Resource) -> str:

@@ -141,12 +141,25 @@ def test_what_root_would_add_is_said_once(
     sought.in_gap()
     for _ in range(3):
         machine.spend(0.5, {"hidden": 90_000_000})
-        assert sought.name("device") == "another user's process, on vda, vdb"
+        assert sought.name("device") == "no process that we may read, on vda, vdb"
     machine.spend(0.5, {"mine": 20_000_000})
     assert sought.name("device") == "mine [20], 40.0 MB/s"
     [note] = run.of(ev.Note)
     assert "can be told for 1 of 2 processes" in note.text
     assert advice in note.text
+
+
+def test_root_is_told_nothing_where_the_culprit_was_found(
+    machine: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    machine.readable = {"rsync"}
+    machine.spend(0, rsync=0, hidden=0)
+    run, sought = culprits(machine, "vda")
+    sought.in_gap()
+    machine.spend(0.5, {"rsync": 20_000_000})
+    assert sought.name("device") == "rsync [20], 40.0 MB/s"
+    assert run.of(ev.Note) == []
 
 
 def test_io_that_is_nobodys_is_said(machine: Processes) -> None:
@@ -189,8 +202,8 @@ def test_most_often_counts_names_and_not_figures() -> None:
             "others' I/O on our device: dd [5]",
         ),
         (
-            [f"{DEVICE.format(n)}: another user's process, on vda" for n in (70, 80)],
-            "others' I/O on our device: another user's process, on vda",
+            [f"{DEVICE.format(n)}: no process that we may read, on vda" for n in (70, 80)],
+            "others' I/O on our device: no process that we may read, on vda",
         ),
         ([DEVICE.format(70) + ": a: b] [1 [9], 3.0 MB/s"], "others' I/O on our device: a: b] [1 [9]"),
         (

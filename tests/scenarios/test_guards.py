@@ -128,7 +128,7 @@ async def test_without_the_right_to_read_others_io_it_says_so(tmp_path: Path) ->
         block(machine, watch)
     found = block(machine, watch, foreign=4000, by=79)
     assert found is not None
-    assert found.culprit == "another user's process, on vda"
+    assert found.culprit == "no process that we may read, on vda"
     assert ["0 of 2 processes" in note.text for note in run.of(ev.Note)] == [True]
 
 
