@@ -1,4 +1,4 @@
-"""What undoing came to is said as it was: put back, kept because somebody else changed it, or failed and offered again."""
+"""What undoing came to is said as it was: put back, kept for somebody else's sake, or failed and offered again."""
 
 from __future__ import annotations
 
