@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from app.effect_size import factor, span
 from app.session import Session
 from scenarios import events as ev
+from scenarios.explain import percent as share_in_percent
 from scenarios.finding import Severity
 
 SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}
@@ -54,7 +55,7 @@ def interval(pair: ev.Interval | None) -> str:
 
 
 def percent(value: float | None) -> str:
-    return "–" if value is None else f"±{value * 100:.2g} %"
+    return "–" if value is None else f"±{share_in_percent(value)}"
 
 
 def delta(verdict: ev.Verdict) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from probes.bench.measured import Measured, NotApplicable
+from probes.bench.measured import Measured, NotApplicable, Spent
 from scenarios import events as ev
 from scenarios.arm import Arm
 from scenarios.blocks import block_events
@@ -98,6 +98,7 @@ class _Experiment:
         self.active: Arm | None = None
         self.gone: list[_Gone] = []
         self.disturbed: list[str] = []
+        self.spent = ""  # why no further block may be measured
         self.stalls: Counter[str] = Counter()  # groups in which a variant alone gave nothing in a block
 
     @property
@@ -113,7 +114,7 @@ class _Experiment:
             reason = self.watch.stopped
         if not reason:
             await self._warm_up()
-            reason = self._does_not_fit(warm=True)
+            reason = f"not started: {self.spent}" if self.spent else self._does_not_fit(warm=True)
         judges = judges_of(max(self.pace.groups_that_fit, self.fewest))
         if reason:
             self.run.emit(ev.Note(t=self.run.time(), text=f"{self.workload.title}: {reason}"))
@@ -131,7 +132,7 @@ class _Experiment:
             verdict = judge.broken_off(t, self.pace, broken_off)
         else:
             blame = self.watch.blame(self.workload.id) if self.watch is not None else ""
-            why = f"not decided within {self.pace.budget_s:.0f} s"
+            why = self.spent or f"not decided within {self.pace.budget_s:.0f} s"
             verdict = judge.conclude(t, self.pace, f"{why}; {blame}" if blame else why)
             verdict = self._with_stalls(verdict)
         self.run.emit(verdict)
@@ -179,6 +180,9 @@ class _Experiment:
                 continue
             try:
                 measured = await self._block(arm, Group(-1, (arm.variant,)), "warmup")
+            except Spent as why:
+                self.spent = str(why)
+                return
             except _Gone as gone:
                 self._drop(gone)
                 continue
@@ -208,6 +212,11 @@ class _Experiment:
             self.pace.group_began()
             try:
                 await self._measure(group)
+            except Spent as why:  # when it ends does not hang on how it looks: what there is may be judged
+                group.disturbed.append(str(why))
+                self._emit_group(group)
+                self.spent = str(why)
+                break
             except _Gone as gone:
                 group.disturbed.append(f"{gone.variant} is not applicable: {gone.reason}")
                 self._emit_group(group)
@@ -254,6 +263,9 @@ class _Experiment:
             if self.watch is not None:
                 self.watch.begin()
             measured = await arm.block(self.block_s)
+        except Spent:
+            self.active = None
+            raise
         except NotApplicable as why:
             self.active = None
             raise _Gone(arm.variant, str(why)) from why

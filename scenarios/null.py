@@ -96,7 +96,9 @@ class Null:
                     workload,
                     arms,
                     budget_s=share.seconds,
-                    most_s=share.most_s,
+                    most_s=share.seconds
+                    if workload.control
+                    else budget.left_s,  # the disk before the control
                     family=len(plan.workloads),
                     margin=run.options.number("margin", 0.05),
                     watch=watch,
@@ -164,7 +166,7 @@ def _conclude(
 ) -> None:
     """The answer, kept for the others to quote, and what a person should make of it."""
     reaches = tuple(reach(v, w.title) for v, w in zip(verdicts, workloads, strict=True))
-    answer = Answer(place.directory, place.device, reaches)
+    answer = Answer(place.directory, place.device, reaches, run.options.number("margin", 0.05))
     run.emit(ev.Extra(t=run.time(), name=EXTRA, value=as_json(answer)))
     for finding in findings(answer, verdicts, blamed):
         run.emit(ev.Found(t=run.time(), finding=finding))

@@ -37,11 +37,19 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     directory: str
     device: str
     reaches: tuple[Reach, ...] = ()
+    margin: float = GOOD  # nothing smaller is ever called, however quiet the host
 
     @property
     def worst(self) -> float | None:
-        known = [r.in_a_minute for r in self.reaches if r.in_a_minute is not None]
+        known = [self.shows(r) for r in self.reaches if r.in_a_minute is not None]
         return max(known) if known else None
+
+    @property
+    def unknown(self) -> list[Reach]:
+        return [r for r in self.reaches if r.in_a_minute is None]
+
+    def shows(self, one: Reach) -> float:
+        return max(self.margin, one.in_a_minute or 0.0)
 
 
 def reach(verdict: ev.Verdict, title: str) -> Reach:
@@ -74,10 +82,12 @@ def quote(extra: Json) -> str:
     known = [r for r in answer.reaches if r.in_a_minute is not None]
     if not known:
         return ""
-    parts = [f"{percent(r.in_a_minute or 0.0)} ({r.title})" for r in known]
+    parts = [f"{percent(answer.shows(r))} ({r.title})" for r in known]
     where = f" in {answer.directory}" if answer.directory else ""
     odd = [r.title for r in known if r.verdict in ("slower", "faster")]
     told = f"; it called a difference where there was none ({', '.join(odd)})" if odd else ""
+    if answer.unknown:
+        told += f"; not found out for {', '.join(r.title for r in answer.unknown)}"
     return f"measured against itself{where}, this host shows effects from {', '.join(parts)} on within a minute{told}"
 
 
@@ -104,12 +114,17 @@ def _resolution(answer: Answer, culprits: Sequence[str]) -> Finding:
             remedy=(_QUIETER,),
             subject=answer.directory,
         )
-    severity: Severity = "ok" if worst <= GOOD else "notice" if worst <= USABLE else "warning"
+    severity: Severity = (
+        "ok" if worst <= max(GOOD, answer.margin) else "notice" if worst <= USABLE else "warning"
+    )
     title = {
         "ok": f"This host can be measured: within a minute effects of {percent(worst)} show",
         "notice": f"This host is noisy: within a minute only effects of {percent(worst)} and more show",
         "warning": f"This host is too noisy for small effects: within a minute only {percent(worst)} and more show",
     }[severity]
+    if answer.unknown:  # half an answer is not "ok"
+        severity = "notice" if severity == "ok" else severity
+        title += f"; not found out for {', '.join(r.title for r in answer.unknown)}"
     return Finding(
         id="null.resolution",
         severity=severity,
@@ -143,8 +158,8 @@ def _line(one: Reach) -> str:
     if one.in_a_minute is None:
         return f"{one.title}: {one.reason or one.verdict}"
     return (
-        f"{one.title}: {percent(one.in_a_minute)} in a minute ({one.verdict} after {one.groups} groups, "
-        f"{one.seconds:.0f} s)"
+        f"{one.title}: told apart within {percent(one.in_a_minute)} in a minute "
+        f"({one.verdict} after {one.groups} groups, {one.seconds:.0f} s)"
     )
 
 

@@ -13,6 +13,10 @@ class NotApplicable(Exception):
     """Measured, but not what it claims to measure (served by a cache, variant not active). One line."""
 
 
+class Spent(NotApplicable):
+    """The bytes that this run may write are used up: no further block, but what was measured until now holds."""
+
+
 class Within(msgspec.Struct, frozen=True):
     """A value inside the block, `offset_s` after its start."""
 

@@ -56,6 +56,6 @@ def test_this_hosts_null_run_is_quoted_with_its_date(folder: Path) -> None:
     recording(folder, "a.jsonl", share=0.021)
     said = resolution("here")
     assert said.startswith(
-        "measured against itself in /data, this host shows effects from 2.1 % (random reads)"
+        "measured against itself in /data, this host shows effects from 5 % (random reads)"
     )
     assert said.endswith("(null run of 2026-01-02T03:04:05Z)")

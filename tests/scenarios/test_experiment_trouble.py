@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from probes.bench.measured import Measured, Spent
 from scenarios import events as ev
 from scenarios.experiment import compare
 from scenarios.guards import Disturbance
@@ -192,6 +193,36 @@ async def test_stalls_of_both_sides_are_nobodys() -> None:
     assert verdict.verdict == "no material difference" and verdict.reason is None
 
 
+async def test_a_spent_write_budget_keeps_what_was_measured() -> None:
+    run = FakeRun(seed=5)
+    arms = arms_of(run, 1.0, 0.7, sigma=0.2)
+    whole = arms[1].block
+
+    async def until_spent(seconds: float) -> Measured:
+        if arms[1].blocks >= 20:
+            raise Spent("the run's write budget is spent: 8.0 of 8.0 GiB")
+        return await whole(seconds)
+
+    arms[1].block = until_spent  # type: ignore[method-assign]
+    [verdict] = await compare(run, READS, arms, budget_s=120, family=6)
+    assert verdict.groups == 9 and verdict.ratio is not None and verdict.ci95 is not None
+    assert verdict.verdict in ("slower", "inconclusive")
+    assert verdict.verdict == "slower" or "write budget is spent" in (verdict.reason or "")
+
+
+async def test_a_budget_that_is_spent_before_the_first_group_is_said() -> None:
+    run = FakeRun(seed=5)
+    arms = arms_of(run, 1.0, 0.7)
+
+    async def spent(seconds: float) -> Measured:
+        raise Spent("the run's write budget is spent: 8.0 of 8.0 GiB")
+
+    arms[0].block = spent  # type: ignore[method-assign]
+    [verdict] = await compare(run, READS, arms, budget_s=120, family=6)
+    assert (verdict.verdict, verdict.groups) == ("inconclusive", 0)
+    assert (verdict.reason or "").startswith("not started: the run's write budget is spent")
+
+
 async def test_a_slow_disk_is_judged_within_the_whole_budget() -> None:
     """110 IOPS: 200 operations are 1.8 s, twice that on the other one; a third of two minutes holds no eight groups."""
     run = FakeRun(seed=5)
@@ -207,7 +238,7 @@ async def test_cancelling_stops_the_load_and_claims_nothing() -> None:
     run = FakeRun()
     arms = [FakeArm("A", run.clock), FakeArm("B", run.clock, hang=True)]
     task = asyncio.create_task(compare(run, READS, arms, budget_s=60, family=1))
-    while not arms[1].running:
+    while not arms[1].running and not task.done():
         await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -142,7 +142,7 @@ async def test_cancelled_in_a_block_everything_is_closed_and_removed(
     run = run_of(engine, scenario)
     engine.hangs = True
     task = asyncio.create_task(scenario.run(run))
-    while not any(s.id == "randread-4k-qd1" for s in run.of(ev.Step)):
+    while not any(s.id == "randread-4k-qd1" for s in run.of(ev.Step)) and not task.done():
         await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -236,3 +236,26 @@ def test_what_is_no_answer_is_not_quoted() -> None:
     assert quote(None) == ""
     assert quote({"directory": 3}) == ""
     assert quote(as_json(Answer("/d", "sda", (Reach("w", "w", None, "inconclusive"),)))) == ""
+
+
+def test_an_answer_with_a_gap_is_not_ok_and_names_it() -> None:
+    answer = Answer(
+        "/data",
+        "sda",
+        (
+            Reach("randread-4k-qd1", "random read", 0.012, "no material difference", 8, 22.0),
+            Reach("fsync-4k-qd1", "synced write", None, "inconclusive", reason="not started: no room"),
+        ),
+    )
+    [found] = findings(answer, [], [])
+    assert found.severity == "notice" and "effects of 5 % show" in found.title
+    assert "not found out for synced write" in found.title
+    assert any("not started: no room" in e.text for e in found.evidence)
+    assert "not found out for synced write" in quote(as_json(answer))
+
+
+def test_below_the_margin_nothing_is_called_so_nothing_is_promised() -> None:
+    reaches = (Reach("randread-4k-qd1", "random read", 0.012, "no material difference", 8, 22.0),)
+    [usual] = findings(Answer("/data", "sda", reaches), [], [])
+    [fine] = findings(Answer("/data", "sda", reaches, margin=0.02), [], [])
+    assert "effects of 5 % show" in usual.title and "effects of 2 % show" in fine.title
