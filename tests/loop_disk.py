@@ -8,9 +8,10 @@ import os
 import subprocess
 import time
 from pathlib import Path
-from types import TracebackType
 
 import pytest
+
+from tests.own_disk import OwnDisk, sh
 
 LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81  # include/uapi/linux/loop.h
 # A loop device keeps its queue's settings when it is detached (wbt_lat_usec by hand, the scheduler): each test
@@ -18,24 +19,16 @@ LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81  # include/uapi/linux/loop.h
 FIRST, LAST = 200, 900
 
 
-def sh(*argv: str) -> str:
-    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
-
-
-class LoopDisk:
+class LoopDisk(OwnDisk):
     """Made on entry, gone on exit; `directory` is in it, `device` its kernel name ("loop3")."""
 
     def __init__(self, place: Path, size: str = "3G", file_system: str = "ext4") -> None:
-        self.image = place / "disk.img"
-        self.mountpoint = place / "disk"
+        super().__init__(place / "disk.img", place / "disk")
         self.size = size
         self.file_system = file_system
-        self.device = ""
 
     def __enter__(self) -> LoopDisk:
-        if os.geteuid() != 0:
-            pytest.skip("a loop device needs root")
-        self.mountpoint.mkdir()
+        self.begin()
         sh("truncate", "-s", self.size, str(self.image))
         try:
             self.device = f"loop{_new()}"
@@ -55,17 +48,9 @@ class LoopDisk:
             self.write("iosched/async_depth", "256")
             self.write("iosched/fifo_batch", "7")
         except BaseException:
-            self._drop()
+            self.drop()
             raise
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._drop()
-        if kind is None:
-            assert str(self.image) not in sh("losetup", "-a"), "the loop device is still there"
-            assert str(self.mountpoint) not in Path("/proc/self/mountinfo").read_text()
 
     def read(self, name: str) -> str:
         return Path(f"/sys/block/{self.device}/queue/{name}").read_text().strip()
@@ -86,11 +71,10 @@ class LoopDisk:
 
     def remove(self) -> None:
         """Takes the device itself away, as a pulled disk."""
-        self._drop()
+        self.drop()
 
-    def _drop(self) -> None:
-        subprocess.run(["umount", str(self.mountpoint)], check=False, capture_output=True)
-        subprocess.run(["losetup", "-d", f"/dev/{self.device}"], check=False, capture_output=True)
+    def drop(self) -> None:
+        super().drop()
         with open("/dev/loop-control", "rb") as control:  # noqa: PTH123
             for _ in range(50):
                 try:

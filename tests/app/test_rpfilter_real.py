@@ -14,27 +14,11 @@ import pytest
 
 from probes.command import tool
 from tests.app.launcher import hostdx, started
+from tests.network_state import network_state
 
 pytestmark = pytest.mark.real
 SHORT = ("run", "rpfilter", "--yes", "--block", "0.1", "--routes", "3", "--rates", "0.1")
 HOLDER = b"probes.bench.lab"
-
-
-def state() -> str:
-    """Live rules, links, routes of all tables, named namespaces, and the settings of every interface."""
-    parts = []
-    for command in (
-        ("nft", "list", "ruleset"),
-        ("ip", "-o", "link", "show"),
-        ("ip", "route", "show", "table", "all"),
-        ("ip", "-6", "route", "show", "table", "all"),
-        ("ip", "netns", "list"),
-    ):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-        parts.append(f"{command} {done.returncode}\n{done.stdout}")
-    for path in sorted(Path("/proc/sys/net").glob("*/conf/*/rp_filter")):
-        parts.append(f"{path} {path.read_text()}")
-    return "\n".join(parts)
 
 
 @pytest.fixture(autouse=True)
@@ -45,9 +29,9 @@ def unchanged(tmp_path: Path) -> Iterator[None]:
     probe = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
     if probe.returncode != 0:
         pytest.skip(f"no network namespace can be made here: {probe.stderr.decode().strip()}")
-    before = state()
+    before = network_state()
     yield
-    assert state() == before
+    assert network_state() == before
 
 
 def holder_of(runner: int) -> int:

@@ -18,6 +18,7 @@ from probes.bench.netrules import Treatment
 from probes.bench.network import Network
 from probes.bench.route_set import RouteSet
 from probes.command import tool
+from tests.network_state import network_state
 
 pytestmark = pytest.mark.real
 NONE = Treatment(what="none", protocol="IPv6", catches=False)
@@ -41,25 +42,8 @@ async def network() -> AsyncIterator[Network]:
         await made.close()
 
 
-def state() -> str:
-    """What must not change: the live rules, links, routes, and settings of this machine."""
-    parts = []
-    for command in (
-        ("nft", "list", "ruleset"),
-        ("ip", "-o", "link", "show"),
-        ("ip", "route", "show", "table", "all"),
-        ("ip", "-6", "route", "show", "table", "all"),
-        ("ip", "netns", "list"),
-    ):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-        parts.append(" ".join(command) + "\n" + done.stdout)
-    for path in sorted(Path("/proc/sys/net/ipv4/conf").glob("*/rp_filter")):
-        parts.append(f"{path} {path.read_text()}")
-    return "\n".join(parts)
-
-
 async def test_the_check_costs_and_the_live_system_is_as_before() -> None:
-    before = state()
+    before = network_state()
     name = f"hostdx-live-{os.getpid()}"
     try:
         network = await Network.start(name)
@@ -78,7 +62,7 @@ async def test_the_check_costs_and_the_live_system_is_as_before() -> None:
     finally:
         await network.close()
     assert min(costs["check"]) > min(costs["none"]) * 1.1
-    assert state() == before
+    assert network_state() == before
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,42 @@
+"""A file system of our own on a loop device, and the way out of it: nothing is left, whatever the test did."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from types import TracebackType
+
+import pytest
+
+
+def sh(*argv: str) -> str:
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
+
+
+class OwnDisk:
+    """`device` is the kernel name ("loop3"), "" until there is one; `mountpoint` where it is mounted."""
+
+    def __init__(self, image: Path, mountpoint: Path) -> None:
+        self.image = image
+        self.mountpoint = mountpoint
+        self.device = ""
+
+    def begin(self) -> None:
+        if os.geteuid() != 0:
+            pytest.skip("a loop device needs root")
+        self.mountpoint.mkdir()
+
+    def drop(self) -> None:
+        """Can be repeated; what is not there any more is no trouble."""
+        subprocess.run(["umount", str(self.mountpoint)], check=False, capture_output=True)
+        if self.device:
+            subprocess.run(["losetup", "-d", f"/dev/{self.device}"], check=False, capture_output=True)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.drop()
+        if kind is None:
+            assert str(self.image) not in sh("losetup", "-a"), "the loop device is still there"
+            assert str(self.mountpoint) not in Path("/proc/self/mountinfo").read_text()
