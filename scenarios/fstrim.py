@@ -18,7 +18,7 @@ from probes.system.kernel import kernel
 from probes.system.trim_timer import trim_timer
 from probes.types import Fact, present
 from scenarios import events as ev
-from scenarios.fstrim_engine import CHURN_ID, BuiltIn, Engine, OwnCommand
+from scenarios.fstrim_engine import CHURN_ID, BuiltIn, Engine, Ground, OwnCommand
 from scenarios.fstrim_facts import facts
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger
@@ -39,8 +39,8 @@ EngineMaker = Callable[[Host, Layout, Request, str, int, WriteBudget], Engine]
 def built_in(
     host: Host, layout: Layout, asked: Request, private: str, seed: int, budget: WriteBudget
 ) -> Engine:
-    given = (host, layout.directory, private, layout.leaves, layout.fixed_bytes, seed, budget)
-    return OwnCommand(*given, asked.command) if asked.command else BuiltIn(*given)
+    ground = Ground(host, layout.directory, private, layout.leaves, layout.fixed_bytes, seed, budget)
+    return OwnCommand(ground, asked.command) if asked.command else BuiltIn(ground)
 
 
 class Fstrim:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -43,21 +43,27 @@ class Engine(Protocol):
     async def close(self) -> None: ...
 
 
+class Ground(NamedTuple):
+    """Where an engine works and what it may: `leaves` are the devices, `file_bytes` is the size of the fixed file."""
+
+    host: Host
+    directory: str
+    private_directory: str
+    leaves: tuple[str, ...]
+    file_bytes: int
+    seed: int
+    budget: WriteBudget
+
+
 class BuiltIn:
     """hostdx's own load."""
 
-    def __init__(
-        self,
-        host: Host,
-        directory: str,
-        private_directory: str,
-        leaves: tuple[str, ...],
-        file_bytes: int,
-        seed: int,
-        budget: WriteBudget,
-    ) -> None:
-        self.reads = StorageBench(host, directory, private_directory, file_bytes, seed, leaves, budget=budget)
-        self.churn = ChurnBench(host, private_directory, leaves, seed + 1, budget)
+    def __init__(self, ground: Ground) -> None:
+        host, private, leaves, budget = ground.host, ground.private_directory, ground.leaves, ground.budget
+        self.reads = StorageBench(
+            host, ground.directory, private, ground.file_bytes, ground.seed, leaves, budget=budget
+        )
+        self.churn = ChurnBench(host, private, leaves, ground.seed + 1, budget)
 
     async def prepare(self, tell: Progress) -> None:
         await self.reads.prepare(tell, (REFERENCE_ID,))
@@ -84,42 +90,40 @@ class BuiltIn:
 class OwnCommand(BuiltIn):
     """The user's own command instead of the churn; its TMPDIR and working directory are the private one.
 
-    What it writes cannot be bounded beforehand: it is not started again once it would exceed the budget.
+    It is killed when the budget is spent, and not started again where a run like the last would exceed it.
     """
 
-    def __init__(
-        self,
-        host: Host,
-        directory: str,
-        private_directory: str,
-        leaves: tuple[str, ...],
-        file_bytes: int,
-        seed: int,
-        budget: WriteBudget,
-        command: str,
-    ) -> None:
-        super().__init__(host, directory, private_directory, leaves, file_bytes, seed, budget)
-        self.command = CommandBench(host, command, private_directory, leaves)
-        self.host = host
-        self.leaves = leaves
-        self.budget = budget
-        self.private_directory = private_directory
+    def __init__(self, ground: Ground, command: str) -> None:
+        super().__init__(ground)
+        self.command = CommandBench(ground.host, command, ground.private_directory, ground.leaves)
+        self.host = ground.host
+        self.leaves = ground.leaves
+        self.budget = ground.budget
         self._last_bytes = 0
 
     async def block(self, seconds: float, most_bytes: int) -> Measured:
         if self.budget.spent_bytes + self._last_bytes > self.budget.most_bytes:
             raise NotApplicable(
-                f"another run of the command would write more than the {self.budget.most_bytes >> 20} MiB of a session"
+                f"another run of the command would write more than the {self.budget.most_bytes >> 20} MiB of a "
+                "session; give one that writes less"
             )
         before = self._written()
-        measured = await self.command.block()
+        try:
+            measured = await self.command.block(most_bytes=self.budget.left_bytes)
+        except NotApplicable:
+            await self.delete()  # what is not on the disk yet never gets there
+            self._spend(before)
+            raise
         await self.command.quiesce()
-        self._last_bytes = self._written() - before
-        self.budget.spend(self._last_bytes, self._last_bytes)
+        self._spend(before)
         took = measured.values["seconds"]
         return msgspec.structs.replace(
             measured, values={COMMAND_METRIC: 3600 / took if took > 0 else 0.0}, bytes=self._last_bytes
         )
+
+    def _spend(self, before: int) -> None:
+        self._last_bytes = max(0, self._written() - before)
+        self.budget.spend(self._last_bytes, self._last_bytes)
 
     def _written(self) -> int:
         counters = disk_counters(self.host)
