@@ -269,10 +269,13 @@ def _sentences(
 ) -> tuple[str, ...]:
     if layout.refusal:
         return ()
-    what = "runs your command" if asked.command else "writes new files"
+    most = f"at most {in_words(layout.most_bytes)} are written in all ({_wear(layout)})"
+    here = f"in {layout.directory} ({layout.device})"
     lines = [
-        f"{what} in {layout.directory} ({layout.device}) and deletes what it left: at most "
-        f"{in_words(layout.most_bytes)} are written in all ({_wear(layout)})",
+        f"runs your command {here} and deletes what it left in its TMPDIR there: {most}; it is killed then, with 50 "
+        "looks a second, by what the kernel accounts to it and by the disk's counters, others' writes included"
+        if asked.command
+        else f"writes new files {here} and deletes what it left: {most}",
         f"takes about {seconds:.0f} s, in {asked.phases if trimming or asked.round else 2} phase(s) of "
         f"{pattern.blocks} blocks",
     ]

@@ -11,7 +11,8 @@ import sys
 import time
 from collections.abc import Sequence
 
-from probes.bench.measured import BenchRefused, Measured
+from probes.bench.measured import BenchRefused, Measured, NotApplicable
+from probes.bench.written import written_by
 from probes.host import Host
 from probes.regular import decode
 from probes.system.diskstats import disk_counters
@@ -19,6 +20,7 @@ from probes.types import Absent
 
 GRACE_S = 0.5  # from SIGTERM to SIGKILL
 STDERR_BYTES = 4096
+LOOK_S = 0.02  # between two looks at what a bounded command has written
 
 
 class CommandBench:
@@ -50,13 +52,17 @@ class CommandBench:
         self.leaves = tuple(leaves)
         self.at_most_s = at_most_s
 
-    async def block(self, _seconds: float = 0.0) -> Measured:
-        """One run, however long it takes. Raises BenchRefused where it fails. Cancelling ends it and its children."""
+    async def block(self, _seconds: float = 0.0, most_bytes: int | None = None) -> Measured:
+        """One run, however long it takes. Raises BenchRefused where it fails. Cancelling ends it and its children.
+
+        Killed, and NotApplicable raised, when `most_bytes` are about to be passed: by what the kernel accounts to it
+        and its children, or by what the devices' counters show meanwhile, whichever is more.
+        """
         device = self._device_bytes()
         run = _Run(self.argv, self.directory)
         try:
             async with asyncio.timeout(self.at_most_s):
-                seconds, cpu_s, status = await run.finished()
+                seconds, cpu_s, status = await self._ended(run, most_bytes)
             if status != 0:
                 raise BenchRefused(run.why(status))
         except TimeoutError:
@@ -72,6 +78,25 @@ class CommandBench:
             cpu_s=cpu_s,
         )
 
+    async def _ended(self, run: _Run, most_bytes: int | None) -> tuple[float, float, int]:
+        if most_bytes is None:
+            return await run.finished()
+        ending = asyncio.ensure_future(run.finished())
+        began, last, at = self._device_written(), 0, time.monotonic()
+        try:
+            while not (await asyncio.wait({ending}, timeout=LOOK_S))[0]:
+                by_disk = self._device_written() - began
+                by_itself = await asyncio.to_thread(written_by, run.pid)
+                now, wrote = time.monotonic(), max(by_disk, by_itself)
+                ahead = max(0, wrote - last) * LOOK_S / max(1e-3, now - at)
+                if wrote + ahead >= most_bytes:
+                    run.kill()
+                    raise NotApplicable(_stopped(self.argv[0], most_bytes, by_itself, by_disk))
+                last, at = wrote, now
+            return ending.result()
+        finally:
+            ending.cancel()
+
     async def quiesce(self) -> None:
         """What the command left in the page cache is written before anything else is measured; at most 2 s."""
         child = subprocess.Popen(["sync", "-f", self.directory], stderr=subprocess.DEVNULL)
@@ -80,6 +105,12 @@ class CommandBench:
             await asyncio.sleep(0.01)
         if child.returncode is None:
             child.kill()
+
+    def _device_written(self) -> int:
+        counters = disk_counters(self.host) if self.leaves else {}
+        if isinstance(counters, Absent):
+            return 0
+        return sum(counters[leaf].write_bytes for leaf in self.leaves if leaf in counters)
 
     def _device_bytes(self) -> int | None:
         counters = disk_counters(self.host) if self.leaves else {}
@@ -90,6 +121,17 @@ class CommandBench:
         ):
             return None
         return sum(counters[leaf].bytes for leaf in self.leaves)
+
+
+def _stopped(name: str, most: int, by_itself: int, by_disk: int) -> str:
+    others = max(0, by_disk - by_itself)
+    shown = f"it had written {by_itself >> 20} MiB" + (
+        f", the disk {by_disk >> 20} MiB" if others >> 20 else ""
+    )
+    return (
+        f"{name} was stopped before more than the {most >> 20} MiB that were left of this session's bound were written "
+        f"({shown}); give a command that writes less"
+    )
 
 
 class _Run:
@@ -118,6 +160,14 @@ class _Run:
         assert self._child.stderr is not None
         os.set_blocking(self._child.stderr.fileno(), False)
         asyncio.get_running_loop().add_reader(self._child.stderr.fileno(), self._hear)
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    def kill(self) -> None:
+        """Without a grace in which it would write on."""
+        self._signal(signal.SIGKILL)
 
     async def finished(self) -> tuple[float, float, int]:
         """Wall seconds from the command's own start, its CPU seconds with its children's, and its status."""

@@ -18,6 +18,7 @@ import pytest
 
 from probes.bench.budget import WriteBudget
 from probes.bench.churn import ChurnBench
+from probes.bench.size import in_words
 from probes.host import Host
 from scenarios.fstrim_trim import Discards, claim, discards
 from tests.app.launcher import argv, environment, hostdx, started
@@ -169,6 +170,23 @@ def test_the_users_own_command_is_the_load(tmp_path: Path, disk: TrimDisk) -> No
     found = result(disk, tmp_path, *ONE_ROUND, "--workload", command)
     [one] = found["rounds"]
     assert one["metric"] == "runs/h" and one["workload"] == command and one["value"] > 0
+
+
+def test_a_command_that_writes_too_much_is_stopped_at_the_bound(tmp_path: Path, disk: TrimDisk) -> None:
+    before = discards(Host(), (disk.device,))
+    command = "dd if=/dev/zero of=made bs=1M count=900 oflag=direct"
+    arguments_ = arguments(disk, *ONE_ROUND, "--workload", command, "--yes")
+    planned = hostdx(tmp_path, "plan", *arguments_[1:-1]).stdout
+    bound = int(0.02 * disk.bytes)
+    assert f"at most {in_words(bound)} are written in all" in planned, planned
+    done = hostdx(tmp_path, *arguments_, "--quiet", timeout=90)
+    after = discards(Host(), (disk.device,))
+    assert isinstance(before, Discards) and isinstance(after, Discards)
+    wrote = after.written - before.written
+    print(f"{wrote >> 20} MiB of a bound of {bound >> 20} MiB")
+    assert done.returncode == 3 and "dd was stopped before" in done.stderr, done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert wrote <= 1.25 * bound and disk.names == set() and journals(tmp_path) == []
 
 
 def test_a_disk_that_takes_no_discards(tmp_path: Path) -> None:

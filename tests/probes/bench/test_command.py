@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from probes.bench.command import CommandBench
-from probes.bench.measured import BenchRefused
+from probes.bench.measured import BenchRefused, NotApplicable
 from probes.host import Host
 
 
@@ -128,3 +129,35 @@ async def test_a_chatty_one_is_not_held_up_by_its_stderr(tmp_path: Path) -> None
 async def test_quiescing_ends(tmp_path: Path) -> None:
     await bench("true", tmp_path).quiesce()
     assert list(tmp_path.iterdir()) == []
+
+
+MIB = 1 << 20
+
+
+def accounted(directory: Path) -> bool:
+    """Whether the kernel accounts writes there to the process: not in memory."""
+    kind = subprocess.run(
+        ["stat", "-f", "-c", "%T", str(directory)], capture_output=True, text=True, check=True
+    )
+    return kind.stdout.strip() not in ("tmpfs", "ramfs")
+
+
+@pytest.mark.parametrize(
+    "how", ["dd if=/dev/zero of=made bs=1M count=900", "sh -c 'yes > made & yes > more; wait'"]
+)
+async def test_a_command_is_killed_before_it_passes_its_bound(tmp_path: Path, how: str) -> None:
+    if not accounted(tmp_path):
+        pytest.skip(f"{tmp_path} is in memory, where nothing is written to a disk")
+    with pytest.raises(NotApplicable, match="was stopped before more than the 64 MiB"):
+        await bench(how, tmp_path).block(most_bytes=64 * MIB)
+    made = sum(path.stat().st_size for path in tmp_path.iterdir())
+    print(f"{made / MIB:.0f} MiB made")
+    assert 0 < made < 500 * MIB  # between two looks it writes at the speed of memory
+    before = made
+    await asyncio.sleep(0.1)
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) == before  # and its children are gone
+
+
+async def test_below_its_bound_it_ends_by_itself(tmp_path: Path) -> None:
+    measured = await bench("dd if=/dev/zero of=made bs=1M count=8", tmp_path).block(most_bytes=64 * MIB)
+    assert measured.values["seconds"] > 0 and (tmp_path / "made").stat().st_size == 8 * MIB
