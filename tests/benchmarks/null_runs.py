@@ -1,90 +1,116 @@
-"""Ten null runs and ten with a planted fifth, on this machine as it is: `python -m tests.benchmarks.null_runs`.
+"""Ten runs of `hostdx run null` and ten with a planted fifth, on this machine as it is.
 
-Asked: at most two of the ten call a difference where there is none; the planted one is found in at least nine of ten.
-Prints each run's verdicts with its groups, those measured again, and the smallest effect; nothing is left behind.
+    python -m tests.benchmarks.null_runs [--runs 10] [--budget 64] [--dir DIR]
+
+Asked: at most two of the ten call a difference where there is none; the planted one is found in at least nine of ten,
+in a load of the disk (the CPU, which is slowed too, does not count). Runs that were refused count as not found and are
+named. Prints each run's verdicts; recordings lie in a directory that is removed.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-
-from app.clock import Monotonic
-from probes.host import Host
-from probes.types import Json
-from scenarios import events as ev
-from scenarios.model import Refused
-from scenarios.null import Null
-from tests.fakes import FakeRun
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 DIFFERENT = ("slower", "faster")
 
 
-async def one(stretch: float, seed: int, budget: float, directory: str) -> FakeRun:
-    scenario = Null(stretch=stretch)
-    options: dict[str, Json] = {"budget": budget, "dir": directory}
-    run = FakeRun(seed=seed, host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
-    await scenario.run(run)
-    return run
+class Told(NamedTuple):
+    verdicts: list[dict[str, Any]]
+    trouble: str
 
 
-def line(run: FakeRun) -> str:
-    parts = []
-    for verdict in run.of(ev.Verdict):
-        again = sum(bool(g.disturbed) for g in run.of(ev.Group) if g.workload == verdict.workload)
-        seen = "-" if verdict.ratio is None else f"{verdict.ratio:.3f}"
-        smallest = "-" if verdict.smallest_effect is None else f"{verdict.smallest_effect:.1%}"
-        parts.append(
-            f"{verdict.workload}: {verdict.verdict} {seen} ±{smallest} "
-            f"({verdict.groups}+{again}, {verdict.seconds:.0f} s)"
-        )
-    return "; ".join(parts)
+def one(planted: float, budget: float, directory: str, env: Mapping[str, str]) -> Told:
+    module = "tests.benchmarks.planted" if planted else "app.cli"
+    argv = [
+        sys.executable,
+        "-m",
+        module,
+        "run",
+        "null",
+        "--json",
+        "--yes",
+        f"--budget={budget:g}",
+        f"--dir={directory}",
+    ]
+    done = subprocess.run(
+        argv, env={**env, "PLANTED": str(planted)}, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        return Told([], f"exit {done.returncode}: {done.stderr.strip()[-300:]}")
+    return Told(json.loads(done.stdout)["verdicts"], "")
 
 
-def series(stretch: float, runs: int, budget: float, directory: str, first_seed: int) -> tuple[int, int, int]:
-    """How many runs called any difference, found `slower` in any workload, and found it in every one that started."""
-    different = found = everywhere = 0
-    for number in range(runs):
-        try:
-            run = asyncio.run(one(stretch, first_seed + number, budget, directory))
-        except Refused as why:
-            print(f"  {number + 1:2}: refused: {why}", flush=True)
+def line(verdict: Mapping[str, Any]) -> str:
+    seen = "-" if verdict["ratio"] is None else f"{verdict['ratio']:.3f}"
+    smallest = "-" if verdict["smallest_effect"] is None else f"{verdict['smallest_effect']:.1%}"
+    why = f"; {verdict['reason']}" if verdict["reason"] and not verdict["groups"] else ""
+    head = f"{verdict['workload']}: {verdict['verdict']} {seen} ±{smallest}"
+    return f"{head} ({verdict['groups']} groups, {verdict['seconds']:.0f} s{why})"
+
+
+class Tally(NamedTuple):
+    different: int = 0  # runs that called any difference
+    found: int = 0  # runs that called a load of the disk slower
+    everywhere: int = 0  # ... every one of them that was started
+    refused: int = 0
+
+
+def series(planted: float, asked: argparse.Namespace, env: Mapping[str, str]) -> Tally:
+    tally = Tally()
+    for number in range(asked.runs):
+        told = one(planted, asked.budget, asked.dir, env)
+        load = os.getloadavg()[0]
+        if told.trouble:
+            print(f"  {number + 1:2}: {told.trouble}", flush=True)
+            tally = tally._replace(refused=tally.refused + 1)
             continue
-        words = [v.verdict for v in run.of(ev.Verdict) if v.groups]
-        different += any(word in DIFFERENT for word in words)
-        found += "slower" in words
-        everywhere += bool(words) and all(word == "slower" for word in words)
-        print(f"  {number + 1:2}: {line(run)}", flush=True)
-        for verdict in run.of(ev.Verdict):
-            if verdict.reason and verdict.groups < 8:
-                print(f"      {verdict.workload}: {verdict.reason}", flush=True)
-        for guard in run.of(ev.Guard):
-            if guard.severity == "warning":
-                print(f"      {guard.text} {guard.culprit}".rstrip(), flush=True)
-    return different, found, everywhere
+        started = [v for v in told.verdicts if v["groups"]]
+        disk = [v["verdict"] for v in started if not v["control"]]
+        tally = tally._replace(
+            different=tally.different + any(v["verdict"] in DIFFERENT for v in started),
+            found=tally.found + ("slower" in disk),
+            everywhere=tally.everywhere + (bool(disk) and all(word == "slower" for word in disk)),
+        )
+        print(f"  {number + 1:2} (load {load:.1f}): {'; '.join(line(v) for v in told.verdicts)}", flush=True)
+    return tally
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--budget", type=float, default=60.0)
+    parser.add_argument("--budget", type=float, default=64.0)
     parser.add_argument("--dir", default="/var/tmp")
     parser.add_argument("--planted", type=float, default=0.2)
-    parser.add_argument("--seed", type=int, default=1000)
     parser.add_argument("--only", choices=("null", "planted"))
     asked = parser.parse_args()
     lines = []
-    if asked.only != "planted":
-        print("the same against itself", flush=True)
-        different, _, _ = series(0.0, asked.runs, asked.budget, asked.dir, asked.seed)
-        lines.append(
-            f"called a difference where there is none: {different} of {asked.runs} (asked: at most 2 of 10)"
-        )
-    if asked.only != "null":
-        print(f"with a latency {asked.planted:.0%} longer planted into the second", flush=True)
-        _, found, everywhere = series(asked.planted, asked.runs, asked.budget, asked.dir, asked.seed + 500)
-        lines.append(f"planted difference found: {found} of {asked.runs} (asked: at least 9 of 10)")
-        lines.append(f"found in every workload that was started: {everywhere} of {asked.runs}")
+    with tempfile.TemporaryDirectory() as state:
+        Path(state, "run").mkdir(0o700)
+        env = {**os.environ, "XDG_STATE_HOME": state, "XDG_RUNTIME_DIR": f"{state}/run"}
+        if asked.only != "planted":
+            print("the same against itself", flush=True)
+            tally = series(0.0, asked, env)
+            lines.append(
+                f"called a difference where there is none: {tally.different} of {asked.runs - tally.refused} runs "
+                f"(asked: at most 2 of 10), {tally.refused} refused"
+            )
+        if asked.only != "null":
+            print(f"with a latency {asked.planted:.0%} longer planted into the second", flush=True)
+            tally = series(asked.planted, asked, env)
+            lines.append(f"planted difference found: {tally.found} of {asked.runs} (asked: at least 9 of 10)")
+            lines.append(
+                f"found in every load of the disk that was started: {tally.everywhere} of {asked.runs}"
+            )
     print("\n".join(lines))
 
 
