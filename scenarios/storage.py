@@ -14,8 +14,10 @@ from probes.action import private_directory
 from probes.bench.budget import WriteBudget
 from probes.bench.job import JobWait, watch_job
 from probes.bench.measured import BenchRefused
+from probes.bench.refusals import indirect
 from probes.bench.storage import StorageBench
 from probes.host import Host
+from probes.system.backing import below_words, disks_below
 from probes.types import Absent, Json
 from scenarios import events as ev
 from scenarios.budget import Budget, Share, allotted
@@ -24,7 +26,7 @@ from scenarios.guards import Watch, watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Usage
 from scenarios.plan import Option, Plan, Workload
 from scenarios.storage_alone import measure_alone
-from scenarios.storage_arms import Level, StorageArm, as_json, mean_interval
+from scenarios.storage_arms import Counted, Level, StorageArm, as_json, mean_interval
 from scenarios.storage_findings import class_findings, job_finding, lesson, level, link_findings, reached
 from scenarios.storage_plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
 from scenarios.storage_targets import Target, same_device
@@ -119,18 +121,21 @@ class Storage:
         budget = Budget(plan.measuring_s, run.clock)
         for index, load in enumerate(loads):
             share = allotted(budget.left_s, loads[index:], len(layout.targets))
-            arms = [StorageArm(one.letter, benches[one.letter], load) for one in layout.targets]
+            arms = [arm_of(run.host, one, benches[one.letter], load) for one in layout.targets]
             run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state="started"))
             said: list[ev.Verdict] = []
+            counted = Counted(run, load)
+            here: list[Level] = []
             try:
                 said = await self._load(
-                    run, load, arms, share, len(loads), watch, scope_of(plan, layout.targets)
+                    counted, load, arms, share, len(loads), watch, scope_of(plan, layout.targets)
                 )
             finally:
                 both = zip(layout.targets, arms, strict=True)
-                levels += [made for one, arm in both if (made := leveled(one, arm))]
+                here = [made for one, arm in both if (made := leveled(one, arm, counted))]
+                levels += here
             verdicts += said
-            state, reason = outcome(arms, said)
+            state, reason = outcome(arms, here, said)
             run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state=state, reason=reason))
 
     async def _prepare(
@@ -144,13 +149,14 @@ class Storage:
             bench = StorageBench(
                 run.host, one.directory, made.value, layout.size_bytes, run.seed, one.place.leaves,
                 self.stretch.get(one.letter, 0.0), budget=written,
+                read_leaves=disks_below(run.host, one.place.leaves),
             )  # fmt: skip
             stack.push_async_callback(bench.close)
             try:
                 await bench.prepare(told(run, one), [load.id for load in loads])
             except BenchRefused as why:
                 raise Refused(str(why)) from None
-            for note in bench.notes:
+            for note in (*layout.suitable[one.letter].notes, *bench.notes):
                 run.emit(ev.Note(t=run.time(), text=f"{one.letter} ({one.directory}): {note}"))
             benches[one.letter] = bench
         run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="done"))
@@ -207,10 +213,24 @@ def job_extra(what: str, seen: JobWait) -> Json:
 
 
 def scope_of(plan: Plan, targets: Sequence[Target]) -> str:
-    """What a verdict is about; where all lie on one disk alike, it cannot be about the disk."""
+    """What a verdict is about. "this disk" only where each lies on a disk of its own and nothing else differs."""
     if plan.differs:
         return "this stack"
-    return "this directory, not the disk" if same_device(targets) else "this disk"
+    kinds = sorted(
+        {one.place.mount.fstype for one in targets if not one.devices or indirect(one.place.mount.fstype)}
+    )
+    if kinds:
+        return f"this file system ({', '.join(kinds)}), not a disk"
+    if same_device(targets):
+        return "this directory, not the disk"
+    if any(device.kind == "loop" for one in targets for device in one.devices):
+        return "this stack (a loop device is a file, not a disk)"
+    return "this disk"
+
+
+def arm_of(host: Host, one: Target, bench: StorageBench, load: Workload) -> StorageArm:
+    read_from = below_words(host, one.place.leaves, bench.read_leaves)
+    return StorageArm(one.letter, bench, load, read_from)
 
 
 def said(run: Run, seen: JobWait, what: str) -> None:
@@ -228,29 +248,24 @@ def told(run: Run, one: Target) -> Callable[[int, int], None]:
     return tell
 
 
-def outcome(arms: list[StorageArm], verdicts: list[ev.Verdict]) -> tuple[ev.StepState, str]:
+def outcome(
+    arms: Sequence[StorageArm], levels: Sequence[Level], verdicts: Sequence[ev.Verdict]
+) -> tuple[ev.StepState, str]:
     """How a load's step ended; skipped where nothing was measured, with the reason."""
-    if any(arm.values for arm in arms):
+    if levels:
         return "done", ""
-    reasons = [v.reason for v in verdicts if v.reason]
+    reasons = [v.reason for v in verdicts if v.reason] + [arm.unfit for arm in arms if arm.unfit]
     return "skipped", reasons[0] if reasons else "nothing could be measured"
 
 
-def leveled(one: Target, arm: StorageArm) -> Level | None:
-    if not arm.values:
+def leveled(one: Target, arm: StorageArm, counted: Counted) -> Level | None:
+    values = counted.values(arm.variant)
+    if not values or arm.unfit:
         return None
-    mean, interval = mean_interval(arm.values)
+    mean, interval = mean_interval(values)
     metric = arm.metric
-    return level(
-        one,
-        arm.workload.id,
-        metric.name,
-        metric.unit,
-        mean,
-        interval,
-        len(arm.values),
-        sorted(arm.remarks)[-1:],
-    )
+    remarks = sorted(arm.remarks)[-1:]
+    return level(one, arm.workload.id, metric.name, metric.unit, mean, interval, len(values), remarks)
 
 
 def conclude(run: Run, layout: Layout, levels: list[Level], verdicts: list[ev.Verdict]) -> None:

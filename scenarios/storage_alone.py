@@ -18,19 +18,20 @@ async def measure_alone(run: Run, load: Workload, arm: StorageArm, seconds: floa
     """Blocks one after another, the first a warm-up. A disturbed block is recorded and does not count."""
     ends = run.clock.now() + seconds
     await watch.settle()
+    done = 0
     try:
         for index in range(BLOCKS_AT_MOST + 1):
             if watch.stopped or (index and run.clock.now() + load.block_s > ends):
                 break
             await _block(run, load, arm, index, watch)
+            done = index
             run.emit(
                 ev.Progress(t=run.time(), step=load.id, text=load.title, seconds_left=ends - run.clock.now())
             )
     except Spent as why:  # what was measured until now holds
-        run.emit(ev.Note(t=run.time(), text=f"{load.title}: ended after {len(arm.values)} blocks: {why}"))
+        run.emit(ev.Note(t=run.time(), text=f"{load.title}: ended after {done} blocks: {why}"))
     except NotApplicable as why:
         run.emit(ev.Note(t=run.time(), text=f"{load.title}: not applicable: {why}"))
-        arm.values.clear()
     if watch.stopped:
         run.emit(ev.Note(t=run.time(), text=f"{load.title}: stopped: {watch.stopped}"))
 
@@ -40,8 +41,6 @@ async def _block(run: Run, load: Workload, arm: StorageArm, index: int, watch: W
     measured = await arm.block(load.block_s)
     found = watch.end(load.id, arm.variant, measured)
     found = found or await watch.spare()
-    if found is not None or not index:
-        arm.values.pop()
     for event in block_events(
         run.time(),
         measured,

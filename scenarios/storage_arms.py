@@ -1,29 +1,35 @@
-"""The storage engine's loads as arms of an experiment, with the check that the device really served them."""
+"""The storage engine's loads as arms of an experiment, checked to be served by the device, and their levels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 
 import msgspec
 
+from probes.action import Action
 from probes.bench.measured import Measured, NotApplicable
 from probes.bench.storage import StorageBench, cache_check
 from probes.bench.workloads import load_of
 from probes.types import Json
+from scenarios import events as ev
 from scenarios.distributions import t_quantile
+from scenarios.model import Applied, Run
 from scenarios.plan import Metric, Workload
 
 
 class StorageArm:
-    """One directory under one load. Keeps what it measured, for the levels beside the verdicts."""
+    """One directory under one load. `read_from` says in words whose counters a read must move."""
 
-    def __init__(self, variant: str, bench: StorageBench, workload: Workload) -> None:
+    def __init__(
+        self, variant: str, bench: StorageBench, workload: Workload, read_from: str = "the device"
+    ) -> None:
         self.variant = variant
+        self.read_from = read_from
         self.bench = bench
         self.workload = workload
-        self.values: list[float] = []
         self.remarks: set[str] = set()
+        self.unfit = ""  # why nothing that was measured counts
 
     async def ready(self) -> None:
         """Starts the workers this load needs, so that their start is nobody's switching time."""
@@ -35,9 +41,9 @@ class StorageArm:
 
     async def block(self, seconds: float) -> Measured:
         measured = await self.bench.block(self.workload.id, seconds)
-        if load_of(self.workload.id).kind == "read" and (served := cache_check(measured)):
+        if load_of(self.workload.id).kind == "read" and (served := cache_check(measured, self.read_from)):
+            self.unfit = served
             raise NotApplicable(served)
-        self.values.append(measured.values[self.metric.name])
         if measured.remark:
             self.remarks.add(measured.remark)
         return measured
@@ -48,6 +54,46 @@ class StorageArm:
     @property
     def metric(self) -> Metric:
         return self.workload.metrics[0]
+
+
+class Counted:
+    """A run whose blocks are listened to: what each variant measured, without warm-ups and disturbed groups."""
+
+    def __init__(self, run: Run, workload: Workload) -> None:
+        self.host = run.host
+        self.clock = run.clock
+        self.options = run.options
+        self.plan = run.plan
+        self.seed = run.seed
+        self.rng = run.rng
+        self._run = run
+        self._workload = workload
+        self._blocks: list[ev.Block] = []
+        self._disturbed: set[int] = set()
+
+    def time(self) -> float:
+        return self._run.time()
+
+    def emit(self, event: ev.AnyEvent) -> None:
+        if isinstance(event, ev.Block) and event.workload == self._workload.id and event.phase == "steady":
+            self._blocks.append(event)
+            if event.disturbed:
+                self._disturbed.add(event.group)
+        elif isinstance(event, ev.Group) and event.workload == self._workload.id and event.disturbed:
+            self._disturbed.add(event.index)
+        self._run.emit(event)
+
+    def change(self, action: Action) -> AbstractAsyncContextManager[Applied]:
+        return self._run.change(action)
+
+    def values(self, variant: str) -> list[float]:
+        """Of the workload's leading metric, in the order of measuring."""
+        metric = self._workload.metrics[0].name
+        return [
+            block.values[metric]
+            for block in self._blocks
+            if block.variant == variant and block.group not in self._disturbed and metric in block.values
+        ]
 
 
 class Level(msgspec.Struct, frozen=True, kw_only=True):

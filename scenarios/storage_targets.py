@@ -79,7 +79,7 @@ def traits(host: Host, one: Target) -> dict[str, str]:
     found = {
         "file system": mount.fstype,
         "mount options": ",".join(sorted(o for o in mount.options if o not in _QUIET_OPTIONS)) or "defaults",
-        "layers": " on ".join(kinds(one)) or "none",
+        "layers": " on ".join(kinds(host, one)) or "none",
     }
     fill = fill_level(one.directory) if host.live else None
     if fill is not None:
@@ -98,9 +98,19 @@ def traits(host: Host, one: Target) -> dict[str, str]:
     return {k: v for k, v in found.items() if v}
 
 
-def kinds(one: Target) -> list[str]:
-    """The kinds of the layers between file system and leaf: lvm, crypt, md, partition..."""
-    return [name for name in one.place.layers if name not in one.place.leaves]
+def kinds(host: Host, one: Target) -> list[str]:
+    """The kinds of the layers between file system and leaf, not their names: lvm, crypt, raid1, partition..."""
+    known = host.once(block_devices)
+    found: list[str] = []
+    for name in one.place.layers:
+        if name in one.place.leaves:
+            continue
+        kind = known[name].kind if name in known else "unknown"
+        level = host.text(f"/sys/class/block/{name}/md/level") if kind == "md" else ""
+        kind = level.strip() if present(level) and level.strip() else kind
+        if kind not in found:  # both members of an array are partitions: said once
+            found.append(kind)
+    return found
 
 
 def fill_level(directory: str) -> float | None:

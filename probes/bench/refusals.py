@@ -19,6 +19,7 @@ from probes.bench.size import choose_size
 from probes.bench.workloads import IDS
 from probes.host import Host
 from probes.system.arrays import md_array, thin_pool
+from probes.system.backing import cached_loop
 from probes.system.block import block_devices
 from probes.system.mounts import IN_MEMORY, NETWORK, Placement, placement
 from probes.types import Absent, present
@@ -200,9 +201,11 @@ def notes(host: Host, placed: Placement) -> Iterator[str]:
     if what := indirect(kind):
         yield f"{placed.directory} is on {kind}, {what}: the verdict speaks of it, not of a disk"
     for leaf in placed.leaves:
-        # loop(4): without direct I/O a loop device reads and writes through the page cache of its backing file
-        if leaf.startswith("loop") and host.integer(f"/sys/block/{leaf}/loop/dio") == 0:
-            yield f"{leaf} goes through the page cache of its backing file: its reads may come from memory"
+        if cached_loop(host, leaf):
+            yield (
+                f"{leaf} goes through the page cache of its backing file: reads that do not reach the disk below it "
+                "are not applicable"
+            )
     if present(placed.device):
         pool = thin_pool(host, placed.device)
         if pool is not None and isinstance(pool.data, Absent):

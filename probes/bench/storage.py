@@ -59,6 +59,8 @@ class StorageBench:
     seed               of the offsets.
     leaves             kernel names of the leaf devices ("vda"); empty: nothing is checked against counters.
     budget             shared by all benches of a run.
+    read_leaves        where reads must show, if not in the leaves (`probes.system.backing`); absent: read loads are
+                       not applicable, for that reason.
     stretch            a planted latency for tests: 0.2 makes every operation 20 % longer.
     """
 
@@ -73,12 +75,14 @@ class StorageBench:
         stretch: float = 0.0,
         *,
         budget: WriteBudget | None = None,
+        read_leaves: Sequence[str] | Absent | None = None,
     ) -> None:
         self.host = host
         self.directory = directory
         self.private_directory = private_directory
         self.size_bytes = file_bytes(size_bytes)
         self.leaves = tuple(leaves)
+        self.read_leaves = self.leaves if read_leaves is None else read_leaves
         self.stretch = stretch
         self.budget = budget if budget is not None else WriteBudget()
         self.budget.benches += 1
@@ -253,6 +257,8 @@ class StorageBench:
             return spec | {"fd": self._names_fd, "names": NAMES_AT_ONCE}
         if load.kind == "cpu":
             return spec
+        if load.kind == "read" and isinstance(self.read_leaves, Absent):
+            raise NotApplicable(self.read_leaves.reason)
         file = self._files.get(load.kind)
         if file is None:
             raise NotApplicable(f"{self.directory}: no test file was prepared for {load.id}")
@@ -278,12 +284,13 @@ class StorageBench:
 
     def _device_bytes(self, kind: str) -> int | None:
         """The leaves' own count of bytes in a load's direction; None without leaves or counters."""
-        if kind not in ("read", "write") or not self.leaves:
+        leaves = self.read_leaves if kind == "read" else self.leaves
+        if kind not in ("read", "write") or isinstance(leaves, Absent) or not leaves:
             return None
         counters = disk_counters(self.host)
-        if isinstance(counters, Absent) or not all(leaf in counters for leaf in self.leaves):
+        if isinstance(counters, Absent) or not all(leaf in counters for leaf in leaves):
             return None
-        found = [counters[leaf] for leaf in self.leaves]
+        found = [counters[leaf] for leaf in leaves]
         return sum(c.read_bytes if kind == "read" else c.write_bytes for c in found)
 
     def _moved(self, kind: str, before: int | None) -> int | None:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
 import pytest
 
-from probes.system.block import BlockDevice
+from probes.system.block import BlockDevice, block_devices
 from probes.system.link import Link
 from probes.system.mounts import Mount, Placement
 from probes.system.queue import QueueLimits
 from probes.types import Absent
+from scenarios import events as ev
+from scenarios.budget import allotted
 from scenarios.events import Verdict, VerdictWord
 from scenarios.plan import Plan, Variant, Workload
-from scenarios.storage import allotted, scope_of
-from scenarios.storage_arms import mean_interval
+from scenarios.storage import scope_of
+from scenarios.storage_arms import Counted, mean_interval
 from scenarios.storage_findings import class_findings, job_finding, lesson, level, link_findings, reached
 from scenarios.storage_limits import disk_class, endurance_share
 from scenarios.storage_plan import workloads
-from scenarios.storage_targets import Target, differences, fill_level, same_device
+from scenarios.storage_targets import Target, differences, fill_level, same_device, variant
+from tests.fakes import FakeRun
+from tests.fakes.tree import Tree
 
 NONE = Absent("not told")
 QUEUE = QueueLimits(**dict.fromkeys(QueueLimits.__struct_fields__, NONE))
@@ -30,6 +35,11 @@ DISK = BlockDevice(
     size_bytes=10**12, rotational=False, scheduler="mq-deadline", schedulers=("mq-deadline",), queue=QUEUE,
     numa_node=NONE, link=SATA,
 )  # fmt: skip
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path / "host")
 
 
 def target(device: BlockDevice = DISK, letter: str = "A") -> Target:
@@ -130,6 +140,78 @@ def test_same_leaves_are_noticed() -> None:
     assert scope_of(unlike, [target(), target(other, "B")]) == "this stack"
 
 
+def on(kind: str, letter: str, *devices: BlockDevice) -> Target:
+    one = target(letter=letter)
+    mount = msgspec.structs.replace(one.place.mount, fstype=kind)
+    place = msgspec.structs.replace(one.place, mount=mount, leaves=tuple(d.name for d in devices))
+    return msgspec.structs.replace(one, place=place, devices=devices)
+
+
+@pytest.mark.parametrize("kind", ["overlay", "nfs4", "fuse.sshfs"])
+def test_what_lies_on_no_disk_of_this_host_is_never_called_a_disk(kind: str) -> None:
+    plan = Plan(scenario="storage", title="", question="")
+    said = scope_of(plan, [on(kind, "A"), on(kind, "B")])
+    assert said == f"this file system ({kind}), not a disk"
+    # a file system in user space may name a device of ours, and still stands between
+    assert "not a disk" in scope_of(plan, [on("fuseblk", "A", DISK), on("fuseblk", "B", DISK)])
+
+
+def test_a_loop_device_is_no_disk() -> None:
+    loop = msgspec.structs.replace(DISK, name="loop0", kind="loop")
+    other = msgspec.structs.replace(DISK, name="loop1", kind="loop")
+    plan = Plan(scenario="storage", title="", question="")
+    assert scope_of(plan, [on("ext4", "A", loop), on("ext4", "B", other)]).startswith("this stack")
+
+
+def stacked(tree: Tree, letter: str, *names: str) -> Variant:
+    """What a target with these layers shows, the leaf last."""
+    host = tree.host()
+    found = block_devices(host)
+    mount = msgspec.structs.replace(target().place.mount, fstype="ext4")
+    place = Placement(directory="/d", mount=mount, device=names[0], layers=names, leaves=names[-1:])
+    one = Target(
+        letter=letter, directory=f"/{letter}", place=place, devices=(found[names[-1]],), explicit=True
+    )
+    return variant(host, one)
+
+
+def test_two_partitioned_disks_are_compared_as_disks_and_encryption_is_named(tree: Tree) -> None:
+    for letter, minor in (("a", 0), ("b", 16)):
+        disk = f"/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sd{letter}"
+        tree.disk(disk, f"8:{minor}").partition(disk, 1, f"8:{minor + 1}")
+    crypt, array = "/sys/devices/virtual/block/dm-0", "/sys/devices/virtual/block/md0"
+    tree.disk(crypt, "253:0").files(f"{crypt}/dm", uuid="CRYPT-LUKS2-0011-home")
+    tree.disk(array, "9:0").files(f"{array}/md", level="raid1")
+    plain = stacked(tree, "A", "sda1", "sda")
+    assert differences([plain, stacked(tree, "B", "sdb1", "sdb")]) == ()
+    closed = stacked(tree, "B", "dm-0", "sdb1", "sdb")
+    assert differences([plain, closed]) == ("layers: A partition, B crypt on partition",)
+    mirrored = stacked(tree, "B", "md0", "sdb1", "sda1", "sdb")
+    assert differences([plain, mirrored]) == ("layers: A partition, B raid1 on partition",)
+
+
+def test_levels_count_neither_warm_ups_nor_disturbed_groups() -> None:
+    load = loads()[0]
+    run = FakeRun()
+    counted = Counted(run, load)
+
+    def block(group: int, value: float, phase: ev.Phase = "steady", disturbed: str = "") -> ev.Block:
+        return ev.Block(
+            t=1.0, workload=load.id, variant="A", group=group, index=0, seconds=0.5, values={"IOPS": value},
+            phase=phase, disturbed=disturbed,
+        )  # fmt: skip
+
+    counted.emit(block(-1, 1.0, "warmup"))
+    counted.emit(block(0, 10.0))
+    counted.emit(block(1, 2.0, disturbed="others"))
+    counted.emit(block(1, 3.0))
+    counted.emit(block(2, 4.0))
+    counted.emit(ev.Group(t=1.0, workload=load.id, index=2, order="ABBA", disturbed="others' I/O waits"))
+    counted.emit(block(3, 12.0))
+    assert counted.values("A") == [10.0, 12.0] and counted.values("B") == []
+    assert len(run.events) == 7
+
+
 def test_the_mean_of_few_blocks_has_no_interval() -> None:
     assert mean_interval([5.0, 5.0]) == (5.0, None)
     mean, interval = mean_interval([10.0, 12.0, 11.0, 9.0, 10.0, 12.0, 11.0, 9.0])
@@ -147,16 +229,16 @@ def test_the_control_keeps_its_seconds_and_the_first_loads_may_use_a_third() -> 
     while waiting and left > 0:
         share = allotted(left, waiting, 2)
         spent.append((waiting[0].id, share))
-        left -= share
+        left -= share.seconds
         waiting.pop(0)
-    seconds = dict(spent)
+    seconds = {name: share.seconds for name, share in spent}
     assert seconds["randread-4k-qd1"] > 30
     assert seconds["cpu"] >= 16
     assert sum(seconds.values()) <= 120.0 + 1e-9
 
 
 def test_a_single_directory_shares_its_time_equally() -> None:
-    assert allotted(70.0, loads(), 1) == 10.0
+    assert allotted(70.0, loads(), 1).seconds == 10.0
 
 
 def test_levels_of_a_single_directory_are_the_answer() -> None:

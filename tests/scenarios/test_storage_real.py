@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from app.clock import Monotonic
 from probes.host import Host
-from probes.types import Json
+from probes.system.mounts import placement
+from probes.types import Json, present
 from scenarios import events as ev
 from scenarios.model import Refused, Usage
 from scenarios.storage import Storage
@@ -22,8 +25,9 @@ from tests.fakes import FakeRun
 pytestmark = pytest.mark.real
 
 
-@pytest.fixture(scope="module")
-def disk() -> Iterator[str]:
+@contextmanager
+def mounted_file(mib: int, *options: str) -> Iterator[str]:
+    """A new ext4 of so many MiB in a file, mounted by a loop device made with `options`; gone afterwards."""
     if os.geteuid() != 0:
         pytest.skip("mounting a loop device needs root")
     if not shutil.which("mkfs.ext4"):
@@ -32,18 +36,34 @@ def disk() -> Iterator[str]:
         image, mounted = Path(folder, "image"), Path(folder, "mounted")
         mounted.mkdir()
         with image.open("wb") as file:
-            file.truncate(4 << 30)
+            file.truncate(mib << 20)
         subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1", str(image)], check=True)
         made = subprocess.run(
-            ["mount", "-o", "loop", str(image), str(mounted)], capture_output=True, text=True
+            ["losetup", "--find", "--show", *options, str(image)], capture_output=True, text=True
         )
         if made.returncode:
-            pytest.skip(f"a loop device cannot be mounted here: {made.stderr.strip()}")
+            pytest.skip(f"a loop device cannot be made here: {made.stderr.strip()}")
+        device = made.stdout.strip()
         try:
-            yield str(mounted)
+            subprocess.run(["mount", device, str(mounted)], check=True)
+            try:
+                yield str(mounted)
+            finally:
+                subprocess.run(["umount", str(mounted)], check=True)
         finally:
-            subprocess.run(["umount", str(mounted)], check=True)
+            subprocess.run(["losetup", "--detach", device], check=True)
     assert str(mounted) not in Path("/proc/self/mountinfo").read_text()
+
+
+@pytest.fixture(scope="module")
+def disk() -> Iterator[str]:
+    with mounted_file(4096, "--direct-io=on") as mounted:
+        yield mounted
+
+
+def block_leaves(directory: str) -> tuple[str, ...]:
+    found = placement(Host(), directory)
+    return found.leaves if present(found) else ()
 
 
 def run_of(scenario: Storage, directories: list[str], budget: float) -> FakeRun:
@@ -95,28 +115,30 @@ def test_the_plan_says_what_will_be_written_and_writes_nothing(disk: str) -> Non
 
 
 async def test_no_space_is_one_line_and_refused() -> None:
-    if os.geteuid() != 0 or not shutil.which("mkfs.ext4"):
-        pytest.skip("a small file system needs root and mkfs.ext4")
-    with tempfile.TemporaryDirectory(prefix="hostdx-test-", dir="/var/tmp") as folder:
-        image, mounted = Path(folder, "image"), Path(folder, "mounted")
-        mounted.mkdir()
-        with image.open("wb") as file:
-            file.truncate(100 << 20)
-        subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
-        made = subprocess.run(
-            ["mount", "-o", "loop", str(image), str(mounted)], capture_output=True, text=True
-        )
-        if made.returncode:
-            pytest.skip(f"a loop device cannot be mounted here: {made.stderr.strip()}")
-        try:
-            scenario = Storage()
-            options: dict[str, Json] = {"dir": [str(mounted)]}
-            run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
-            with pytest.raises(Refused, match="too little space") as refused:
-                await scenario.run(run)
-            assert "\n" not in str(refused.value) and "--dir" in str(refused.value)
-        finally:
-            subprocess.run(["umount", str(mounted)], check=True)
+    with mounted_file(100) as mounted:
+        scenario = Storage()
+        options: dict[str, Json] = {"dir": [mounted]}
+        run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
+        with pytest.raises(Refused, match="too little space") as refused:
+            await scenario.run(run)
+        assert "\n" not in str(refused.value) and "--dir" in str(refused.value)
+
+
+async def test_reads_that_a_loop_devices_page_cache_serves_win_nothing(tmp_path: Path) -> None:
+    """The loop device's own counters move, the disk's below its file do not."""
+    if not block_leaves("/var/tmp"):
+        pytest.skip("/var/tmp lies on no device with counters")
+    with (
+        tempfile.TemporaryDirectory(prefix="hostdx-test-", dir="/var/tmp") as plain,
+        mounted_file(4096, "--direct-io=off") as cached,
+    ):
+        scenario = Storage(only=("randread-4k-qd1",))
+        run = run_of(scenario, [plain, cached], 20)
+        await scenario.run(run)
+        [verdict] = run.of(ev.Verdict)
+        assert verdict.verdict == "not applicable" and verdict.ratio is None
+        assert re.search("served by a cache.*below the backing file", verdict.reason or "")
+        assert any("page cache of its backing file" in note.text for note in run.of(ev.Note))
 
 
 @pytest.mark.parametrize(
