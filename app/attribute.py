@@ -7,38 +7,57 @@ state: so a child does it, which can be abandoned. Run as `python -P -m app.attr
 from __future__ import annotations
 
 import errno
-import json
 import os
-import select
 import stat
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from app import bounded
+from app.process import Identity
 
 TIMEOUT_S = 5.0
-START_S = 60.0
-READY = b"\n"
 LIMIT = 1 << 16  # bytes of an attribute
 
 
 class AttributeTrouble(OSError):
-    """One line in `strerror`; `errno` as the kernel gave it, ETIMEDOUT where the child was abandoned."""
+    """One line in `strerror`; `errno` as the kernel gave it, ETIMEDOUT where the child was abandoned.
+
+    `writer` is that child, as long as it is still there: its write may still happen.
+    """
+
+    def __init__(self, number: int, text: str, writer: Identity | None = None) -> None:
+        super().__init__(number, text)
+        self.writer = writer
 
 
-def read(paths: Sequence[str], keep: Sequence[int] = ()) -> dict[str, str | AttributeTrouble]:
+Texts: TypeAlias = dict[str, str | AttributeTrouble]
+
+
+def read(paths: Sequence[str], keep: Sequence[int] = ()) -> Texts:
     """Each path's text without its last line end, or why it could not be read."""
     return _ask({"read": list(paths)}, paths, keep)
 
 
-def write(path: str, value: str, keep: Sequence[int] = ()) -> str:
-    """Writes, reads back and gives what is there now. Raises AttributeTrouble.
+def write(path: str, value: str, keep: Sequence[int] = (), then: Sequence[str] = ()) -> tuple[str, Texts]:
+    """Writes; gives what can be read back there, and then the texts of the other paths. Raises AttributeTrouble.
 
     `keep` are descriptors that the child holds too: the journal's lock stays taken as long as a write is under way.
     """
-    answer = _ask({"write": [[path, value]]}, (path,), keep)[path]
+    answers = _ask({"write": [path, value], "read": list(then)}, (path, *then), keep)
+    answer = answers.pop(path)
     if isinstance(answer, AttributeTrouble):
         raise answer
-    return answer
+    return answer, answers
+
+
+def settle(values: Mapping[str, str], keep: Sequence[int] = ()) -> Texts:
+    """Writes those that are not so yet, in their order, and what that changed along once more; what is there then.
+
+    Twice, because writing nr_requests sets mq-deadline's async_depth along, which may have been right before
+    (measured). All in one child with one bound: a device that hangs does so once, not once for every value.
+    """
+    pairs = [[path, selected(text)] for path, text in values.items()]
+    return _ask({"settle": pairs}, list(values), keep)
 
 
 def selected(text: str) -> str:
@@ -49,42 +68,16 @@ def selected(text: str) -> str:
     return text.strip()
 
 
-def _ask(
-    request: Mapping[str, object], paths: Sequence[str], keep: Sequence[int]
-) -> dict[str, str | AttributeTrouble]:
+def _ask(request: Mapping[str, object], paths: Sequence[str], keep: Sequence[int]) -> Texts:
     if not paths:
         return {}
-    argv = [sys.executable, "-P", "-m", "app.attribute"]
-    child = subprocess.Popen(
-        argv,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C goes to the whole foreground group: not to a write under way
-        cwd="/",
-        pass_fds=tuple(keep),
-    )
     try:
-        _await_start(child)
-        answer, _ = child.communicate(json.dumps(request).encode(), timeout=TIMEOUT_S)
-        found: dict[str, list[object]] = json.loads(answer)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        _abandon(child)
-        text = f"no answer within {TIMEOUT_S:.0f} s: the device is stuck"
-        return {path: AttributeTrouble(errno.ETIMEDOUT, text) for path in paths}
-    except ValueError:
-        return {path: AttributeTrouble(errno.EIO, "the child that should access it died") for path in paths}
+        found = bounded.ask("app.attribute", request, timeout_s=TIMEOUT_S, keep=keep)
+    except bounded.Stuck as why:
+        return {path: AttributeTrouble(errno.ETIMEDOUT, str(why), why.writer) for path in paths}
+    except bounded.Died as why:
+        return {path: AttributeTrouble(errno.EIO, str(why)) for path in paths}
     return {path: _answer(found.get(path)) for path in paths}
-
-
-def _await_start(child: subprocess.Popen[bytes]) -> None:
-    """An interpreter takes seconds to start where the load is 1000: that is not the device's time."""
-    assert child.stdout is not None
-    ready, _, _ = select.select([child.stdout.fileno()], [], [], START_S)
-    if not ready or os.read(child.stdout.fileno(), 1) != READY:
-        child.kill()
-        raise ValueError("it did not start")
 
 
 def _answer(found: list[object] | None) -> str | AttributeTrouble:
@@ -92,20 +85,6 @@ def _answer(found: list[object] | None) -> str | AttributeTrouble:
         return AttributeTrouble(errno.EIO, "no answer")
     number, text = found
     return str(text) if number == 0 else AttributeTrouble(int(str(number)), str(text))
-
-
-def _abandon(child: subprocess.Popen[bytes]) -> None:
-    """A child in D state stays until the device answers; its pipes are closed and it is not waited for."""
-    for pipe in (child.stdin, child.stdout):
-        if pipe is not None:
-            try:
-                pipe.close()
-            except OSError:
-                pass
-    try:
-        child.wait(timeout=0.2)
-    except subprocess.TimeoutExpired:
-        pass
 
 
 def _get(path: str) -> str:
@@ -131,20 +110,36 @@ def _put(path: str, value: str) -> str:
     return _get(path)
 
 
-def _main() -> None:
-    os.write(1, READY)
-    request = json.loads(sys.stdin.buffer.read())
+def _bring(path: str, value: str) -> str:
+    try:
+        text = _get(path)
+        if selected(text) == value:
+            return text
+    except OSError as error:
+        if error.errno in (errno.ENODEV, errno.ENXIO):
+            raise
+    return _put(path, value)
+
+
+def _try(work: Callable[..., str], *what: str) -> tuple[int, str]:
+    try:
+        return 0, work(*what)
+    except OSError as error:
+        return error.errno or errno.EIO, error.strerror or str(error)
+
+
+def _carried_out(request: Any, _going_on: Callable[[], None]) -> dict[str, tuple[int, str]]:
     answers: dict[str, tuple[int, str]] = {}
-    jobs = [(path, None) for path in request.get("read", [])] + [
-        tuple(pair) for pair in request.get("write", [])
-    ]
-    for path, value in jobs:
-        try:
-            answers[path] = (0, _get(path) if value is None else _put(path, value))
-        except OSError as error:
-            answers[path] = (error.errno or errno.EIO, error.strerror or str(error))
-    sys.stdout.buffer.write(json.dumps(answers).encode())
+    if "write" in request:
+        path, value = request["write"]
+        answers[path] = _try(_put, path, value)
+    for path in request.get("read", ()):
+        answers[path] = _try(_get, path)
+    for _ in range(2):
+        for path, value in request.get("settle", ()):
+            answers[path] = _try(_bring, path, value)
+    return answers
 
 
 if __name__ == "__main__":
-    _main()
+    bounded.serve(_carried_out)

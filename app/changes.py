@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
-from app import effects
-from app.failure import Failure
+from app import effects, undo
+from app.failure import Failure, NotUndone
 from app.guardian import Guardian
 from app.journal import Entry, Header, Journal, Outcome
 from app.locks import Lock, target_name
+from app.process import Identity, lives
 from app.state import journal_dir, private
 from probes.action import Action
 from scenarios.model import Applied
 from scenarios.plan import Plan
+
+END_S = 5.0  # what a stuck device gets at the run's end before its undoing is left to the supervisor
+LOOK_S = 0.05
 
 
 class Changes:
@@ -66,11 +71,21 @@ class Changes:
         with self._mutex:
             journal = self._open_journal()
             entry = journal.entry(identifier)
-            outcome = effects.revert(entry, (journal.descriptor,))
+            outcome = undo.undo_entry(journal, entry)
             if outcome.state != "failed":
-                journal.strike(identifier, outcome)
-            self._unlock(entry.action)
+                self._unlock(entry.action)
             return outcome
+
+    def retry(self) -> list[undo.Undone]:
+        """At the run's end: what is still open, once more, after a bounded wait for what hangs at it."""
+        with self._mutex:
+            journal = self._journal
+            if journal is None or not journal.open_entries:
+                return []
+            until = time.monotonic() + END_S
+            while time.monotonic() < until and any(map(lives, _writers(journal))):
+                time.sleep(LOOK_S)
+            return undo.undo_entries(journal)
 
     def close(self) -> list[Entry]:
         """Ends the journal; what is still open could not be undone."""
@@ -80,7 +95,10 @@ class Changes:
             left = self._journal.open_entries
             self._journal.close()
             if self._guardian is not None:
-                self._guardian.dismiss()
+                if left:
+                    self._guardian.bequeath()
+                else:
+                    self._guardian.dismiss()
             self._journal = None
             return left
 
@@ -88,12 +106,15 @@ class Changes:
         try:
             entry = effects.carry_out(entry, (journal.descriptor,), self._stop)
         except effects.NotDone as why:
-            outcome = effects.revert(entry, (journal.descriptor,))
-            if outcome.state != "failed":
-                journal.strike(entry.id, outcome)
+            if why.writer is not None:
+                # What is there now may be changed by that child a moment later: this is known when it is gone.
+                journal.hanging(entry.id, why.writer)
+                raise NotUndone(f"{why}; it may still happen when the device answers", entry.id) from None
+            outcome = undo.undo_entry(journal, entry)
+            if outcome.state == "failed":
+                raise NotUndone(f"{why}; and it could not be undone: {outcome.reason}", entry.id) from None
             self._unlock(entry.action)
-            rest = "" if outcome.state != "failed" else f"; and it could not be undone: {outcome.reason}"
-            raise Failure(f"{why}{rest}") from None
+            raise Failure(str(why)) from None
         journal.made(entry)
         return Applied(id=entry.id, action=entry.action, value=entry.value)
 
@@ -136,6 +157,10 @@ class Changes:
             self._locks[name] = (lock, count - 1)
         else:
             lock.release()
+
+
+def _writers(journal: Journal) -> list[Identity]:
+    return [writer for entry in journal.open_entries for writer in entry.writers]
 
 
 def _same(planned: Action, action: Action) -> bool:

@@ -9,13 +9,19 @@ import threading
 import time
 from collections.abc import Sequence
 
+from app.process import Identity, identity, lives
+
 TIMEOUT_S = 30.0
 LOOK_S = 0.2  # how often it is looked whether a command that may be broken off is to end
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class CommandFailed(Exception):
-    """One line: the command and what it said."""
+    """One line: the command and what it said. `writer`: the command, where it could not be ended in time."""
+
+    def __init__(self, text: str, writer: Identity | None = None) -> None:
+        super().__init__(text)
+        self.writer = writer
 
 
 def command(
@@ -46,6 +52,7 @@ def command(
     except OSError as error:
         what = "is not installed" if isinstance(error, FileNotFoundError) else str(error.strerror)
         raise CommandFailed(f"{argv[0]}: {what} (`{shown}`)") from None
+    me = identity(child.pid)
     try:
         answer, said = _communicate(child, timeout_s, stop)
     except subprocess.TimeoutExpired:
@@ -54,9 +61,10 @@ def command(
             child.communicate(timeout=0.5)
         except subprocess.TimeoutExpired:
             pass  # in D state: it stays until the device answers
+        writer = me if lives(me) else None
         if stop is not None and stop.is_set():
-            raise CommandFailed(f"`{shown}`: broken off") from None
-        raise CommandFailed(f"`{shown}`: no end within {timeout_s:.0f} s") from None
+            raise CommandFailed(f"`{shown}`: broken off", writer) from None
+        raise CommandFailed(f"`{shown}`: no end within {timeout_s:.0f} s", writer) from None
     if child.returncode != 0:
         lines = said.decode("utf-8", "backslashreplace").split("\n")
         text = next((line.strip() for line in lines if line.strip()), f"exit status {child.returncode}")

@@ -8,13 +8,16 @@ calls what changes anything: `app/settings.py` for attributes, `app/resources.py
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import msgspec
 
 from app import resources, settings
 from app.children import TIMEOUT_S, CommandFailed, command
 from app.failure import NotDone
-from app.journal import UNDONE, Entry, Outcome
+from app.journal import UNDONE, Entry, Outcome, Place
+from app.place import place_of
+from app.process import lives
 from probes.action import Action
 
 MOST_SAID = 4096  # characters of what a command said
@@ -24,13 +27,16 @@ def prepare(action: Action, identifier: str) -> Entry:
     """What will be done exactly, with the old values. Changes nothing. Raises NotDone."""
     value = action.target
     old: str | None = None
+    place: Place | None = None
     saved: dict[str, str] = {}
     if action.kind == "attribute":
         old, saved = settings.old_values(action)
         value = action.new if action.new is not None else ""
     elif action.kind == "resource":
         value = resources.named(action)
-    return Entry(id=identifier, action=action, value=value, old=old, saved=saved)
+        if action.resource in ("directory", "file"):
+            place = place_of(Path(value).parent)
+    return Entry(id=identifier, action=action, value=value, old=old, saved=saved, place=place)
 
 
 def carry_out(entry: Entry, keep: tuple[int, ...], stop: threading.Event | None = None) -> Entry:
@@ -41,8 +47,7 @@ def carry_out(entry: Entry, keep: tuple[int, ...], stop: threading.Event | None 
     action = entry.action
     try:
         if action.kind == "attribute":
-            became = settings.switch(entry, keep)
-            return msgspec.structs.replace(entry, made=True, became=became)
+            return settings.switch(entry, keep)
         if action.kind == "command":
             timeout_s = float(action.parameters.get("timeout_s", TIMEOUT_S))
             said = command(
@@ -52,25 +57,40 @@ def carry_out(entry: Entry, keep: tuple[int, ...], stop: threading.Event | None 
         value, became = resources.create(entry, keep)
         return msgspec.structs.replace(entry, made=True, value=value, became=became)
     except CommandFailed as why:
-        raise NotDone(str(why)) from None
+        raise NotDone(str(why), why.writer) from None
     except OSError as why:
         raise NotDone(f"{action.title}: {entry.value}: {why.strerror or why}") from None
 
 
-def revert(entry: Entry, keep: tuple[int, ...] = ()) -> Outcome:
-    """Undoes it as far as it was done. Never raises."""
+def revert(entry: Entry, keep: tuple[int, ...] = (), notes: settings.Notes | None = None) -> Outcome:
+    """Undoes it as far as it was done. Never raises. `notes` is told between its steps (the journal)."""
+    hanging = [str(writer.pid) for writer in entry.writers if lives(writer)]
+    what = entry.action.target if entry.action.kind == "attribute" else entry.value
+    if hanging:  # whatever is read or written now, that one may still write after it
+        return Outcome(
+            "failed",
+            f"{what}: a change of it still hangs (pid {', '.join(hanging)}) on a stuck device",
+        )
     try:
         if entry.action.kind == "attribute":
-            return settings.put_back(entry, keep)
+            return settings.put_back(entry, keep, notes or _Silent())
         if entry.action.kind == "command":
             return _revert_command(entry, keep)
         return resources.remove(entry, keep)
     except CommandFailed as why:
-        return Outcome("failed", str(why))
+        return Outcome("failed", str(why), why.writer)
     except OSError as why:
         return Outcome("failed", f"{entry.value}: {why.strerror or why}")
     except Exception as why:  # a mistake of ours with one entry must not keep the others from being undone
         return Outcome("failed", f"{entry.value}: {type(why).__name__}: {why}")
+
+
+class _Silent:
+    def undoing(self, identifier: str) -> None:
+        pass
+
+    def back(self, identifier: str, left: dict[str, str]) -> None:
+        pass
 
 
 def survives_reboot(action: Action) -> bool:

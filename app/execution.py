@@ -19,7 +19,7 @@ from app.failure import Failure
 from app.journal import SCHEMA as JOURNAL_SCHEMA
 from app.journal import Header
 from app.process import Identity, identity
-from app.runner import Runner, listen_for_stops
+from app.runner import LATER, Runner, listen_for_stops
 from app.session import Session
 from app.state import check_room, journal_dir, private, recordings_dir
 from app.stops import Stopped, Stops, stop_early
@@ -171,9 +171,7 @@ class Execution:
         finally:
             left = changes.close()
             for entry in left:
-                self._complain(
-                    f"could not be undone: {entry.action.title} ({entry.value}); `hostdx undo` tries again"
-                )
+                self._complain(f"could not be undone: {entry.action.title} ({entry.value}); {LATER}")
 
     def _plan(self) -> Plan:
         if blocked := self._scenario.blocked(self._host):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from app.process import Identity
+
 USAGE = 2
 COULD_NOT = 3
 INTERRUPTED = 130
@@ -18,4 +20,19 @@ class Failure(Exception):
 
 
 class NotDone(Exception):
-    """An action could not be carried out, in one line. What was begun has to be reverted."""
+    """An action could not be carried out, in one line. What was begun has to be reverted.
+
+    `writer` is a child that was abandoned at it: until it is gone, it may still happen.
+    """
+
+    def __init__(self, text: str, writer: Identity | None = None) -> None:
+        super().__init__(text)
+        self.writer = writer
+
+
+class NotUndone(Failure):
+    """A change stays open in the journal: the run ends with it. `identifier` is the journal's entry."""
+
+    def __init__(self, text: str, identifier: str) -> None:
+        super().__init__(text)
+        self.identifier = identifier

@@ -39,7 +39,7 @@ class Guardian:
         return self._process.pid if self._process is not None else 0
 
     def dismiss(self) -> None:
-        """Everything is undone, or cannot be: there is nothing left to watch."""
+        """Everything is undone: there is nothing left to watch."""
         if self._process is None or self._process.stdin is None:
             return
         try:
@@ -51,3 +51,8 @@ class Guardian:
             self._process.wait(timeout=2.0)
         except subprocess.TimeoutExpired:
             self._process.kill()
+
+    def bequeath(self) -> None:
+        """Something is left: it tries again as soon as we are gone and nothing hangs at it any more."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()

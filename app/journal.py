@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from app.failure import Failure
 from app.process import Identity
@@ -31,6 +32,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     state: State
     reason: str = ""
+    writer: Identity | None = None  # a child that was abandoned at it: what it had begun may still happen
 
 
 UNDONE = Outcome("reverted")
@@ -47,9 +49,24 @@ class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line", kw_onl
     began_s: float
 
 
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """`device` is st_dev ("8:1"), `number` f_fsid of statvfs(2): ext4 and btrfs make it of their UUID, so it stays the
+    same over a reboot, XFS of the device number; 0 where there is none. The rest is to be shown to a person."""
+
+    device: str
+    number: int
+    boot: str
+    mountpoint: str = ""
+    source: str = ""
+    in_memory: bool = False
+
+
 class Entry(msgspec.Struct, frozen=True, tag="intend", tag_field="line", kw_only=True):
     """An action as it is carried out. `value` is the exact name made or value written; `old` what was there;
-    `saved` the side paths' texts; `became` what could be read back, or the start time of a process."""
+    `saved` the side paths' texts; `became` what could be read back, or the start time of a process.
+
+    What the later lines say of it: `left` are the side paths' texts as our own last write of the target left them;
+    `undoing`: the old value is being written back, `back`: it was; `writers` are abandoned children."""
 
     id: str
     action: Action
@@ -58,12 +75,32 @@ class Entry(msgspec.Struct, frozen=True, tag="intend", tag_field="line", kw_only
     saved: dict[str, str] = {}
     made: bool = False
     became: str = ""
+    left: dict[str, str] = {}
+    undoing: bool = False
+    back: bool = False
+    writers: tuple[Identity, ...] = ()
+    place: Place | None = None
 
 
 class Made(msgspec.Struct, frozen=True, tag="made", tag_field="line"):
     id: str
     value: str
     became: str = ""
+    left: dict[str, str] = {}
+
+
+class Undoing(msgspec.Struct, frozen=True, tag="undoing", tag_field="line"):
+    id: str
+
+
+class Back(msgspec.Struct, frozen=True, tag="back", tag_field="line"):
+    id: str
+    left: dict[str, str]
+
+
+class Hanging(msgspec.Struct, frozen=True, tag="hanging", tag_field="line"):
+    id: str
+    writer: Identity
 
 
 class Struck(msgspec.Struct, frozen=True, tag="struck", tag_field="line"):
@@ -72,7 +109,7 @@ class Struck(msgspec.Struct, frozen=True, tag="struck", tag_field="line"):
     reason: str = ""
 
 
-Line: TypeAlias = Header | Entry | Made | Struck
+Line: TypeAlias = Header | Entry | Made | Undoing | Back | Hanging | Struck
 _decoder = msgspec.json.Decoder(Line)
 
 
@@ -107,7 +144,12 @@ class Journal:
         return journal
 
     @classmethod
-    def take(cls, path: Path) -> Journal | None:
+    def wait(cls, path: Path) -> Journal | None:
+        """As `take`, but sleeps until nobody holds its lock, however long that takes."""
+        return cls.take(path, 0)
+
+    @classmethod
+    def take(cls, path: Path, how: int = fcntl.LOCK_NB) -> Journal | None:
         """A dead run's journal; None when it is gone meanwhile. Raises Busy, or Failure where it is not trusted."""
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -117,7 +159,7 @@ class Journal:
             raise Failure(f"{path}: the journal cannot be opened: {error.strerror}") from None
         try:
             _check_trust(path, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | how)
             if os.fstat(descriptor).st_nlink == 0:
                 os.close(descriptor)
                 return None
@@ -148,18 +190,31 @@ class Journal:
         self._entries[entry.id] = entry
 
     def made(self, entry: Entry) -> None:
-        """Says what it became. A full disk is survived: undoing does not depend on this line."""
+        """Says what it became. A full disk is survived: undoing does not depend on this line, nor on the next three."""
         self._entries[entry.id] = entry
-        try:
-            self._append(Made(entry.id, entry.value, entry.became))
-        except OSError:
-            pass
+        self._note(Made(entry.id, entry.value, entry.became, entry.left))
+
+    def undoing(self, identifier: str) -> None:
+        """From here on the old value may be there because of us."""
+        self._note(Undoing(identifier))
+
+    def back(self, identifier: str, left: dict[str, str]) -> None:
+        """The old value is there; `left` is what writing it made of the side paths."""
+        self._note(Back(identifier, left))
+
+    def hanging(self, identifier: str, writer: Identity) -> None:
+        """An abandoned child may still finish what it had begun: until it is gone nobody knows how this stands."""
+        self._note(Hanging(identifier, writer))
 
     def strike(self, identifier: str, outcome: Outcome) -> None:
         """A full disk is survived too: undoing twice does no harm."""
         self._entries.pop(identifier, None)
+        self._note(Struck(identifier, outcome.state, outcome.reason))
+
+    def _note(self, line: Line) -> None:
+        _fold(self._entries, line)
         try:
-            self._append(Struck(identifier, outcome.state, outcome.reason))
+            self._append(line)
         except OSError:
             pass
 
@@ -225,17 +280,10 @@ def _parse(path: Path, data: bytes) -> tuple[Header, list[Entry]]:
     header: Header | None = None
     entries: dict[str, Entry] = {}
     for line in _lines(path, data):
-        match line:
-            case Header():
-                header = line
-            case Entry():
-                entries[line.id] = line
-            case Made() if line.id in entries:
-                entries[line.id] = msgspec.structs.replace(
-                    entries[line.id], made=True, value=line.value, became=line.became
-                )
-            case Struck():
-                entries.pop(line.id, None)
+        if isinstance(line, Header):
+            header = line
+        else:
+            _fold(entries, line)
     if header is None:
         if entries:
             raise Failure(f"{path}: the journal has no header; undo it by hand")
@@ -243,6 +291,29 @@ def _parse(path: Path, data: bytes) -> tuple[Header, list[Entry]]:
             schema=SCHEMA, run=path.stem, who=Identity(0, 0, ""), command=[], recording="", began_s=0.0
         )
     return header, list(entries.values())
+
+
+def _fold(entries: dict[str, Entry], line: Line) -> None:
+    """What a line makes of the open entries."""
+    if isinstance(line, Entry):
+        entries[line.id] = line
+        return
+    entry = None if isinstance(line, Header) else entries.get(line.id)
+    if entry is None:
+        return
+    match line:
+        case Made():
+            entry = replace(entry, made=True, value=line.value, became=line.became, left=line.left)
+        case Undoing():
+            entry = replace(entry, undoing=True)
+        case Back():
+            entry = replace(entry, back=True, left=line.left)
+        case Hanging():
+            entry = replace(entry, writers=(*entry.writers, line.writer))
+        case Struck():
+            del entries[line.id]
+            return
+    entries[entry.id] = entry
 
 
 def _check_trust(path: Path, descriptor: int) -> None:

@@ -12,11 +12,12 @@ import signal
 import time
 from pathlib import Path
 
+from app import mine
 from app.children import CommandFailed, command
 from app.failure import NotDone
 from app.holders import end_holders
 from app.journal import UNDONE, Entry, Outcome
-from app.mine import MARK, remove_file, remove_tree
+from app.mine import MARK
 from app.process import start_time
 from probes.action import Action
 
@@ -43,10 +44,11 @@ def create(entry: Entry, keep: tuple[int, ...]) -> tuple[str, str]:
     name, parameters = entry.value, entry.action.parameters
     match entry.action.resource:
         case "directory":
-            Path(name).mkdir(mode=0o700)
+            mine.make(name, "directory", keep=keep)
             return name, ""
         case "file":
-            _create_file(name, parameters)
+            size = int(parameters["bytes"]) if "bytes" in parameters else None
+            mine.make(name, "file", parameters.get("text", ""), size, keep=keep)
             return name, ""
         case "namespace" if parameters.get("held by") == "process":
             return name, ""  # made by the process that will hold it and carries this name
@@ -61,16 +63,6 @@ def create(entry: Entry, keep: tuple[int, ...]) -> tuple[str, str]:
         case "process":
             return _start(entry)
     raise NotDone(f"{entry.action.title}: unknown resource")
-
-
-def _create_file(name: str, parameters: dict[str, str]) -> None:
-    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        os.write(descriptor, parameters.get("text", "").encode())
-        if "bytes" in parameters:
-            os.ftruncate(descriptor, int(parameters["bytes"]))
-    finally:
-        os.close(descriptor)
 
 
 def _losetup(file: str, parameters: dict[str, str]) -> tuple[str, ...]:
@@ -105,10 +97,8 @@ def _start(entry: Entry) -> tuple[str, str]:
 
 def remove(entry: Entry, keep: tuple[int, ...]) -> Outcome:
     match entry.action.resource:
-        case "directory":
-            return remove_tree(Path(entry.value))
-        case "file":
-            return remove_file(Path(entry.value))
+        case "directory" | "file" as kind:
+            return mine.remove(entry.value, kind, entry.place, keep=keep)
         case "namespace" if entry.action.parameters.get("held by") == "process":
             return end_holders(entry.value)
         case "namespace":

@@ -11,7 +11,7 @@ from typing import Any
 
 from app import failure
 from app.changes import Changes
-from app.failure import Failure
+from app.failure import Failure, NotUndone
 from app.stops import Stops, through
 from probes.action import Action
 from probes.bench.measured import BenchRefused, NotApplicable
@@ -22,6 +22,7 @@ from scenarios.model import Applied, Clock, Options, Refused, Scenario, Usage
 from scenarios.plan import Plan
 
 PULSE_S = 1.0
+LATER = "the supervisor does it as soon as the device answers; see `hostdx undo --dry-run`"
 
 
 class Runner:
@@ -71,35 +72,40 @@ class Runner:
             applied, stopped = await through(
                 asyncio.to_thread(self._changes.apply, action), self._changes.break_off
             )
+        except NotUndone as why:
+            self._tell(why.identifier, action, "failed", why.text)
+            raise
         except Failure as why:
-            self.emit(ev.ActionEvent(t=self.time(), id="", action=action, state="refused", reason=why.text))
+            self._tell("", action, "refused", why.text)
             raise Refused(why.text) from None
+        interrupted = False
         try:
-            self.emit(
-                ev.ActionEvent(
-                    t=self.time(), id=applied.id, action=action, state="applied", reason=applied.value
-                )
-            )
+            self._tell(applied.id, action, "applied", applied.value)
             if stopped:
                 raise asyncio.CancelledError
             yield applied
+        except asyncio.CancelledError:
+            interrupted = True
+            raise
         finally:
             outcome, stopped = await through(asyncio.to_thread(self._changes.revert, applied.id))
-            self.emit(
-                ev.ActionEvent(
-                    t=self.time(), id=applied.id, action=action, state=outcome.state, reason=outcome.reason
-                )
-            )
-            if outcome.state == "failed":
-                self.emit(ev.Found(t=self.time(), finding=_left_behind(action, outcome.reason)))
+            self._tell(applied.id, action, outcome.state, outcome.reason)
             if stopped:
                 raise asyncio.CancelledError
+            if (
+                outcome.state == "failed" and not interrupted
+            ):  # nothing may be measured on what is left like that
+                raise NotUndone(f"could not be undone: {action.title}: {outcome.reason}", applied.id)
+
+    def _tell(self, identifier: str, action: Action, state: ev.ActionState, reason: str) -> None:
+        self.emit(ev.ActionEvent(t=self.time(), id=identifier, action=action, state=state, reason=reason))
 
     async def conduct(self, prologue: Callable[[], list[ev.AnyEvent]], stops: Stops) -> ev.Ended:
         """Runs the scenario to whatever end and emits that end. `prologue` reads the facts (in a thread)."""
         pulses = asyncio.ensure_future(self._pulses())
         try:
             ended = await self._ending(self._work(prologue), stops)
+            ended = await self._undo_the_rest(ended)
         finally:
             pulses.cancel()
             with suppress(asyncio.CancelledError):
@@ -135,6 +141,23 @@ class Runner:
         elif task.cancelled():
             status, reason, code = "failed", "the scenario broke itself off", failure.COULD_NOT
         return ev.Ended(t=self.time(), status=status, reason=reason, exit=code)
+
+    async def _undo_the_rest(self, ended: ev.Ended) -> ev.Ended:
+        """What could not be undone when its time came, once more: a stuck device may answer by now."""
+        done = await asyncio.to_thread(self._changes.retry)
+        for one in done:
+            self._tell(one.entry.id, one.entry.action, one.outcome.state, one.outcome.reason)
+            if one.outcome.state == "failed":
+                finding = _left_behind(one.entry.action, one.outcome.reason)
+                self.emit(ev.Found(t=self.time(), finding=finding))
+        if not done:
+            return ended
+        left = [one for one in done if one.outcome.state == "failed"]
+        titles = ", ".join(one.entry.action.title for one in left)
+        rest = f"could not be undone: {titles}; {LATER}" if left else "undone at the end of the run"
+        reason = f"{ended.reason}; {rest}" if ended.reason else rest
+        status: ev.Status = "interrupted" if ended.status == "interrupted" else "failed"
+        return ev.Ended(t=self.time(), status=status, reason=reason, exit=ended.exit or failure.COULD_NOT)
 
     async def _pulses(self) -> None:
         """Also a missing pulse tells something: a view's clock stops, so a bad reading must not end them."""

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Protocol
+
+from msgspec.structs import replace
 
 from app import attribute
-from app.attribute import AttributeTrouble, selected
+from app.attribute import AttributeTrouble, Texts, selected
 from app.failure import NotDone
 from app.journal import UNDONE, Entry, Outcome
 from probes.action import Action
 
+GONE = (errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.ENOTDIR)
+
+
+class Notes(Protocol):
+    """What the journal is told on the way back, each time before the next step is made."""
+
+    def undoing(self, identifier: str) -> None: ...
+
+    def back(self, identifier: str, left: dict[str, str]) -> None: ...
+
 
 def old_values(action: Action) -> tuple[str, dict[str, str]]:
+    """The target's value and the side paths' texts. Raises NotDone."""
     sides: list[str] = []
     for pattern in action.side_paths:
         sides += sorted(map(str, Path("/").glob(pattern.lstrip("/")))) if "*" in pattern else [pattern]
@@ -24,80 +38,102 @@ def old_values(action: Action) -> tuple[str, dict[str, str]]:
     if isinstance(old, AttributeTrouble):
         raise NotDone(f"{action.target}: cannot be read: {old.strerror}")
     # a side path that cannot be read (wbt_lat_usec gives EINVAL where it is not built in) cannot be reset either
-    return selected(old), {path: text for path, text in found.items() if isinstance(text, str)}
+    return selected(old), _readable(found)
 
 
-def switch(entry: Entry, keep: tuple[int, ...]) -> str:
+def switch(entry: Entry, keep: tuple[int, ...]) -> Entry:
+    """Writes the new value; the entry as it became. Raises NotDone."""
+    target = entry.action.target
     if entry.old == entry.value:
-        return entry.value
+        return replace(entry, made=True, became=entry.value)
     try:
-        became = selected(attribute.write(entry.action.target, entry.value, keep))
+        text, sides = attribute.write(target, entry.value, keep, tuple(entry.saved))
     except AttributeTrouble as why:
         rights = "; needs root" if why.errno in (errno.EACCES, errno.EPERM) and os.geteuid() else ""
-        raise NotDone(
-            f"{entry.action.target}: {entry.value!r} was not accepted: {why.strerror}{rights}"
-        ) from None
+        text = f"{target}: {entry.value!r} was not accepted: {why.strerror}{rights}"
+        raise NotDone(text, why.writer) from None
+    became = selected(text)
     if became == entry.old:
-        raise NotDone(
-            f"{entry.action.target}: still {became!r} after {entry.value!r} was written: not accepted"
-        )
-    return became
+        raise NotDone(f"{target}: still {became!r} after {entry.value!r} was written: not accepted")
+    return replace(entry, made=True, became=became, left=_readable(sides))
 
 
-def put_back(entry: Entry, keep: tuple[int, ...]) -> Outcome:
+def put_back(entry: Entry, keep: tuple[int, ...], notes: Notes) -> Outcome:
+    """A value that somebody else set is left alone and reported, a side value as well."""
     target, old = entry.action.target, entry.old or ""
-    text = attribute.read([target])[target]
+    found = attribute.read([target, *entry.saved])
+    text = found.pop(target)
     if isinstance(text, AttributeTrouble):
-        if text.errno in (errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.ENOTDIR):
+        if text.errno in GONE:
             return Outcome("reverted", f"{target} is gone: nothing left to undo")
         return Outcome("failed", f"{target}: {text.strerror}")
     now = selected(text)
-    if now != old:
-        if now not in (entry.value, entry.became):
-            return Outcome(
-                "kept",
-                f"{target} is now {now!r}: somebody else changed it (it was {old!r}, then ours {entry.value!r})",
-            )
-        try:
-            back = selected(attribute.write(target, old, keep))
-        except AttributeTrouble as why:
-            return Outcome("failed", f"{target}: {old!r} was not accepted: {why.strerror}")
-        if back != old:
-            return Outcome("failed", f"{target} is {back!r} after {old!r} was written")
-    return _revert_sides(entry, keep)
+    if now == old:
+        return _sides_only(entry, found, keep)
+    if now not in (entry.value, entry.became):
+        return Outcome(
+            "kept",
+            f"{target} is now {now!r}: somebody else changed it (it was {old!r}, then ours {entry.value!r})",
+        )
+    notes.undoing(entry.id)
+    try:
+        text, found = attribute.write(target, old, keep, tuple(entry.saved))
+    except AttributeTrouble as why:
+        return Outcome("failed", f"{target}: {old!r} was not accepted: {why.strerror}", why.writer)
+    if selected(text) != old:
+        return Outcome("failed", f"{target} is {selected(text)!r} after {old!r} was written")
+    notes.back(entry.id, _readable(found))
+    return _settled(entry, entry.saved, keep)
 
 
-def _revert_sides(entry: Entry, keep: tuple[int, ...]) -> Outcome:
-    """In the order declared: `nr_requests` before tunables that depend on it, if the scenario says so.
+def _sides_only(entry: Entry, now: Texts, keep: tuple[int, ...]) -> Outcome:
+    """The target is as it was: never switched, switched back by us before we died, or set by somebody else.
 
-    Twice: writing nr_requests sets mq-deadline's async_depth along, which may have been right before (measured).
+    A side value is ours to put back where a write of ours left it as it is now, or may have: between `undoing` and
+    `back` nobody could write down what the kernel made of it.
     """
-    for _ in range(2):
-        now = attribute.read(list(entry.saved))
-        wrong = [path for path, text in entry.saved.items() if now[path] != text]
-        if not wrong:
-            return UNDONE
-        outcome = _write_sides(entry, wrong, now, keep)
-        if outcome.state == "failed":
-            return outcome
-    return UNDONE
+    if entry.old == entry.value:
+        return UNDONE
+    wrong = [path for path, text in entry.saved.items() if not _same(now[path], text)]
+    all_ours = entry.undoing and not entry.back
+    ours = [path for path in wrong if all_ours or _same(now[path], entry.left.get(path))]
+    outcome = _settled(entry, ours, keep)
+    if outcome.state == "failed":
+        return outcome
+    others = [
+        f"{path} is now {_shown(now[path])} (it was {entry.saved[path]!r})"
+        for path in wrong
+        if path not in ours
+    ]
+    if not others:
+        return outcome
+    return Outcome("kept", f"{'; '.join(others)}: somebody else set {entry.action.target} and this")
 
 
-def _write_sides(
-    entry: Entry, paths: Sequence[str], now: Mapping[str, str | AttributeTrouble], keep: tuple[int, ...]
-) -> Outcome:
+def _settled(entry: Entry, paths: Iterable[str], keep: tuple[int, ...]) -> Outcome:
+    """In the order declared: `nr_requests` before tunables that depend on it, if the scenario says so."""
+    wanted = {path: entry.saved[path] for path in paths}
+    there = attribute.settle(wanted, keep)
     troubles: list[str] = []
-    for path in paths:
-        text = entry.saved[path]
-        there = now[path]
-        if isinstance(there, str) and selected(there) == selected(text):
-            continue
-        if isinstance(there, AttributeTrouble) and there.errno in (errno.ENODEV, errno.ENXIO):
-            continue
-        try:
-            back = attribute.write(path, selected(text), keep)
-            if selected(back) != selected(text):
-                troubles.append(f"{path} is {back!r} after {text!r} was written")
-        except AttributeTrouble as why:
-            troubles.append(f"{path}: {text!r} was not accepted: {why.strerror}")
+    for path, text in wanted.items():
+        now = there[path]
+        if isinstance(now, str):
+            if not _same(now, text):
+                troubles.append(f"{path} is {now!r} after {text!r} was written")
+        elif now.errno == errno.ETIMEDOUT:  # one child for all of them
+            return Outcome("failed", f"{path}: {now.strerror}", now.writer)
+        elif now.errno not in (errno.ENODEV, errno.ENXIO):
+            troubles.append(f"{path}: {text!r} was not accepted: {now.strerror}")
     return Outcome("failed", "; ".join(troubles)) if troubles else UNDONE
+
+
+def _same(now: str | AttributeTrouble, text: str | None) -> bool:
+    return isinstance(now, str) and text is not None and selected(now) == selected(text)
+
+
+def _readable(found: Texts) -> dict[str, str]:
+    return {path: text for path, text in found.items() if isinstance(text, str)}
+
+
+def _shown(now: str | AttributeTrouble) -> str:
+    return repr(now) if isinstance(now, str) else str(now.strerror)

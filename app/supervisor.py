@@ -1,7 +1,8 @@
 """Undoes at once what a killed runner left behind: `python -P -m app.supervisor JOURNAL`, started by the runner.
 
 It has a session of its own, so neither a closed terminal nor a signal to the runner's group reaches it. It waits
-without waking up (a pidfd, and a pipe that the runner holds) and so disturbs no measurement.
+without waking up (a pidfd, and a pipe that the runner holds) and so disturbs no measurement. A change that hangs on
+a stuck device holds the journal's lock: it waits for that too, however long it takes, and undoes it then.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from pathlib import Path
 from app import epilogue, undo
 from app.failure import Failure
 from app.guardian import GOODBYE
-from app.journal import peek
+from app.journal import Journal, peek
 from app.process import Identity, lives
 
+ROUNDS = 100  # each waited for what hung in the one before
 POLL_S = 0.5  # only on kernels before 5.3, which have no pidfd
 
 
@@ -32,19 +34,21 @@ def main(argv: list[str]) -> int:
     os.dup2(null, 1)
     if _dismissed(header.who):
         return 0
-    try:
-        journal = undo.take(path, undo.PATIENCE_S)
-    except undo.Busy:
-        return 3  # the journal stays for `hostdx undo`
-    if journal is None:
-        return 0
-    try:
-        done = undo.undo_entries(journal)
-    finally:
-        journal.close()
-    with suppress(OSError, Failure):
-        epilogue.write(header, done)
-    return 0
+    for _ in range(ROUNDS):
+        journal = Journal.wait(path)
+        if journal is None:
+            return 0
+        try:
+            done = undo.undo_entries(journal)
+        finally:
+            journal.close()
+        with suppress(OSError, Failure):
+            epilogue.write(header, done)
+        if not any(one.outcome.writer for one in done):
+            break
+    return (
+        0 if all(one.outcome.state != "failed" for one in done) else 3
+    )  # the journal stays for `hostdx undo`
 
 
 def _dismissed(runner: Identity) -> bool:

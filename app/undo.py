@@ -52,6 +52,16 @@ def leftovers() -> tuple[list[Leftover], list[str]]:
     return found, troubles
 
 
+def undo_entry(journal: Journal, entry: Entry) -> Outcome:
+    """Undoes it and strikes it out; what fails stays open, with the child that hangs at it."""
+    outcome = effects.revert(entry, (journal.descriptor,), journal)
+    if outcome.state != "failed":
+        journal.strike(entry.id, outcome)
+    elif outcome.writer is not None:
+        journal.hanging(entry.id, outcome.writer)
+    return outcome
+
+
 def take(path: Path, patience_s: float = 0.0) -> Journal | None:
     """The journal with its lock; None when it is gone meanwhile. Raises Busy.
 
@@ -75,8 +85,8 @@ def undo_entries(journal: Journal) -> list[Undone]:
     for entry in reversed(journal.open_entries):
         outcome = _by_reboot(entry) if rebooted else None
         if outcome is None:
-            outcome = effects.revert(entry, (journal.descriptor,))
-        if outcome.state != "failed":
+            outcome = undo_entry(journal, entry)
+        else:
             journal.strike(entry.id, outcome)
         done.append(Undone(entry, outcome))
     return done
@@ -109,4 +119,14 @@ def _foreseen(entry: Entry, rebooted: bool) -> str:
     return f"remove the {action.resource} {entry.value}"
 
 
-__all__ = ["Busy", "Leftover", "Undone", "after_reboot", "foreseen", "leftovers", "take", "undo_entries"]
+__all__ = [
+    "Busy",
+    "Leftover",
+    "Undone",
+    "after_reboot",
+    "foreseen",
+    "leftovers",
+    "take",
+    "undo_entries",
+    "undo_entry",
+]

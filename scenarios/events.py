@@ -94,12 +94,15 @@ class Step(Event, frozen=True, tag="step"):
     reason: str = ""
 
 
+ActionState: TypeAlias = Literal["applied", "reverted", "failed", "refused", "kept"]
+
+
 class ActionEvent(Event, frozen=True, tag="action"):
     """An action's life. `id` is the journal's entry."""
 
     id: str
     action: Action
-    state: Literal["applied", "reverted", "failed", "refused", "kept"]
+    state: ActionState
     reason: str = ""
 
 

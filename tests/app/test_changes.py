@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from app import effects, locks
+from app import attribute, effects, locks, undo
+from app import changes as changes_module
+from app.attribute import AttributeTrouble
 from app.changes import Changes
-from app.failure import Failure
-from app.journal import SCHEMA, Header, Outcome, journals
+from app.failure import Failure, NotUndone
+from app.journal import SCHEMA, Header, Outcome, journals, peek
 from app.process import identity
 from app.state import journal_dir
 from probes.action import Action, private_directory
@@ -115,3 +121,80 @@ def test_what_cannot_be_undone_stays_in_the_journal(tmp_path: Path, monkeypatch:
     assert made.revert(applied.id) == failed
     assert [entry.id for entry in made.close()] == [applied.id]
     assert len(journals(journal_dir())) == 1
+
+
+class Hung:
+    """Stands for the child that writes: its first write hangs, in the shape of a process that lives on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.process = subprocess.Popen(["sleep", "600"])
+        self._write = attribute.write
+        monkeypatch.setattr(attribute, "write", self.write)
+        monkeypatch.setattr(changes_module, "END_S", 0.0)
+        self.hangs = True
+
+    def write(self, *what: Any) -> Any:
+        if self.hangs:
+            self.hangs = False
+            raise AttributeTrouble(errno.ETIMEDOUT, "the device is stuck", identity(self.process.pid))
+        return self._write(*what)
+
+    def finishes(self, path: Path, text: str) -> None:
+        """The device answers: what it had begun happens, and it is gone."""
+        path.write_text(text)
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def hung(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hung]:
+    made = Hung(monkeypatch)
+    yield made
+    made.process.kill()
+    made.process.wait()
+
+
+def test_a_switch_that_hangs_stays_open_and_is_undone_when_it_has_happened(
+    tmp_path: Path, hung: Hung
+) -> None:
+    made = changes(setting(tmp_path))
+    with pytest.raises(NotUndone, match="stuck; it may still happen") as why:
+        made.apply(setting(tmp_path))
+    assert made.revert(why.value.identifier).state == "failed"  # "old" is there, and that says nothing
+    assert [one.outcome.state for one in made.retry()] == ["failed"]
+    (_, entries) = peek(journals(journal_dir())[0])
+    assert [w.pid for w in entries[0].writers] == [hung.process.pid]
+    hung.finishes(tmp_path / "attribute", "new\n")
+    assert [one.outcome.state for one in made.retry()] == ["reverted"]
+    assert (tmp_path / "attribute").read_text() == "old\n"
+    assert made.close() == []
+
+
+@pytest.mark.parametrize("after", ["old", "new"])
+def test_a_switch_that_hung_is_undone_by_the_journal(tmp_path: Path, hung: Hung, after: str) -> None:
+    made = changes(setting(tmp_path))
+    with pytest.raises(NotUndone):
+        made.apply(setting(tmp_path))
+    assert len(made.close()) == 1
+    for state in ("failed", "reverted"):
+        journal = undo.take(journals(journal_dir())[0])
+        assert journal is not None
+        assert [one.outcome.state for one in undo.undo_entries(journal)] == [state]
+        journal.close()
+        if state == "failed":
+            hung.finishes(tmp_path / "attribute", f"{after}\n")
+    assert (tmp_path / "attribute").read_text() == "old\n"
+    assert journals(journal_dir()) == []
+
+
+def test_a_way_back_that_hangs_keeps_the_target_locked(tmp_path: Path, hung: Hung) -> None:
+    hung.hangs = False
+    first, second = changes(setting(tmp_path)), changes(setting(tmp_path), run="s")
+    applied = first.apply(setting(tmp_path))
+    hung.hangs = True
+    assert first.revert(applied.id).state == "failed"
+    with pytest.raises(locks.Held):
+        second.apply(setting(tmp_path))
+    hung.finishes(tmp_path / "attribute", "old\n")
+    assert [one.outcome.state for one in first.retry()] == ["reverted"]
+    assert first.close() == [] and second.close() == []

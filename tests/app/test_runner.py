@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from app import effects
 from app.changes import Changes
 from app.failure import Failure
 from app.journal import SCHEMA, Header, Outcome, journals
@@ -179,17 +180,62 @@ async def test_a_refused_change_is_an_event_and_the_scenario_may_go_on(tmp_path:
     assert [a.state for a in bench.session.actions.values()] == ["refused"]
 
 
-async def test_what_cannot_be_undone_is_a_finding(tmp_path: Path) -> None:
+def failing(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Undoing fails that often, as on a device that does not answer."""
+    revert, calls = effects.revert, iter(range(times))
+
+    def reverted(*what: Any) -> Outcome:
+        return Outcome("failed", "stuck") if next(calls, None) is not None else revert(*what)
+
+    monkeypatch.setattr(effects, "revert", reverted)
+
+
+async def test_what_cannot_be_undone_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(run: Run) -> None:
-        revert = bench.changes.revert
-        bench.changes.revert = lambda identifier: (revert(identifier), Outcome("failed", "stuck"))[1]
+        async with run.change(private_directory(str(tmp_path))):
+            run.emit(ev.Note(t=run.time(), text="measured"))
+        run.emit(ev.Note(t=run.time(), text="went on"))
+
+    failing(monkeypatch, 2)
+    bench = Bench(work)
+    ended = await bench.conduct()
+    assert (ended.status, ended.exit) == ("failed", 3)
+    assert "could not be undone" in str(ended.reason) and "stuck" in str(ended.reason)
+    assert [note.text for note in bench.session.notes] == ["facts", "measured"]
+    (found,) = bench.session.worst_first
+    assert found.severity == "critical" and found.remedy[0].commands == ("hostdx undo",)
+    assert len(journals(journal_dir())) == 1
+
+
+async def test_what_can_be_undone_at_the_end_only_is_no_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(run: Run) -> None:
         async with run.change(private_directory(str(tmp_path))):
             pass
 
+    failing(monkeypatch, 1)
     bench = Bench(work)
-    assert (await bench.conduct()).status == "done"
-    (found,) = bench.session.worst_first
-    assert found.severity == "critical" and found.remedy[0].commands == ("hostdx undo",)
+    ended = await bench.conduct()
+    assert (ended.status, ended.exit) == ("failed", 3) and "undone at the end" in str(ended.reason)
+    assert bench.session.worst_first == []
+    assert [a.state for a in bench.session.actions.values()] == ["reverted"]
+    assert journals(journal_dir()) == [] and not list(tmp_path.glob(".hostdx-*"))
+
+
+async def test_a_stop_stays_a_stop_where_something_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(run: Run) -> None:
+        async with run.change(private_directory(str(tmp_path))):
+            bench.stops.stop(signal.SIGINT)
+            await asyncio.sleep(3600)
+
+    failing(monkeypatch, 2)
+    bench = Bench(work)
+    ended = await bench.conduct()
+    assert (ended.status, ended.exit) == ("interrupted", 130)
+    assert "could not be undone" in str(ended.reason)
 
 
 async def test_through_gives_the_result_whatever_comes() -> None:

@@ -1,0 +1,109 @@
+"""A child process for what may hang, bounded in time: abandoned then, and known by its identity until it is gone.
+
+A write to a scheduler or the removal of a directory waits on a stuck device in a state that nothing gets a process
+out of: what the child had begun still happens when the device answers again, though it was killed long before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from app.process import Identity, identity, lives
+
+START_S = 60.0
+READY = b"\n"
+GOING_ON = b" "  # blanks before the answer: JSON passes over them
+DYING_S = 0.2
+
+
+class Stuck(Exception):
+    """No answer in time. `writer` is the child, where it is still there: what it had begun may still happen."""
+
+    def __init__(self, seconds: float, writer: Identity | None) -> None:
+        super().__init__(f"no answer within {seconds:.0f} s: the device is stuck")
+        self.writer = writer
+
+
+class Died(Exception):
+    """The child ended without an answer."""
+
+
+def ask(module: str, request: object, *, timeout_s: float, keep: Sequence[int] = ()) -> Any:
+    """What `python -P -m MODULE` answers. Raises Stuck, Died, OSError.
+
+    `timeout_s` begins anew whenever the child says that it goes on. `keep` are descriptors that the child holds too:
+    the journal's lock stays taken as long as anything is under way.
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-P", "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C goes to the whole foreground group: not to a write under way
+        cwd="/",
+        pass_fds=tuple(keep),
+    )
+    me = identity(child.pid)
+    assert child.stdin is not None and child.stdout is not None
+    try:
+        # an interpreter takes seconds to start where the load is 1000: that is not the device's time
+        if _read(child, START_S) != READY:
+            raise Died("the child that should do it did not start")
+        child.stdin.write(json.dumps(request).encode())
+        child.stdin.close()
+        answer = b""
+        while said := _read(child, timeout_s):
+            answer += said
+        child.wait(timeout_s)
+        return json.loads(answer)
+    except (TimeoutError, subprocess.TimeoutExpired):
+        child.kill()
+        _wait(child)
+        raise Stuck(timeout_s, me if lives(me) else None) from None
+    except (ValueError, BrokenPipeError):
+        raise Died("the child that should do it died") from None
+    finally:
+        if child.returncode is None:
+            child.kill()
+            _wait(child)
+        for pipe in (child.stdin, child.stdout):
+            try:
+                pipe.close()
+            except OSError:
+                pass
+
+
+def serve(answer: Callable[[Any, Callable[[], None]], object]) -> None:
+    """The child's side: `answer(request, going_on)`."""
+    os.write(1, READY)
+    request = json.loads(sys.stdin.buffer.read())
+    os.write(1, json.dumps(answer(request, lambda: _said(GOING_ON))).encode())
+
+
+def _said(word: bytes) -> None:
+    try:
+        os.write(1, word)
+    except OSError:
+        pass  # nobody waits any more: what was begun is finished all the same
+
+
+def _read(child: subprocess.Popen[bytes], seconds: float) -> bytes:
+    assert child.stdout is not None
+    ready, _, _ = select.select([child.stdout.fileno()], [], [], seconds)
+    if not ready:
+        raise TimeoutError
+    return os.read(child.stdout.fileno(), 1 << 16)
+
+
+def _wait(child: subprocess.Popen[bytes]) -> None:
+    """A killed child in D state stays until the device answers; it is not waited for."""
+    try:
+        child.wait(timeout=DYING_S)
+    except subprocess.TimeoutExpired:
+        pass
