@@ -22,9 +22,8 @@ from scenarios.idle_control import LEAST_BLOCKS
 from scenarios.knowledge.trims import trim_of
 from scenarios.model import Options, Usage
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
-from scenarios.storage_limits import endurance_share
+from scenarios.storage_limits import endurance_share, fill_s
 
-FILL_BYTES_PER_S = 200e6
 TRIM_AT_MOST_S = 1800.0
 DEFAULT_BUDGET_S = 60.0
 BEFORE, IDLE, AFTER, ROUND = "before", "idle", "after", "round"
@@ -181,8 +180,8 @@ def make(
     measuring = asked.phases * pattern.blocks * (pattern.block_s + pattern.reference_s)
     if not asked.round and layout.no_trim:
         measuring *= 2 / 3
-    fill_s = layout.fixed_bytes / FILL_BYTES_PER_S + 2.0
-    steps = _steps(asked, pattern, trimming, fill_s)
+    prepare_s = fill_s(layout.fixed_bytes) + 2.0
+    steps = _steps(asked, pattern, trimming, prepare_s)
     plan = Plan(
         scenario="fstrim",
         title=title,
@@ -222,9 +221,9 @@ def _variants(asked: Request, layout: Layout) -> tuple[Variant, ...]:
     )
 
 
-def _steps(asked: Request, pattern: Pattern, trimming: int, fill_s: float) -> tuple[PlannedStep, ...]:
+def _steps(asked: Request, pattern: Pattern, trimming: int, prepare_s: float) -> tuple[PlannedStep, ...]:
     phase_s = pattern.blocks * (pattern.block_s + pattern.reference_s)
-    prepare = PlannedStep("prepare", "write the fixed file", fill_s)
+    prepare = PlannedStep("prepare", "write the fixed file", prepare_s)
     if asked.round:
         return prepare, PlannedStep(ROUND, "measure one round", phase_s)
     steps = [

@@ -23,7 +23,6 @@ MIN_GROUPS = 4
 # fdatasync of what the writers left, the children that write the settings, and the kernel's own switch (30 ms).
 # Measured on two busy cores: 0.4 to 1.3 s.
 SWITCH_S = 1.5
-PREPARE_BYTES_PER_S = 150e6  # a careful guess until the first file is written; the plan says "about"
 # The order of importance, with the control early enough to be measured whatever the budget is.
 ORDER: tuple[str, ...] = ("writers-reader", "cpu", "readers", "streams", "ioprio")
 SLOWEST_RATE = 1 << 20

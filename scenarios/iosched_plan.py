@@ -9,12 +9,12 @@ from probes.bench.budget import GIB
 from probes.bench.mixes import files_bytes
 from probes.host import Host
 from probes.types import present
-from scenarios.iosched_layout import PREPARE_BYTES_PER_S, Layout, layout
+from scenarios.iosched_layout import Layout, layout
 from scenarios.iosched_target import Target
 from scenarios.knowledge.schedulers import class_of
 from scenarios.model import Options
 from scenarios.plan import Plan, PlannedStep, Variant, Written
-from scenarios.storage_limits import endurance_share
+from scenarios.storage_limits import endurance_share, fill_s
 
 
 def switch(leaf: str, current: str, scheduler: str) -> Action:
@@ -44,7 +44,7 @@ def make(
         return msgspec.structs.replace(plan, options=dict(options.values)).sealed()
     on = found.target
     files = sum(files_bytes(found.size_bytes, found.mixes).values())
-    prepare_s = files / PREPARE_BYTES_PER_S + 3.0
+    prepare_s = fill_s(files) + 3.0
     writes = any(mix.writes for mix in found.mixes)
     bound = found.most_written if writes else files
     kind = class_of(on.devices[0]) if on.devices else None

@@ -12,6 +12,7 @@ from probes.host import Host
 from scenarios.budget import least_seconds
 from scenarios.model import Options, Usage
 from scenarios.plan import Plan, PlannedStep, Variant, Workload, Written
+from scenarios.storage_limits import fill_s
 from scenarios.storage_plan import workload
 from scenarios.storage_targets import default_directories
 
@@ -23,7 +24,6 @@ CPU = "cpu"
 # Large enough that a disk's own cache (some dozen MiB) does not serve it all, small enough to be written twice
 # within seconds.
 SIZE_BYTES = 256 << 20
-FILL_BYTES_PER_S = 200e6
 MOST_WRITTEN_BYTES = 4 << 30
 
 
@@ -99,7 +99,7 @@ def make(title: str, question: str, why: str, host: Host, options: Options) -> t
         actions=(private_directory(place.directory),) if place.fit else (),
         writes=_writes(place),
         rights=(f"write permission in {place.directory}",) if place.fit else (),
-        seconds=budget + _fill_s(place),
+        seconds=budget + _prepare_s(place),
         measuring_s=budget,
         sentences=_sentences(place, budget),
         left_out=(f"storage: {place.refusal}",) if place.refusal else (),
@@ -113,15 +113,15 @@ def _file_bytes(place: Place) -> int:
     return 2 * prepared_bytes(place.size_bytes, STORAGE) if place.fit else 0
 
 
-def _fill_s(place: Place) -> float:
-    return _file_bytes(place) / FILL_BYTES_PER_S + 1.0 if place.fit else 1.0
+def _prepare_s(place: Place) -> float:
+    return fill_s(_file_bytes(place)) + 1.0 if place.fit else 1.0
 
 
 def _steps(place: Place, workloads: Sequence[Workload], budget: float) -> tuple[PlannedStep, ...]:
     measured = tuple(PlannedStep(w.id, w.title, budget / len(workloads)) for w in workloads)
     if place.fit is None:
         return measured
-    return (PlannedStep("prepare", "write the test files", _fill_s(place)), *measured)
+    return (PlannedStep("prepare", "write the test files", _prepare_s(place)), *measured)
 
 
 def _writes(place: Place) -> tuple[Written, ...]:
@@ -144,7 +144,7 @@ def _sentences(place: Place, budget: float) -> tuple[str, ...]:
     return (
         f"writes {_file_bytes(place) >> 20} MiB of test files to {place.directory} ({place.device}), "
         f"and with synced writes at most {most_written(place) >> 30} GiB in all",
-        f"takes about {budget + _fill_s(place):.0f} s: {budget:.0f} s of measuring at most, and the preparation",
+        f"takes about {budget + _prepare_s(place):.0f} s: {budget:.0f} s of measuring at most, and the preparation",
         "leaves no file (they have no name even while it runs), changes no setting",
         "stops itself if others' I/O waits twice as long for 3 s; Ctrl-C stops it within 2 s",
         *place.fit.notes,

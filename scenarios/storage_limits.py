@@ -12,6 +12,7 @@ from probes.types import present
 from scenarios.knowledge.load import load
 
 TERABYTE = 10**12
+_FILL_BYTES_PER_S = 200e6
 
 
 class DiskClass(msgspec.Struct, frozen=True):
@@ -65,3 +66,8 @@ def link_share(device: BlockDevice, bytes_per_s: float) -> float | None:
     if not present(link) or not present(link.bytes_per_s) or not link.bytes_per_s:
         return None
     return bytes_per_s / link.bytes_per_s
+
+
+def fill_s(size_bytes: float) -> float:
+    """Seconds for writing test files of so many bytes: a careful guess until the first one is; a plan says "about"."""
+    return size_bytes / _FILL_BYTES_PER_S

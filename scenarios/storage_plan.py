@@ -18,7 +18,7 @@ from probes.types import Absent
 from scenarios.budget import least_seconds
 from scenarios.model import Options, Usage
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
-from scenarios.storage_limits import endurance_share
+from scenarios.storage_limits import endurance_share, fill_s
 from scenarios.storage_targets import (
     Target,
     could_be_named,
@@ -33,7 +33,6 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_BUDGET_S = 120.0
 JOB_S = 10.0  # how long a job's own I/O wait is watched before our load starts
 SINGLE_BLOCKS_AT_LEAST = 4
-PREPARE_BYTES_PER_S = 200e6  # a careful guess until the first file is written; the plan says "about"
 
 # The order of importance, with the control early enough to be measured whatever the budget is.
 ORDER: tuple[str, ...] = (
@@ -179,7 +178,7 @@ def make(host: Host, options: Options, *, title: str, question: str, why: str) -
         raise Usage(
             f"storage: a budget of {budget:.0f} s is too short for one workload; give --budget {need} or more"
         )
-    prepare_s = len(targets) * (size + write_file_bytes(size)) / PREPARE_BYTES_PER_S + 2.0
+    prepare_s = fill_s(len(targets) * (size + write_file_bytes(size))) + 2.0
     watches_job = bool(options.strings("pid") or options.string("cgroup"))
     job_s = JOB_S if watches_job else 0.0
     notes = [f"{one.letter}: {note}" for one in targets for note in layout.suitable[one.letter].notes]
