@@ -17,6 +17,7 @@ from scenarios import events as ev
 from scenarios.arm import Arm
 from scenarios.blocks import block_events
 from scenarios.budget import Pace, group_seconds
+from scenarios.culprits import most_often
 from scenarios.groups import Group, Pair
 from scenarios.guards import Disturbance, Watch
 from scenarios.judge import Judge, judges_for
@@ -342,5 +343,5 @@ class _Experiment:
         return enough and len(self.disturbed) > DISTURBED_AT_MOST * attempted
 
     def _why_too_disturbed(self, attempted: int) -> str:
-        culprit = max(self.disturbed, key=self.disturbed.count)
+        culprit = most_often(self.disturbed)
         return f"{len(self.disturbed)} of {attempted} groups were disturbed, most often: {culprit}"
