@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
+from statistics import median
 
 from app import wording
 from app.document import Bullets, Mono, Part, Table, Words, say
@@ -67,15 +68,20 @@ def _workloads(session: Session) -> Table | None:
     header = ("workload", "block", "at least", "onset apart", "groups at least", "blocks measured")
     rows = []
     for w in _planned(session):
+        done = [b.seconds for b in session.blocks.get(w.id, ()) if b.phase not in ("warmup", "onset")]
         counted = sum(1 for b in session.blocks.get(w.id, ()) if b.phase != "warmup")
         longest = (
             f"{w.block_s:g} s" if w.max_block_s <= w.block_s else f"{w.block_s:g} to {w.max_block_s:g} s"
         )
+        if done and not 0.8 * w.block_s <= median(done) <= 1.2 * max(w.block_s, w.max_block_s):
+            longest += (
+                f" planned, {median(done):.2g} s measured"  # bounded in bytes, or the load's own length
+            )
         onset = f"{w.onset_s:g} s" if w.onset_s else "–"
         rows.append(
             (w.title, longest, f"{w.min_operations} operations", onset, str(w.min_groups), str(counted))
         )
-    return Table(header, tuple(rows), frozenset({5})) if rows else None
+    return Table(header, tuple(rows), frozenset({5})).without_empty_columns() if rows else None
 
 
 def _groups(session: Session) -> Table | None:
@@ -96,7 +102,7 @@ def _groups(session: Session) -> Table | None:
             )
         )
     header = ("workload", "groups", "order", "looks", "disturbed", "by what")
-    return Table(header, tuple(rows), frozenset({1, 3, 4})) if rows else None
+    return Table(header, tuple(rows), frozenset({1, 3, 4})).without_empty_columns() if rows else None
 
 
 def _actions(session: Session) -> Table | None:
