@@ -29,6 +29,7 @@ class AtaPort(msgspec.Struct, frozen=True, kw_only=True):
     drive: float | None
     model: str
     downshifts: int | Absent
+    downshifts_source: str = ""
 
 
 def ata_port(host: Host, path: str) -> AtaPort | Absent:
@@ -57,6 +58,7 @@ def ata_port(host: Host, path: str) -> AtaPort | Absent:
         drive=_generation(words),
         model=_model(words),
         downshifts=host.integer(f"{device}/spdn_cnt"),
+        downshifts_source=f"{device}/spdn_cnt",
     )
 
 

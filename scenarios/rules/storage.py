@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 
 from probes.host import Host
+from probes.system.ata import ata_port
 from probes.system.block import BlockDevice, block_devices
 from probes.system.link import Link
 from probes.types import Absent, present
@@ -205,17 +206,12 @@ def smart(host: Host) -> Iterable[Finding]:
     found: list[Finding] = []
     reasons: list[str] = []
     for device in real[:24]:
-        text = host.command("smartctl", "-j", "-H", f"/dev/{device.name}")
-        if isinstance(text, Absent):
-            reasons.append(text.reason)
-            continue
-        try:
-            status = json.loads(text).get("smart_status", {})
-            passed = status.get("passed") if isinstance(status, dict) else None
-        except (ValueError, AttributeError):
-            reasons.append("smartctl's answer is not JSON")
-            continue
-        if passed is False:
+        # The exit status is a bit mask, and 8 for a failing disk (smartctl(8)): the answer is what counts.
+        text = host.command("smartctl", "-j", "-H", f"/dev/{device.name}", any_status=True)
+        passed = text if isinstance(text, Absent) else health(text)
+        if isinstance(passed, Absent):
+            reasons.append(passed.reason)
+        elif not passed:
             found.append(
                 Finding(
                     id="storage.smart",
@@ -236,9 +232,82 @@ def smart(host: Host) -> Iterable[Finding]:
     return found
 
 
+def health(answer: str) -> bool | Absent:
+    """`smart_status.passed` of smartctl's JSON; without it what smartctl says instead."""
+    try:
+        told = json.loads(answer)
+        status = told.get("smart_status")
+        if isinstance(status, dict) and isinstance(status.get("passed"), bool):
+            return bool(status["passed"])
+        said = [str(m["string"]) for m in told["smartctl"]["messages"]]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        said = []
+    return Absent(said[0][:200] if said else "smartctl's answer tells no health")
+
+
+def downshifts(host: Host) -> Iterator[Finding]:
+    """How often libata lowered a link's speed because of errors (Documentation/ABI/testing/sysfs-ata, spdn_cnt)."""
+    ports = [(d, ata_port(host, d.path)) for d in disks(host) if d.transport == "sata"]
+    if not ports:
+        raise Inapplicable("no SATA disk")
+    counts = [(d, p, p.downshifts) for d, p in ports if present(p)]
+    if not any(present(count) for _, _, count in counts):
+        raise Unreadable("spdn_cnt of no SATA disk could be read")
+    for device, port, count in counts:
+        if not present(count) or count <= 0:
+            continue
+        speed = f"{port.now:.1f} Gb/s" if port.now is not None else "an unknown speed"
+        times = "once" if count == 1 else f"{count} times"
+        yield Finding(
+            id="storage.sata-downshift",
+            severity="warning",
+            subject=device.name,
+            title=f"the kernel lowered the speed of {device.name}'s SATA link {times} because of errors; "
+            f"it runs at {speed} now",
+            evidence=(Evidence(f"{named(device)}: spdn_cnt {count}", port.downshifts_source),),
+            remedy=(
+                Remedy(
+                    title="Reseat or replace the cable or backplane slot, then see whether it goes on counting",
+                    commands=("dmesg | grep -E 'limiting SATA link speed|SATA link|exception Emask'",),
+                    verify=(f"cat {port.downshifts_source}",),
+                    warning="It counts from the start of the system: a link that came back is still suspect.",
+                ),
+            ),
+            references=("Documentation/ABI/testing/sysfs-ata",),
+            prove="storage",
+        )
+
+
+def slow_slot(host: Host) -> Iterator[Finding]:
+    """Disks that could do more than their slot or controller: nothing is broken, but another place is faster."""
+    linked = [(d, d.link) for d in disks(host) if d.transport in {"nvme", "sata"} and present(d.link)]
+    if not linked:
+        raise Inapplicable("no NVMe or SATA disk that tells its link")
+    for device, link in linked:
+        if not link.device_most or not link.port_most or "can do less than" not in link.limited_by:
+            continue
+        what = "slot" if link.kind == "pcie" else "controller"
+        yield Finding(
+            id="storage.slot",
+            severity="notice",
+            subject=device.name,
+            title=f"{device.name} could do {link.device_most}, its {what} only {link.port_most}",
+            evidence=(Evidence(f"{named(device)}: {link.now}; {link.limited_by}", link.source),),
+            remedy=(
+                Remedy(
+                    title=f"Move it to a faster {what}, if its streams matter; small random reads hardly gain",
+                    verify=(f"cat {link.source}",),
+                ),
+            ),
+            prove="storage",
+        )
+
+
 RULES: tuple[Rule, ...] = (
     Rule("storage.pcie-link", "storage", "PCIe link of each NVMe disk", pcie_link),
     Rule("storage.sata-link", "storage", "SATA link of each disk", sata_link),
+    Rule("storage.sata-downshift", "storage", "SATA links lowered because of errors", downshifts),
+    Rule("storage.slot", "storage", "slots and controllers slower than their disk", slow_slot),
     Rule("storage.ncq", "storage", "native command queueing", ncq),
     Rule("storage.link-power", "storage", "SATA link power management", link_power),
     Rule("storage.raid", "storage", "md arrays degraded or rebuilding", raid_state),

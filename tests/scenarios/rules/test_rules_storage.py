@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,92 @@ def test_a_degraded_array_is_critical_and_a_resync_a_warning(tmp_path: Path) -> 
         ("storage.raid-degraded", "critical"),
         ("storage.raid-busy", "warning"),
     }
+
+
+SMARTCTL = """#!/bin/sh
+echo '{answer}'
+exit {status}
+"""
+
+
+def with_smartctl(folder: Path, answer: str, status: int, monkeypatch: pytest.MonkeyPatch) -> Host:
+    """The live host, with one SATA disk and a smartctl of our own first in PATH."""
+    program = folder / "smartctl"
+    program.write_text(SMARTCTL.format(answer=answer, status=status))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    (folder / "tree").mkdir()
+    found = storage.disks(sata(folder / "tree"))
+    monkeypatch.setattr(storage, "disks", lambda _host: found)
+    return Host()
+
+
+def test_a_disk_that_smartctl_calls_failing_is_found_though_it_exits_with_8(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = with_smartctl(tmp_path, '{"smart_status": {"passed": false}}', 8, monkeypatch)
+    assert [(f.id, f.subject, f.severity) for f in storage.smart(host)] == [
+        ("storage.smart", "sda", "critical")
+    ]
+
+
+@pytest.mark.parametrize(("answer", "status"), [('{"smart_status": {"passed": true}}', 64)])
+def test_a_healthy_disk_with_an_old_entry_in_its_log_is_not_accused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, status: int
+) -> None:
+    assert list(storage.smart(with_smartctl(tmp_path, answer, status, monkeypatch))) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            '{"smartctl": {"messages": [{"string": "Smartctl open device: Permission denied"}]}}',
+            "Permission denied",
+        ),
+        ("{}", "tells no health"),
+        ('{"smart_status": []}', "tells no health"),
+        ("nonsense", "tells no health"),
+    ],
+)
+def test_an_answer_without_health_is_unreadable_and_not_healthy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, said: str
+) -> None:
+    with pytest.raises(Unreadable, match=said):
+        storage.smart(with_smartctl(tmp_path, answer, 2, monkeypatch))
+
+
+def ata_link(root: Path, count: str, now: str = "6.0 Gbps") -> Host:
+    put(root, "sys/class/ata_link/link1/sata_spd", f"{now}\n")
+    if count:
+        put(root, "sys/class/ata_device/dev1.0/spdn_cnt", f"{count}\n")
+    return sata(root)
+
+
+def test_a_link_that_came_down_and_went_back_is_told_with_its_count(tmp_path: Path) -> None:
+    (found,) = storage.downshifts(ata_link(tmp_path, "3"))
+    assert found.severity == "warning" and "3 times" in found.title and "6.0 Gb/s now" in found.title
+    assert found.evidence[0].source == "/sys/class/ata_device/dev1.0/spdn_cnt"
+
+
+def test_a_link_that_never_came_down_is_not_accused_and_one_without_a_count_unreadable(
+    tmp_path: Path,
+) -> None:
+    assert list(storage.downshifts(ata_link(tmp_path / "a", "0"))) == []
+    with pytest.raises(Unreadable):
+        list(storage.downshifts(ata_link(tmp_path / "b", "")))
+    with pytest.raises(Inapplicable):
+        list(storage.downshifts(nvme(tmp_path / "c", "4")))
+
+
+def test_a_slot_that_is_slower_than_its_disk_is_a_notice_and_no_broken_link(tmp_path: Path) -> None:
+    host = nvme(tmp_path, "2")
+    put(tmp_path, f"{Path(PCI).parent}/max_link_width", "2\n")
+    (found,) = storage.slow_slot(host)
+    assert (found.id, found.severity) == ("storage.slot", "notice")
+    assert "x4" in found.title and "its slot only" in found.title and "x2" in found.title
+    assert list(storage.pcie_link(host)) == []
+
+
+def test_a_slot_as_fast_as_its_disk_is_not_accused(tmp_path: Path) -> None:
+    assert list(storage.slow_slot(nvme(tmp_path, "4"))) == []
