@@ -18,7 +18,7 @@ from probes.system.kernel import kernel
 from probes.system.trim_timer import trim_timer
 from probes.types import Fact, present
 from scenarios import events as ev
-from scenarios.fstrim_engine import CHURN_ID, BuiltIn, Engine, Ground, OwnCommand
+from scenarios.fstrim_engine import BuiltIn, Engine, Ground, OwnCommand
 from scenarios.fstrim_facts import facts
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger
@@ -27,6 +27,7 @@ from scenarios.fstrim_phase import Blocks, Stopped
 from scenarios.fstrim_plan import Request, make, untrimmed
 from scenarios.fstrim_series import one_round
 from scenarios.fstrim_session import Session
+from scenarios.fstrim_size import after_warm_up
 from scenarios.guards import Watch, watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Usage
 from scenarios.plan import Option, Plan
@@ -156,17 +157,15 @@ class Fstrim:
             raise Refused(str(why)) from None
         blocks = Blocks(run, engine, plan.workloads, pattern, layout.block_bytes, self.watch(run, layout))
         written = await blocks.warm_up()
-        blocks.block_bytes = _affordable(layout, budget, asked.phases * pattern.blocks)
+        if blocks.bytes_per_s:
+            made = after_warm_up(layout, budget, pattern, asked.phases, blocks.bytes_per_s)
+            blocks.pattern, blocks.block_bytes = made.pattern, made.bytes
+            if made.text:
+                run.emit(ev.Note(t=run.time(), text=made.text))
         deleted = await engine.delete()
         ledger.end("prepare", written=written + layout.fixed_bytes, deleted=deleted)
         run.emit(ev.Step(t=run.time(), id="prepare", title="write the fixed file", state="done"))
         return blocks
-
-
-def _affordable(layout: Layout, budget: WriteBudget, blocks: int) -> int:
-    """What a block may write, now that it is known what this file system makes of a byte: one size for all phases."""
-    each = int(budget.left_bytes / budget.amplification(CHURN_ID) / (blocks + 4))
-    return max(1, min(layout.block_bytes, each))
 
 
 def _watch(run: Run, layout: Layout) -> Watch:

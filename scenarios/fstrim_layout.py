@@ -104,8 +104,7 @@ class Layout:
         self.most_bytes = min(MOST_BYTES, int(capacity * SHARE_OF_CAPACITY))
         self.fixed_bytes = max(UNIT, min(LARGEST_FIXED, self.most_bytes // 16) // UNIT * UNIT)
         by_wear = (self.most_bytes * PLANNED_SHARE - self.fixed_bytes) / (phases * blocks + 1)
-        # Half of the file system's share: what is deleted is only free when its journal is written.
-        by_space = (free * SHARE_OF_FREE - self.fixed_bytes) / (blocks + 1)
+        by_space = self.by_space(blocks, free)
         step = WORKERS * STEP_BYTES
         self.block_bytes = int(min(by_wear, by_space, MOST_A_BLOCK)) // step * step
         if self.block_bytes >= least_bytes():
@@ -120,6 +119,13 @@ class Layout:
             f"{self.directory}: {self.device} is too small to be loaded with at most {100 * SHARE_OF_CAPACITY:.0f} % "
             f"of its {in_words(capacity)}; name another --dir"
         )
+
+    def by_space(self, blocks: int, free: int | None = None) -> float:
+        """What each block of a phase and the warm-up may hold at once: the file system's share of what is free."""
+        if free is None:
+            space = self.host.statvfs(self.directory)
+            free = 0 if isinstance(space, Absent) else space.f_bavail * space.f_frsize
+        return (free * SHARE_OF_FREE - self.fixed_bytes) / (blocks + 1)
 
     @property
     def file_bytes(self) -> int:

@@ -9,6 +9,7 @@ import msgspec
 from scenarios.idle_control import LEAST_BLOCKS
 from scenarios.model import Usage
 
+LEAST_BLOCK_S = 0.5  # a block alone; a shorter one shows the drive's cache, not the drive
 LEAST_PAIR_S = 0.5  # a block with its reference beside it
 
 

@@ -11,12 +11,11 @@ from probes.bench.measured import Measured, NotApplicable
 from scenarios import events as ev
 from scenarios.blocks import block_events
 from scenarios.fstrim_engine import CHURN_ID, REFERENCE_ID, Engine
-from scenarios.fstrim_pattern import Pattern
+from scenarios.fstrim_pattern import LEAST_BLOCK_S, Pattern
+from scenarios.fstrim_size import again_at_most
 from scenarios.guards import Watch
 from scenarios.model import Run
 from scenarios.plan import Workload
-
-AGAIN_AT_MOST = 4  # disturbed blocks of a phase that are measured again
 
 
 class Stopped(Exception):
@@ -61,6 +60,8 @@ class Blocks:
         self.block_bytes = block_bytes
         self.watch = watch
         self.cached = ""  # why the reads beside the blocks are not the disk's
+        self.bytes_per_s = 0.0  # what the warm-up wrote
+        self.lasted: list[float] = []  # seconds of each block that counts
         self._index = 0
 
     async def warm_up(self) -> int:
@@ -73,6 +74,7 @@ class Blocks:
             return 0
         measured, _ = await self._block(self.load, "warmup", "warmup", 0)
         await self._block(self.control, "warmup", "warmup", 0)
+        self.bytes_per_s = measured.bytes / measured.seconds if measured.seconds > 0 else 0.0
         return measured.bytes
 
     async def phase(self, name: str, label: ev.Phase) -> Phase:
@@ -80,6 +82,7 @@ class Blocks:
         values: list[float] = []
         references: list[float] = []
         written, again = 0, 0
+        most_again = again_at_most(self.pattern.blocks)
         began = self.run.clock.now()
         reason = ""
         while len(values) < self.pattern.blocks:
@@ -91,13 +94,27 @@ class Blocks:
             except NotApplicable as why:
                 reason = str(why)
                 break
-            if (disturbed or beside) and again < AGAIN_AT_MOST:
+            if (disturbed or beside) and again < most_again:
                 again += 1
                 continue
+            self.lasted.append(measured.seconds)
             values.append(measured.values[self.load.metrics[0].name])
             references.append(reference.values[self.control.metrics[0].name])
         seconds = self.run.clock.now() - began
         return Phase(name, values, references, seconds, written, reason)
+
+    @property
+    def too_short(self) -> str:
+        """What the blocks lasted, where that is too little; a user's own command lasts as long as it does."""
+        if self.load.id != CHURN_ID or not self.lasted:
+            return ""
+        wanted, usual = min(LEAST_BLOCK_S, self.pattern.block_s), median(self.lasted)
+        if usual >= 0.9 * wanted:
+            return ""
+        return (
+            f"blocks of new files lasted only {usual:.2g} s: this disk writes what a session may write too fast "
+            f"for blocks of {wanted:.2g} s, so they show its cache more than its cells"
+        )
 
     async def _block(
         self, load: Workload, variant: str, label: ev.Phase, number: int

@@ -41,6 +41,8 @@ async def one_round(run: Run, layout: Layout, asked: Request, blocks: Blocks, ti
         raise Refused(f"{layout.directory}: the round has only {len(phase.values)} blocks: {phase.reason}")
     if blocks.cached:
         run.emit(ev.Note(t=run.time(), text=f"the reads beside the blocks are {blocks.cached}"))
+    if blocks.too_short:
+        run.emit(ev.Note(t=run.time(), text=blocks.too_short))
     now = msgspec.structs.replace(finished(asked, blocks, phase, behind), deleted_bytes=deleted)
     _tell_trim(run, layout, now)
     lost = ""

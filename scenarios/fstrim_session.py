@@ -119,6 +119,8 @@ class Session:
 
     def _conclude(self) -> None:
         load, control = self.plan.workloads
+        if self.blocks.too_short:
+            self.doubts.append(self.blocks.too_short)
         if self.layout.no_trim:
             self._verdict(load, None, self.layout.no_trim)
             before, idle = self.phases
