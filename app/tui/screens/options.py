@@ -62,7 +62,7 @@ class Explained(Panel):
         if option is None:
             return []
         one_of = f"; one of {', '.join(option.choices)}" if option.choices else ""
-        return wrapped(clean(f"{option.name}: {option.help}{one_of}"), width, "dim")
+        return wrapped(clean(option.help + one_of), width, "dim")
 
 
 class OptionsScreen(Base):

@@ -124,6 +124,8 @@ class PlanScreen(Base):
         names = {o.name for o in self.offer.options}
         if action in ("start", "name"):
             return bool(self.missing) == (action == "name")
+        if action == "exact":
+            return not self.missing
         if action == "directories":
             return "dir" in names
         if action in ("budget", "longer"):
