@@ -19,7 +19,7 @@ from app.tui.widgets.picker import Picker
 from app.tui.widgets.recordings_line import RecordingsLine
 from app.tui.widgets.scenario_list import ScenarioList
 from app.tui.widgets.suspects import Suspects
-from app.tui.widgets.whole import Whole
+from app.tui.widgets.whole import Whole, most_lines
 
 
 class Space(Panel):
@@ -71,9 +71,10 @@ class HomeScreen(Base):
         yield RecordingsLine()
 
     def _most_rows(self) -> int:
-        """Suspects keep three lines, whatever the height: what a container cuts could not be reached."""
+        """Suspects keep three lines, and ten are all others': what a container cuts could not be reached."""
         height = self.app.size.height
-        return max(5, min(15, height - (14 if height >= 24 else 12)))
+        margins = 0 if height < 24 else 1 if height < 32 else 2
+        return max(5, min(15, height - 10 - most_lines(height) - margins))
 
     def on_resize(self) -> None:
         self.query_one(ScenarioList).styles.max_height = self._most_rows()

@@ -13,7 +13,8 @@ def value_words(value: Json, unit: str = "") -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if unit in ("bytes", "B") and isinstance(value, int | float):
-        return size_words(float(value))
+        odd = value < 10_000 and value % 1024  # an MTU of 1500 is none of 1.46 KiB
+        return f"{value} B" if odd else size_words(float(value))
     if unit == "Mbit/s" and isinstance(value, int | float) and value >= 1000:
         return f"{value / 1000:g} Gbit/s"
     if isinstance(value, list):

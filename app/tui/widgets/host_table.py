@@ -60,7 +60,8 @@ def _devices(session: Session, group: str) -> dict[str, list[str]]:
         words = words.partition(" (")[0] if group == "mount" else _NAMED.get(what, "") + words
         found.setdefault(device or rest, {})[what] = words
     order = _TOLD[group] or ("",)
-    return {d: [facts[w] for w in order if facts.get(w)] for d, facts in found.items()}
+    last = sorted(found, key=lambda device: found[device].get("transport") == "loop")
+    return {d: [found[d][w] for w in order if found[d].get(w)] for d in last}
 
 
 def _rows(session: Session, group: str, names: int, width: int) -> list[Line]:

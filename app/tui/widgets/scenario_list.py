@@ -27,7 +27,8 @@ def _line(offer: Offer, titles: int, width: int) -> Line:
         tail = [(f"✗ {clean(offer.blocked)}", "unknown")]
     elif offer.needs:
         tail = [(f"needs {clean(offer.needs)}", "dim")]
-    takes: Line = [(f"{_takes(offer.takes_s):>6}", faint)]
+    unknown = offer.blocked and offer.takes_s <= 0  # of a scenario that could not even be loaded
+    takes: Line = [(f"{'' if unknown else _takes(offer.takes_s):>6}", faint)]
     room = width - cells(takes) - 1
     return split(crop([*head, *body, *tail], room), takes, width)
 
@@ -41,14 +42,15 @@ def _whole(offer: Offer, width: int) -> list[Line]:
     parts: list[Span] = []
     if offer.blocked:
         parts.append((f"✗ cannot run here: {clean(offer.blocked)}", "unknown"))
-    parts.append((clean(offer.question), "strong"))
+    if offer.question:
+        parts.append((clean(offer.question), "strong"))
     if offer.answers:
         parts.append((clean(offer.answers), "dim"))
     if offer.needs:
         parts.append((f"needs {clean(offer.needs)}", "dim"))
     words: list[Span] = []
     for number, (part, role) in enumerate(parts):
-        split_up = part.split() or [""]
+        split_up = part.split()
         if number < len(parts) - 1:
             split_up[-1] += " ·"  # a line never begins with it
         words += [(word, role) for word in split_up]

@@ -6,8 +6,12 @@ from app.tui.lines import BLANK, Line, crop, split, text
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 
-LEAST, MOST = 3, 6
-LOW = 24  # on a lower screen the lists need the room
+LEAST = 3
+
+
+def most_lines(height: int) -> int:
+    """Of a screen of that height: on a low one the lists need the room."""
+    return 2 if height < 24 else 4 if height < 32 else 6
 
 
 class Whole(Panel):
@@ -25,7 +29,7 @@ class Whole(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         measured = self.screen.query_one(self._measure)
         most = max((len(row.whole(width - 2)) for row in measured.rows()), default=0)
-        room = min(height, 2 if self.screen.size.height < LOW else MOST, max(LEAST, most))
+        room = min(height, most_lines(self.screen.size.height), max(LEAST, most))
         picker = self.screen.focused if isinstance(self.screen.focused, Picker) else measured
         shown = picker.shown
         lines = shown[picker.index].whole(width - 2) if shown else []

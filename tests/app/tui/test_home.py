@@ -11,7 +11,7 @@ from app.session import Session
 from app.tui.lines import Line, cells, flowed
 from app.tui.screens.finding import FindingScreen
 from app.tui.screens.home import HomeScreen
-from app.tui.widgets.fact_words import decimal_size, missing
+from app.tui.widgets.fact_words import decimal_size, missing, value_words
 from app.tui.widgets.host_glance import headline, things
 from app.tui.widgets.host_table import firewall_words, table
 from app.tui.widgets.picker import Picker
@@ -95,6 +95,12 @@ async def test_every_item_can_be_reached_at_every_height(
     monkeypatch.setitem(SIZES, "low", (60, rows))
     async with opened(tmp_path, triage="triage", size="low") as (app, pilot):
         assert "SUSPECTS" in grid(app) and "SCENARIOS" in grid(app) and "RECORDINGS" in grid(app)
+        found = app.home_session().offers
+        found += [
+            msgspec.structs.replace(found[0], id=f"site{n}") for n in range(9)
+        ]  # third parties' scenarios
+        app.draw()
+        await settled(pilot)
         for offer in OFFERS:
             shown = grid(app)
             assert f"▸ {offer[0]}" in shown
@@ -103,6 +109,8 @@ async def test_every_item_can_be_reached_at_every_height(
                 await keys(pilot, "enter")
             assert " ".join(offer[2].split()[:4]) in grid(app)
             await keys(pilot, "down")
+        await keys(pilot, "end")
+        assert "▸ site8" in grid(app) and "RECORDINGS" in grid(app)
         await keys(pilot, "tab", "end")
         assert "▸ · notice" in grid(app)
 
@@ -116,13 +124,18 @@ async def test_what_is_too_long_even_then_says_where_the_rest_is(tmp_path: Path)
         shown.findings = {"x.y|": long}
         offers = shown.offers
         shown.offers = [msgspec.structs.replace(offers[0], question="why " * 400, blocked=HOSTILE), *offers]
+        broken = ev.Offer(t=0.0, id="z", title="z", question="", takes_s=0.0, blocked="cannot be loaded: x")
+        shown.offers.append(broken)
         app.draw()
         await settled(pilot)
-        assert "Enter: all of it" in grid(app) and "\x1b" not in grid(app)
+        assert "Enter: all of it" in grid(app) and "\x1b" not in grid(app) and "RECORDINGS" in grid(app)
         await keys(pilot, "shift+tab")
         assert "line 0" in grid(app) and "line 19" not in grid(app) and "Enter: all of it" in grid(app)
         await keys(pilot, "enter")
         assert isinstance(app.screen, FindingScreen)
+        await keys(pilot, "escape", "tab", "end")
+        row, said = (next(r for r in grid(app).splitlines() if w in r) for w in ("▸ z", "▸ ✗"))
+        assert row.endswith("cannot be loaded: x") and said.endswith("cannot run here: cannot be loaded: x")
 
 
 @both
@@ -203,6 +216,8 @@ def test_parts_are_not_torn_where_a_line_ends() -> None:
     rows = flowed([("a word that is far too long for it", "text"), ("日本語", "dim")], 10)
     assert all(cells(row) <= 10 for row in rows) and words(rows[-1]) == "it 日本語"
     assert flowed([], 10) == [] and flowed([("", "text")], 10) == []
+    assert value_words(1500, "B") == "1500 B" and value_words(4096, "B") == "4 KiB"
+    assert value_words(9000, "B") == "9000 B" and value_words(2**30 + 1, "B") == "1 GiB"
     assert decimal_size(1.92e12) == "1.92 TB" and decimal_size(512) == "512 B"
 
 
