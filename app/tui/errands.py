@@ -109,7 +109,8 @@ class Errands(App[int]):
     # Opening
 
     def open_plan(self, scenario: str, argv: Sequence[str] = ()) -> None:
-        from app.tui.screens.plan import PlanScreen, given
+        from app.tui.option_values import given
+        from app.tui.screens.plan import PlanScreen
 
         offers = self.home_session().offers
         offer = next((o for o in offers if o.id == scenario), None)

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from app.tui.glyphs import clean
 from app.tui.lines import Line, pad, wrapped
+from app.tui.option_values import shown
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, Row
@@ -31,8 +32,6 @@ class OptionPicker(Picker):
         return [Row(o.name, partial(self._line, o), f"{o.name} {o.help}") for o in self._about.offer.options]
 
     def _line(self, option: Option, width: int) -> Line:
-        from app.tui.screens.plan import shown
-
         own = option.name in self._about.values
         value = clean(shown(option, self._about.values))
         if value:

@@ -10,10 +10,11 @@ from textual import events
 
 from app.child import EventChild
 from app.tui.lines import Line
+from app.tui.option_values import parsed, shown
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.consent import ConsentScreen
 from app.tui.screens.options import OptionsScreen
-from app.tui.screens.plan import PlanScreen, parsed, shown
+from app.tui.screens.plan import PlanScreen
 from probes.action import Action
 from scenarios.events import Offer
 from scenarios.plan import Option, Plan
