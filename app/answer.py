@@ -47,6 +47,11 @@ def _said(session: Session) -> Answer | None:
     verdicts = [v for v in session.verdicts.values() if not v.control]
     changed = [v for v in verdicts if v.verdict in ("slower", "faster")]
     moved = [v for v in session.verdicts.values() if v.control and v.verdict in ("slower", "faster")]
+    told = next((f for f in session.findings.values() if f.answers), None)
+    if told is not None:  # the scenario's own answer: a verdict alone would blame what is not there
+        if moved and told.confidence == "measured":
+            return Answer(f"{told.title}; {MOVED}", "warning", _asked(session))
+        return Answer(told.title, told.severity, _asked(session))
     if changed:
         asked = _asked(session)
         if asked is None:

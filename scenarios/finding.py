@@ -42,3 +42,4 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     subject: str = ""  # the device, interface or directory it is about
     prove: str = ""
     prove_options: tuple[str, ...] = ()
+    answers: bool = False  # it answers the run's question, whatever a single verdict says

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from app.answer import MOVED, answer
 from app.session import Session
 from scenarios import events as ev
+from scenarios.finding import Finding
 from scenarios.plan import Metric, Plan, Variant, Workload
 
 NS = Metric(name="ns/packet", unit="ns", better="less")
@@ -156,3 +158,23 @@ def test_a_loss_comes_before_a_larger_gain_and_the_gain_is_said() -> None:
     said = answer(session)
     assert said.sentence == "sync: B is 40 % slower than A in IOPS; but 2.90 × faster for metadata"
     assert said.weight == "critical" and said.verdict is not None and said.verdict.workload == "sync"
+
+
+def test_a_finding_that_answers_stands_before_every_verdict() -> None:
+    """A check that is not loaded slows nobody, however clear its verdict is."""
+    session = Session()
+    title = "no reverse-path check is loaded here: firewalld's default check would cost 560 ns on every IPv6 packet"
+    slower = ev.Verdict(
+        t=1, workload="six", metric="ns/packet", baseline="none", variant="check", verdict="slower", ratio=0.6
+    )
+    session.apply(slower)
+    for answers in (False, True):
+        finding = Finding(
+            id="rpfilter.cost", severity="ok", confidence="measured", title=title, answers=answers
+        )
+        session.apply(ev.Found(t=2, finding=finding))
+        session.apply(ev.Ended(t=3, status="done"))
+        said = answer(session)
+        assert (said.sentence == title, said.weight) == ((True, "ok") if answers else (False, "critical"))
+    session.apply(msgspec.structs.replace(slower, variant="trivial", control=True))
+    assert answer(session) == (f"{title}; {MOVED}", "warning", None)
