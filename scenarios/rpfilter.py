@@ -23,16 +23,20 @@ from scenarios.experiment import compare
 from scenarios.guards import watch_for
 from scenarios.model import Options, Refused, Run, Usage
 from scenarios.plan import Option, Plan, PlannedStep
-from scenarios.reverse_path.answer import answer, extra, finding, line_rate
+from scenarios.reverse_path import other_costs
+from scenarios.reverse_path.answer import answer, extra, line_rate
 from scenarios.reverse_path.arm import Bench, NetworkArm
+from scenarios.reverse_path.chosen import Chosen, chosen
+from scenarios.reverse_path.cost_finding import finding
 from scenarios.reverse_path.facts import Facts, read
 from scenarios.reverse_path.reading import fact_events, rate_events
 from scenarios.reverse_path.rights import why_no_namespaces
-from scenarios.reverse_path.variants import NONE, Trial, chosen, trials
-from scenarios.rules.rpfilter import POLICY_RULES, RULES
+from scenarios.reverse_path.variants import NONE, Trial, trials
+from scenarios.rules.rpfilter import POLICY_RULES, POLICY_RULES4, RULES
 from scenarios.rules.rule import Inapplicable, Unreadable
 
 RATES_S = 3.0  # how long this host's own packets are counted before anything is sent
+MOST_RATES_S = 60.0
 PREPARING_S = 2.0
 BUDGET_S, BUDGET_ALL_S = 60.0, 240.0
 BLOCK_S = 0.5
@@ -114,6 +118,8 @@ class Rpfilter:
             raise Usage(f"--routes {routes}: between 0 and {MOST_ROUTES}")
         if link < 0 or budget <= 0 or not 0.05 <= options.number("block", BLOCK_S) <= 5:
             raise Usage("--link and --budget take a number above 0, --block 0.05 to 5")
+        if not 0 <= options.number("rates", RATES_S) <= MOST_RATES_S:
+            raise Usage(f"--rates: 0 to {MOST_RATES_S:g} seconds")
         facts = read(host)
         main = chosen(facts)
         tried = _trials(facts, options)
@@ -158,7 +164,7 @@ class Rpfilter:
                 f"Small packets from one CPU, {len(tried[0].compared)} variants in turn, for about {budget:.0f} s.",
                 "Every variant is proved first: honest packets arrive, forged ones are dropped by the check alone.",
             ),
-            left_out=tuple(_left_out(facts, self.blocked(host))) + main.left_out,
+            left_out=tuple(_left_out(facts, main, self.blocked(host))) + main.left_out,
         ).sealed()
 
     async def run(self, run: Run) -> None:
@@ -229,6 +235,7 @@ class Rpfilter:
         budget = Budget(budget_s(run.options), run.clock)
         family = sum(len(trial.pairs) for trial in tried)
         _step(run, "measure", "started")
+        beside: list[tuple[Trial, list[ev.Verdict]]] = []
         for number, trial in enumerate(tried):
             arms = [NetworkArm(bench, run.clock, trial, compared) for compared in trial.compared]
             verdicts = await compare(
@@ -242,6 +249,11 @@ class Rpfilter:
             )
             if number == 0:
                 self._conclude(run, facts, verdicts, arms, now)
+            else:
+                beside.append((trial, verdicts))
+        also = other_costs.finding(beside, facts, now)
+        if also is not None:
+            run.emit(ev.Found(t=run.time(), finding=also))
         _step(run, "measure", "done")
 
     def _conclude(
@@ -311,15 +323,23 @@ def _routes(facts: Facts, asked: int) -> RouteSet:
     )
 
 
-def _left_out(facts: Facts, blocked: str) -> Iterator[str]:
+def _left_out(facts: Facts, main: Chosen, blocked: str) -> Iterator[str]:
     if blocked:
         yield blocked
     if not facts.ipv6:
-        yield "IPv6 is off on this host: the IPv4 check is measured instead"
+        yield "IPv6 is off on this host: IPv4 is measured, for which firewalld has no check of its own"
     if not isinstance(facts.policy_rules, Absent) and facts.policy_rules > POLICY_RULES:
         more = facts.policy_rules - POLICY_RULES
         yield f"{more} IPv6 policy rules are not copied, they make each lookup dearer than measured"
+    if not isinstance(facts.policy_rules4, Absent) and facts.policy_rules4 > POLICY_RULES4:
+        more = facts.policy_rules4 - POLICY_RULES4
+        yield (
+            f"{more} IPv4 policy rules and their tables are not copied (only the main table is):"
+            " they make each lookup dearer than measured"
+        )
     if not isinstance(facts.routes6, Absent) and len(facts.routes6.unicast) > MOST_ROUTES:
         yield f"of {len(facts.routes6.unicast):,} IPv6 routes the first {MOST_ROUTES:,} are copied"
+    if not isinstance(facts.routes4, Absent) and len(facts.routes4.unicast) > MOST_ROUTES:
+        yield f"of {len(facts.routes4.unicast):,} IPv4 routes the first {MOST_ROUTES:,} are copied"
     if isinstance(facts.ruleset, Absent):
-        yield f"the live ruleset: {facts.ruleset.reason}; firewalld's default check is measured"
+        yield f"the live ruleset: {facts.ruleset.reason}; {main.name} is measured"

@@ -1,4 +1,4 @@
-"""The answer in words: the measured cost beside this host's rates, the bounds at line rate, and how severe that is."""
+"""The answer in numbers: the cost beside this host's rates, the bounds at line rate, and how severe that is."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from probes.system.line_rate import Card
 from probes.system.packet_rates import PacketRates
 from probes.types import Absent, Json
 from scenarios import events as ev
-from scenarios.finding import Evidence, Finding, Severity
-from scenarios.reverse_path import remedy
+from scenarios.finding import Severity
+from scenarios.reverse_path.chosen import Chosen
 from scenarios.reverse_path.facts import Facts
-from scenarios.reverse_path.meaning import AtLineRate, Cost, Share, at_line_rate, core_holds, share
-from scenarios.reverse_path.variants import CHECK, Chosen
-from scenarios.rules.rpfilter import FAST_MBIT, evidence
+from scenarios.reverse_path.meaning import AtLineRate, Cost, Share, at_line_rate, share
+from scenarios.reverse_path.variants import CHECK
+from scenarios.rules.rpfilter import FAST_MBIT
 
 MODEL = (
     "The interval covers the measurement, not the model: packets of other sizes, several receiving cores, caches and"
@@ -80,117 +80,10 @@ def link_speed(card: Card | None, link_gbit: float) -> float | Absent:
     return card.mbit_per_s if isinstance(card.mbit_per_s, Absent) else card.mbit_per_s * 1e6
 
 
-def sentences(found: Answer, card: Card | None, protocol: str) -> list[str]:
-    """One fact a line: the cost, what it takes now, both bounds at line rate, what one core holds."""
-    cost = found.cost
-    lines = [
-        f"one check costs {cost.ns:.0f} ns a packet (95 %: {cost.ci95[0]:.0f} to {cost.ci95[1]:.0f}),"
-        f" beside {cost.path_ns:.0f} ns for the path without it"
-    ]
-    if found.packets_now is not None and found.packets_now < 1:
-        lines.append(f"no {protocol} packet arrives now: at present the check costs this host nothing")
-    elif found.now is not None and found.packets_now is not None:
-        lines.append(
-            f"now {found.packets_now:,.0f} {protocol} packets/s arrive {_counted(found.rates)}: the check takes"
-            f" {_cores(found.now)}"
-        )
-    if isinstance(found.bits_per_s, Absent):
-        lines.append(f"line rate: {found.bits_per_s.reason}; give it with --link GBIT")
-    else:
-        name = f"{found.bits_per_s / 1e9:g} Gbit/s" + (f" ({card.name})" if card is not None else "")
-        for line in found.lines:
-            how = "all in 64 KiB aggregates" if line.merged else "none merged"
-            set_now = " (as it is set: GRO on)" if line.merged and found.merges else ""
-            set_now = " (as it is set: GRO off)" if not line.merged and found.merges is False else set_now
-            lines.append(
-                f"at {name}, MTU {line.mtu}, {how}{set_now}: {line.packets_per_s:,.0f} packets/s,"
-                f" the check takes {_cores(line.check)}"
-            )
-    for mtu in (1500, 9000):
-        without = core_holds(cost.path_ns, mtu, merged=False)
-        with_it = core_holds(cost.path_ns + cost.ns, mtu, merged=False)
-        lines.append(
-            f"one receiving core holds about {with_it:.1f} Gbit/s of unmerged frames of MTU {mtu} with the check,"
-            f" {without:.1f} without"
-        )
-    lines.append(MODEL)
-    return lines
-
-
-def _counted(rates: PacketRates | Absent) -> str:
-    """By lo nothing is looked up (nft_fib_is_loopback), so it is left out where it is known."""
-    kept = not isinstance(rates, Absent) and rates.loopback
-    return "(after GRO, loopback included)" if kept else "(after GRO, without loopback)"
-
-
-def _cores(value: Share) -> str:
-    low, high = value.ci95
-    if value.cores < 0.995:
-        return f"{value.cores * 100:.2g} % of one core (95 %: {low * 100:.2g} to {high * 100:.2g} %)"
-    return f"{value.cores:.1f} cores (95 %: {low:.1f} to {high:.1f})"
-
-
-def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
-    """Severity by the share of a core now, and by what the card could bring where the check is loaded."""
-    cost, word = found.cost, found.verdict.verdict
-    rule = chosen.rule
-    here = "the firewall's reverse-path check"
-    if rule is None and isinstance(facts.ruleset, Absent):
-        here = "a reverse-path check (if one is loaded could not be read)"
-    elif rule is None:
-        here = "a reverse-path check, not loaded here,"
-    measured = f"{cost.ns:.0f} ns on every {chosen.protocol} packet"
-    if rule is not None and rule.every_flow:
-        measured = f"{cost.ns:.0f} ns on {rule.payers}"
-    elif rule is not None:
-        measured = f"{cost.ns:.0f} ns on every {chosen.protocol} packet that meets it"
-    if word == "slower":
-        verb = "costs" if rule is not None else "would cost"
-        title = f"{here} {verb} {measured}"
-    elif word == "inconclusive":
-        title = f"{here}: its cost was not decided"
-    else:
-        title = f"{here} makes no material difference to a packet's cost ({cost.ns:+.0f} ns)"
-    lines = []
-    if rule is not None and rule.conditions:
-        text = "what follows counts all packets as if they met it, an upper bound"
-        lines.append(Evidence(f"only packets with {' '.join(rule.conditions)} meet it; {text}"))
-    lines += [Evidence(text, "measured") for text in sentences(found, facts.fastest, chosen.protocol)]
-    lines += (
-        list(evidence(facts, rule))
-        if rule is not None
-        else [Evidence(f"{chosen.whose}: {chosen.text}", "measured instead")]
-    )
-    lines += [Evidence(text) for text in chosen.left_out]
-    for other in found.others:
-        if other.delta is not None and other.delta_ci95 is not None:
-            low, high = other.delta_ci95
-            text = f"{other.variant}: {other.delta:+.0f} ns a packet (95 %: {low:.0f} to {high:.0f}), {other.verdict}"
-            lines.append(Evidence(text, "measured"))
-    lines += _passive(found.rates)
-    useful = (
-        word in ("slower", "inconclusive") and rule is not None and rule.every_flow
-    )  # else it is where the remedies would put it
-    return Finding(
-        id="rpfilter.cost",
-        severity=severity(
-            found,
-            loaded=rule is not None and rule.every_flow,
-            narrowed=rule is not None and bool(rule.conditions),
-        ),
-        confidence="measured" if word != "inconclusive" else "hint",
-        title=title,
-        evidence=tuple(lines),
-        remedy=remedy.remedies(facts, rule) if useful else (),
-        references=remedy.REFERENCES,
-        subject=chosen.protocol,
-    )
-
-
 def severity(found: Answer, *, loaded: bool, narrowed: bool = False) -> Severity:
     """A check that is not loaded, or not shown to cost anything, is no finding.
 
-    One that only some packets meet is a notice: nobody counted them.
+    One that only some packets meet (`narrowed`) is a notice: nobody counted them.
 
     One that costs is never told more quietly than the rule that only read it: the frames may come unmerged, too.
     One whose cost was not decided is what the rule says, for it could not be refuted.
@@ -210,36 +103,14 @@ def severity(found: Answer, *, loaded: bool, narrowed: bool = False) -> Severity
     return "warning" if fast or unmerged else "notice"
 
 
-def _passive(rates: PacketRates | Absent) -> list[Evidence]:
-    if isinstance(rates, Absent):
-        return [Evidence(f"packet rates: {rates.reason}")]
-    lines = []
-    if rates.ipv6_share is not None:
-        lines.append(
-            Evidence(
-                f"{rates.ipv6_share * 100:.0f} % of the received IP packets {_counted(rates)} are IPv6",
-                "/proc/net/snmp6",
-            )
-        )
-    if rates.busiest_softirq is not None:
-        text = (
-            f"busiest CPU: {rates.busiest_cpu}, {rates.busiest_softirq * 100:.0f} % of its time in softirqs"
-        )
-        lines.append(Evidence(text, "/proc/stat"))
-    for name, value in (("dropped", rates.backlog_drops), ("time_squeeze", rates.squeezes)):
-        if not isinstance(value, Absent) and value > 0:
-            lines.append(Evidence(f"softnet {name}: {value:.1f} a second", "/proc/net/softnet_stat"))
-    return lines
-
-
 def extra(found: Answer, facts: Facts, chosen: Chosen) -> Json:
     """The scenario's own part of the result document. Shares are in cores, rates per second, costs in ns."""
     rule = chosen.rule
     return {
         "protocol": chosen.protocol,
         "check": chosen.text,
-        "whose": chosen.whose,
-        "loaded": None if isinstance(facts.ruleset, Absent) else rule is not None,
+        "whose": chosen.name,
+        "loaded": {"loaded": True, "not loaded": False, "unknown": None}[chosen.here],
         "place": rule.place if rule is not None else None,
         "every_packet": rule.every_packet if rule is not None else None,
         "cost_ns": round(found.cost.ns, 1),

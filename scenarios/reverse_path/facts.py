@@ -27,6 +27,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     routes6: RouteTable | Absent
     routes4: RouteTable | Absent
     policy_rules: int | Absent
+    policy_rules4: int | Absent
     forwarding: dict[str, bool]
     cards: tuple[Card, ...]
     ipv6: bool
@@ -74,6 +75,7 @@ def _read(host: Host) -> Facts:
         routes6=ipv6_routes(host),
         routes4=ipv4_routes(host),
         policy_rules=policy_rules(host),
+        policy_rules4=policy_rules(host, "IPv4"),
         forwarding=forwarding(host),
         cards=cards(host),
         ipv6=has_ipv6(host),

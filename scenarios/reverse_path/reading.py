@@ -38,6 +38,9 @@ def fact_events(facts: Facts, t: float) -> Iterator[ev.AnyEvent]:
         "IPv6 policy rules": facts.policy_rules
         if isinstance(facts.policy_rules, Absent)
         else (facts.policy_rules, "ip -6 rule show"),
+        "IPv4 policy rules": facts.policy_rules4
+        if isinstance(facts.policy_rules4, Absent)
+        else (facts.policy_rules4, "ip -4 rule show"),
     }
     for name, value in read_as.items():
         if isinstance(value, Absent):

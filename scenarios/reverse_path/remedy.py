@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from probes.system.firewalld import CONF
 from probes.system.reverse_path import ReversePathRule
-from probes.system.rp_filter import RpFilter
 from probes.types import Absent
 from scenarios.finding import Remedy
 from scenarios.reverse_path.facts import Facts
@@ -131,10 +130,14 @@ def _firewalld(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy
         title += " (from firewalld 2.2 on `strict-forward`: packets to this host go free, forwarded ones stay checked)"
     elif off == "strict-forward":
         title += " (packets to this host go free, forwarded ones stay checked; `no` ends it altogether)"
-    if known is None or known.written:
-        edit = f"sed -i 's/^ *IPv6_rpfilter *=.*/IPv6_rpfilter={off}/' {CONF}"
-    else:
-        edit = f"printf 'IPv6_rpfilter={off}\\n' >> {CONF}"
+    edit = f"sed -i 's/^ *IPv6_rpfilter *=.*/IPv6_rpfilter={off}/' {CONF}"
+    append = f"printf '\\nIPv6_rpfilter={off}\\n' >> {CONF}"
+    if isinstance(
+        facts.firewalld, Absent
+    ):  # nobody knows whether the key is there: sed alone would do nothing
+        edit = f"grep -q '^ *IPv6_rpfilter *=' {CONF} && {edit} || {append}"
+    elif isinstance(facts.firewalld.ipv6_rpfilter, Absent):
+        edit = append
     was = f" (was {known.written or 'not set: on'})" if known is not None else ""
     stays = _without(sense) if off == "no" else sense or "Forwarded packets stay checked."
     return Remedy(
@@ -164,22 +167,3 @@ def _fewer_packets(facts: Facts) -> Remedy:
 def _mtu(facts: Facts) -> int:
     card = facts.fastest
     return 1500 if card is None or isinstance(card.mtu, Absent) else card.mtu
-
-
-def sysctl(value: int, setting: RpFilter, interfaces: tuple[str, ...]) -> Remedy:
-    """rp_filter on these interfaces: in `all` and each of them, since the larger of both counts."""
-    old = {"all": setting.everywhere, **{name: setting.own[name] for name in interfaces}}
-    if not isinstance(setting.default, Absent):
-        old["default"] = setting.default
-    file = "/etc/sysctl.d/90-rpfilter.conf"
-    lines = "".join(f"net/ipv4/conf/{name}/rp_filter = {value}\\n" for name in old)
-    return Remedy(
-        title=f"set rp_filter to {value} in `all` and on the interfaces: the larger of both counts",
-        commands=tuple(f"sysctl -w net/ipv4/conf/{name}/rp_filter={value}" for name in old),
-        persistent=(f"printf '{lines}' > {file}", "sysctl --system"),
-        verify=("sysctl -a 2>/dev/null | grep '\\.rp_filter'",),
-        undo=(
-            f"rm {file}",
-            *(f"sysctl -w net/ipv4/conf/{name}/rp_filter={before}" for name, before in old.items()),
-        ),
-    )

@@ -6,17 +6,20 @@ from typing import Literal
 
 import msgspec
 
-from probes.bench.netrules import Loader, Treatment
-from probes.command import tool
-from probes.system.reverse_path import Protocol, ReversePathRule
-from probes.types import Absent
+from probes.bench.netrules import Treatment
+from probes.system.reverse_path import Protocol
 from scenarios.plan import Metric, Variant, Workload
+from scenarios.reverse_path.chosen import DEFAULT_FLAGS, Chosen, chosen
 from scenarios.reverse_path.facts import Facts
 
 NS = Metric("ns/packet", "ns/packet", better="less")
 MB = Metric("MB/s", "MB/s")
 NONE, TRIVIAL, CHECK, AGAIN = "none", "trivial", "check", "none-again"
-_DEFAULT_FLAGS = ("saddr", "mark", "iif")
+FIB = Variant(id="fib", label="nft fib saddr . mark . iif")
+SETTINGS = {
+    1: Variant(id="rp1", label="rp_filter 1 (strict)"),
+    2: Variant(id="rp2", label="rp_filter 2 (loose)"),
+}
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,93 +44,17 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         return tuple((first, c.variant.id) for c in self.compared[1:])
 
 
-class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """The check that is measured as `check`: the host's own, or firewalld's default where none is loaded.
-
-    `left_out` says in one line each what of the host's rule could not be copied.
-    """
-
-    rule: ReversePathRule | None
-    protocol: Protocol
-    loader: Loader
-    hook: str
-    priority: int
-    flags: tuple[str, ...]
-    table: str
-    whose: str  # "this host's check", in a few words
-    text: str  # the rule as it is listed
-    left_out: tuple[str, ...] = ()
-
-
-def chosen(facts: Facts) -> Chosen:
-    """Copies hook, priority, flags and tool of the host's check; the rest of its rule would match nothing elsewhere."""
-    rule = facts.loaded
-    protocol: Protocol = "IPv6" if facts.ipv6 else "IPv4"
-    if rule is None or protocol not in rule.protocols:
-        return _default(facts, protocol, rule)
-    left_out: list[str] = []
-    loader: Loader = rule.form
-    if loader != "nft" and _missing(loader, protocol):
-        left_out.append(
-            f"{_missing(loader, protocol)} is not installed: the check is measured as nftables' own fib"
-        )
-        loader = "nft"
-    hook = rule.first_hook
-    place = ("prerouting", 10) if hook is None else (hook.name, hook.priority)
-    if place[0] not in ("prerouting", "input"):
-        left_out.append(f"the host has its check in the {place[0]} hook; it is measured in prerouting")
-        place = ("prerouting", place[1])
-    return Chosen(
-        rule=rule,
-        protocol=protocol,
-        loader=loader,
-        hook=place[0],
-        priority=max(-399, min(place[1], 299)),
-        flags=tuple(f for f in rule.flags if f in _DEFAULT_FLAGS) or _DEFAULT_FLAGS,
-        table=rule.table if rule.table in ("raw", "mangle") else "mangle",
-        whose="this host's check",
-        text=rule.text,
-        left_out=tuple(left_out),
-    )
-
-
-def _default(facts: Facts, protocol: Protocol, other: ReversePathRule | None) -> Chosen:
-    flags: tuple[str, ...] = _DEFAULT_FLAGS
-    priority = 10
-    if not isinstance(facts.asked, Absent):
-        flags, priority = facts.asked.vocabulary.flags, facts.asked.vocabulary.priority
-    left_out = (
-        ()
-        if other is None
-        else (f"the host's check is for {' and '.join(other.protocols)} only: {other.text}",)
-    )
-    return Chosen(
-        rule=None,
-        protocol=protocol,
-        loader="nft",
-        hook="prerouting",
-        priority=priority,
-        flags=flags,
-        table="mangle",
-        whose="firewalld's default check",
-        text=f"fib {' . '.join(flags)} oif missing drop",
-        left_out=left_out,
-    )
-
-
-def _missing(loader: Loader, protocol: Protocol) -> str:
-    """The tool that the loader needs and that is not installed; empty where it is."""
-    name = f"{'ip6tables' if protocol == 'IPv6' else 'iptables'}-{loader.removeprefix('iptables-')}"
-    return "" if tool(name) else name
-
-
 def trials(facts: Facts, *, everything: bool, again: bool, block_s: float) -> tuple[Trial, ...]:
     """In the order of importance. `again`: no rule once more, which must not differ from itself."""
     main = chosen(facts)
     found = [_main(main, everything, again)]
     if everything:
+        if main.protocol == "IPv4" and facts.ipv6:
+            found.append(_ipv6())
         if main.protocol == "IPv6":
-            found.append(_ipv4())
+            found.append(_ipv4("udp-ipv4"))
+        elif not main.setting:
+            found.append(_ipv4("udp-ipv4-setting"))
         found.extend(_tcp(main))
     return tuple(_lasting(trial, block_s) for trial in found)
 
@@ -140,6 +67,10 @@ def _lasting(trial: Trial, block_s: float) -> Trial:
 
 def _main(chosen: Chosen, everything: bool, again: bool) -> Trial:
     def treat(what: Literal["none", "trivial", "check"], flags: tuple[str, ...] = ()) -> Treatment:
+        if chosen.setting and not flags:
+            own = chosen.setting if what == "check" else 0
+            rule: Literal["none", "trivial"] = "trivial" if what == "trivial" else "none"
+            return Treatment(what=rule, protocol="IPv4", ends="input", rp_filter=own, catches=own > 0)
         return Treatment(
             what=what,
             protocol=chosen.protocol,
@@ -148,7 +79,7 @@ def _main(chosen: Chosen, everything: bool, again: bool) -> Trial:
             priority=chosen.priority,
             flags=flags or chosen.flags,
             table=chosen.table,
-            ends="input" if chosen.hook == "input" else "prerouting",
+            ends="input" if chosen.hook == "input" or chosen.setting else "prerouting",
             catches=what == "check",
         )
 
@@ -170,9 +101,13 @@ def _main(chosen: Chosen, everything: bool, again: bool) -> Trial:
             ("loose", "loose: fib saddr", ("saddr",)),
             ("mark", "strict with mark: fib saddr . mark . iif", ("saddr", "mark", "iif")),
         ):
-            if flags != chosen.flags or chosen.loader != "nft":
+            if flags != chosen.flags or chosen.loader != "nft" or chosen.setting:
                 treatment = msgspec.structs.replace(treat("check", flags), loader="nft")
                 compared.append(Compared(variant=Variant(id=name, label=label), treatment=treatment))
+        if chosen.setting:
+            other = 3 - chosen.setting
+            treatment = msgspec.structs.replace(treat("check"), rp_filter=other)
+            compared.append(Compared(variant=SETTINGS[other], treatment=treatment))
     short = chosen.protocol.lower()
     return Trial(
         workload=Workload(
@@ -188,24 +123,42 @@ def _main(chosen: Chosen, everything: bool, again: bool) -> Trial:
     )
 
 
-def _ipv4() -> Trial:
+def _ipv6() -> Trial:
+    """Where the host's own check is IPv4's: what IPv6's would cost beside it."""
+    none = Treatment(what="none", protocol="IPv6", catches=False)
+    return Trial(
+        workload=Workload(id="udp-ipv6", title="64-byte IPv6 packets", metrics=(NS,)),
+        load="udp",
+        protocol="IPv6",
+        compared=(
+            Compared(variant=Variant(id=NONE, label="no rule", detail="the hook alone"), treatment=none),
+            Compared(variant=FIB, treatment=Treatment(what="check", protocol="IPv6", flags=DEFAULT_FLAGS)),
+        ),
+    )
+
+
+def _ipv4(name: str) -> Trial:
     """IPv4 by nftables and by the setting rp_filter, counted behind the route lookup that the setting is part of."""
 
-    def treat(what: Literal["none", "check"], setting: int) -> Treatment:
+    def treat(what: Literal["none", "trivial", "check"], setting: int) -> Treatment:
         catches = what == "check" or setting > 0
         return Treatment(what=what, protocol="IPv4", ends="input", rp_filter=setting, catches=catches)
 
     return Trial(
-        workload=Workload(id="udp-ipv4", title="64-byte IPv4 packets", metrics=(NS,)),
+        workload=Workload(
+            id=name,
+            title="64-byte IPv4 packets" + (", up to the input hook" if name != "udp-ipv4" else ""),
+            metrics=(NS,),
+            controls=(TRIVIAL,),
+        ),
         load="udp",
         protocol="IPv4",
         compared=(
             Compared(variant=Variant(id=NONE, label="no rule, rp_filter 0"), treatment=treat("none", 0)),
-            Compared(
-                variant=Variant(id="fib", label="nft fib saddr . mark . iif"), treatment=treat("check", 0)
-            ),
-            Compared(variant=Variant(id="rp1", label="rp_filter 1 (strict)"), treatment=treat("none", 1)),
-            Compared(variant=Variant(id="rp2", label="rp_filter 2 (loose)"), treatment=treat("none", 2)),
+            Compared(variant=FIB, treatment=treat("check", 0)),
+            Compared(variant=SETTINGS[1], treatment=treat("none", 1)),
+            Compared(variant=SETTINGS[2], treatment=treat("none", 2)),
+            Compared(variant=Variant(id=TRIVIAL, label="a trivial rule"), treatment=treat("trivial", 0)),
         ),
     )
 

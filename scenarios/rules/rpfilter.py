@@ -8,15 +8,18 @@ from probes.host import Host
 from probes.system.firewall import Ruleset
 from probes.system.packet_rates import packet_counters, uptime_s
 from probes.system.reverse_path import ReversePathRule
+from probes.system.routes import RouteTable
 from probes.system.rp_filter import WORDS
 from probes.types import Absent
 from scenarios.finding import Evidence, Finding, Severity
 from scenarios.reverse_path import remedy
 from scenarios.reverse_path.facts import Facts, read
+from scenarios.reverse_path.setting_change import loose, strict
 from scenarios.rules.rule import Inapplicable, Rule, Unreadable
 
 FAST_MBIT = 25_000  # from here on one core cannot check every frame of MTU 1500 at half a microsecond each
 POLICY_RULES = 2  # IPv6 rules that every kernel has: local and main
+POLICY_RULES4 = 3  # and default
 
 
 def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
@@ -34,8 +37,7 @@ def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
     elif rule.first_hook is not None and rule.first_hook.name == "forward":
         lines.append(Evidence("it stands in the forward hook: packets to this host do not meet it"))
     if not isinstance(facts.routes6, Absent):
-        ways = f"{len(facts.uplinks)} interface{'' if len(facts.uplinks) == 1 else 's'}"
-        lines.append(Evidence(f"{facts.routes6.total} IPv6 routes, out by {ways}", facts.routes6.source))
+        lines.append(Evidence(_routes(facts.routes6), facts.routes6.source))
     for card in facts.cards[:1]:
         speed = (
             "unknown speed" if isinstance(card.mbit_per_s, Absent) else f"{card.mbit_per_s / 1000:g} Gbit/s"
@@ -44,6 +46,14 @@ def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
         mtu = "MTU unknown" if isinstance(card.mtu, Absent) else f"MTU {card.mtu}"
         lines.append(Evidence(f"fastest card {card.name}: {speed}, {mtu}, {merging}"))
     return tuple(lines)
+
+
+def _routes(table: RouteTable) -> str:
+    """The kernel keeps some for itself: local and multicast ones lead nowhere."""
+    routes = f"{table.total} IPv6 route{'' if table.total == 1 else 's'}"
+    if not table.interfaces:
+        return f"{routes}, none of them out of this host"
+    return f"{routes}, out by {', '.join(table.interfaces[:4])}{', ...' if len(table.interfaces) > 4 else ''}"
 
 
 def loaded(host: Host) -> Iterator[Finding]:
@@ -103,7 +113,9 @@ def configured(host: Host) -> Iterator[Finding]:
             references=asked.vocabulary.sources,
         )
     if isinstance(facts.ruleset, Absent):
-        if asked.every_packet:
+        if (
+            asked.every_packet and facts.firewalld.running is not False
+        ):  # a stopped one has taken its rules away
             yield Finding(
                 id="rpfilter.firewalld-asks",
                 severity="notice",
@@ -159,7 +171,7 @@ def settings(host: Host) -> Iterator[Finding]:
             severity="notice",
             title=f"rp_filter has dropped {setting.drops:,} IPv4 packets since boot: forged, or back by another way",
             evidence=(base, Evidence(f"IPReversePathFilter = {setting.drops}", "/proc/net/netstat")),
-            remedy=(remedy.sysctl(2, setting, tuple(setting.own)[:8]),),
+            remedy=() if (loosely := loose(setting)) is None else (loosely,),
             references=remedy.SETTING_REFERENCES,
         )
     if setting.loosened:
@@ -168,7 +180,7 @@ def settings(host: Host) -> Iterator[Finding]:
             severity="notice",
             title=f"rp_filter is loose on {', '.join(setting.loosened[:4])}, though set to strict: `all` is 2",
             evidence=(base,),
-            remedy=(remedy.sysctl(1, setting, setting.loosened[:8]),),
+            remedy=(strict(setting, setting.loosened),),
             references=remedy.SETTING_REFERENCES,
         )
 

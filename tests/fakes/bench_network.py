@@ -22,6 +22,7 @@ class FakeBench:
         check_ns: float = 550.0,
         trivial_ns: float = 15.0,
         path_ns: float = 1100.0,
+        setting_ns: float = 20.0,
         no_fib: bool = False,
         refuse_set_up: str = "",
         in_user_namespace: bool = False,
@@ -30,6 +31,7 @@ class FakeBench:
         self.in_user_namespace = in_user_namespace
         self.costs = {"none": 0.0, "trivial": trivial_ns, "check": check_ns}
         self.path_ns = path_ns
+        self.setting_ns = setting_ns
         self.no_fib = no_fib
         self.refuse_set_up = refuse_set_up
         self.routes: RouteSet | None = None
@@ -64,7 +66,7 @@ class FakeBench:
     ) -> Measured:
         assert self.active is not None and self.active.protocol == protocol
         await self.clock.sleep(seconds)
-        cost = self.costs[self.active.what] + 20.0 * self.active.rp_filter
+        cost = self.costs[self.active.what] + self.setting_ns * self.active.rp_filter
         if load == "tcp":
             rate = 1000.0 * (1.0 if self.offload else 1100.0 / (1100.0 + cost)) * self._noise.gauss(1, 0.01)
             return Measured(seconds=seconds, values={"MB/s": rate}, bytes=int(rate * 1e6 * seconds))

@@ -18,8 +18,9 @@ from scenarios import rpfilter
 from scenarios.finding import Finding
 from scenarios.guards import Watch
 from scenarios.model import Options, Refused, Usage
-from scenarios.reverse_path.answer import answer, sentences
+from scenarios.reverse_path.answer import answer
 from scenarios.reverse_path.answer import severity as severity_of
+from scenarios.reverse_path.cost_finding import sentences
 from scenarios.rpfilter import Rpfilter
 from tests.fakes.answering import Answering
 from tests.fakes.bench_network import FakeBench
@@ -49,7 +50,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """No guards on this machine's own load, and nft is there whether or not this machine has it."""
     monkeypatch.setattr(rpfilter, "watch_for", lambda run: Watch(run))
     monkeypatch.setattr(rpfilter, "tool", lambda name: f"/usr/sbin/{name}")
-    monkeypatch.setattr("scenarios.reverse_path.variants.tool", lambda name: f"/usr/sbin/{name}")
+    monkeypatch.setattr("scenarios.reverse_path.chosen.tool", lambda name: f"/usr/sbin/{name}")
 
 
 class Story:
@@ -59,9 +60,11 @@ class Story:
         self, root: Path, ruleset: str | Absent = EMPTY, options: dict[str, Json] | None = None, **bench: Any
     ) -> None:
         without = bench.pop("without", ())
-        files = {path: text for path, text in BASE.items() if path not in without}
+        files = {path: text for path, text in BASE.items() if path not in without} | bench.pop("files", {})
         save = (FIXTURES / "with" / "ip6tables-nft.save").read_text()
         commands: dict[str, str | Absent] = {"nft -j -t list ruleset": ruleset, "ip6tables-nft-save -c": save}
+        if saved4 := bench.pop("saved4", ""):
+            commands["iptables-nft-save -c"] = saved4
         self.host = Answering(root, commands, files)
         self.clock = FakeClock()
         self.bench = FakeBench(self.clock, **bench)
@@ -138,6 +141,7 @@ async def test_what_it_means_here_names_both_bounds_and_the_model(tmp_path: Path
     assert "The interval covers the measurement, not the model" in lines
     assert "no IPv6 packet arrives now" in lines
     assert "one receiving core holds about" in lines
+    assert "Gbit/s of frames of MTU 1500 in 64 KiB aggregates with the check" in lines
     assert story.cost.remedy and story.cost.confidence == "measured"
     merged = {(x["mtu"], x["merged"]): x["cores"] for x in story.lines}
     assert merged[(1500, False)] == pytest.approx(4.47, rel=0.05)
@@ -148,7 +152,13 @@ async def test_without_a_check_firewalld_s_default_is_measured_and_nobody_is_bla
     story = Story(tmp_path)
     await story.run()
     assert story.cost.severity == "ok"
-    assert "would cost" in story.cost.title
+    assert story.cost.title.startswith(
+        "no reverse-path check is loaded here: firewalld's default check would cost"
+    )
+    assert story.cost.answers
+    assert story.plan.variants[1].label == "firewalld's default check, not loaded here"
+    said = "\n".join(e.text for e in story.cost.evidence)
+    assert "would cost this host nothing if it were loaded" in said and "the check would take" in said
     assert story.cost.remedy == ()
     assert story.extra["loaded"] is False
     assert "firewalld's default check" in story.plan.sentences[0]
@@ -164,7 +174,7 @@ async def test_an_iptables_check_is_measured_by_iptables(tmp_path: Path) -> None
 async def test_without_the_iptables_tool_the_lookup_itself_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scenarios.reverse_path.variants.tool", lambda name: None)
+    monkeypatch.setattr("scenarios.reverse_path.chosen.tool", lambda name: None)
     story = Story(tmp_path, with_check("ip6tables-nft"))
     assert any("ip6tables-nft is not installed" in line for line in story.plan.left_out)
     await story.run()
@@ -185,6 +195,39 @@ async def test_what_is_loaded_is_said_also_where_its_cost_is_not_measured(tmp_pa
     assert [e.finding.id for e in story.fake.of(ev.Found)] == ["rpfilter.loaded"]
 
 
+async def test_the_check_that_is_loaded_is_measured_whatever_its_family(tmp_path: Path) -> None:
+    saved = (FIXTURES / "with" / "iptables-nft-ipv4-loose.save").read_text()
+    story = Story(tmp_path, with_check("iptables-nft-ipv4-loose"), {"all": True}, saved4=saved)
+    await story.run()
+    assert story.host.exists("/proc/net/if_inet6")
+    assert (story.cost.subject, story.cost.answers) == ("IPv4", False)
+    assert story.verdicts[("udp-ipv4", "check")] == "slower"
+    check = next(t for t in story.bench.loaded if t.what == "check")
+    assert (check.protocol, check.loader, check.priority, check.table) == (
+        "IPv4",
+        "iptables-nft",
+        -300,
+        "raw",
+    )
+    assert [w.id for w in story.plan.workloads][:3] == ["udp-ipv4", "udp-ipv6", "udp-ipv4-setting"]
+    assert story.verdicts[("udp-ipv6", "fib")] == "slower"
+    assert story.verdicts[("udp-ipv4-setting", "rp1")] == "no material difference"
+
+
+async def test_without_ipv6_the_setting_is_measured_as_it_is(tmp_path: Path) -> None:
+    without = ("/proc/net/if_inet6", "/proc/net/ipv6_route", "/proc/net/snmp6")
+    files = {"/proc/sys/net/ipv4/conf/eth9/rp_filter": "2\n"}
+    story = Story(tmp_path, without=without, files=files, setting_ns=300.0)
+    await story.run()
+    assert story.plan.variants[1].label == "this host's rp_filter"
+    assert next(t for t in story.bench.loaded if t.catches).rp_filter == 2
+    assert story.cost.title.startswith("this host's rp_filter costs")
+    assert (story.cost.severity, story.extra["loaded"], story.cost.answers) == ("notice", True, False)
+    (off,) = story.cost.remedy
+    assert off.commands == ("sysctl -w net/ipv4/conf/eth9/rp_filter=0",)
+    assert "eth9 from loose to off" in off.warning and "forged" in off.warning
+
+
 async def test_everything_with_all(tmp_path: Path) -> None:
     story = Story(tmp_path, options={"all": True})
     await story.run()
@@ -200,7 +243,20 @@ async def test_everything_with_all(tmp_path: Path) -> None:
     assert words[("udp-ipv4", "fib")] == "slower"
     assert any(e.text.startswith("loose: +5") for e in story.cost.evidence)
     assert words[("udp-ipv4", "rp1")] == "no material difference"
+    assert words[("udp-ipv4", "trivial")] == "no material difference"
     assert words[("tcp-offload-off", "check")] == "slower"
+    beside = next(e.finding for e in story.fake.of(ev.Found) if e.finding.id == "rpfilter.beside")
+    said = [e.text for e in beside.evidence]
+    assert beside.severity == "ok" and len(said) == 6
+    assert (
+        said[0].startswith("64-byte IPv4 packets, nft fib saddr . mark . iif: +5")
+        and "% of one core" in said[0]
+    )
+    assert "rp_filter 1 (strict): " in said[1] and "here rp_filter is off" in said[1]
+    assert said[3].startswith("64-byte IPv4 packets, a trivial rule (the control)")
+    assert (
+        said[4].startswith("one TCP stream, offloads off, the check: -3") and "of its throughput" in said[4]
+    )
     assert words[("tcp-offload-on", "check")] == "no material difference"
     assert story.fake.clock.now() < 260
 
@@ -236,8 +292,15 @@ async def test_no_ipv6_measures_ipv4_and_says_so(tmp_path: Path) -> None:
     assert any("IPv6 is off" in line for line in story.plan.left_out)
     await story.run()
     assert story.bench.ipv6 is False
-    assert story.verdicts[("udp-ipv4", "check")] == "slower"
     assert story.cost.subject == "IPv4"
+    assert "firewalld's" not in story.plan.sentences[0]  # it has no check for IPv4
+    assert "rp_filter, not loaded here: rp_filter 1 (strict)" in story.plan.sentences[0]
+    check = next(t for t in story.bench.loaded if t.rp_filter)
+    assert (check.what, check.ends, check.rp_filter) == ("none", "input", 1)
+    assert story.verdicts == {
+        ("udp-ipv4", "check"): "no material difference",
+        ("udp-ipv4", "trivial"): "no material difference",
+    }
 
 
 async def test_no_nft_is_refused_after_the_read_only_part(
@@ -285,7 +348,8 @@ async def test_without_root_the_user_namespace_is_said(tmp_path: Path) -> None:
     await story.run()
     assert any("user namespace" in note.text for note in story.fake.of(ev.Note))
     assert any("must be root" in a.reason for a in story.fake.of(ev.AbsentFact))
-    assert "if one is loaded could not be read" in story.cost.title
+    assert story.cost.title.startswith("whether a reverse-path check is loaded could not be read")
+    assert story.plan.variants[1].label == "firewalld's default check, perhaps not loaded here"
     assert story.extra["loaded"] is None
     assert story.verdicts[("udp-ipv6", "check")] == "slower"
 
@@ -304,6 +368,8 @@ def test_a_captured_tree_is_not_measured(tmp_path: Path) -> None:
         {"link": -1.0},
         {"budget": 0.0},
         {"budget": 20.0},
+        {"rates": -1.0},
+        {"rates": 1e9},
         {"all": True, "budget": 100.0},
     ],
 )
@@ -314,9 +380,13 @@ def test_wrong_requests_are_usage(tmp_path: Path, options: dict[str, Json]) -> N
 
 def test_what_cannot_be_copied_is_said_in_the_plan(tmp_path: Path) -> None:
     rules = "".join(f"{n}: from all lookup {n}\n" for n in range(5))
-    host = Answering(tmp_path, {"nft -j -t list ruleset": EMPTY, "ip -6 rule show": rules}, BASE)
+    commands = {"nft -j -t list ruleset": EMPTY, "ip -6 rule show": rules, "ip -4 rule show": rules}
+    host = Answering(tmp_path, commands, BASE)
     plan = Rpfilter().plan(host, Options({}, Rpfilter.options))
     assert any(line.startswith("3 IPv6 policy rules are not copied") for line in plan.left_out)
+    assert any(
+        line.startswith("2 IPv4 policy rules and their tables are not copied") for line in plan.left_out
+    )
 
 
 def test_the_plan_is_the_same_twice(tmp_path: Path) -> None:
@@ -376,7 +446,7 @@ def test_severity_by_what_it_takes_here(
         found, verdict=msgspec.structs.replace(verdict, verdict="no material difference")
     )
     assert severity_of(refuted, loaded=True) == "ok"
-    said = "\n".join(sentences(found, card, "IPv6"))
+    said = "\n".join(e.text for e in sentences(found, card, "IPv6"))
     assert ("as it is set: GRO on" in said) == merges
     assert ("as it is set: GRO off" in said) == (not merges)
     if packets_per_s == 410_000.0:

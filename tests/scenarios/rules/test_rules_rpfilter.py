@@ -136,6 +136,26 @@ def test_a_key_that_is_not_in_the_file_is_appended(tmp_path: Path) -> None:
     assert ">> /etc/firewalld/firewalld.conf" in finding.remedy[0].commands[1]
 
 
+def test_a_missing_key_is_appended_whatever_the_version(tmp_path: Path) -> None:
+    """sed would change nothing, and the admin would believe it done."""
+    listed = "firewalld-1.3"
+    unknown = {"/etc/firewalld/firewalld.conf": "DefaultZone=public\n"}
+    (finding,) = loaded(captured(tmp_path / "a", listed, unknown))
+    assert finding.remedy[0].commands[1].startswith("printf ")
+    (finding,) = loaded(
+        captured(tmp_path / "b", listed, {"/etc/firewalld/firewalld.conf": "IPv6_rpfilter=yes\n"})
+    )
+    assert finding.remedy[0].commands[1].startswith("sed ")
+    (finding,) = loaded(captured(tmp_path / "c", listed))  # the file cannot be read
+    conf = tmp_path / "firewalld.conf"
+    command = finding.remedy[0].commands[1].replace("/etc/firewalld/firewalld.conf", str(conf))
+    for before in ("DefaultZone=public", "IPv6_rpfilter=yes\n"):
+        conf.write_text(before)
+        subprocess.run(["sh", "-c", command], check=True)
+        assert conf.read_text().splitlines()[-1] == "IPv6_rpfilter=no"
+        assert "IPv6_rpfilter=yes" not in conf.read_text()
+
+
 def test_several_ways_out_and_forwarding_say_think_twice(tmp_path: Path) -> None:
     zero = "0" * 32
     routes = "".join(
@@ -183,6 +203,14 @@ def test_not_root_is_unreadable_and_the_configuration_still_speaks(tmp_path: Pat
     (finding,) = configured(asked)
     assert (finding.id, finding.confidence) == ("rpfilter.firewalld-asks", "hint")
     assert "must be root" in texts(finding)
+
+
+@pytest.mark.parametrize(("state", "said"), [("active\n", True), ("inactive\n", False), ("", True)])
+def test_a_stopped_daemon_s_file_accuses_nobody(tmp_path: Path, state: str, said: bool) -> None:
+    denied = Absent("must be root", "permission", "nft")
+    running = {"systemctl is-active firewalld.service": state} if state else {}
+    asked = host(tmp_path, denied, firewalld("1.3.4", "IPv6_rpfilter=yes"), **running)
+    assert [f.id for f in configured(asked)] == (["rpfilter.firewalld-asks"] if said else [])
 
 
 @pytest.mark.parametrize(
@@ -276,7 +304,7 @@ def test_what_lasts_is_a_command_or_a_comment_and_the_undo_names_the_old_values(
     }
     (finding,) = settings(host(tmp_path, EMPTY, files))
     (remedy,) = finding.remedy
-    assert "net/ipv4/conf/eth1/rp_filter = 2\\n" in remedy.persistent[0]
+    assert "'net/ipv4/conf/eth1/rp_filter = 2'" in remedy.persistent[0]
     assert "sysctl -w net/ipv4/conf/all/rp_filter=1" in remedy.undo
     assert "sysctl -w net/ipv4/conf/eth1/rp_filter=0" in remedy.undo
 
@@ -307,3 +335,39 @@ def test_every_line_of_a_remedy_is_shell(tmp_path: Path, name: str) -> None:
                 "service",
                 "netfilter-persistent",
             }, line
+
+
+def test_strict_on_one_interface_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+    """all=2 hid that ib0 has nothing of its own: without `all` it would be unchecked, with all=1 it would be strict."""
+    (finding,) = settings(host(tmp_path, EMPTY, conf(all=2, default=0, eth0=1, ib0=0)))
+    (remedy,) = finding.remedy
+    assert remedy.commands == (
+        "sysctl -w net/ipv4/conf/ib0/rp_filter=2",
+        "sysctl -w net/ipv4/conf/default/rp_filter=2",
+        "sysctl -w net/ipv4/conf/all/rp_filter=0",
+    )
+    assert remedy.undo[1:] == (
+        "sysctl -w net/ipv4/conf/all/rp_filter=2",
+        "sysctl -w net/ipv4/conf/default/rp_filter=0",
+        "sysctl -w net/ipv4/conf/ib0/rp_filter=0",
+    )
+    assert "eth0 from loose to strict, and nothing else" in remedy.warning
+    assert "drops what comes in by another interface" in remedy.warning
+
+
+def test_loose_is_offered_only_where_it_is_strict(tmp_path: Path) -> None:
+    drops = {"/proc/net/netstat": "TcpExt: IPReversePathFilter\nTcpExt: 3\n"}
+    (finding,) = settings(host(tmp_path / "a", EMPTY, conf(all=2, eth0=0) | drops))
+    assert finding.remedy == ()
+    (finding,) = settings(host(tmp_path / "b", EMPTY, conf(all=0, eth0=1, eth1=0) | drops))
+    assert finding.remedy[0].commands == ("sysctl -w net/ipv4/conf/eth0/rp_filter=2",)
+
+
+def test_routes_are_said_as_a_person_would(tmp_path: Path) -> None:
+    zero, one = "0" * 32, "0" * 31 + "1"
+    local = f"{one} 80 {zero} 00 {zero} 00000000 00000002 00000000 80200001       lo\n"
+    (finding,) = loaded(captured(tmp_path / "a", "firewalld-1.3", {"/proc/net/ipv6_route": local * 3}))
+    assert "3 IPv6 routes, none of them out of this host" in texts(finding)
+    out = f"20010db8{'0' * 24} 20 {zero} 00 {zero} 00000400 00000001 00000000 00000001 eth0\n"
+    (finding,) = loaded(captured(tmp_path / "b", "firewalld-1.3", {"/proc/net/ipv6_route": out}))
+    assert "1 IPv6 route, out by eth0" in texts(finding)
