@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -15,8 +14,6 @@ from probes.system.packet_rates import PacketRates
 from probes.types import Absent, Json
 from scenarios import events as ev
 from scenarios import rpfilter
-from scenarios.finding import Finding
-from scenarios.guards import Watch
 from scenarios.model import Options, Refused, Usage
 from scenarios.reverse_path.answer import answer
 from scenarios.reverse_path.answer import severity as severity_of
@@ -24,87 +21,12 @@ from scenarios.reverse_path.cost_finding import sentences
 from scenarios.rpfilter import Rpfilter
 from tests.fakes.answering import Answering
 from tests.fakes.bench_network import FakeBench
-from tests.fakes.clock import FakeClock
-from tests.fakes.run import FakeRun
-
-FIXTURES = Path(__file__).parents[1] / "fixtures" / "rulesets"
-EMPTY = '{"nftables": [{"metainfo": {}}]}'
-ZERO = "0" * 32
-BASE = {
-    "/proc/self/status": "CapEff:\t000001ffffffffff\n",
-    "/proc/self/ns/net": "",
-    "/proc/net/if_inet6": "fe80 02 40 20 80 eth0\n",
-    "/proc/net/ipv6_route": f"{ZERO} 00 {ZERO} 00 {ZERO[:-1]}1 00000400 00000002 00000000 00000003 eth9\n",
-    "/proc/net/route": "Iface\tDestination\n",
-    "/proc/sys/net/ipv4/conf/all/rp_filter": "0\n",
-    "/proc/net/snmp6": "Ip6InReceives 1000\n",
-    "/proc/net/snmp": "Ip: InReceives\nIp: 5\n",
-    "/sys/class/net/eth9/device/vendor": "0x15b3\n",
-    "/sys/class/net/eth9/speed": "100000\n",
-    "/sys/class/net/eth9/mtu": "1500\n",
-}
+from tests.fakes.rpfilter_story import BASE, EMPTY, Story, quieten, with_check
 
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No guards on this machine's own load, and nft is there whether or not this machine has it."""
-    monkeypatch.setattr(rpfilter, "watch_for", lambda run: Watch(run))
-    monkeypatch.setattr(rpfilter, "tool", lambda name: f"/usr/sbin/{name}")
-    monkeypatch.setattr("scenarios.reverse_path.chosen.tool", lambda name: f"/usr/sbin/{name}")
-
-
-class Story:
-    """One run from options and a host to its events."""
-
-    def __init__(
-        self, root: Path, ruleset: str | Absent = EMPTY, options: dict[str, Json] | None = None, **bench: Any
-    ) -> None:
-        without = bench.pop("without", ())
-        files = {path: text for path, text in BASE.items() if path not in without} | bench.pop("files", {})
-        save = (FIXTURES / "with" / "ip6tables-nft.save").read_text()
-        commands: dict[str, str | Absent] = {"nft -j -t list ruleset": ruleset, "ip6tables-nft-save -c": save}
-        if saved4 := bench.pop("saved4", ""):
-            commands["iptables-nft-save -c"] = saved4
-        self.host = Answering(root, commands, files)
-        self.clock = FakeClock()
-        self.bench = FakeBench(self.clock, **bench)
-        self.names: list[str] = []
-        self.scenario = Rpfilter(self.start)
-        self.options = Options(options or {}, self.scenario.options)
-        self.plan = self.scenario.plan(self.host, self.options)
-        self.fake = FakeRun(host=self.host, clock=self.clock, options=self.options.values, plan=self.plan)
-
-    async def start(self, name: str) -> FakeBench:
-        self.names.append(name)
-        return self.bench
-
-    async def run(self) -> FakeRun:
-        await self.scenario.run(self.fake)
-        return self.fake
-
-    @property
-    def verdicts(self) -> dict[tuple[str, str], str]:
-        return {(v.workload, v.variant): v.verdict for v in self.fake.of(ev.Verdict)}
-
-    @property
-    def cost(self) -> Finding:
-        return next(e.finding for e in self.fake.of(ev.Found) if e.finding.id == "rpfilter.cost")
-
-    @property
-    def lines(self) -> list[dict[str, Any]]:
-        (found,) = [e.value for e in self.fake.of(ev.Extra) if e.name == "at_line_rate"]
-        assert isinstance(found, list)
-        return [row for row in found if isinstance(row, dict)]
-
-    @property
-    def extra(self) -> dict[str, Any]:
-        (found,) = [e.value for e in self.fake.of(ev.Extra) if e.name == "rpfilter"]
-        assert isinstance(found, dict)
-        return found
-
-
-def with_check(name: str) -> str:
-    return (FIXTURES / "with" / f"{name}.json").read_text()
+    quieten(monkeypatch)
 
 
 async def test_the_loaded_check_is_measured_as_it_is_and_judged(tmp_path: Path) -> None:
@@ -148,84 +70,10 @@ async def test_what_it_means_here_names_both_bounds_and_the_model(tmp_path: Path
     assert merged[(1500, True)] == pytest.approx(0.102, rel=0.05)
 
 
-async def test_without_a_check_firewalld_s_default_is_measured_and_nobody_is_blamed(tmp_path: Path) -> None:
-    story = Story(tmp_path)
-    await story.run()
-    assert story.cost.severity == "ok"
-    assert story.cost.title.startswith(
-        "no reverse-path check is loaded here: firewalld's default check would cost"
-    )
-    assert story.cost.answers
-    assert story.plan.variants[1].label == "firewalld's default check, not loaded here"
-    said = "\n".join(e.text for e in story.cost.evidence)
-    assert "would cost this host nothing if it were loaded" in said and "the check would take" in said
-    assert story.cost.remedy == ()
-    assert story.extra["loaded"] is False
-    assert "firewalld's default check" in story.plan.sentences[0]
-
-
-async def test_an_iptables_check_is_measured_by_iptables(tmp_path: Path) -> None:
-    story = Story(tmp_path, with_check("ip6tables-nft"))
-    await story.run()
-    assert {t.loader for t in story.bench.loaded} == {"iptables-nft"}
-    assert {t.table for t in story.bench.loaded} == {"mangle"}
-
-
-async def test_without_the_iptables_tool_the_lookup_itself_is_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scenarios.reverse_path.chosen.tool", lambda name: None)
-    story = Story(tmp_path, with_check("ip6tables-nft"))
-    assert any("ip6tables-nft is not installed" in line for line in story.plan.left_out)
-    await story.run()
-    assert {t.loader for t in story.bench.loaded} == {"nft"}
-
-
-async def test_a_check_for_forwarded_packets_is_measured_but_not_blamed(tmp_path: Path) -> None:
-    story = Story(tmp_path, with_check("firewalld-2.2-strict-forward"))
-    await story.run()
-    assert story.cost.severity == "ok"
-    assert story.cost.remedy == ()  # firewalld 2.2's remedy is what it has already
-    assert any("forward hook; it is measured in prerouting" in line for line in story.plan.left_out)
-
-
 async def test_what_is_loaded_is_said_also_where_its_cost_is_not_measured(tmp_path: Path) -> None:
     story = Story(tmp_path, with_check("firewalld-1.3"), no_fib=True)
     await story.run()
     assert [e.finding.id for e in story.fake.of(ev.Found)] == ["rpfilter.loaded"]
-
-
-async def test_the_check_that_is_loaded_is_measured_whatever_its_family(tmp_path: Path) -> None:
-    saved = (FIXTURES / "with" / "iptables-nft-ipv4-loose.save").read_text()
-    story = Story(tmp_path, with_check("iptables-nft-ipv4-loose"), {"all": True}, saved4=saved)
-    await story.run()
-    assert story.host.exists("/proc/net/if_inet6")
-    assert (story.cost.subject, story.cost.answers) == ("IPv4", False)
-    assert story.verdicts[("udp-ipv4", "check")] == "slower"
-    check = next(t for t in story.bench.loaded if t.what == "check")
-    assert (check.protocol, check.loader, check.priority, check.table) == (
-        "IPv4",
-        "iptables-nft",
-        -300,
-        "raw",
-    )
-    assert [w.id for w in story.plan.workloads][:3] == ["udp-ipv4", "udp-ipv6", "udp-ipv4-setting"]
-    assert story.verdicts[("udp-ipv6", "fib")] == "slower"
-    assert story.verdicts[("udp-ipv4-setting", "rp1")] == "no material difference"
-
-
-async def test_without_ipv6_the_setting_is_measured_as_it_is(tmp_path: Path) -> None:
-    without = ("/proc/net/if_inet6", "/proc/net/ipv6_route", "/proc/net/snmp6")
-    files = {"/proc/sys/net/ipv4/conf/eth9/rp_filter": "2\n"}
-    story = Story(tmp_path, without=without, files=files, setting_ns=300.0)
-    await story.run()
-    assert story.plan.variants[1].label == "this host's rp_filter"
-    assert next(t for t in story.bench.loaded if t.catches).rp_filter == 2
-    assert story.cost.title.startswith("this host's rp_filter costs")
-    assert (story.cost.severity, story.extra["loaded"], story.cost.answers) == ("notice", True, False)
-    (off,) = story.cost.remedy
-    assert off.commands == ("sysctl -w net/ipv4/conf/eth9/rp_filter=0",)
-    assert "eth9 from loose to off" in off.warning and "forged" in off.warning
 
 
 async def test_everything_with_all(tmp_path: Path) -> None:
@@ -285,22 +133,6 @@ async def test_no_fib_in_the_kernel_is_one_line(tmp_path: Path) -> None:
     assert story.verdicts[("udp-ipv6", "trivial")] == "no material difference"
     assert not story.fake.of(ev.Extra)
     assert story.bench.closed == 1
-
-
-async def test_no_ipv6_measures_ipv4_and_says_so(tmp_path: Path) -> None:
-    story = Story(tmp_path, without=("/proc/net/if_inet6", "/proc/net/ipv6_route", "/proc/net/snmp6"))
-    assert any("IPv6 is off" in line for line in story.plan.left_out)
-    await story.run()
-    assert story.bench.ipv6 is False
-    assert story.cost.subject == "IPv4"
-    assert "firewalld's" not in story.plan.sentences[0]  # it has no check for IPv4
-    assert "rp_filter, not loaded here: rp_filter 1 (strict)" in story.plan.sentences[0]
-    check = next(t for t in story.bench.loaded if t.rp_filter)
-    assert (check.what, check.ends, check.rp_filter) == ("none", "input", 1)
-    assert story.verdicts == {
-        ("udp-ipv4", "check"): "no material difference",
-        ("udp-ipv4", "trivial"): "no material difference",
-    }
 
 
 async def test_no_nft_is_refused_after_the_read_only_part(
