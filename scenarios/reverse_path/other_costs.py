@@ -83,5 +83,7 @@ def _here(verdict: ev.Verdict, trial: Trial, facts: Facts, rates: PacketRates | 
     rate = rates.ipv6 if trial.protocol == "IPv6" else rates.ipv4
     if isinstance(rate, Absent):
         return said
+    if rate < 1:
+        return f"{said}; no {trial.protocol} packet arrives now"
     took = share(Cost(verdict.delta, verdict.delta_ci95, 0.0), rate).cores
     return f"{said}; at {rate:,.0f} {trial.protocol} packets/s now {max(0.0, took) * 100:.2g} % of one core"

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from probes.host import Host
 from probes.system.firewall import Ruleset
-from probes.system.packet_rates import packet_counters, uptime_s
 from probes.system.reverse_path import ReversePathRule
 from probes.system.routes import RouteTable
 from probes.system.rp_filter import WORDS
 from probes.types import Absent
 from scenarios.finding import Evidence, Finding, Severity
 from scenarios.reverse_path import remedy
+from scenarios.reverse_path.averages import averages
 from scenarios.reverse_path.facts import Facts, read
 from scenarios.reverse_path.setting_change import loose, strict
 from scenarios.rules.rule import Inapplicable, Rule, Unreadable
@@ -65,11 +65,7 @@ def loaded(host: Host) -> Iterator[Finding]:
         if not rule.every_flow:
             continue
         lines = list(evidence(facts, rule))
-        counters, up = packet_counters(host), uptime_s(host)
-        if not isinstance(counters.ipv6, Absent) and not isinstance(up, Absent) and up > 60:
-            lines.append(
-                Evidence(f"{counters.ipv6 / up:,.0f} IPv6 packets/s on average since boot", "/proc/net/snmp6")
-            )
+        lines += averages(host)
         yield Finding(
             id="rpfilter.loaded",
             severity=_severity(facts, rule),
@@ -121,7 +117,11 @@ def configured(host: Host) -> Iterator[Finding]:
                 severity="notice",
                 confidence="hint",
                 title=f"{version} is configured to check the source of every IPv6 packet ({asked.mode})",
-                evidence=(line, Evidence(f"whether it is loaded is not known: {facts.ruleset.reason}")),
+                evidence=(
+                    line,
+                    Evidence(f"whether it is loaded is not known: {facts.ruleset.reason}"),
+                    *averages(host),
+                ),
                 remedy=remedy.remedies(facts, None),
                 references=remedy.REFERENCES,
                 prove="rpfilter",

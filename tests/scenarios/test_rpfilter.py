@@ -98,7 +98,7 @@ async def test_everything_with_all(tmp_path: Path) -> None:
     assert beside.severity == "ok" and len(said) == 6
     assert (
         said[0].startswith("64-byte IPv4 packets, nft fib saddr . mark . iif: +5")
-        and "% of one core" in said[0]
+        and "no IPv4 packet arrives now" in said[0]
     )
     assert "rp_filter 1 (strict): " in said[1] and "here rp_filter is off" in said[1]
     assert said[3].startswith("64-byte IPv4 packets, a trivial rule (the control)")
