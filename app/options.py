@@ -41,10 +41,13 @@ class Bytes(_ParamType):
 
 
 class Directory(click.Path):
-    """Made absolute: the runner's child processes and a later reader of the recording stand somewhere else."""
+    """Made absolute: the runner's child processes and a later reader of the recording stand somewhere else.
+
+    Not looked at here, as click would: on a mount that does not answer stat(2) never returns.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        text = str(super().convert(value, param, ctx))
+        text = os.fsdecode(value)
         if not text:
             self.fail("an empty path", param, ctx)
         try:

@@ -56,7 +56,7 @@ class Layout:
             raise Usage(
                 f"storage: at most {len(LETTERS)} directories can be compared, {len(wanted)} were given"
             )
-        if len({os.path.realpath(path) for path in wanted}) < len(wanted):
+        if len({resolved(host, path) for path in wanted}) < len(wanted):
             raise Usage("storage: the same directory is named twice with --dir; name different ones")
         self.targets: list[Target] = []
         self.suitable: dict[str, Suitability] = {}
@@ -94,6 +94,12 @@ class Layout:
     def size_bytes(self) -> int:
         """One size for all, so that the comparison is fair: the smallest that fits everywhere."""
         return min((fit.size_bytes for fit in self.suitable.values()), default=0)
+
+
+def resolved(host: Host, path: str) -> str:
+    """Without symlinks, through the reader that a dead mount cannot hold; as it is where nothing answers."""
+    found = host.real(path, may_hang=True)
+    return os.path.normpath(path) if isinstance(found, Absent) else found
 
 
 def workload(load: Load, size_bytes: int, directory: str) -> Workload:

@@ -81,7 +81,7 @@ def traits(host: Host, one: Target) -> dict[str, str]:
         "mount options": ",".join(sorted(o for o in mount.options if o not in _QUIET_OPTIONS)) or "defaults",
         "layers": " on ".join(kinds(host, one)) or "none",
     }
-    fill = fill_level(one.directory) if host.live else None
+    fill = fill_level(host, one.directory)
     if fill is not None:
         found["filled"] = f"{100 * fill:.0f} %"
     leaf = one.devices[0] if one.devices else None
@@ -113,11 +113,10 @@ def kinds(host: Host, one: Target) -> list[str]:
     return found
 
 
-def fill_level(directory: str) -> float | None:
+def fill_level(host: Host, directory: str) -> float | None:
     """Share 0..1 of the blocks that are taken, as df(1) counts it: what is kept for root is neither used nor free."""
-    try:
-        state = os.statvfs(directory)
-    except OSError:
+    state = host.statvfs(directory)
+    if isinstance(state, Absent):
         return None
     used = state.f_blocks - state.f_bfree
     return used / (used + state.f_bavail) if used + state.f_bavail else None

@@ -67,7 +67,10 @@ def suitability(
     placed = placement(host, directory)
     if isinstance(placed, Absent):
         return _refused(directory, _no_place(directory, placed))
-    why = refused_file_system(placed, explicit) or refused_directory(placed.directory)
+    why = refused_file_system(placed, explicit)
+    if not why and isinstance(alive := host.statvfs(placed.directory), Absent) and alive.kind == "timeout":
+        why = _no_place(directory, alive)  # what follows is asked from this process, which must not hang
+    why = why or refused_directory(placed.directory)
     why = why or refused_stack(host, placed, explicit) or refused_health(host, placed)
     if why:
         return _refused(directory, why, placed)

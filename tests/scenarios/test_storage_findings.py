@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
+from probes.host import Host
 from probes.system.block import BlockDevice, block_devices
 from probes.system.link import Link
 from probes.system.mounts import Mount, Placement
@@ -123,10 +124,11 @@ def test_what_differs_beside_the_disk_turns_disk_into_stack() -> None:
 def test_the_fill_level_is_the_one_that_df_shows(monkeypatch: pytest.MonkeyPatch) -> None:
     # 100 blocks, 60 of them free, 20 of those for anybody: 40 of the 60 that a user has are taken
     state = SimpleNamespace(f_blocks=100, f_bfree=60, f_bavail=20)
-    monkeypatch.setattr("scenarios.storage_targets.os.statvfs", lambda _: state)
-    assert fill_level("/x") == pytest.approx(40 / 60)
+    host = Host()
+    monkeypatch.setattr(host, "statvfs", lambda _: state)
+    assert fill_level(host, "/x") == pytest.approx(40 / 60)
     state.f_blocks = state.f_bfree = state.f_bavail = 0  # a file system that counts no blocks
-    assert fill_level("/x") is None
+    assert fill_level(host, "/x") is None
 
 
 def test_same_leaves_are_noticed() -> None:
