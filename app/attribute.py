@@ -54,10 +54,11 @@ def settle(values: Mapping[str, str], keep: Sequence[int] = ()) -> Texts:
     """Writes those that are not so yet, in their order, and what that changed along once more; what is there then.
 
     Twice, because writing nr_requests sets mq-deadline's async_depth along, which may have been right before
-    (measured). All in one child with one bound: a device that hangs does so once, not once for every value.
+    (measured). All in one child with one bound: a device that hangs does so once, not once for every value. An
+    abandoned one goes on when the device answers: half of it would look as if somebody else had set the rest.
     """
     pairs = [[path, selected(text)] for path, text in values.items()]
-    return _ask({"settle": pairs}, list(values), keep)
+    return _ask({"settle": pairs}, list(values), keep, finish=True)
 
 
 def selected(text: str) -> str:
@@ -68,11 +69,13 @@ def selected(text: str) -> str:
     return text.strip()
 
 
-def _ask(request: Mapping[str, object], paths: Sequence[str], keep: Sequence[int]) -> Texts:
+def _ask(
+    request: Mapping[str, object], paths: Sequence[str], keep: Sequence[int], *, finish: bool = False
+) -> Texts:
     if not paths:
         return {}
     try:
-        found = bounded.ask("app.attribute", request, timeout_s=TIMEOUT_S, keep=keep)
+        found = bounded.ask("app.attribute", request, timeout_s=TIMEOUT_S, keep=keep, finish=finish)
     except bounded.Stuck as why:
         return {path: AttributeTrouble(errno.ETIMEDOUT, str(why), why.writer) for path in paths}
     except bounded.Died as why:

@@ -34,11 +34,14 @@ class Died(Exception):
     """The child ended without an answer."""
 
 
-def ask(module: str, request: object, *, timeout_s: float, keep: Sequence[int] = ()) -> Any:
+def ask(
+    module: str, request: object, *, timeout_s: float, keep: Sequence[int] = (), finish: bool = False
+) -> Any:
     """What `python -P -m MODULE` answers. Raises Stuck, Died, OSError.
 
     `timeout_s` begins anew whenever the child says that it goes on. `keep` are descriptors that the child holds too:
-    the journal's lock stays taken as long as anything is under way.
+    the journal's lock stays taken as long as anything is under way. `finish`: no answer in time, and it goes on with
+    what it was asked for as soon as it can; else it is killed and ends after the step that it is in.
     """
     child = subprocess.Popen(
         [sys.executable, "-P", "-m", module],
@@ -63,15 +66,13 @@ def ask(module: str, request: object, *, timeout_s: float, keep: Sequence[int] =
         child.wait(timeout_s)
         return json.loads(answer)
     except (TimeoutError, subprocess.TimeoutExpired):
-        child.kill()
-        _wait(child)
+        _end(child, finish)
         raise Stuck(timeout_s, me if lives(me) else None) from None
     except (ValueError, BrokenPipeError):
         raise Died("the child that should do it died") from None
     finally:
         if child.returncode is None:
-            child.kill()
-            _wait(child)
+            _end(child, finish)
         for pipe in (child.stdin, child.stdout):
             try:
                 pipe.close()
@@ -101,8 +102,11 @@ def _read(child: subprocess.Popen[bytes], seconds: float) -> bytes:
     return os.read(child.stdout.fileno(), 1 << 16)
 
 
-def _wait(child: subprocess.Popen[bytes]) -> None:
+def _end(child: subprocess.Popen[bytes], finish: bool) -> None:
     """A killed child in D state stays until the device answers; it is not waited for."""
+    if finish:
+        return
+    child.kill()
     try:
         child.wait(timeout=DYING_S)
     except subprocess.TimeoutExpired:

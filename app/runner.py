@@ -154,7 +154,7 @@ class Runner:
             return ended
         left = [one for one in done if one.outcome.state == "failed"]
         titles = ", ".join(one.entry.action.title for one in left)
-        rest = f"could not be undone: {titles}; {LATER}" if left else "undone at the end of the run"
+        rest = f"still in the undo journal: {titles}; {LATER}" if left else "undone at the end of the run"
         reason = f"{ended.reason}; {rest}" if ended.reason else rest
         status: ev.Status = "interrupted" if ended.status == "interrupted" else "failed"
         return ev.Ended(t=self.time(), status=status, reason=reason, exit=ended.exit or failure.COULD_NOT)

@@ -94,20 +94,18 @@ def _sides_only(entry: Entry, now: Texts, keep: tuple[int, ...]) -> Outcome:
     """
     if entry.old == entry.value:
         return UNDONE
-    wrong = [path for path, text in entry.saved.items() if not _same(now[path], text)]
     all_ours = entry.undoing and not entry.back
-    ours = [path for path in wrong if all_ours or _same(now[path], entry.left.get(path))]
-    outcome = _settled(entry, ours, keep)
-    if outcome.state == "failed":
-        return outcome
     others = [
-        f"{path} is now {_shown(now[path])} (it was {entry.saved[path]!r})"
-        for path in wrong
-        if path not in ours
+        path
+        for path, text in entry.saved.items()
+        if not all_ours and not _same(now[path], text) and not _same(now[path], entry.left.get(path))
     ]
-    if not others:
+    # those that are right as well: writing one may set another along
+    outcome = _settled(entry, [path for path in entry.saved if path not in others], keep)
+    if outcome.state == "failed" or not others:
         return outcome
-    return Outcome("kept", f"{'; '.join(others)}: somebody else set {entry.action.target} and this")
+    said = [f"{path} is now {_shown(now[path])} (it was {entry.saved[path]!r})" for path in others]
+    return Outcome("kept", f"{'; '.join(said)}: somebody else set {entry.action.target} and this")
 
 
 def _settled(entry: Entry, paths: Iterable[str], keep: tuple[int, ...]) -> Outcome:

@@ -15,6 +15,7 @@ from app import changes as changes_module
 from app.attribute import AttributeTrouble
 from app.changes import Changes
 from app.failure import Failure, NotUndone
+from app.guardian import Guardian
 from app.journal import SCHEMA, Header, Outcome, journals, peek
 from app.process import identity
 from app.state import journal_dir
@@ -26,6 +27,8 @@ from scenarios.plan import Plan
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    # this process is the runner and does not end with a test: nobody is to wait for that
+    monkeypatch.setattr(Guardian, "bequeath", Guardian.dismiss)
     (tmp_path / "data").mkdir()
     (tmp_path / "attribute").write_text("old\n")
 

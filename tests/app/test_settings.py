@@ -127,9 +127,9 @@ def test_all_sides_in_one_child(queue: Queue, monkeypatch: pytest.MonkeyPatch) -
     asked: list[dict[str, object]] = []
     ask = attribute._ask
 
-    def counted(request: dict[str, object], *what: object) -> object:
+    def counted(request: dict[str, object], *what: object, **more: object) -> object:
         asked.append(request)
-        return ask(request, *what)  # type: ignore[arg-type]
+        return ask(request, *what, **more)  # type: ignore[arg-type]
 
     entry = queue.switched()
     monkeypatch.setattr(attribute, "_ask", counted)
