@@ -19,7 +19,10 @@ Kind: TypeAlias = Literal[
     "frozen",  # the file system is frozen
     "suspended",  # a device-mapper device below is suspended
     "device",  # the device holds requests and completes none
-    "scheduler",  # nothing reaches the device: the scheduler holds what tasks wait for
+    "scheduler",  # nothing reaches the device, and the scheduler has requests
+    "throttled",  # nothing reaches the device, and the task's control group has a limit for it
+    "paths",  # nothing reaches the paths of a multipath device
+    "idle",  # nothing reaches the device; who holds it is not known
     "busy",  # the device completes requests: slow, not stuck
     "memory",  # reclaim
     "block",  # in the block layer, the device cannot be told
@@ -28,16 +31,26 @@ Kind: TypeAlias = Literal[
 ]
 
 
-# An idle device looks the same for a moment; ten seconds of a waiting task and an empty driver do not.
-SCHEDULER_QUIET_S = 10.0
+class Limit(msgspec.Struct, frozen=True):
+    """A limit of a control group for one device (io.max, blkio.throttle.*), and where it stands."""
+
+    device: str
+    text: str
+    path: str
 
 
 class Stuck(msgspec.Struct, frozen=True):
-    """A stuck task with what could be read about it. `functions`: wait channel and stack, innermost first."""
+    """A stuck task with what could be read about it. `functions`: wait channel and stack, innermost first.
+
+    `stack` is the stack alone, `limits` the I/O limits of the task's control group, by "8:16" and by the device's
+    kernel name below the task's place.
+    """
 
     sleep: Sleep
     functions: tuple[str, ...] = ()
     place: Place | None = None
+    stack: tuple[str, ...] = ()
+    limits: tuple[Limit, ...] = ()
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -61,7 +74,8 @@ def cause_of(stuck: Stuck, devices: Mapping[str, DeviceState], suspects: Sequenc
         return Cause("fuse", place.mountpoint if place else "", function)
     if kind == "memory":
         return Cause("memory", "", function)
-    below = [devices[name] for name in (place.device, *place.devices) if name in devices] if place else []
+    names = dict.fromkeys((place.device, *place.layers, *place.devices)) if place else {}
+    below = [devices[name] for name in names if name in devices]
     halted = next((d for d in below if d.suspended), None)
     if halted is not None:
         return Cause("suspended", halted.name, function)
@@ -72,21 +86,34 @@ def cause_of(stuck: Stuck, devices: Mapping[str, DeviceState], suspects: Sequenc
         return Cause("frozen", place.mountpoint if place else "", function, certain or idle)
     if kind != "block":
         return Cause(kind, place.mountpoint if place else "", function)
-    return _in_the_block_layer(below, suspects, function)
+    leaves = [d for d in below if place and d.name in place.devices] or below
+    return _in_the_block_layer(stuck, below, leaves, suspects, function)
 
 
 def _in_the_block_layer(
-    below: Sequence[DeviceState], suspects: Sequence[DeviceState], function: str
+    stuck: Stuck,
+    below: Sequence[DeviceState],
+    leaves: Sequence[DeviceState],
+    suspects: Sequence[DeviceState],
+    function: str,
 ) -> Cause:
-    leaves = below[1:] if len(below) > 1 else below
+    """An idle driver alone says only that somebody above it holds the request: who, must be shown or stays open."""
     for device in leaves:
         if device.holds_and_completes_nothing:
             return Cause("device", device.name, function)
-    for device in leaves:
-        idle = present(device.driver_holds) and device.driver_holds == 0 and device.quiet_s >= QUIET_S
-        scheduled = present(device.scheduler) and device.scheduler != "none"
-        if idle and scheduled:
-            return Cause("scheduler", device.name, function, certain=device.quiet_s >= SCHEDULER_QUIET_S)
+    limited = {limit.device for limit in stuck.limits}
+    for device in below:
+        if device.name in limited and device.idle:
+            return Cause("throttled", device.name, function, certain=False)
+    silent = [d for d in leaves if d.idle and d.quiet_s >= QUIET_S]
+    for device in silent:
+        if present(device.scheduler_holds) and device.scheduler_holds > 0:
+            return Cause("scheduler", device.name, function)
+    above = next((d for d in below if d.multipath), None)
+    if above is not None and silent and len(silent) == len(leaves):
+        return Cause("paths", above.name, function, certain=False)
+    if silent:
+        return Cause("idle", silent[0].name, function, certain=False)
     if leaves and all(d.quiet_s < QUIET_S for d in leaves):
         return Cause("busy", leaves[0].name, function)
     if not leaves and len(suspects) == 1:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from probes.types import present
-from scenarios.dstate_cause import Cause, Kind, Stuck
+from scenarios.dstate_cause import Cause, Kind, Limit, Stuck
 from scenarios.dstate_devices import DeviceState
-from scenarios.finding import Confidence, Evidence, Finding, Remedy, Severity
+from scenarios.dstate_remedies import remedies
+from scenarios.finding import Confidence, Evidence, Finding, Severity
 from scenarios.knowledge.kernels import KernelFault
 
 CRITICAL_AFTER_S = 60.0  # a minute in D is no recovery of a disk any more (SCSI's own time-out is 30 s)
 _SHOWN = 5
+_STACKS = 3
 
 _TITLES: dict[Kind, str] = {
     "network": "{n} for the file server behind {subject}",
@@ -23,6 +24,9 @@ _TITLES: dict[Kind, str] = {
     "suspended": "{n} for {subject}: the device-mapper device is suspended",
     "device": "{n} for {subject}: the device holds requests and completes none",
     "scheduler": "{n} for {subject}, and nothing reaches the device: its scheduler holds the requests",
+    "throttled": "{n} for {subject}, which is idle: probably held by a limit of its control group",
+    "paths": "{n} for {subject}, whose paths are idle: probably none is usable and the requests are queued",
+    "idle": "{n} for {subject}, which is idle: who above the driver holds the requests is not known",
     "busy": "{n} long for {subject}, which is slow but completes requests",
     "memory": "{n} for memory to be reclaimed",
     "block": "{n} in the block layer; which device is not known",
@@ -74,12 +78,15 @@ def finding_of(
     known = _known_fault(cause, device, faults)
     evidence = [
         *(_line(s) for s in group.stuck[:_SHOWN]),
+        *_stacks(group),
         *([Evidence(f"and {count - _SHOWN} more")] if count > _SHOWN else []),
+        *(Evidence(limit.text, limit.path) for limit in _limits(group)),
         *_device_evidence(device),
+        *_path_evidence(cause, group, devices),
         *(Evidence(text, "kernel log") for text in (log or {}).get(cause.subject, ())[:3]),
         *([Evidence(f"this kernel: {known.title}", known.id)] if known else []),
     ]
-    remedy = remedies(cause, known)
+    remedy = remedies(cause, known, device)
     return Finding(
         id=f"dstate.{cause.kind}",
         severity=_severity(group),
@@ -89,7 +96,6 @@ def finding_of(
         remedy=remedy,
         references=known.sources if known else (),
         subject=cause.subject,
-        prove="iosched" if cause.kind == "scheduler" else "",
     )
 
 
@@ -115,6 +121,36 @@ def _line(stuck: Stuck) -> Evidence:
     return Evidence(text, f"/proc/{task.pid}/task/{task.tid}/wchan")
 
 
+def _stacks(group: Group) -> list[Evidence]:
+    """The stacks that were read, each different one once: what the cause was told from."""
+    apart: dict[tuple[str, ...], Stuck] = {}
+    for stuck in group.stuck:
+        if stuck.stack:
+            apart.setdefault(stuck.stack, stuck)
+    return [
+        Evidence(
+            f"{_name(s)}: {' <- '.join(frames)}", f"/proc/{s.sleep.task.pid}/task/{s.sleep.task.tid}/stack"
+        )
+        for frames, s in list(apart.items())[:_STACKS]
+    ]
+
+
+def _limits(group: Group) -> list[Limit]:
+    found = {limit: None for stuck in group.stuck for limit in stuck.limits}
+    return list(found)[:_SHOWN] if group.cause.kind in ("throttled", "idle", "busy") else []
+
+
+def _path_evidence(cause: Cause, group: Group, devices: Mapping[str, DeviceState]) -> list[Evidence]:
+    if cause.kind != "paths":
+        return []
+    names = dict.fromkeys(n for s in group.stuck if s.place for n in s.place.devices)
+    states = [devices[n] for n in names if n in devices]
+    return [
+        Evidence(f"{d.name}: {d.state or 'state unknown'}, idle", f"/sys/block/{d.name}/device/state")
+        for d in states
+    ]
+
+
 def _device_evidence(device: DeviceState | None) -> list[Evidence]:
     if device is None:
         return []
@@ -123,117 +159,21 @@ def _device_evidence(device: DeviceState | None) -> list[Evidence]:
     )
     scheduler = device.scheduler if present(device.scheduler) else "unknown"
     text = f"{device.name}: no completion for {device.quiet_s:.0f} s, the driver holds {held}"
-    return [Evidence(f"{text}, scheduler {scheduler}", f"/sys/block/{device.name}/inflight")]
+    lines = [Evidence(f"{text}, scheduler {scheduler}", f"/sys/block/{device.name}/inflight")]
+    if present(device.scheduler_holds):
+        held = str(device.scheduler_holds) if device.scheduler_holds else "no"
+        text = f"{device.name}: the scheduler holds {held} requests"
+        lines.append(Evidence(text, f"/sys/kernel/debug/block/{device.name}/hctx*/sched_tags"))
+    return lines
 
 
 def _known_fault(
     cause: Cause, device: DeviceState | None, faults: Sequence[KernelFault]
 ) -> KernelFault | None:
-    if cause.kind != "scheduler" or device is None:
+    if cause.kind not in ("scheduler", "idle") or device is None:
+        return None
+    if present(device.scheduler_holds) and device.scheduler_holds == 0:
         return None
     several = present(device.hw_queues) and device.hw_queues > 1
     fitting = (f for f in faults if f.scheduler == device.scheduler and (several or not f.needs_multi_queue))
     return next(fitting, None)
-
-
-def remedies(cause: Cause, known: KernelFault | None = None) -> tuple[Remedy, ...]:
-    """What to do. Names from the host are quoted; the commands are shown, never run."""
-    name = shlex.quote(cause.subject)
-    match cause.kind:
-        case "network":
-            return (
-                Remedy(
-                    title="Look at the server and the way to it; the tasks go on by themselves when it answers",
-                    commands=(
-                        "findmnt -t nfs,nfs4,cifs,ceph,lustre",
-                        "nfsstat -m",
-                        "dmesg | grep -i 'not responding' | tail",
-                    ),
-                    verify=("hostdx run dstate --seconds 10",),
-                    warning="umount -f makes waiting writes fail; umount -l only hides the mount",
-                ),
-            )
-        case "fuse":
-            return (
-                Remedy(
-                    title="Find the program that serves it, then restart it, or break the connection off",
-                    commands=(
-                        "findmnt -t fuse,fuseblk",
-                        "grep . /sys/fs/fuse/connections/*/waiting",
-                        "echo 1 > /sys/fs/fuse/connections/NUMBER/abort",
-                    ),
-                    verify=("hostdx run dstate --seconds 10",),
-                    warning="abort makes every waiting call fail",
-                ),
-            )
-        case "frozen":
-            mountpoint = name if cause.subject else "MOUNTPOINT"
-            return (
-                Remedy(
-                    title="Find out who froze it (a snapshot, a backup agent, qemu-ga); then thaw it",
-                    commands=("pgrep -a 'qemu-ga|fsfreeze|xfs_freeze|lvcreate'", f"fsfreeze -u {mountpoint}"),
-                    verify=("hostdx run dstate --seconds 10",),
-                    warning="thawing under a snapshot that is being taken makes that snapshot inconsistent",
-                ),
-            )
-        case "suspended":
-            return (
-                Remedy(
-                    title="Resume the device, once nothing reloads its table any more",
-                    commands=(f"dmsetup info /dev/{name}", f"dmsetup resume /dev/{name}"),
-                    verify=(f"cat /sys/block/{name}/dm/suspended",),
-                    warning="a suspended device may be in the middle of a snapshot or a table change",
-                ),
-            )
-        case "device":
-            device = name if cause.subject else "DEVICE"
-            return (
-                Remedy(
-                    title="Look at the disk, its cable and its controller; drain the node before it is touched",
-                    commands=(
-                        f"dmesg | grep -E '{device}|ata[0-9]|nvme|timing out|offline device' | tail -50",
-                        f"smartctl -a /dev/{device}",
-                        f"cat /sys/block/{device}/device/state",
-                    ),
-                    verify=(f"cat /sys/block/{device}/inflight",),
-                    warning="smartctl may hang as well: run it in a shell that you can lose",
-                ),
-            )
-        case "scheduler":
-            update = () if known is None else (Remedy(title=known.remedy),)
-            return (
-                *update,
-                Remedy(
-                    title="Drain the node and reboot it, with another scheduler from boot on",
-                    commands=(f"grep . /sys/kernel/debug/block/{name}/hctx*/{{state,busy,dispatch}}",),
-                    persistent=(
-                        'echo \'ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", '
-                        f'KERNEL=="{cause.subject}", ATTR{{queue/scheduler}}="mq-deadline"\''
-                        " > /etc/udev/rules.d/60-ioscheduler.rules",
-                    ),
-                    verify=(f"cat /sys/block/{name}/queue/scheduler",),
-                    undo=("rm /etc/udev/rules.d/60-ioscheduler.rules",),
-                    warning="writing the scheduler now waits for the stuck requests and hangs as well",
-                ),
-            )
-        case "busy":
-            return (
-                Remedy(
-                    title="Not stuck: see who loads it, and whether another scheduler serves the waiting better",
-                    commands=("iotop -obn3", "hostdx plan iosched --dir DIRECTORY"),
-                ),
-            )
-        case "memory":
-            return (
-                Remedy(
-                    title="Memory is short: see who takes it",
-                    commands=("cat /proc/pressure/memory", "ps -eo pid,rss,comm --sort=-rss | head"),
-                ),
-            )
-        case _:
-            return (
-                Remedy(
-                    title="Have the kernel write every blocked task's stack to its log, and read it",
-                    commands=("echo w > /proc/sysrq-trigger", "dmesg | tail -200"),
-                ),
-            )

@@ -10,7 +10,7 @@ import re
 import msgspec
 
 from probes.host import Host
-from probes.system.block import device_name, leaves
+from probes.system.block import device_name, layers, leaves
 from probes.system.mounts import IN_MEMORY, NETWORK, Mount, mounts, visible_mount
 from probes.system.tasks import OpenFile, Task, files_of
 from probes.types import Absent, present
@@ -26,7 +26,7 @@ _NEVER = IN_MEMORY | {"proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue", 
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """`how` says what it was told from; `devices` are the leaves, `layers` what lies above (dm, md, loop)."""
+    """`how` says what it was told from; `devices` are the leaves."""
 
     mountpoint: str = ""
     fstype: str = ""
@@ -34,6 +34,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     device: str = ""
     devices: tuple[str, ...] = ()
     how: str = ""
+    layers: tuple[str, ...] = ()  # from `device` down to the leaves
 
     @property
     def network(self) -> bool:
@@ -78,6 +79,7 @@ def _at(host: Host, mount: Mount, how: str) -> Place:
         device=name if present(name) else "",
         devices=leaves(host, name) if present(name) else (),
         how=how,
+        layers=layers(host, name) if present(name) else (),
     )
 
 
@@ -92,14 +94,16 @@ def _served(host: Host, task: Task, table: tuple[Mount, ...]) -> Place | None:
         name = named if present(named) else ""
     if not name or not host.exists(f"/sys/class/block/{name}"):
         return None
-    backing = host.text(f"/sys/block/{name}/loop/backing_file")
-    if present(backing):  # a loop device's worker waits for the file system that its file lies on
+    # A loop device's own worker waits for the file system that its file lies on; the journal's thread of a file
+    # system on the loop device waits for the loop device.
+    backing = host.text(f"/sys/block/{name}/loop/backing_file") if found["whole"] else Absent("not a worker")
+    if present(backing):
         below = visible_mount(table, backing)
         return _at(host, below, "name") if below is not None else None
     for mount in table:
         if mount.devno and device_name(host, mount.devno) == name:
             return _at(host, mount, "name")
-    return Place(device=name, devices=leaves(host, name), how="name")
+    return Place(device=name, devices=leaves(host, name), how="name", layers=layers(host, name))
 
 
 def _arguments(host: Host, task: Task) -> tuple[OpenFile, ...]:

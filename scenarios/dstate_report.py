@@ -38,7 +38,7 @@ class Report:
         self._looks = 0
         self._most_in_d = 0
         self._hung = 0
-        self._psi: tuple[float, float] | None = None
+        self._psi: tuple[float, dict[str, float]] | None = None
 
     def sample(self, look: Look, hung: Sequence[HungTask]) -> None:
         self._looks += 1
@@ -92,11 +92,13 @@ class Report:
         ]
         if look.load1 is not None:
             values.append(("load1", look.load1, ""))
-        if look.psi_io_s is not None:
-            if self._psi is not None and look.at_s > self._psi[0]:
-                share = (look.psi_io_s - self._psi[1]) / (look.at_s - self._psi[0])
-                values.append(("psi io", min(1.0, max(0.0, share)), "share"))
-            self._psi = (look.at_s, look.psi_io_s)
+        if self._psi is not None and look.at_s > self._psi[0]:
+            took, before = look.at_s - self._psi[0], self._psi[1]
+            for name, some_s in look.psi.items():
+                if name in before:
+                    share = (some_s - before[name]) / took
+                    values.append((f"psi {name}", min(1.0, max(0.0, share)), "share"))
+        self._psi = (look.at_s, look.psi)
         for name, value, unit in values:
             self.run.emit(
                 ev.SampleTaken(
@@ -163,6 +165,7 @@ class Report:
                     "comm": task.comm,
                     "wchan": task.wchan if present(task.wchan) else None,
                     "seconds": round(stuck.sleep.seconds, 1),
+                    "stack": list(stuck.stack),
                     "cause": cause.kind,
                     "subject": cause.subject,
                     "where": stuck.place.text if stuck.place else "",

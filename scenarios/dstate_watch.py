@@ -10,12 +10,13 @@ import msgspec
 
 from probes.host import Host
 from probes.system.block import layers
+from probes.system.cgroup import cgroup
 from probes.system.diskstats import disk_counters
 from probes.system.kernel_log import kernel_log
 from probes.system.pulse import read_counters
 from probes.system.tasks import Task, stack, tasks_in_d
 from probes.types import Absent, present
-from scenarios.dstate_cause import Cause, Stuck, cause_of
+from scenarios.dstate_cause import Cause, Limit, Stuck, cause_of
 from scenarios.dstate_devices import Devices, DeviceState
 from scenarios.dstate_place import Place, place_of
 from scenarios.stuck import Sleep, Sleeps
@@ -25,17 +26,25 @@ MOST_LOG_LINES = 4000
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
-    """What one look saw. `psi_io` is seconds since boot in which somebody waited; None: not counted here."""
+    """What one look saw. `psi` is seconds since boot in which somebody waited, by resource, as far as counted."""
 
     at_s: float
     in_d: int
     threads: int
     load1: float | None
-    psi_io_s: float | None
+    psi: dict[str, float]
     stuck: tuple[tuple[Stuck, Cause], ...]
     ended: tuple[Sleep, ...]
     devices: dict[str, DeviceState]
     halted: tuple[DeviceState, ...]
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What is read once about a stuck task, as it costs a child process."""
+
+    stack: tuple[str, ...] = ()
+    place: Place | None = None
+    limits: tuple[Limit, ...] = ()
 
 
 class Watching:
@@ -44,16 +53,17 @@ class Watching:
     def __init__(self) -> None:
         self.sleeps = Sleeps()
         self.devices = Devices()
-        self.known: dict[tuple[int, int], tuple[tuple[str, ...], Place | None]] = {}
+        self.known: dict[tuple[int, int], Known] = {}
 
     def details(self, host: Host, sleep: Sleep, may_ask: bool) -> Stuck:
         """The task's stack and place, read once a task; the wait channel alone where there was no time for it."""
         key = sleep.task.key
         if key not in self.known and may_ask:
-            self.known[key] = (_functions(host, sleep.task), _place(host, sleep.task))
-        functions, place = self.known.get(key, ((), None))
+            self.known[key] = _known(host, sleep.task)
+        known = self.known.get(key, Known())
         channel = (sleep.task.wchan,) if present(sleep.task.wchan) else ()
-        return Stuck(sleep, tuple(dict.fromkeys((*channel, *functions))), place)
+        functions = tuple(dict.fromkeys((*channel, *known.stack)))
+        return Stuck(sleep, functions, known.place, known.stack, known.limits)
 
 
 def read(host: Host, watching: Watching, at_s: float) -> Look | Absent:
@@ -73,12 +83,13 @@ def read(host: Host, watching: Watching, at_s: float) -> Look | Absent:
     halted = watching.devices.stuck(host)
     states.update({s.name: s for s in halted})
     load = read_counters(host, at_s)
+    pressures = (("io", load.psi_io), ("cpu", load.psi_cpu), ("memory", load.psi_memory))
     return Look(
         at_s=at_s,
         in_d=len(scan.tasks),
         threads=scan.threads,
         load1=load.load1,
-        psi_io_s=load.psi_io.some_s if load.psi_io else None,
+        psi={name: p.some_s for name, p in pressures if p is not None},
         stuck=tuple((s, cause_of(s, states, halted)) for s in stuck),
         ended=change.ended,
         devices=states,
@@ -86,14 +97,33 @@ def read(host: Host, watching: Watching, at_s: float) -> Look | Absent:
     )
 
 
-def _functions(host: Host, task: Task) -> tuple[str, ...]:
+def _known(host: Host, task: Task) -> Known:
     read_stack = stack(host, task)
-    return read_stack if present(read_stack) else ()
-
-
-def _place(host: Host, task: Task) -> Place | None:
     place = place_of(host, task)
-    return place if present(place) else None
+    if isinstance(place, Absent):
+        return Known(read_stack if present(read_stack) else ())
+    return Known(read_stack if present(read_stack) else (), place, _limits(host, task, place))
+
+
+def _limits(host: Host, task: Task, place: Place) -> tuple[Limit, ...]:
+    """What the control groups of the task (both versions) allow it on the devices below its place."""
+    numbers = {
+        devno.strip(): name
+        for name in dict.fromkeys((*place.layers, *place.devices))
+        if present(devno := host.text(f"/sys/block/{name}/dev"))
+    }
+    group = cgroup(host, str(task.pid)) if numbers else Absent("no device is known")
+    if isinstance(group, Absent):
+        return ()
+    return tuple(
+        Limit(
+            numbers[limit.devno],
+            f"{limit.what} {limit.value} for {numbers[limit.devno]} in {limit.group}",
+            limit.group,
+        )
+        for limit in group.io
+        if limit.devno in numbers
+    )
 
 
 def log_about(host: Host, subjects: set[str]) -> dict[str, tuple[str, ...]]:

@@ -134,6 +134,47 @@ def test_a_loop_devices_worker_waits_for_the_file_below(tmp_path: Path) -> None:
     host.close()
 
 
+def test_a_journal_on_a_loop_device_waits_for_that_device(tmp_path: Path) -> None:
+    """jbd2/loop6-8 is the journal of what is mounted from loop6, not the worker that serves its image."""
+    host = captured(tmp_path, (20, "jbd2/loop6-8", "D", "jbd2_journal_commit_transaction"))
+    with (tmp_path / "proc/self/mountinfo").open("a") as table:
+        table.write("40 20 7:6 / /image rw - ext4 /dev/loop6 rw\n")
+    folder = tmp_path / "sys/devices/virtual/block/loop6"
+    (folder / "loop").mkdir(parents=True)
+    (folder / "loop/backing_file").write_text("/data/image\n")
+    (folder / "dev").write_text("7:6\n")
+    for place in ("block", "class/block", "dev/block"):
+        (tmp_path / "sys" / place).mkdir(parents=True)
+        name = "7:6" if place == "dev/block" else "loop6"
+        (tmp_path / "sys" / place / name).symlink_to("/sys/devices/virtual/block/loop6")
+    place = place_of(host, Task(20, 20, "jbd2/loop6-8", 20, True, "x", 1))
+    assert not isinstance(place, Absent)
+    assert (place.mountpoint, place.device, place.devices) == ("/image", "loop6", ("loop6",))
+    host.close()
+
+
+def test_the_limits_of_a_stuck_tasks_control_group_are_read(tmp_path: Path) -> None:
+    host = captured(tmp_path, (20, "dd", "D", "io_schedule"))
+    with (tmp_path / "proc/self/mountinfo").open("a") as table:
+        table.write("50 20 0:60 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n")
+    (tmp_path / "proc/20/task/20/cwd").symlink_to("/data/x")
+    (tmp_path / "proc/20/cgroup").write_text("4:blkio:/slow\n")
+    slow = tmp_path / "sys/fs/cgroup/blkio/slow"
+    slow.mkdir(parents=True)
+    (slow / "blkio.throttle.write_bps_device").write_text("8:17 1024\n")
+    folder = tmp_path / "sys/devices/virtual/block/sdb1"
+    folder.mkdir(parents=True)
+    (folder / "dev").write_text("8:17\n")
+    (folder / "inflight").write_text("0 0\n")
+    for place, name in (("block", "sdb1"), ("class/block", "sdb1"), ("dev/block", "8:17")):
+        (tmp_path / "sys" / place).mkdir(parents=True)
+        (tmp_path / "sys" / place / name).symlink_to("/sys/devices/virtual/block/sdb1")
+    found = watch(host, seconds=20).of(ev.Found)[-1].finding
+    assert (found.id, found.confidence) == ("dstate.throttled", "hint")
+    assert any("wbps 1024 for sdb1" in e.text for e in found.evidence)
+    host.close()
+
+
 def test_the_root_file_system_says_nothing(tmp_path: Path) -> None:
     host = captured(tmp_path, (20, "sh", "D", "x"))
     (tmp_path / "proc/20/task/20/cwd").symlink_to("/home/me")
