@@ -67,7 +67,12 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
             app.wait("This run makes 1 change to this host")
             app.press("y")
             app.wait("● live")
-            app.until(lambda: "[bfq]" in disk.read("scheduler"), "the first switch", 60)
+            refused = "tasks hang in D"
+            app.until(
+                lambda: "[bfq]" in disk.read("scheduler") or refused in app.text, "the first switch", 60
+            )
+            if refused in app.text:
+                pytest.skip("tasks of others hang in D here: hostdx refuses to switch a scheduler")
             assert len(journals(tmp_path)) == 1
             app.press("s")
             app.wait("s once more stops the run and undoes everything")

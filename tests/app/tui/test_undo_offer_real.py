@@ -14,12 +14,21 @@ from tests.scenarios.test_iosched_real import wait_for
 pytestmark = pytest.mark.real
 
 
+def refused_for_hanging_tasks(place: Path) -> bool:
+    recordings = (place / "state/hostdx/recordings").glob("*.jsonl")
+    return any(b" tasks hang in D " in path.read_bytes() for path in recordings)
+
+
 def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_path: Path) -> None:
     with LoopDisk(tmp_path) as disk:
         before = disk.queue()
         runner = start(tmp_path, disk)
         try:
             wait_for(disk, "[bfq]", runner)
+        except AssertionError:
+            if refused_for_hanging_tasks(tmp_path):
+                pytest.skip("tasks of others hang in D here: hostdx refuses to switch a scheduler")
+            raise
         finally:
             kill_all(tmp_path)
             runner.wait()
