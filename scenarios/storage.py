@@ -80,8 +80,10 @@ class Storage:
 
     def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Layout]:
         if not host.live:
-            raise Usage("storage: a captured tree cannot be measured; leave out --root")
-        plan, layout = make(host, options, title=self.title, question=self.question, why=self.why)
+            raise Usage("a captured tree cannot be measured; leave out --root")
+        plan, layout = make(
+            host, options, title=self.title, question=self.question, why=self.why, only=self.only
+        )
         return plan, layout
 
     async def run(self, run: Run) -> None:

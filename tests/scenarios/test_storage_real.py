@@ -18,6 +18,7 @@ from probes.host import Host
 from probes.system.mounts import placement
 from probes.types import Json, present
 from scenarios import events as ev
+from scenarios.budget import allotted, least_seconds
 from scenarios.model import Refused, Usage
 from scenarios.storage import Storage
 from tests.fakes import FakeRun
@@ -90,7 +91,7 @@ async def test_two_directories_of_one_disk_give_verdicts_with_all_their_parts(di
     for path in pair:
         Path(path).mkdir()
     scenario = Storage(only=("fsync-4k-qd1",))
-    run = run_of(scenario, pair, 22)
+    run = run_of(scenario, pair, 23)
     try:
         await scenario.run(run)
         [verdict] = run.of(ev.Verdict)
@@ -133,7 +134,7 @@ async def test_reads_that_a_loop_devices_page_cache_serves_win_nothing(tmp_path:
         mounted_file(4096, "--direct-io=off") as cached,
     ):
         scenario = Storage(only=("randread-4k-qd1",))
-        run = run_of(scenario, [plain, cached], 20)
+        run = run_of(scenario, [plain, cached], 23)
         await scenario.run(run)
         [verdict] = run.of(ev.Verdict)
         assert verdict.verdict == "not applicable" and verdict.ratio is None
@@ -173,6 +174,21 @@ def test_a_job_that_is_not_there_is_told_before_anything_is_measured(
     scenario = Storage()
     run = FakeRun(host=Host(), options=options | {"dir": ["/var/tmp"]}, declared=scenario.options)
     assert said in scenario.plan(Host(), run.options).refusal
+
+
+def test_the_least_budget_holds_one_load_and_the_control(disk: str) -> None:
+    pair = ["/var/tmp", disk]
+    scenario = Storage()
+    with pytest.raises(Usage, match=r"one load and the control .*; give --budget (\d+)") as caught:
+        scenario.plan(Host(), run_of(scenario, pair, 20).options)
+    need = int(str(caught.value).split("--budget ")[1].split()[0])
+    plan = scenario.plan(Host(), run_of(scenario, pair, need).options)
+    left = float(need)
+    for index, load in enumerate(plan.workloads):
+        share = allotted(left, plan.workloads[index:], 2)
+        if load.control or not index:
+            assert share.seconds >= least_seconds(load, 2) - 0.01
+            left -= share.seconds
 
 
 @pytest.mark.parametrize(
