@@ -23,6 +23,7 @@ from scenarios.series import (
     Line,
     Trend,
     correlation_of,
+    explain_trend,
     rounds_to_show,
     trend,
 )
@@ -50,7 +51,7 @@ class Jump(NamedTuple):
             f"the trim before round {self.before_round}" if self.before_round else "each trim, on average,"
         )
         verb = "gave back" if self.gave >= 0 else "took"
-        doubt = "" if self.called else "; that may be chance"
+        doubt = "" if self.called else "; that may be chance, or the host"
         return f"{which} {verb} {percent(self.gave)} (95 %: {low * 100:+.1f} to {high * 100:+.1f} %){doubt}"
 
 
@@ -74,10 +75,26 @@ def course(
     trims: Sequence[bool],
     bytes_written: Sequence[float] | None = None,
 ) -> Course:
-    """More is better. `trims[i]`: there was one between round i and the one before; the first one's does not count."""
+    """More is better. `trims[i]`: there was one between round i and the one before; the first one's does not count.
+
+    What is called holds both for the part of the reference that goes with the load and for all of it
+    (fstrim_common.py).
+    """
+    at = [i for i in range(1, len(values)) if trims[i]]
+    share = shared(steps_of(values, references, at))
+    part = _course(values, weakened(references, share), at, bytes_written)
+    if share >= 1 or len(set(references)) < 2:
+        return part
+    return _held_by_both(part, _course(values, references, at, bytes_written))
+
+
+def _course(
+    values: Sequence[float],
+    references: Sequence[float],
+    at: Sequence[int],
+    bytes_written: Sequence[float] | None,
+) -> Course:
     n = len(values)
-    at = [i for i in range(1, n) if trims[i]]
-    references = weakened(references, shared(steps_of(values, references, at)))
     plain = trend(values, references, bytes_written)
     if not at or plain.slope_per_round is None:
         return Course(plain)
@@ -95,6 +112,64 @@ def course(
     )
     per_gb, per_gb_ci = _per_gb(ys, bytes_written, steps)
     return Course(_trend(fit, n, correlation, per_gb, per_gb_ci), jumps)
+
+
+def _held_by_both(part: Course, whole: Course) -> Course:
+    """The first with its intervals widened to hold the second's estimates, and nothing called that only one shows."""
+    mine, other = part.trend, whole.trend
+    if mine.slope_per_round is None or mine.ci95 is None or other.slope_per_round is None:
+        return part
+    freedom = mine.rounds - 2 - len(part.jumps)
+    slope = mine.slope_per_round
+    interval = _widened(mine.ci95, slope, other.slope_per_round)
+    p = _both_p(slope, mine.ci95, other.slope_per_round, freedom)
+    word, text = mine.verdict, mine.explain
+    if word in ("slower", "faster") and p >= CALLED_AT:
+        word = "inconclusive"
+        text = (
+            f"Undecided after {mine.rounds} rounds: by themselves {percent(slope)} a round "
+            f"{'lost' if slope < 0 else 'gained'}, which the reads beside them do not bear out"
+        )
+    elif word in ("slower", "faster"):
+        text = _said(word, mine.rounds, slope, interval, mine.shows_after, bool(part.jumps))
+        if other.verdict != word:
+            text += "; the reads beside them scatter too much to rule out that the host got slower as well"
+    elif word == "no material difference" and max(map(abs, interval)) >= MATTERS_A_ROUND:
+        word = "inconclusive"
+        text = _said(word, mine.rounds, slope, interval, mine.shows_after, bool(part.jumps))
+    per_gb = mine.per_gb_ci95
+    if per_gb is not None and mine.per_gb is not None and other.per_gb is not None:
+        per_gb = _widened(per_gb, mine.per_gb, other.per_gb)
+    told = mine._replace(
+        verdict=word, ci95=interval, p=p, per_gb_ci95=per_gb, smallest_effect=(interval[1] - interval[0]) / 2,
+        explain=text,
+    )  # fmt: skip
+    if len(part.jumps) != len(whole.jumps):
+        return Course(told, part.jumps)
+    return Course(
+        told, tuple(_jump_by_both(a, b, freedom) for a, b in zip(part.jumps, whole.jumps, strict=True))
+    )
+
+
+def _widened(ci: tuple[float, float], own: float, other: float) -> tuple[float, float]:
+    return ci[0] + min(0.0, other - own), ci[1] + max(0.0, other - own)
+
+
+def _both_p(own: float, ci: tuple[float, float], other: float, freedom: int) -> float:
+    """Of the smaller of two estimates with the first one's error; 1 where they differ in sign."""
+    if own * other <= 0 or freedom < 1:
+        return 1.0
+    error = (ci[1] - ci[0]) / 2 / t_quantile(0.975, freedom)
+    return _p(min(abs(own), abs(other)), error, freedom)
+
+
+def _jump_by_both(mine: Jump, other: Jump, freedom: int) -> Jump:
+    p = _both_p(mine.gave, mine.ci95, other.gave, freedom)
+    return mine._replace(
+        ci95=_widened(mine.ci95, mine.gave, other.gave),
+        p=max(mine.p, p),
+        called=mine.called and p < CALLED_AT,
+    )
 
 
 def _fitted(
@@ -192,19 +267,27 @@ def _trend(
         word = "slower" if slope < 0 else "faster"
     elif max(map(abs, interval)) < MATTERS_A_ROUND and shows_after is not None and shows_after <= n:
         word = "no material difference"
+    text = _said(word, n, a_round, interval, shows_after, trims=True)
+    smallest = (interval[1] - interval[0]) / 2
+    return Trend(word, n, a_round, interval, p, per_gb, per_gb_ci, smallest, shows_after, text)
+
+
+def _said(
+    word: Word, n: int, a_round: float, interval: tuple[float, float], shows_after: int | None, trims: bool
+) -> str:
+    if not trims:
+        total = math.expm1(math.log1p(a_round) * (n - 1)) if a_round > -1 else -1.0
+        return explain_trend(word, n, a_round, interval, total, shows_after)
     shown = f"{interval[0] * 100:+.1f} to {interval[1] * 100:+.1f} % a round"
     if word in ("slower", "faster"):
-        text = f"{percent(a_round)} {'lost' if slope < 0 else 'gained'} a round between the trims ({shown})"
-    elif word == "no material difference":
-        text = (
+        return f"{percent(a_round)} {'lost' if a_round < 0 else 'gained'} a round between the trims ({shown})"
+    if word == "no material difference":
+        return (
             f"No degradation seen in {n} rounds between the trims ({shown}): {percent(MATTERS_A_ROUND)} a round would "
             f"have shown after {shows_after}"
         )
-    else:
-        later = f"would show after about {shows_after}" if shows_after else "would not show soon"
-        text = f"Undecided after {n} rounds ({shown}, the trims taken out): {percent(MATTERS_A_ROUND)} a round {later}"
-    smallest = (interval[1] - interval[0]) / 2
-    return Trend(word, n, a_round, interval, p, per_gb, per_gb_ci, smallest, shows_after, text)
+    later = f"would show after about {shows_after}" if shows_after else "would not show soon"
+    return f"Undecided after {n} rounds ({shown}, the trims taken out): {percent(MATTERS_A_ROUND)} a round {later}"
 
 
 def _per_gb(

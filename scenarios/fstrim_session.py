@@ -5,7 +5,7 @@ from __future__ import annotations
 from probes.host import Host
 from probes.system.trim_timer import TrimTimer
 from scenarios import events as ev
-from scenarios.fstrim_common import shared, steps, weakened
+from scenarios.fstrim_common import change_beside
 from scenarios.fstrim_findings import effect, idling, number
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger
@@ -128,15 +128,12 @@ class Session:
             return
         margin = self.run.options.number("margin", 0.05)
         before, idle, after = self.phases
-        # Each block against the reads beside it, as far as they go together: with the host's ups and downs in common
-        # the plain values of our recorded noise were called different in up to 3 of 20 runs, the divided ones in none.
-        share = shared([move for phase in self.phases for move in steps(phase.values, phase.references)])
-        beside = (
-            weakened(before.references, share),
-            weakened(idle.references, share),
-            weakened(after.references, share),
+        change = change_beside(
+            (before.values, idle.values, after.values),
+            (before.references, idle.references, after.references),
+            margin,
         )
-        change = before_after(before.values, idle.values, after.values, beside, margin=margin)
+        # The control has no reference: it is the one. It says whether the host changed, not whether the disk did.
         still = before_after(before.references, idle.references, after.references, margin=margin)
         change, still = _worded(change), _worded(still)
         self._verdict(load, change)

@@ -80,7 +80,11 @@ def before_after(
     error = math.sqrt(variance * (shares[1] + shares[2]))
     effect, wandered = means[2] - means[1], means[1] - means[0]
     half = t_quantile(1 - alpha / 2, freedom) * error + WIDENED_BY * abs(wandered)
-    low, high = effect - half, effect + half
+    return concluded(effect, effect - half, effect + half, wandered, blocks, margin)
+
+
+def concluded(effect: float, low: float, high: float, wandered: float, blocks: int, margin: float) -> Change:
+    """The verdict on an effect and its interval, and on what the idle control gave; all of them log ratios."""
     edge = math.log1p(margin)
     word: Word = "inconclusive"
     if high < 0 and effect < -edge:

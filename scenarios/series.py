@@ -177,7 +177,7 @@ def trend(
         word = "slower" if slope < 0 else "faster"
     elif max(map(abs, interval)) < MATTERS_A_ROUND and shows_after is not None and shows_after <= n:
         word = "no material difference"
-    text = _explain(word, n, _a_round(slope, span), interval, total, shows_after)
+    text = explain_trend(word, n, _a_round(slope, span), interval, total, shows_after)
     smallest = (interval[1] - interval[0]) / 2
     return Trend(
         word, n, _a_round(slope, span), interval, line.p, per_gb, per_gb_interval, smallest, shows_after, text
@@ -196,7 +196,7 @@ def _per_gb(
     return _a_round(line.slope, span), (_a_round(line.slope - half, span), _a_round(line.slope + half, span))
 
 
-def _explain(
+def explain_trend(
     word: Word, n: int, slope: float, interval: tuple[float, float], total: float, shows_after: int | None
 ) -> str:
     low, high = interval

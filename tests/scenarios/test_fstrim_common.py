@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.fstrim_common import shared, steps, weakened
+from scenarios.fstrim_common import change_beside, shared, steps, weakened
+from scenarios.fstrim_course import Course, course
 from scenarios.fstrim_rounds import read
 from scenarios.fstrim_series import course_of
 
+Three = tuple[list[float], list[float], list[float]]
 ROUNDS = Path(__file__).parents[1] / "fixtures" / "rounds" / "throttled-sata.jsonl"
 
 
@@ -63,8 +65,71 @@ def test_a_disk_slowed_round_by_round_in_a_guest_is_seen() -> None:
     found = course_of(kept.rounds)
     assert found.trend.verdict == "slower" and found.trend.ci95 is not None
     assert found.trend.ci95[0] <= -0.04 <= found.trend.ci95[1]
+    assert "scatter too much to rule out that the host" in found.trend.explain
     [jump] = found.jumps
-    assert jump.called and jump.before_round == 8
+    # The reads jumped at that round as well: how much of it the trim gave is not known, and so it is not called.
+    assert jump.gave > 0.25 and jump.before_round == 8 and not jump.called
     assert jump.ci95[0] <= 0.96**-8 - 1 <= jump.ci95[1] or jump.ci95[0] <= 0.96**-7 - 1 <= jump.ci95[1]
     first = course_of(kept.rounds[:7])
     assert first.trend.verdict == "slower" and first.jumps == ()
+
+
+def series(seed: int, rounds: int, loss: float, drift: float, step_at: int, scatter: float) -> Course:
+    """The host drifts by `drift` a round and steps once, for load and reads alike; the disk alone loses `loss`."""
+    rng = random.Random(seed)
+    values, reads = [], []
+    for i in range(rounds):
+        host = drift * i - 0.3 * (step_at and i >= step_at)
+        values.append(math.exp(host + i % 12 * math.log1p(-loss) + rng.gauss(0, 0.03)))
+        reads.append(math.exp(host + rng.gauss(0, scatter)))
+    return course(values, reads, [i == 12 for i in range(rounds)])
+
+
+def test_a_host_that_drifts_or_steps_by_itself_is_not_the_disk() -> None:
+    called = 0
+    for seed in range(40):
+        drifting, stepping = series(seed, 24, 0.0, -0.02, 0, 0.03), series(seed, 24, 0.0, 0.0, 12, 0.03)
+        for found in (drifting, stepping):
+            called += found.trend.verdict in ("slower", "faster") or any(jump.called for jump in found.jumps)
+    assert called <= 4  # 5 % of 80
+
+
+@pytest.mark.parametrize(("scatter", "most_of_40"), [(0.03, 38), (0.3, 16)])
+def test_a_loss_is_found_beside_calm_reads_and_often_beside_wild_ones(
+    scatter: float, most_of_40: int
+) -> None:
+    found = [series(seed, 24, 0.02, 0.0, 0, scatter) for seed in range(40)]
+    assert sum(one.trend.verdict == "slower" for one in found) >= most_of_40
+    assert not [one for one in found if one.trend.verdict == "faster"]
+
+
+def blocks(seed: int, stepped: int, gain: float, scatter: float = 0.05) -> tuple[Three, Three]:
+    """Three phases of 12; from phase `stepped` on the host, so load and reads alike, is 30 % slower."""
+    rng = random.Random(seed)
+    values: list[list[float]] = []
+    reads: list[list[float]] = []
+    for phase in range(3):
+        host = -0.3 * (phase >= stepped) + gain * (phase == 2)
+        values.append([math.exp(host + rng.gauss(0, 0.05)) for _ in range(12)])
+        reads.append([math.exp(host - gain * (phase == 2) + rng.gauss(0, scatter)) for _ in range(12)])
+    return (values[0], values[1], values[2]), (reads[0], reads[1], reads[2])
+
+
+def test_a_step_of_the_host_while_waiting_is_not_the_trim() -> None:
+    """By itself the shared part, seen within the phases, would call nearly all of these."""
+    found = [change_beside(*blocks(seed, stepped=2, gain=0.0), 0.05) for seed in range(40)]
+    assert sum(one.verdict in ("slower", "faster") for one in found) <= 2
+    assert any(one.reason and "may be the host's doing" in one.reason for one in found)
+
+
+@pytest.mark.parametrize("scatter", [0.05, 0.3])
+def test_what_a_trim_gives_is_found_beside_calm_and_wild_reads(scatter: float) -> None:
+    found = [change_beside(*blocks(seed, stepped=9, gain=0.3, scatter=scatter), 0.05) for seed in range(40)]
+    assert sum(one.verdict == "faster" for one in found) >= 30
+    assert not [one for one in found if one.verdict == "slower"]
+
+
+def test_a_block_without_a_value_is_undecided() -> None:
+    values, reads = blocks(1, 9, 0.3)
+    values[1][3] = 0.0
+    assert change_beside(values, reads, 0.05).reason == "a block without a value"
