@@ -1,26 +1,39 @@
-"""The live firewall, links, routes, namespaces and settings of this machine as text: what no test may change."""
+"""The firewall, links, routes, namespaces and all settings of a network namespace as text: what no test may change."""
 
 from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
+from collections.abc import Callable
 
 COMMANDS = (
     ("nft", "--stateless", "list", "ruleset"),  # counters go on by themselves
     ("ip", "-o", "link", "show"),
+    ("ip", "-o", "addr", "show"),
+    ("ip", "-4", "rule", "show"),
+    ("ip", "-6", "rule", "show"),
     ("ip", "route", "show", "table", "all"),
     ("ip", "-6", "route", "show", "table", "all"),
     ("ip", "netns", "list"),
+    ("grep", "-rs", ".", "/proc/sys/net"),  # those of the namespace that the command lives in
 )
+# What grows old (a route or an address that a router told of), and what counts, though it stands among the settings.
+_LIVING = re.compile(r" expires \d+sec|_lft \d+sec|/nf_conntrack_count:\d+")
 
 
-def network_state() -> str:
+def network_state(join: Callable[[], None] | None = None) -> str:
+    """Of this machine, or of the namespace that `join` (a preexec_fn) enters."""
     parts = []
     for command in COMMANDS:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
-        said = re.sub(r" expires \d+sec", "", done.stdout)  # a route that a router told of grows old
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=20,
+            check=False,
+            preexec_fn=join,
+        )
+        said = "\n".join(sorted(_LIVING.sub("", done.stdout).splitlines()))
         parts.append(f"{' '.join(command)} {done.returncode}\n{said}")
-    for path in sorted(Path("/proc/sys/net").glob("*/conf/*/rp_filter")):
-        parts.append(f"{path} {path.read_text()}")
     return "\n".join(parts)
