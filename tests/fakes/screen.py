@@ -125,8 +125,9 @@ async def settled(pilot: Pilot[int]) -> None:
     app = pilot.app
     assert isinstance(app, Shell)
     before = ""
-    for _ in range(100):
-        await pilot.pause(0.01)
+    for _ in range(250):
+        await pilot.pause(0.004)
+        await idle()
         shown = grid(app)
         if shown == before and not app._draw_soon:  # a child's last events are drawn a moment after they came
             break
