@@ -328,15 +328,15 @@ def _left_out(facts: Facts, main: Chosen, blocked: str) -> Iterator[str]:
         yield blocked
     if not facts.ipv6:
         yield "IPv6 is off on this host: IPv4 is measured, for which firewalld has no check of its own"
-    if not isinstance(facts.policy_rules, Absent) and facts.policy_rules > POLICY_RULES:
-        more = facts.policy_rules - POLICY_RULES
-        yield f"{more} IPv6 policy rules are not copied, they make each lookup dearer than measured"
-    if not isinstance(facts.policy_rules4, Absent) and facts.policy_rules4 > POLICY_RULES4:
-        more = facts.policy_rules4 - POLICY_RULES4
-        yield (
-            f"{more} IPv4 policy rules and their tables are not copied (only the main table is):"
-            " they make each lookup dearer than measured"
-        )
+    dearer = "they make each lookup dearer than measured"
+    for protocol, rules, usual in (
+        ("IPv6", facts.policy_rules, POLICY_RULES),
+        ("IPv4", facts.policy_rules4, POLICY_RULES4),
+    ):
+        if not isinstance(rules, Absent) and rules > usual:
+            more = "a policy rule" if rules == usual + 1 else f"{rules - usual} policy rules"
+            tables = "" if protocol == "IPv6" else ", and of its route tables only the main one is"
+            yield f"of {protocol} {more} beyond the usual {usual} cannot be copied{tables}: {dearer}"
     if not isinstance(facts.routes6, Absent) and len(facts.routes6.unicast) > MOST_ROUTES:
         yield f"of {len(facts.routes6.unicast):,} IPv6 routes the first {MOST_ROUTES:,} are copied"
     if not isinstance(facts.routes4, Absent) and len(facts.routes4.unicast) > MOST_ROUTES:

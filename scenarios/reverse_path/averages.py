@@ -34,7 +34,7 @@ def averages(host: Host) -> Iterator[Evidence]:
         yield Evidence(f"{mean.ipv6:,.0f} IPv6 packets/s {SINCE_BOOT} ({of_lo}){part}", "/proc/net/snmp6")
     if not isinstance(mean.processed, Absent) and not isinstance(mean.backlog_drops, Absent):
         lost = f"; {counters.backlog_drops:,} dropped before the firewall" if counters.backlog_drops else ""
-        text = f"{mean.processed:,.0f} packets/s on all CPUs {SINCE_BOOT} (loopback included){lost}"
+        text = f"{mean.processed:,.0f} packets/s on all CPUs {SINCE_BOOT} (loopback and containers included){lost}"
         yield Evidence(text, "/proc/net/softnet_stat")
     busiest = sorted(mean.interfaces.items(), key=lambda item: (-item[1][0], item[0]))[:MOST_INTERFACES]
     if busiest:

@@ -167,6 +167,8 @@ def _tcp(chosen: Chosen) -> list[Trial]:
     """One TCP stream: with offloads the check meets 64 KiB aggregates, without them every frame."""
     base = Treatment(what="none", protocol=chosen.protocol, catches=False)
     check = Treatment(what="check", protocol=chosen.protocol, flags=chosen.flags)
+    if chosen.setting:
+        check = Treatment(what="none", protocol="IPv4", ends="input", rp_filter=chosen.setting)
     found = []
     for name, on in (("off", False), ("on", True)):
         found.append(
