@@ -59,7 +59,7 @@ def _plan(
     elif plan is not None and plan.reads and getattr(scenario, "reads_anyway", False):
         out(printable(f"hostdx run {scenario.id} only reads here: {'; '.join(plan.reads)}"))
     if reason:
-        raise Failure(f"plan {scenario.id}: {reason}", status)
+        raise Failure(failure.of_scenario("plan", scenario.id, reason), status)
     return status
 
 

@@ -50,7 +50,7 @@ def _run(
         ended = execution.outcome()
     session = execution.session
     if ended.status != "done":
-        complain(f"run {scenario.id}: {ended.reason}")
+        complain(failure.of_scenario("run", scenario.id, ended.reason or "no reason given"))
     if as_json:
         out(result.document_json(session, str(execution.recording) if execution.recording else None))
     elif events != "-":

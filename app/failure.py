@@ -10,6 +10,11 @@ INTERRUPTED = 130
 TERMINATED = 143
 
 
+def of_scenario(command: str, scenario: str, reason: str) -> str:
+    """`run storage: ...`; a scenario that names itself in its reason is not named twice."""
+    return f"{command} {scenario}: {reason.removeprefix(f'{scenario}: ')}"
+
+
 class Failure(Exception):
     """`text` is one line for the admin: what, where, why; what next. `status` is the exit status."""
 

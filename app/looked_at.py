@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from app.failure import USAGE, Failure
-from probes.host import Host
+from probes.host import Host, root_problem
 
 
 def host_at(root: str | None) -> Host:
@@ -18,4 +18,6 @@ def host_at(root: str | None) -> Host:
         raise Failure(f"--root {root}: {what}; unpack the archive first", USAGE)
     if not os.access(root, os.R_OK | os.X_OK):
         raise Failure(f"--root {root}: no permission to read it", USAGE)
+    if problem := root_problem(root):
+        raise Failure(f"--root {problem}; name the folder that holds them", USAGE)
     return Host(root)

@@ -26,7 +26,11 @@ def named(action: Action) -> str:
     """The exact name: `*` becomes random letters. It carries our mark, so that undoing can tell ours from others'."""
     if action.resource == "loop":
         return action.parameters["file"]
-    name = action.target.replace("*", secrets.token_hex(6))
+    # Only in a name of ours: the folders above it are the user's, and may hold a `*` themselves.
+    *above, last = action.target.split("/")
+    drawn = secrets.token_hex(6)
+    ours = [part.replace("*", drawn) if part.startswith(MARK) else part for part in above]
+    name = "/".join((*ours, last.replace("*", drawn)))
     marked = {
         "directory": Path(name).name.startswith(MARK),
         "file": any(part.startswith(MARK) for part in Path(name).parts),

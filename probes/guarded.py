@@ -21,6 +21,10 @@ class Hung(Exception):
     """The read did not come back in time; its process was abandoned."""
 
 
+class NotStarted(Exception):
+    """The reading process cannot be started; says why. It tells nothing of the path that was asked for."""
+
+
 class GuardedReader:
     """One child process, started with the first read, reused, replaced when it hangs. Thread-safe."""
 
@@ -32,7 +36,7 @@ class GuardedReader:
         self._lock = threading.Lock()
 
     def ask(self, operation: str, path: str, *, root: str = "", limit_bytes: int = 0) -> object:
-        """What `probes.reader.answer` gives for it. Raises OSError from the child, and Hung."""
+        """What `probes.reader.answer` gives for it. Raises OSError from the child, Hung, and NotStarted."""
         request = json.dumps([operation, path, root, limit_bytes]).encode() + b"\n"
         if len(request) > MOST_REQUEST_BYTES:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path[:100])
@@ -86,15 +90,19 @@ class GuardedReader:
     def _running(self) -> subprocess.Popen[bytes]:
         # After a fork the pipes belong to the parent: answers would get mixed up.
         if self._child is None or self._owner != os.getpid() or self._child.poll() is not None:
-            self._child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "probes.reader"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                bufsize=0,
-                cwd="/",
-                start_new_session=True,  # a Ctrl-C at the terminal is ours to handle
-            )
+            try:
+                self._child = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "probes.reader"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    bufsize=0,
+                    cwd="/",
+                    start_new_session=True,  # a Ctrl-C at the terminal is ours to handle
+                )
+            except OSError as error:
+                why = os.strerror(error.errno or 0)
+                raise NotStarted(f"{sys.executable} -m probes.reader: {why}") from error
             self._owner = os.getpid()
             weakref.finalize(self, _stop, self._child, os.getpid())
         return self._child

@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 from probes import sosreport
 from probes.command import run_command
-from probes.guarded import GuardedReader, Hung
+from probes.guarded import GuardedReader, Hung, NotStarted
 from probes.inside import outside, resolve
 from probes.regular import TooLarge, decode, list_directory, read_regular
 from probes.rights import denied, hidden
@@ -53,7 +53,7 @@ class Host:
                 asked = self._guarded.ask("text", path, root=self.root or "", limit_bytes=limit_bytes)
                 return cast(str, asked).rstrip("\n")
             data = read_regular(self._local(path), limit_bytes, follow=self.live)
-        except (OSError, ValueError, Hung) as error:
+        except (OSError, ValueError, Hung, NotStarted) as error:
             absent = self._absent(path, error)
             return self._setting(path, absent) if path.startswith("/proc/sys/") else absent
         return decode(data).rstrip("\n")
@@ -74,7 +74,7 @@ class Host:
             if may_hang:
                 return tuple(cast(list[str], self._guarded.ask("listing", path, root=self.root or "")))
             return tuple(list_directory(self._local(path)))
-        except (OSError, ValueError, Hung) as error:
+        except (OSError, ValueError, Hung, NotStarted) as error:
             return self._absent(path, error)
 
     def link(self, path: str) -> str | Absent:
@@ -96,7 +96,7 @@ class Host:
             if self.root is None:
                 return os.path.realpath(path, strict=True)
             return resolve(self.root, path)
-        except (OSError, ValueError, Hung) as error:
+        except (OSError, ValueError, Hung, NotStarted) as error:
             return self._absent(path, error)
 
     def exists(self, path: str, *, may_hang: bool = False) -> bool:
@@ -105,7 +105,7 @@ class Host:
             if may_hang:
                 return bool(self._guarded.ask("exists", path, root=self.root or ""))
             os.stat(self._local(path))
-        except (OSError, ValueError, Hung):
+        except (OSError, ValueError, Hung, NotStarted):
             return False
         return True
 
@@ -115,7 +115,7 @@ class Host:
             return Absent("a captured tree does not hold how full its file systems were", "captured", path)
         try:
             return os.statvfs_result(cast(list[int], self._guarded.ask("statvfs", path)))
-        except (OSError, ValueError, Hung) as error:
+        except (OSError, ValueError, Hung, NotStarted) as error:
             return self._absent(path, error)
 
     def glob(self, pattern: str) -> tuple[str, ...]:
@@ -181,6 +181,10 @@ class Host:
         if isinstance(error, Hung):
             return Absent(
                 f"{path} did not answer within {self._guarded.abandon_after_s:g} s", "timeout", path
+            )
+        if isinstance(error, NotStarted):
+            return Absent(
+                f"{path} is read by another process, which cannot be started: {error}", "tool", path
             )
         if isinstance(error, TooLarge):
             return Absent(f"{path} is {error.strerror}", "invalid", path)

@@ -80,6 +80,9 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
         (["attach"], 3, "no run is under way"),
         (["replay", "nonsense"], 2, "no such recording"),
         (["triage", "--root", "/nonexistent"], 2, "/nonexistent"),
+        (["triage", "--root", "/var/tmp"], 2, "holds neither sys nor proc"),
+        (["plan", "fstrim"], 2, "hostdx: plan fstrim: it writes"),
+        (["plan", "storage", "--root", "/var/tmp"], 2, "holds neither sys nor proc"),
     ],
 )
 def test_each_bad_input_gets_its_one_line(

@@ -98,6 +98,13 @@ def test_a_value_that_is_not_taken() -> None:
     assert effects.revert(entry).state == "reverted"
 
 
+def test_a_star_in_the_users_own_folder_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "a*b"
+    folder.mkdir()
+    made = Path(applied(private_directory(str(folder))).value)
+    assert made.parent == folder and made.is_dir() and "*" not in made.name
+
+
 def test_private_directory(tmp_path: Path) -> None:
     entry = applied(private_directory(str(tmp_path)))
     made = Path(entry.value)

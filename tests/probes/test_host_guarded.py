@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from probes.guarded import GuardedReader, Hung
 from probes.host import Host
 from probes.types import Absent
@@ -131,3 +133,20 @@ def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
 
     assert select.select([waiter], [], [], 10)[0], "the reading child outlives its parent"
     os.close(waiter)
+
+
+def test_a_child_that_cannot_be_started_is_said_and_not_told_as_the_paths_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "python"
+    broken.write_text("")  # no right to execute: EACCES, as a path that may not be read
+    monkeypatch.setattr(sys, "executable", str(broken))
+    host = Host()
+    for found in (
+        host.real("/etc", may_hang=True),
+        host.statvfs("/etc"),
+        host.text("/etc/hostname", may_hang=True),
+    ):
+        assert isinstance(found, Absent) and found.kind == "tool"
+        assert "cannot be started" in found.reason and str(broken) in found.reason
+    assert not host.exists("/etc", may_hang=True)
