@@ -89,6 +89,7 @@ class Runner:
             raise
         finally:
             outcome, stopped = await through(asyncio.to_thread(self._changes.revert, applied.id))
+            applied.endings.append((outcome.state, outcome.reason))
             self._tell(applied.id, action, outcome.state, outcome.reason)
             if stopped:
                 raise asyncio.CancelledError

@@ -22,13 +22,12 @@ from scenarios.iosched_findings import (
     Phase,
     advice,
     onset_finding,
-    restored_finding,
     throttling_finding,
     verdict_finding,
 )
 from scenarios.iosched_layout import DEFAULT_BUDGET_S, Job, Layout, layout, needed_seconds, share
 from scenarios.iosched_plan import make
-from scenarios.iosched_switch import MixedArm, MixedWatch, Switcher, differences, queue_files
+from scenarios.iosched_switch import MixedArm, MixedWatch, Switcher
 from scenarios.iosched_target import Target
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run
 from scenarios.plan import Option, Plan, Workload
@@ -103,7 +102,6 @@ class Iosched:
         target = found.target
         await self._refuse_a_storm(run)
         self._facts(run, target)
-        before = {leaf: queue_files(run.host, leaf) for leaf in target.leaves}
         switcher = Switcher(run, target.leaves, target.current)
         try:
             async with run.change(private_directory(target.directory)) as private:
@@ -125,7 +123,7 @@ class Iosched:
                     finally:
                         await switcher.back()
         finally:
-            self._restored(run, before)
+            self._restored(run, switcher)
 
     async def _refuse_a_storm(self, run: Run) -> None:
         first = await asyncio.to_thread(tasks_in_d, run.host)
@@ -232,9 +230,8 @@ class Iosched:
             if extra is not None:
                 run.emit(ev.Found(t=run.time(), finding=extra))
 
-    def _restored(self, run: Run, before: dict[str, dict[str, str]]) -> None:
+    def _restored(self, run: Run, switcher: Switcher) -> None:
         run.emit(ev.Step(t=run.time(), id="restore", title="check the queue", state="started"))
-        for leaf, files in before.items():
-            wrong = differences(files, queue_files(run.host, leaf))
-            run.emit(ev.Found(t=run.time(), finding=restored_finding(leaf, wrong, len(files))))
+        for finding in switcher.untouched.findings():
+            run.emit(ev.Found(t=run.time(), finding=finding))
         run.emit(ev.Step(t=run.time(), id="restore", title="check the queue", state="done"))

@@ -143,27 +143,6 @@ def throttling_finding(seen: dict[str, tuple[Scheduling, ...]], current: str) ->
     )
 
 
-def restored_finding(device: str, wrong: Sequence[str], files: int) -> Finding:
-    """Whether the queue is what it was before."""
-    if not wrong:
-        return Finding(
-            id="iosched.restored",
-            severity="ok",
-            confidence="measured",
-            title=f"the queue of {device} is as it was: {files} files compared",
-            subject=device,
-        )
-    return Finding(
-        id="iosched.not-restored",
-        severity="critical",
-        confidence="measured",
-        title=f"the queue of {device} is not as it was before the run",
-        evidence=tuple(Evidence(line) for line in wrong),
-        remedy=(Remedy(title="Put it back", commands=("hostdx undo --dry-run", "hostdx undo")),),
-        subject=device,
-    )
-
-
 def advice(target: Target) -> Finding | None:
     """What this class of device suggests, for the report."""
     if not target.devices:

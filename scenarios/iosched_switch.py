@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
 from probes.bench.measured import Measured
 from probes.bench.mixed import MixedBench
 from probes.bench.mixes import Mix
-from probes.host import Host
 from probes.system.scheduler import Scheduling, queue_path, scheduling
 from probes.types import Absent, present
 from scenarios import events as ev
 from scenarios.guards import Disturbance, Watch
 from scenarios.iosched_plan import switch
-from scenarios.model import Refused, Run
+from scenarios.iosched_restored import Untouched
+from scenarios.model import Applied, Refused, Run
 from scenarios.plan import Workload
 
 # Others' bytes on the device in a block: beyond this share of ours, and this rate, the group is measured again.
@@ -27,28 +27,51 @@ class Switcher:
 
     def __init__(self, run: Run, leaves: Sequence[str], current: str) -> None:
         self.run = run
+        self.untouched = Untouched(run.host, leaves)
         self.leaves = tuple(leaves)
         self.current = current
         self.active = current
         self.seen: dict[str, tuple[Scheduling, ...]] = {}
         self._stay = AsyncExitStack()
+        self._stays: list[tuple[str, Applied]] = []
 
     async def to(self, scheduler: str) -> None:
         """Makes it active on every leaf and checks that it is. Raises Refused where it is not."""
         if scheduler != self.active:
             await self.back()
+            self.check(self.current)
             if scheduler != self.current:
-                self.active = scheduler
-                for leaf in self.leaves:
-                    await self._stay.enter_async_context(
-                        self.run.change(switch(leaf, self.current, scheduler))
-                    )
+                await self._leave_for(scheduler)
         self.check(scheduler)
+
+    async def _leave_for(self, scheduler: str) -> None:
+        self.untouched.look()
+        self.active = scheduler
+        for leaf in self.leaves:
+            change = self.run.change(switch(leaf, self.current, scheduler))
+            try:
+                self._stays.append((leaf, await self._stay.enter_async_context(change)))
+            except Refused:  # then nothing is changed
+                raise
+            except Exception as why:
+                self.untouched.ended(leaf, [("failed", str(why))])
+                raise
+        self.untouched.switched()
 
     async def back(self) -> None:
         """To the scheduler that was found, with its settings."""
+        if not self._stays:
+            self.active = self.current
+            return
+        self.untouched.look()
         stay, self._stay, self.active = self._stay, AsyncExitStack(), self.current
-        await stay.aclose()
+        stays, self._stays = self._stays, []
+        try:
+            await stay.aclose()
+        finally:
+            for leaf, applied in stays:
+                self.untouched.ended(leaf, applied.endings)
+            self.untouched.switched()
 
     def check(self, scheduler: str) -> None:
         """Somebody else (a udev rule on a change event, tuned) may set it at any time: then nothing is measured."""
@@ -134,25 +157,3 @@ class MixedWatch(Watch):
             text = f"others moved {theirs / 1e6:.0f} MB on the device beside our {ours / 1e6:.0f} MB"
             return Disturbance("device", text, self._name("device"))
         return None
-
-
-def queue_files(host: Host, leaf: str) -> dict[str, str]:
-    """Every readable file under queue/, the scheduler's settings too: what must be the same afterwards."""
-    found: dict[str, str] = {}
-    for directory in (queue_path(leaf), f"{queue_path(leaf)}/iosched"):
-        names = host.listing(directory)
-        for name in names if present(names) else ():
-            text = host.text(f"{directory}/{name}", 1 << 16)
-            if present(text):
-                found[f"{directory}/{name}"] = text
-    return found
-
-
-def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
-    """One line for each file that is not as it was."""
-    paths = sorted(before.keys() | after.keys())
-    return tuple(
-        f"{path}: was {before.get(path, 'not there')!r}, is {after.get(path, 'not there')!r}"
-        for path in paths
-        if before.get(path) != after.get(path)
-    )

@@ -12,7 +12,7 @@ import msgspec
 from probes.action import Action
 from probes.host import Host
 from probes.types import Json
-from scenarios.events import AnyEvent
+from scenarios.events import ActionState, AnyEvent
 from scenarios.plan import Option, Plan
 
 
@@ -33,11 +33,15 @@ class Clock(Protocol):
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """An action as it was carried out: `value` is the path, name or text that it made or wrote."""
+    """An action as it was carried out: `value` is the path, name or text that it made or wrote.
+
+    `endings` is filled on the way out: how its undoing ended (reverted, kept, failed), and why.
+    """
 
     id: str
     action: Action
     value: str
+    endings: list[tuple[ActionState, str]] = []
 
 
 class Options:

@@ -22,7 +22,8 @@ from scenarios.iosched import Iosched
 from scenarios.iosched_findings import Phase, onset_finding, throttling_finding
 from scenarios.iosched_layout import Job, Layout, workload
 from scenarios.iosched_plan import switch
-from scenarios.iosched_switch import Switcher, differences, queue_files
+from scenarios.iosched_restored import Untouched, changed, lines, queue_files
+from scenarios.iosched_switch import Switcher
 from scenarios.iosched_target import Target, refusal, system_leaves
 from scenarios.model import Applied, Options, Refused, Usage
 from tests.fakes import FakeRun
@@ -60,6 +61,7 @@ class TreeRun(FakeRun):
     def __init__(self, host: Host, **more: object) -> None:
         super().__init__(host=host, **more)  # type: ignore[arg-type]
         self.stubborn = False
+        self.kept = ""  # why the undoing leaves what it finds
 
     def change(self, action: Action):  # type: ignore[no-untyped-def]
         return self._write(action) if action.kind == "attribute" else super().change(action)
@@ -74,11 +76,14 @@ class TreeRun(FakeRun):
             path.write_text(bracketed(action.new))
         depth.write_text("256")
         self.applied.append(action)
+        applied = Applied(id="a", action=action, value=action.new)
         try:
-            yield Applied(id="a", action=action, value=action.new)
+            yield applied
         finally:
-            path.write_text(bracketed(action.old))
-            depth.write_text(saved)
+            applied.endings.append(("kept" if self.kept else "reverted", self.kept))
+            if not self.kept:
+                path.write_text(bracketed(action.old))
+                depth.write_text(saved)
             self.reverted.append(action)
 
 
@@ -254,8 +259,65 @@ def test_swap_makes_a_system_disk(tmp_path: Path) -> None:
 
 
 def test_differences_name_the_file() -> None:
-    assert differences({"a": "1", "b": "2"}, {"a": "1", "b": "3"}) == ("b: was '2', is '3'",)
-    assert differences({"a": "1"}, {"a": "1"}) == ()
+    before, after = {"a": "1", "b": "2"}, {"a": "1", "b": "3"}
+    assert lines(before, after, changed(before, after)) == ("b: was '2', is '3'",)
+    assert not changed(before, before)
+
+
+def queue_file(tmp_path: Path, name: str) -> Path:
+    return tmp_path / QUEUE / name
+
+
+async def test_a_queue_that_nobody_else_touched_is_as_it_was(tmp_path: Path) -> None:
+    switcher = Switcher(TreeRun(tree(tmp_path)), ("loop7",), "mq-deadline")
+    await switcher.to("bfq")
+    await switcher.back()
+    (found,) = switcher.untouched.findings()
+    assert (found.id, found.severity) == ("iosched.restored", "ok")
+
+
+async def test_a_setting_that_somebody_else_changed_between_is_no_fault_of_ours(tmp_path: Path) -> None:
+    switcher = Switcher(TreeRun(tree(tmp_path)), ("loop7",), "mq-deadline")
+    await switcher.to("bfq")
+    await switcher.back()
+    queue_file(tmp_path, "iosched/read_expire").write_text("500\n")
+    await switcher.to("bfq")
+    await switcher.back()
+    (found,) = switcher.untouched.findings()
+    assert (found.id, found.severity, found.remedy) == ("iosched.changed-meanwhile", "notice", ())
+    assert any("read_expire: was '80', is '500'" in e.text for e in found.evidence)
+
+
+async def test_a_scheduler_that_somebody_else_set_is_kept_and_said_so(tmp_path: Path) -> None:
+    run = TreeRun(tree(tmp_path))
+    switcher = Switcher(run, ("loop7",), "mq-deadline")
+    await switcher.to("bfq")
+    run.kept = "is now 'kyber': somebody else changed it"
+    queue_file(tmp_path, "scheduler").write_text(bracketed("kyber"))
+    with pytest.raises(Refused):
+        switcher.check("bfq")
+    await switcher.back()
+    (found,) = switcher.untouched.findings()
+    assert (found.id, found.severity, found.remedy) == ("iosched.changed-meanwhile", "notice", ())
+    assert any("somebody else changed it" in e.text for e in found.evidence)
+
+
+@pytest.mark.parametrize(("state", "command"), [("failed", "hostdx undo"), ("reverted", "echo 256")])
+async def test_what_we_left_wrong_is_critical_and_can_be_put_right(
+    tmp_path: Path, state: str, command: str
+) -> None:
+    """`hostdx undo` only where the journal holds something; else the value itself."""
+    switcher = Switcher(TreeRun(tree(tmp_path)), ("loop7",), "mq-deadline")
+    queue_file(tmp_path, "nr_requests").write_text("256\n")
+    switcher.untouched = Untouched(switcher.run.host, ("loop7",))
+    await switcher.to("bfq")
+    await switcher.back()
+    queue_file(tmp_path, "nr_requests").write_text("64\n")  # a restoring that went wrong
+    switcher.untouched.switched()
+    switcher.untouched.ended("loop7", [(state, "")])  # type: ignore[list-item]
+    (found,) = switcher.untouched.findings()
+    assert (found.id, found.severity) == ("iosched.not-restored", "critical")
+    assert any(command in line for line in found.remedy[0].commands)
 
 
 def test_an_onset_that_agrees_is_not_worth_a_word() -> None:

@@ -9,7 +9,7 @@ import pytest
 from probes.host import Host
 from probes.system.scheduler_origin import Why
 from scenarios import events as ev
-from scenarios.iosched_findings import restored_finding, verdict_finding
+from scenarios.iosched_findings import verdict_finding
 from scenarios.iosched_remedy import throughput_of_bfq, tuned_path, udev_match, use
 from tests.scenarios.test_iosched import target_on, tree
 
@@ -49,12 +49,6 @@ def test_a_pair_is_summed_up(
     assert finding.severity == severity and title in finding.title
     assert bool(finding.remedy) == remedy
     assert len(finding.evidence) == len(verdicts)
-
-
-def test_what_was_not_restored_is_critical_and_names_the_file() -> None:
-    wrong = restored_finding("sda", ("/sys/x: was '1', is '2'",), 50)
-    assert wrong.severity == "critical" and "hostdx undo" in wrong.remedy[0].commands
-    assert restored_finding("sda", (), 50).severity == "ok"
 
 
 @pytest.mark.parametrize(
