@@ -103,7 +103,8 @@ def survives_reboot(action: Action) -> bool:
 def _revert_command(entry: Entry, keep: tuple[int, ...]) -> Outcome:
     if not entry.action.undo:
         return Outcome(
-            "kept", "cannot be undone, as declared" if entry.action.irreversible else "needs no undoing"
+            "kept",
+            "it cannot be undone, as was said before" if entry.action.irreversible else "needs no undoing",
         )
     try:
         command(entry.action.undo, keep=keep)

@@ -55,6 +55,9 @@ def interval(pair: ev.Interval | None) -> str:
 
 
 def percent(value: float | None) -> str:
+    """The smallest effect: from 100 % on a share says less than a factor."""
+    if value is not None and value >= 1:
+        return f"a factor of {1 + value:.2g}" if value < 99 else "nothing below a factor of 100"
     return "–" if value is None else f"±{share_in_percent(value)}"
 
 

@@ -98,7 +98,7 @@ class Fstrim:
 
     def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Layout, Request, Pattern]:
         if not host.live:
-            raise Usage("fstrim: a captured tree cannot be measured; hostdx triage --root reads it")
+            raise Usage("a captured tree cannot be measured; hostdx triage --root reads it")
         return make(host, options, self.pattern, title=self.title, question=self.question, why=self.why)
 
     async def run(self, run: Run) -> None:

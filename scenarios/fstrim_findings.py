@@ -62,11 +62,20 @@ def _for(remedy: Remedy, mountpoint: str) -> Remedy:
 
 
 def effect(
-    host: Host, layout: Layout, timer: TrimTimer, change: Change, control: Change, doubts: Sequence[str]
+    host: Host,
+    layout: Layout,
+    timer: TrimTimer,
+    change: Change,
+    control: Change,
+    doubts: Sequence[str],
+    undecided: str = "",
 ) -> Finding:
-    """What the trim did to the speed of new files."""
+    """What the trim did to the speed of new files; `undecided`: why it is not known, where it is not."""
     moved = control.verdict in ("slower", "faster")
-    evidence = [Evidence(f"each block against the reads beside it: {change.explain}", source="new files")]
+    measured = Evidence(f"each block against the reads beside it: {change.explain}", source="new files")
+    hidden = change.verdict == "inconclusive" and undecided != ""
+    # A wide interval is no evidence to begin with: first why it is wide.
+    evidence = [Evidence(undecided, source="new files")] if hidden else [measured]
     if control.ratio is not None:
         evidence.append(
             Evidence(
@@ -75,6 +84,7 @@ def effect(
             )
         )
     evidence += [Evidence(text, source="doubt") for text in doubts]
+    evidence += [measured] if hidden and change.ratio is not None else []
     severity: Severity = "notice"
     todo: tuple[Remedy, ...] = ()
     if change.verdict == "faster":
@@ -152,7 +162,11 @@ def number(ledger: Ledger, layout: Layout) -> Finding:
         confidence="measured",
         evidence=(
             *(Evidence(text, source="ledger") for text in ledger.answer()),
-            *((Evidence("so the kernel's source, and what was measured before", source),) if source else ()),
+            *(
+                (Evidence("the kernel's code does it so, and it was measured before", source),)
+                if source
+                else ()
+            ),
         ),
         references=("fstrim(8)", "Documentation/admin-guide/iostats.rst"),
         subject=layout.mountpoint,

@@ -27,9 +27,7 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
         """`budget_s` of measuring: fewer blocks before shorter ones. Raises Usage where it is too short for any."""
         need = phases * LEAST_BLOCKS * LEAST_PAIR_S
         if budget_s < need:
-            raise Usage(
-                f"fstrim: a budget of {budget_s:.0f} s is too short; give --budget {math.ceil(need)} or more"
-            )
+            raise Usage(f"a budget of {budget_s:.0f} s is too short; give --budget {math.ceil(need)} or more")
         blocks = max(LEAST_BLOCKS, min(self.blocks, int(budget_s / phases / LEAST_PAIR_S)))
         each = budget_s / phases / blocks
         return msgspec.structs.replace(
@@ -39,6 +37,6 @@ class Pattern(msgspec.Struct, frozen=True, kw_only=True):
     def for_idle(self, idle_s: float) -> Pattern:
         """Another length of the control. Raises Usage."""
         if not 1 <= idle_s <= 3600:
-            raise Usage(f"fstrim: --idle {idle_s:g} is not between 1 and 3600 seconds")
+            raise Usage(f"--idle {idle_s:g} is not between 1 and 3600 seconds")
         rest_s, most_s = min(self.rest_s, idle_s / 2), min(self.settle_at_most_s, idle_s)
         return msgspec.structs.replace(self, idle_s=idle_s, rest_s=rest_s, settle_at_most_s=most_s)

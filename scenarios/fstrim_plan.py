@@ -26,6 +26,8 @@ from scenarios.storage_limits import endurance_share, fill_s
 
 TRIM_AT_MOST_S = 1800.0
 DEFAULT_BUDGET_S = 60.0
+# The last trims of a session: of what its last phase deleted; and, with --again, of nothing new.
+CLOSING = ("trim once more", "trim again at once, with nothing deleted in between")
 BEFORE, IDLE, AFTER, ROUND = "before", "idle", "after", "round"
 
 
@@ -51,7 +53,7 @@ def request(options: Options) -> Request:
     """Raises Usage."""
     directories = options.strings("dir")
     if len(directories) != 1:
-        raise Usage("fstrim: it writes and deletes files: name one directory on the disk with --dir")
+        raise Usage("it writes and deletes files: name one directory on the disk with --dir")
     asked = Request(
         directory=directories[0],
         round=options.flag("round"),
@@ -62,13 +64,13 @@ def request(options: Options) -> Request:
     try:
         words = shlex.split(asked.command)
     except ValueError as error:
-        raise Usage(f"fstrim: --workload cannot be split into words: {error}; check its quotes") from None
+        raise Usage(f"--workload cannot be split into words: {error}; check its quotes") from None
     if asked.command and not words:
-        raise Usage("fstrim: --workload is empty; give a command with its arguments")
+        raise Usage("--workload is empty; give a command with its arguments")
     if asked.round and asked.again:
-        raise Usage("fstrim: --round does not trim, so --again makes no sense with it")
+        raise Usage("--round does not trim, so --again makes no sense with it")
     if asked.round and not asked.state:
-        raise Usage("fstrim: --round needs a place for its rounds: --state")
+        raise Usage("--round needs a place for its rounds: --state")
     return asked
 
 
@@ -236,7 +238,7 @@ def _steps(asked: Request, pattern: Pattern, trimming: int, prepare_s: float) ->
         steps += [
             PlannedStep("trim", "trim, and wait until the disk rests", pattern.idle_s),
             PlannedStep(AFTER, "measure after the trim", phase_s),
-            *(PlannedStep(f"trim{n}", "trim once more", pattern.rest_s + 1) for n in range(2, trimming + 1)),
+            *(PlannedStep(f"trim{n}", CLOSING[n - 2], pattern.rest_s + 1) for n in range(2, trimming + 1)),
         ]
     return tuple(steps)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from probes.host import Host
 from probes.system.trim_timer import TrimTimer
 from scenarios import events as ev
@@ -11,7 +13,7 @@ from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_ledger import Ledger
 from scenarios.fstrim_pattern import Pattern
 from scenarios.fstrim_phase import Blocks, Phase
-from scenarios.fstrim_plan import AFTER, BEFORE, IDLE, trim_action
+from scenarios.fstrim_plan import AFTER, BEFORE, CLOSING, IDLE, trim_action
 from scenarios.fstrim_trim import Trimmed, trim
 from scenarios.idle_control import Change, before_after
 from scenarios.model import Run
@@ -59,7 +61,7 @@ class Session:
                 await self._trim("trim", "trim, and wait until the disk rests", self.pattern.idle_s)
                 await self._phase(AFTER, "after", "measure after the trim")
                 for index in range(self._closing):
-                    await self._trim(f"trim{index + 2}", "trim once more", 0.0)
+                    await self._trim(f"trim{index + 2}", CLOSING[index], 0.0)
         finally:
             self.run.emit(ev.Extra(t=self.run.time(), name="ledger", value=self.ledger.value))
         self._conclude()
@@ -94,7 +96,8 @@ class Session:
         if pad_to_s:
             if took > pad_to_s * 1.1:
                 self.doubts.append(
-                    f"trim and settling took {took:.0f} s, the idle control only {pad_to_s:.0f} s"
+                    f"trim and settling took {took:.0f} s, the idle control only {pad_to_s:.0f} s: "
+                    f"for a fair comparison run it again with --idle {math.ceil(took)}"
                 )
             await self._wait(pad_to_s - took, "waiting as long as the idle control did")
         row = self.ledger.end(title, trimmed=found)
@@ -141,7 +144,8 @@ class Session:
         if still.verdict in ("slower", "faster"):
             text = f"the control ({control.title}) moved too ({still.explain}): this is not the trim alone"
             self.run.emit(ev.Guard(t=self.run.time(), kind="control", text=text, severity="warning"))
-        found = effect(self.host, self.layout, self.timer, change, still, self.doubts)
+        why = change.reason or self._why_undecided(change) or ""
+        found = effect(self.host, self.layout, self.timer, change, still, self.doubts, why)
         self.run.emit(ev.Found(t=self.run.time(), finding=found))
         self.run.emit(ev.Found(t=self.run.time(), finding=number(self.ledger, self.layout)))
 

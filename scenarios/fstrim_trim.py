@@ -86,8 +86,13 @@ async def trim(run: Run, action: Action, leaves: Sequence[str], pattern: Pattern
 
 
 async def _rest(run: Run, leaves: Sequence[str], pattern: Pattern, ended: float) -> float | None:
-    """Nothing in flight and no new discard for `rest_s`: since when, seconds after fstrim's end."""
-    still_since = ended
+    """Waits until for `rest_s` nothing is in flight and no discard comes, at most `settle_at_most_s`.
+
+    Returns since when no discard came, seconds after fstrim's end; None where discards came to the last.
+
+    Others' requests are in flight too: on a busy disk the whole time passes, and only the counters tell.
+    """
+    quiet_since = counted_since = ended
     last: int | None = None
     while True:
         now = discards(run.host, leaves)
@@ -95,21 +100,20 @@ async def _rest(run: Run, leaves: Sequence[str], pattern: Pattern, ended: float)
             return None
         at = run.clock.now()
         if last is not None and now.bytes != last:
-            still_since = at
+            quiet_since = counted_since = at
         if now.in_flight:
-            # Others' requests look the same; they do not hide for ever that the discards have ended.
-            still_since = max(still_since, at - pattern.rest_s / 2)
+            quiet_since = at
         last = now.bytes
-        if at - still_since >= pattern.rest_s:
-            return max(0.0, still_since - ended)
+        if at - quiet_since >= pattern.rest_s:
+            return max(0.0, counted_since - ended)
         if at - ended >= pattern.settle_at_most_s:
-            return None
+            return max(0.0, counted_since - ended) if at - counted_since >= pattern.rest_s else None
         run.emit(
             ev.Progress(
                 t=run.time(),
                 step="trim",
                 text="waiting until the disk rests",
-                seconds_left=max(0.0, pattern.rest_s - (at - still_since)),
+                seconds_left=max(0.0, pattern.rest_s - (at - quiet_since)),
             )
         )
         await run.clock.sleep(min(LOOK_S, pattern.rest_s))

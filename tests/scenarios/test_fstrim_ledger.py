@@ -189,23 +189,25 @@ def diskstats(tree: Tree, discarded: int, in_flight: int = 0) -> None:
 
 
 class Draining(FakeClock):
-    """A drive that goes on discarding for some seconds after fstrim's return, a GiB a look."""
+    """A drive that goes on discarding for some seconds after fstrim's return, a GiB a look; others' requests are in
+    flight until `others_s`.
+    """
 
-    def __init__(self, tree: Tree, busy_s: float) -> None:
+    def __init__(self, tree: Tree, busy_s: float, others_s: float = 0.0) -> None:
         super().__init__()
-        self.tree, self.busy_s, self.done = tree, busy_s, GIB
+        self.tree, self.busy_s, self.others_s, self.done = tree, busy_s, others_s, GIB
         diskstats(tree, self.done)
 
     async def sleep(self, seconds: float) -> None:
         await super().sleep(seconds)
         if self.now() <= self.busy_s:
             self.done += GIB
-        diskstats(self.tree, self.done, in_flight=int(self.now() <= self.busy_s))
+        diskstats(self.tree, self.done, in_flight=int(self.now() <= max(self.busy_s, self.others_s)))
 
 
-async def run_trim(tmp_path: Path, busy_s: float) -> Trimmed:
+async def run_trim(tmp_path: Path, busy_s: float, others_s: float = 0.0) -> Trimmed:
     tree = Tree(tmp_path)
-    run = FakeRun(host=tree.host(), clock=Draining(tree, busy_s))
+    run = FakeRun(host=tree.host(), clock=Draining(tree, busy_s, others_s))
     here = Here(run.host, "xfs")
     here.chain = None
     return await trim(run, trim_action(here), ("sda",), Pattern())
@@ -221,6 +223,16 @@ async def test_the_settling_is_waited_for(tmp_path: Path) -> None:
 async def test_and_not_for_ever(tmp_path: Path) -> None:
     found = await run_trim(tmp_path, 1e9)
     assert found.rest_s is None and found.waited_s == pytest.approx(60.0, abs=1.0)
+
+
+async def test_what_is_in_flight_is_waited_for_too_all_five_seconds(tmp_path: Path) -> None:
+    found = await run_trim(tmp_path, 0.0, others_s=8.0)
+    assert found.rest_s == 0.0 and found.waited_s == pytest.approx(13.0, abs=0.6)
+
+
+async def test_a_neighbour_who_never_stops_does_not_hide_that_the_discards_ended(tmp_path: Path) -> None:
+    found = await run_trim(tmp_path, 3.0, others_s=1e9)
+    assert found.rest_s == pytest.approx(3.0, abs=0.6) and found.waited_s == pytest.approx(60.0, abs=1.0)
 
 
 def test_old_counters_have_no_discards(tmp_path: Path) -> None:

@@ -159,3 +159,13 @@ def test_a_phase_without_a_block_breaks_nothing() -> None:
     none = Phase("before", [], [], 0.0, 0, "the command fails")
     found = idling(layout(), none, none, ["the command fails"])
     assert [e.source for e in found.evidence][1:] == ["doubt"]
+
+
+async def test_an_undecided_session_says_first_why_and_not_its_wide_interval() -> None:
+    runs = [await session(seed, BUSY_HOST, 0.0) for seed in range(4)]
+    undecided = [run for run in runs if verdict(run).verdict == "inconclusive"]
+    assert undecided
+    for run in undecided:
+        [found] = [e.finding for e in run.of(ev.Found) if e.finding.id == "fstrim.effect"]
+        assert found.evidence[0].text == verdict(run).reason and "between" not in found.evidence[0].text
+        assert "each block against the reads" in found.evidence[-1].text
