@@ -19,7 +19,7 @@ import msgspec
 from probes.bench.budget import WriteBudget
 from probes.bench.cache import cache_check
 from probes.bench.files import TestFile, open_unnamed
-from probes.bench.measured import BenchRefused, Measured, NotApplicable, Within
+from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent, Within
 from probes.bench.mixes import File, Mix, Role, files_bytes
 from probes.bench.pool import Pool, WorkerFailed
 from probes.bench.summary import slice_ends, summed
@@ -31,8 +31,10 @@ from probes.types import Absent, present
 COARSE = 1.125
 LEAD_S = 0.005
 SETTLE_AT_MOST_S = 30.0  # a buffered writer may leave seconds of dirty pages on a slow disk
-# Others may keep the device busy: then zero in flight never comes, and two seconds after fdatasync are enough.
-SILENCE_AT_MOST_S = 2.0
+# Looked at every few milliseconds, also a busy device has a moment without I/O in flight; one that has none in this
+# time is never switched.
+SILENCE_AT_MOST_S = 30.0
+LOOK_S = 0.004
 
 
 class MixedBench:
@@ -103,7 +105,7 @@ class MixedBench:
         Raises NotApplicable (write bound spent, served by a cache), WorkerFailed where a worker died.
         """
         if refusal := self.budget.refusal(self._expected(mix, seconds)):
-            raise NotApplicable(refusal)
+            raise Spent(refusal)
         ends = slice_ends(seconds, onset_s)
         specs = [self._spec(role, n, ends) for role in mix.roles for n in range(role.load.workers)]
         before = self._counters()
@@ -181,21 +183,35 @@ class MixedBench:
             return _with_onset(whole, _merged(mix, first, first[0]))
         return whole
 
-    async def settle(self) -> bool:
-        """fdatasync of every written file, then until nothing is in flight on the leaves. False: it never was.
+    async def settle(self) -> None:
+        """fdatasync of every written file, then until nothing is in flight on the leaves.
 
-        A writer under way must not be carried over into the next variant's block.
+        A writer under way must not be carried over into the next variant's block, and no scheduler is switched under
+        I/O. Raises BenchRefused where that moment does not come: ours that hangs, or others' that never pauses.
         """
         for name in ("direct", "buffered"):
             file = self._files.get(name)
             if file is not None and not await self._pool.sync(file.fd, SETTLE_AT_MOST_S):
-                return False
+                raise BenchRefused(
+                    f"{self.directory}: what was written did not reach the device within {SETTLE_AT_MOST_S:.0f} s: "
+                    "it hangs or is very slow, and nothing more is measured or switched on it; see dmesg"
+                )
         until = time.monotonic() + SILENCE_AT_MOST_S
-        while any(sum(held) for leaf in self.leaves if present(held := inflight(self.host, leaf))):
+        before = self._counters()
+        while busy := self._in_flight():
             if time.monotonic() >= until:
-                return False
-            await asyncio.sleep(0.002)
-        return True
+                hangs = before is not None and before == self._counters()
+                what = "nothing of what is in flight comes back" if hangs else "others' I/O never pauses"
+                after = "it hangs; see dmesg" if hangs else "try again when the device is quieter"
+                raise BenchRefused(
+                    f"{busy}: {what} for {SILENCE_AT_MOST_S:.0f} s, and nothing is switched under it; {after}"
+                )
+            await asyncio.sleep(LOOK_S)
+
+    def _in_flight(self) -> str:
+        """The first leaf that has something in flight; empty for none."""
+        held = ((leaf, inflight(self.host, leaf)) for leaf in self.leaves)
+        return next((leaf for leaf, now in held if present(now) and sum(now)), "")
 
     def _counters(self) -> list[DiskCounters] | None:
         found = disk_counters(self.host) if self.leaves else Absent("no leaves")
@@ -204,11 +220,16 @@ class MixedBench:
         return [found[leaf] for leaf in self.leaves]
 
     async def close(self) -> None:
-        """Ends the workers and closes the files, which frees their space. May be called twice."""
-        await self._pool.close()
-        files, self._files, self._pool = self._files, {}, Pool(())
+        """Closes the files and ends the workers, which frees their space. May be called twice.
+
+        In this order: who closes an unnamed file last waits until its blocks are freed, which on a device that does
+        not answer is never. That is to be a worker's lot, which has been killed, and not ours.
+        """
+        files, self._files = self._files, {}
         for file in files.values():
             await asyncio.to_thread(os.close, file.fd)
+        await self._pool.close()
+        self._pool = Pool(())
 
 
 def _by_role(mix: Mix, replies: list[dict[str, Any]]) -> list[tuple[Role, list[dict[str, Any]]]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
@@ -99,6 +101,60 @@ async def test_a_cancelled_block_ends_its_workers_and_the_next_one_works(tmp_pat
         assert made._pool.workers == []
         measured = await made.block(mix, 0.6)
         assert measured.values["reader IOPS"] > 0
+    finally:
+        await made.close()
+
+
+class Busy(MixedBench):
+    """A device with I/O in flight for as many looks; its counters move or stand still. A look takes no time."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, looks: float, moving: bool) -> None:
+        super().__init__(Host(), "/d", MIB, 1, ("loop7",), budget=WriteBudget(MIB))
+        self.looks, self.moving, self.looked, self.now = looks, moving, 0, 0.0
+
+        async def later(seconds: float) -> None:
+            self.now += seconds
+
+        monkeypatch.setattr("probes.bench.mixed.asyncio", SimpleNamespace(sleep=later))
+        monkeypatch.setattr("probes.bench.mixed.time", SimpleNamespace(monotonic=lambda: self.now))
+
+    def _in_flight(self) -> str:
+        self.looked += 1
+        return "loop7" if self.looked <= self.looks else ""
+
+    def _counters(self) -> Any:
+        return [self.looked if self.moving else 0]
+
+
+async def test_settling_waits_for_a_moment_without_io(monkeypatch: pytest.MonkeyPatch) -> None:
+    busy = Busy(monkeypatch, 1000, moving=True)
+    await busy.settle()
+    assert busy.looked == 1001
+
+
+@pytest.mark.parametrize(
+    ("moving", "says"), [(True, "others' I/O never pauses"), (False, "comes back.*hangs")]
+)
+async def test_nothing_goes_on_where_that_moment_does_not_come(
+    monkeypatch: pytest.MonkeyPatch, moving: bool, says: str
+) -> None:
+    with pytest.raises(BenchRefused, match=f"^loop7: .*{says}"):
+        await Busy(monkeypatch, float("inf"), moving).settle()
+
+
+async def test_nothing_goes_on_where_what_was_written_does_not_arrive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = bench(tmp_path)
+
+    async def slow(fd: int, seconds: float) -> bool:
+        return False
+
+    try:
+        await made.prepare([mix_of("writers-reader")])
+        monkeypatch.setattr(made._pool, "sync", slow)
+        with pytest.raises(BenchRefused, match="did not reach the device within 30 s"):
+            await made.block(mix_of("writers-reader"), 0.3)
     finally:
         await made.close()
 
