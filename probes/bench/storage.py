@@ -61,7 +61,7 @@ class StorageBench:
     budget             shared by all benches of a run.
     read_leaves        where reads must show, if not in the leaves (`probes.system.backing`); absent: read loads are
                        not applicable, for that reason.
-    stretch            a planted latency for tests: 0.2 makes every operation 20 % longer.
+    stretch            a planted latency for tests: 0.2 makes every operation 20 % longer, but the control's.
     """
 
     def __init__(
@@ -245,7 +245,7 @@ class StorageBench:
             "kind": load.kind,
             "fd": -1,
             "seed": self._rng.getrandbits(48),
-            "stretch": self.stretch,
+            "stretch": 0.0 if load.control else self.stretch,
             "slices": ends,
             "least": -(-least // load.workers),
             "most": most,

@@ -81,7 +81,11 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
         (["replay", "nonsense"], 2, "no such recording"),
         (["triage", "--root", "/nonexistent"], 2, "/nonexistent"),
         (["triage", "--root", "/var/tmp"], 2, "holds neither sys nor proc"),
-        (["plan", "fstrim"], 2, "hostdx: plan fstrim: it writes"),
+        (
+            ["plan", "fstrim", "--dir", "/var/tmp", "--workload", "'"],
+            2,
+            "hostdx: plan fstrim: --workload cannot",
+        ),
         (["plan", "storage", "--root", "/var/tmp"], 2, "holds neither sys nor proc"),
     ],
 )

@@ -3,7 +3,7 @@
     python -m tests.benchmarks.null_runs [--runs 10] [--budget 64] [--dir DIR]
 
 Asked: at most two of the ten call a difference where there is none; the planted one is found in at least nine of ten,
-in a load of the disk (the CPU, which is slowed too, does not count). Runs that were refused count as not found and are
+in a load of the disk. Runs that were refused count as not found and are
 named. Prints each run's verdicts; recordings lie in a directory that is removed.
 """
 
@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,20 +28,16 @@ class Told(NamedTuple):
 
 
 def one(planted: float, budget: float, directory: str, env: Mapping[str, str]) -> Told:
-    module = "tests.benchmarks.planted" if planted else "app.cli"
-    argv = [
-        sys.executable,
-        "-m",
-        module,
-        "run",
-        "null",
-        "--json",
-        "--yes",
-        f"--budget={budget:g}",
-        f"--dir={directory}",
-    ]
+    command = ["run", "null", "--json", "--yes", f"--budget={budget:g}", f"--dir={directory}"]
+    return told_by(
+        command, {**env, "PLANTED": str(planted)}, "tests.benchmarks.planted" if planted else "app.cli"
+    )
+
+
+def told_by(command: Sequence[str], env: Mapping[str, str], module: str = "app.cli") -> Told:
+    """The verdicts of a run of the program in a process of its own."""
     done = subprocess.run(
-        argv, env={**env, "PLANTED": str(planted)}, capture_output=True, text=True, check=False
+        [sys.executable, "-m", module, *command], env=env, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         return Told([], f"exit {done.returncode}: {done.stderr.strip()[-300:]}")

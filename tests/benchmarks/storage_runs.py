@@ -1,51 +1,67 @@
-"""Ten storage runs on two directories of one disk, ten with a planted fifth, and one against a loop-mounted file.
+"""Ten runs of `hostdx run storage` on two directories of one disk, ten with a planted fifth, one against a loop device.
 
-    python -m tests.benchmarks.storage_runs [--dir /var/tmp] [--runs 10] [--budget 60]
+    python -m tests.benchmarks.storage_runs [--dir /var/tmp] [--runs 10] [--budget 120] [--only alike|planted|loop]
 
 Asked: a winner in at most two of the first ten, the planted loser in at least nine of the second ten, and the synced
-writes on ext4 in a loop-mounted file `slower` than beside it (needs root). Nothing is left behind.
+writes on ext4 in a loop-mounted file `slower` than beside it (needs root). All are the program itself: command line,
+runner, recording, result; the planted ones differ from it only by the latency, which stretches the disk's loads and
+not the CPU control. Refused runs count as not found and are named. Nothing is left behind.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
-from app.clock import Monotonic
-from probes.host import Host
-from probes.types import Json
-from scenarios import events as ev
-from scenarios.storage import Storage
-from tests.benchmarks.null_runs import DIFFERENT, line
-from tests.fakes import FakeRun
+from tests.benchmarks.null_runs import DIFFERENT, Told, line, told_by
 
-LOADS = ("randread-4k-qd1", "fsync-4k-qd1")
+MODULE = "tests.benchmarks.planted"
+DISK = ("randread-4k-qd1", "randread-4k-qd16", "fsync-4k-qd1", "metadata", "read-1m-qd8", "write-1m-qd8")
 
 
-async def one(scenario: Storage, directories: list[str], seed: int, budget: float) -> FakeRun:
-    options: dict[str, Json] = {"budget": budget, "dir": list(directories), "size": 96 << 20}
-    run = FakeRun(seed=seed, host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
-    await scenario.run(run)
-    return run
+class Asked(NamedTuple):
+    runs: int
+    budget: float
+    env: Mapping[str, str]
 
 
-def words(run: FakeRun) -> list[str]:
-    return [v.verdict for v in run.of(ev.Verdict) if not v.control]
+def one(directories: Sequence[str], asked: Asked, planted: float = 0.0) -> Told:
+    """One run of the program; unplanted it is started as a person starts it."""
+    named = [word for path in directories for word in ("--dir", path)]
+    command = ["run", "storage", "--json", "--yes", f"--budget={asked.budget:g}", "--size=96M", *named]
+    return told_by(command, {**asked.env, "PLANTED": str(planted)}, MODULE if planted else "app.cli")
 
 
-def series(stretch: float, directories: list[str], runs: int, budget: float) -> list[list[str]]:
-    told = []
-    for seed in range(runs):
-        run = asyncio.run(one(Storage({"B": stretch}, LOADS), directories, seed, budget))
-        print(f"  {seed + 1:2}: {line(run)}", flush=True)
-        told.append(words(run))
-    return told
+class Tally(NamedTuple):
+    different: int = 0  # runs that called any difference of the disk
+    slower: int = 0  # runs that called a load of the disk slower
+    moved: int = 0  # runs whose control moved
+    refused: int = 0
+
+
+def series(planted: float, directories: Sequence[str], asked: Asked) -> Tally:
+    tally = Tally()
+    for number in range(asked.runs):
+        told = one(directories, asked, planted)
+        if told.trouble:
+            print(f"  {number + 1:2}: {told.trouble}", flush=True)
+            tally = tally._replace(refused=tally.refused + 1)
+            continue
+        started = [v for v in told.verdicts if v["groups"]]
+        disk = [v["verdict"] for v in started if v["workload"] in DISK]
+        tally = tally._replace(
+            different=tally.different + any(word in DIFFERENT for word in disk),
+            slower=tally.slower + ("slower" in disk),
+            moved=tally.moved + any(v["control"] and v["verdict"] in DIFFERENT for v in started),
+        )
+        print(f"  {number + 1:2}: {'; '.join(line(v) for v in started)}", flush=True)
+    return tally
 
 
 @contextmanager
@@ -64,33 +80,59 @@ def loop_mounted(parent: str) -> Iterator[str]:
             subprocess.run(["umount", str(mounted)], check=True)
 
 
+@contextmanager
+def two_directories(parent: str) -> Iterator[list[str]]:
+    with tempfile.TemporaryDirectory(prefix="hostdx-bench-", dir=parent) as folder:
+        pair = [str(Path(folder, name)) for name in "AB"]
+        for path in pair:
+            Path(path).mkdir()
+        yield pair
+
+
+def against_loop(parent: str, asked: Asked) -> str:
+    if os.geteuid() != 0:
+        return "not run: a loop device needs root"
+    with two_directories(parent) as (plain, _), loop_mounted(parent) as loop:
+        told = one([plain, loop], asked)
+    synced = [v for v in told.verdicts if v["workload"] == "fsync-4k-qd1"]
+    return told.trouble or "; ".join(line(v) for v in synced)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--dir", default="/var/tmp")
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--budget", type=float, default=60.0)
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="hostdx-bench-", dir=asked.dir) as folder:
-        pair = [str(Path(folder, name)) for name in "AB"]
-        for path in pair:
-            Path(path).mkdir()
-        print("two directories of one disk", flush=True)
-        alike = series(0.0, pair, asked.runs, asked.budget)
-        print("the second with a latency 20 % longer", flush=True)
-        planted = series(0.2, pair, asked.runs, asked.budget)
-    won = sum(any(w in DIFFERENT for w in told) for told in alike)
-    found = sum("slower" in told for told in planted)
-    print(f"a winner where there is none: {won} of {asked.runs} (asked: at most 2 of 10)")
-    print(f"the planted loser found: {found} of {asked.runs} (asked: at least 9 of 10)")
-    if os.geteuid() == 0:
-        with (
-            tempfile.TemporaryDirectory(prefix="hostdx-bench-", dir=asked.dir) as plain,
-            loop_mounted(asked.dir) as loop,
-        ):
-            run = asyncio.run(one(Storage(only=("fsync-4k-qd1",)), [plain, loop], 1, asked.budget))
-        print(f"ext4 in a loop-mounted file against the disk beside it: {line(run)} (asked: slower)")
+    parser.add_argument("--budget", type=float, default=120.0)
+    parser.add_argument("--planted", type=float, default=0.2)
+    parser.add_argument("--only", choices=("alike", "planted", "loop"))
+    given = parser.parse_args()
+    lines = []
+    with tempfile.TemporaryDirectory() as state:
+        Path(state, "run").mkdir(0o700)
+        env = {**os.environ, "XDG_STATE_HOME": state, "XDG_RUNTIME_DIR": f"{state}/run"}
+        asked = Asked(given.runs, given.budget, env)
+        if given.only in (None, "alike"):
+            print("two directories of one disk", flush=True)
+            with two_directories(given.dir) as pair:
+                tally = series(0.0, pair, asked)
+            told = asked.runs - tally.refused
+            lines.append(
+                f"a winner where there is none: {tally.different} of {told} (asked: at most 2 of 10)"
+            )
+        if given.only in (None, "planted"):
+            print(f"the second with a latency {given.planted:.0%} longer", flush=True)
+            with two_directories(given.dir) as pair:
+                tally = series(given.planted, pair, asked)
+            lines.append(f"the planted loser found: {tally.slower} of {asked.runs} (asked: at least 9 of 10)")
+            lines.append(f"the control moved in {tally.moved} of them")
+        if given.only in (None, "loop"):
+            told_words = against_loop(given.dir, asked)
+            lines.append(
+                f"ext4 in a loop-mounted file against the disk beside it: {told_words} (asked: slower)"
+            )
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

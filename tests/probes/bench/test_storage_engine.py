@@ -274,3 +274,11 @@ async def test_no_write_block_is_shortened_for_the_budgets_sake(tmp_path: Path) 
             assert measured.seconds >= 0.099 and measured.operations >= 20
     finally:
         await bench.close()
+
+
+async def test_a_planted_latency_does_not_stretch_the_control(tmp_path: Path) -> None:
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [], stretch=3.0)
+    assert bench._spec(load_of("cpu"), 0, [0.1], 1, None, 1.0)["stretch"] == 0.0
+    await bench.prepare(workloads=["randread-4k-qd1"])
+    assert bench._spec(load_of("randread-4k-qd1"), 0, [0.1], 1, None, 1.0)["stretch"] == 3.0
+    await bench.close()
