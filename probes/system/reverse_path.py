@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -41,7 +42,8 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
     `new_only`: packets of established flows do not get as far as this check.
     `conditions` stand before the lookup, in the rule or in the jumps to it: only packets that meet them pay.
     `exact`: `text` is the whole rule in words that its own tool takes back; else it is only for reading.
-    `direct`: it stands in the base chain itself; `ahead`: rules before it in its chain decide on packets.
+    `direct`: it stands in the base chain itself; `ahead`: rules before it in its chain decide on packets (beside
+    those that let neighbour discovery past); `number`: how many rules stand before it.
     """
 
     form: Form
@@ -60,6 +62,7 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool = False
     direct: bool = False
     ahead: bool = False
+    number: int = 0
 
     @property
     def reached(self) -> bool:
@@ -148,7 +151,12 @@ class Chains:
         self.base: dict[Key, Hook] = {}
         self.spared: set[Key] = set()  # so far read, chains that have let established flows through
         self.decided: set[Key] = set()  # so far read, chains with a rule that decides on some packets
+        self.read: Counter[Key] = Counter()  # so far read, rules by chain
         self._jumps: dict[Key, list[tuple[Key, Way]]] = {}
+
+    def stands(self, key: Key, rule: ReversePathRule) -> ReversePathRule:
+        """Where in its chain it was read."""
+        return msgspec.structs.replace(rule, ahead=key in self.decided, number=self.read[key])
 
     def jump(
         self,

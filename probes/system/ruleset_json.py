@@ -60,10 +60,9 @@ def listing_from_json(text: str, source: str = "nft -j list ruleset") -> Listing
                 chains.jump(key, (key[0], key[1], target), _only_new(expressions), narrowed, protocols)
             whole = sentence(expressions, rule.get("comment"))
             for check in _checks(key, expressions, key in chains.spared, source):
-                ahead = key in chains.decided
-                found.append(
-                    (key, msgspec.structs.replace(check, text=whole.text, exact=whole.exact, ahead=ahead))
-                )
+                check = msgspec.structs.replace(check, text=whole.text, exact=whole.exact)
+                found.append((key, chains.stands(key, check)))
+            chains.read[key] += 1
             if _lets_established_through(expressions):
                 chains.spared.add(key)
             if _decides(expressions) and not NEIGHBOURS.match(whole.text):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import msgspec
-
 from probes.system.reverse_path import (
     PRIORITIES,
     Chains,
@@ -83,7 +81,8 @@ def listing_from_text(text: str, source: str = "nft list ruleset") -> Listing | 
                 chains.jump(key, target, _only_new(bare), narrowed, protocols)
             rule = _rule(key, line, bare, key in chains.spared, source)
             if rule is not None:
-                found.append((key, msgspec.structs.replace(rule, ahead=key in chains.decided)))
+                found.append((key, chains.stands(key, rule)))
+            chains.read[key] += not line.startswith(("policy ", "comment "))
             if _lets_established_through(bare):
                 chains.spared.add(key)
             if (

@@ -49,8 +49,9 @@ def rules_from_save(
             chains.jump(key, (table, target), _only_new(words), " ".join(_conditions(words[2:end])))
         if _has_match(words, "rpfilter"):
             rule = _rule(protocol, form, key, words, key in chains.spared, source)
-            packets, ahead = int(counted[1]) if counted else None, key in chains.decided
-            found.append((key, msgspec.structs.replace(rule, packets=packets, ahead=ahead)))
+            counter = int(counted[1]) if counted else None
+            found.append((key, chains.stands(key, msgspec.structs.replace(rule, packets=counter))))
+        chains.read[key] += 1
         if target not in ("", "LOG", "NFLOG") and not _neighbours(words, target):
             chains.decided.add(key)
         if target == "ACCEPT" and len(words) == 8 and "ESTABLISHED" in _states(words):

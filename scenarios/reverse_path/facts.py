@@ -8,7 +8,7 @@ from probes.host import Host
 from probes.system.firewall import Ruleset, ruleset
 from probes.system.firewalld import Firewalld, firewalld
 from probes.system.line_rate import Card, cards
-from probes.system.reverse_path import ReversePathRule
+from probes.system.reverse_path import Protocol, ReversePathRule
 from probes.system.routes import RouteTable, forwarding, ipv4_routes, ipv6_routes, policy_rules
 from probes.system.rp_filter import RpFilter, rp_filter
 from probes.types import Absent
@@ -51,14 +51,16 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     def fastest(self) -> Card | None:
         return next(iter(self.cards), None)
 
-    @property
-    def uplinks(self) -> tuple[str, ...]:
-        """The interfaces that IPv6 routes lead out by: with one of them, a strict check has little to tell apart."""
-        return () if isinstance(self.routes6, Absent) else self.routes6.interfaces
+    def routes(self, protocol: Protocol) -> RouteTable | Absent:
+        return self.routes6 if protocol == "IPv6" else self.routes4
 
-    @property
-    def routes_for_others(self) -> bool:
-        return self.forwarding.get("IPv6", False)
+    def uplinks(self, protocol: Protocol) -> tuple[str, ...]:
+        """The interfaces that routes lead out by: with one of them, a strict check has little to tell apart."""
+        table = self.routes(protocol)
+        return () if isinstance(table, Absent) else table.interfaces
+
+    def routes_for_others(self, protocol: Protocol) -> bool:
+        return self.forwarding.get(protocol, False)
 
 
 def read(host: Host) -> Facts:

@@ -6,7 +6,7 @@ hostdx shows these commands and never runs them.
 from __future__ import annotations
 
 from probes.system.firewalld import CONF
-from probes.system.reverse_path import ReversePathRule
+from probes.system.reverse_path import Protocol, ReversePathRule
 from probes.types import Absent
 from scenarios.finding import Remedy
 from scenarios.reverse_path.facts import Facts
@@ -38,9 +38,9 @@ def remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
     if by_firewalld(facts, rule):
         found.append(_firewalld(facts, rule, keeps_sense(facts)))
     elif rule is not None and rule.form == "nft":
-        found.append(in_nftables(rule, keeps_sense(facts)))
+        found.append(in_nftables(rule, keeps_sense(facts, rule.protocols)))
     elif rule is not None:
-        found.append(in_iptables(rule, keeps_sense(facts)))
+        found.append(in_iptables(rule, keeps_sense(facts, rule.protocols)))
     found.append(_fewer_packets(facts))
     return tuple(found)
 
@@ -77,7 +77,7 @@ def by_firewalld(facts: Facts, rule: ReversePathRule | None) -> bool:
         return False
     if rule is None:
         return True
-    if rule.form == "nft" or facts.firewalld.running is False:
+    if rule.form == "nft" or facts.firewalld.running is False or rule.conditions:  # its own rule has none
         return False
     if (
         rule.table == "mangle"
@@ -86,14 +86,16 @@ def by_firewalld(facts: Facts, rule: ReversePathRule | None) -> bool:
     return facts.firewalld.backend != "nftables" and rule.table == "raw"
 
 
-def keeps_sense(facts: Facts) -> str:
+def keeps_sense(facts: Facts, protocols: tuple[Protocol, ...] = ("IPv6",)) -> str:
     """Why the check should stay, in one sentence; empty where it protects little."""
     reasons = []
-    if facts.routes_for_others:
-        reasons.append("this host forwards IPv6 for others")
-    if len(facts.uplinks) > 1:
-        shown = ", ".join(facts.uplinks[:4]) + (", ..." if len(facts.uplinks) > 4 else "")
-        reasons.append(f"its IPv6 routes lead out by {len(facts.uplinks)} interfaces ({shown})")
+    for protocol in protocols:
+        if facts.routes_for_others(protocol):
+            reasons.append(f"this host forwards {protocol} for others")
+        ways = facts.uplinks(protocol)
+        if len(ways) > 1:
+            shown = ", ".join(ways[:4]) + (", ..." if len(ways) > 4 else "")
+            reasons.append(f"its {protocol} routes lead out by {len(ways)} interfaces ({shown})")
     if not reasons:
         return ""
     return (

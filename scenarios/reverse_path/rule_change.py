@@ -59,7 +59,7 @@ def _in_place(rule: ReversePathRule, sense: str) -> Remedy:
             f"nft -a list chain {where}  # the rule's handle",
             f"nft replace rule {where} handle HANDLE {shlex.quote(rule.text)}",
         ),
-        warning=f"{sense or STAYS} {ORDER} {LOOSE}",
+        warning=f"{_stays(sense)} {ORDER} {LOOSE}",
     )
 
 
@@ -67,6 +67,7 @@ def _moved(rule: ReversePathRule, sense: str) -> Remedy:
     """A chain before connection tracking (priority -200) cannot tell established flows."""
     where = _where(rule)
     own = f"{rule.family} {rule.table} hostdx_rpf"
+    after = f" index {rule.number - 1}" if rule.number else ""  # behind what lets neighbour discovery past
     changed = shlex.quote(f"ct state new {rule.text}")
     return Remedy(
         title="nftables: check only the first packet of a flow, in a chain after connection tracking",
@@ -79,11 +80,11 @@ def _moved(rule: ReversePathRule, sense: str) -> Remedy:
         persistent=(LASTS,),
         verify=(f"nft list table {rule.family} {rule.table}", *VERIFY),
         undo=(
-            f"nft insert rule {where} {shlex.quote(rule.text)}",
+            f"nft {'add' if rule.number else 'insert'} rule {where}{after} {shlex.quote(rule.text)}",
             f"nft flush chain {own}",
             f"nft delete chain {own}",
         ),
-        warning=f"{sense or STAYS} {ORDER} {LOOSE}",
+        warning=f"{_stays(sense)} {ORDER} {LOOSE}",
     )
 
 
@@ -101,7 +102,7 @@ def _let_past(rule: ReversePathRule, sense: str) -> Remedy:
             f"nft -a list chain {where}  # the new rule's handle",
             f"nft delete rule {where} handle HANDLE",
         ),
-        warning=f"{sense or STAYS} Established flows then skip the rest of this chain. {LOOSE}",
+        warning=f"{_stays(sense)} Established flows then skip the rest of this chain. {LOOSE}",
     )
 
 
@@ -121,7 +122,7 @@ def _by_hand_nft(rule: ReversePathRule, sense: str, tracked: bool) -> Remedy:
         persistent=(LASTS,),
         verify=(f"nft list chain {_where(rule)}",),
         undo=(f"# the rule as it was: {shown(rule)}",),
-        warning=f"{_widening(rule)} {sense or STAYS} {LOOSE}",
+        warning=f"{_widening(rule)} {_stays(sense)} {LOOSE}",
     )
 
 
@@ -147,7 +148,7 @@ def in_iptables(rule: ReversePathRule, sense: str) -> Remedy:
             persistent=saved,
             verify=verify,
             undo=(f"{listing}  # the rule's number", f"{here} -R {rule.chain} NUMBER {spec}"),
-            warning=f"{sense or STAYS} {ORDER} {LOOSE}",
+            warning=f"{_stays(sense)} {ORDER} {LOOSE}",
         )
     if rule.exact and rule.direct and not rule.ahead:
         return Remedy(
@@ -159,10 +160,10 @@ def in_iptables(rule: ReversePathRule, sense: str) -> Remedy:
             persistent=saved,
             verify=verify,
             undo=(
-                f"{here} -I {rule.chain} {spec}",
+                f"{here} -I {rule.chain} {rule.number + 1} {spec}",
                 f"{command} -t mangle -D PREROUTING {fresh} {spec}",
             ),
-            warning=f"{sense or STAYS} {LOOSE}",
+            warning=f"{_stays(sense)} {LOOSE}",
         )
     how = f"set `{fresh}` before the check in it, and leave everything else as it is"
     if rule.table != "mangle":
@@ -179,13 +180,17 @@ def in_iptables(rule: ReversePathRule, sense: str) -> Remedy:
         persistent=saved,
         verify=verify,
         undo=(f"# the rule as it was: {shown(rule)}",),
-        warning=f"{_widening(rule)} {sense or STAYS} {LOOSE}",
+        warning=f"{_widening(rule)} {_stays(sense)} {LOOSE}",
     )
 
 
 def shown(rule: ReversePathRule) -> str:
     """On one line, whatever its comments hold."""
     return _UNPRINTABLE.sub("?", rule.text)
+
+
+def _stays(sense: str) -> str:
+    return f"{STAYS} {sense}".strip()
 
 
 def _widening(rule: ReversePathRule) -> str:

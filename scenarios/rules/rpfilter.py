@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from probes.host import Host
 from probes.system.firewall import Ruleset
-from probes.system.reverse_path import ReversePathRule
+from probes.system.reverse_path import Protocol, ReversePathRule
 from probes.system.routes import RouteTable
 from probes.system.rp_filter import WORDS
 from probes.types import Absent
@@ -36,8 +36,10 @@ def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
         lines.append(Evidence("established flows do not get as far: only the first packets of a flow pay"))
     elif rule.first_hook is not None and rule.first_hook.name == "forward":
         lines.append(Evidence("it stands in the forward hook: packets to this host do not meet it"))
-    if not isinstance(facts.routes6, Absent):
-        lines.append(Evidence(_routes(facts.routes6), facts.routes6.source))
+    for protocol in rule.protocols:
+        table = facts.routes(protocol)
+        if not isinstance(table, Absent):
+            lines.append(Evidence(_routes(protocol, table), table.source))
     for card in facts.cards[:1]:
         speed = (
             "unknown speed" if isinstance(card.mbit_per_s, Absent) else f"{card.mbit_per_s / 1000:g} Gbit/s"
@@ -48,9 +50,9 @@ def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
     return tuple(lines)
 
 
-def _routes(table: RouteTable) -> str:
+def _routes(protocol: Protocol, table: RouteTable) -> str:
     """The kernel keeps some for itself: local and multicast ones lead nowhere."""
-    routes = f"{table.total} IPv6 route{'' if table.total == 1 else 's'}"
+    routes = f"{table.total} {protocol} route{'' if table.total == 1 else 's'}"
     if not table.interfaces:
         return f"{routes}, none of them out of this host"
     return f"{routes}, out by {', '.join(table.interfaces[:4])}{', ...' if len(table.interfaces) > 4 else ''}"

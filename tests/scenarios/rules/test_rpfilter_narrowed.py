@@ -153,3 +153,17 @@ def test_a_fast_card_that_does_not_meet_the_check_is_no_warning(tmp_path: Path) 
         text = nft_json([IF, SIX, FIB, DROP])
         (finding,) = loaded(Answering(tmp_path / name, {NFT: text}, card(name)))
         assert finding.severity == severity
+
+
+def test_a_narrowed_rule_is_not_firewalld_s(tmp_path: Path) -> None:
+    files = {
+        "/etc/firewalld/firewalld.conf": "IPv6_rpfilter=yes\nFirewallBackend=iptables\n",
+        "/usr/lib/python3.9/site-packages/firewall/config/__init__.py": 'VERSION = "1.3.4"\n',
+    }
+    listed = (Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "ip6tables-nft.json").read_text()
+    for narrowed, first in (("", "firewalld 1.3.4: set"), ("-i eth1 ", "ip6tables: check only")):
+        saved = ip6("mangle", f"-A PREROUTING {narrowed}-m rpfilter --invert -j DROP")
+        (finding,) = loaded(
+            Answering(tmp_path / narrowed.strip(), {NFT: listed, "ip6tables-nft-save -c": saved}, files)
+        )
+        assert finding.remedy[0].title.startswith(first)

@@ -12,6 +12,7 @@ from scenarios.finding import Finding
 from scenarios.rules.rpfilter import RULES, configured, loaded, settings
 from scenarios.rules.rule import Inapplicable, Unreadable
 from tests.fakes.answering import Answering
+from tests.fakes.rulesets import FIB, nft_json
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "rulesets"
 EMPTY = '{"nftables": [{"metainfo": {}}]}'
@@ -166,6 +167,8 @@ def test_several_ways_out_and_forwarding_say_think_twice(tmp_path: Path) -> None
     (finding,) = loaded(captured(tmp_path, "firewalld-1.3", files))
     assert "forwards IPv6 for others" in texts(finding)
     assert "3 interfaces (eth0, eth1, eth2)" in texts(finding)
+    (other,) = loaded(host(tmp_path / "four", nft_json([FIB, {"drop": None}]).replace("inet", "ip"), files))
+    assert "Think twice" not in texts(other) and "IPv6" not in other.evidence[1].text  # it is IPv4's alone
 
 
 def test_the_remedies_of_nft_and_iptables(tmp_path: Path) -> None:
