@@ -12,6 +12,7 @@ from probes.host import Host
 from probes.system.firewall_summary import firewall_facts
 from probes.system.summary import Entry, summary_facts
 from scenarios import events as ev
+from scenarios.fstrim_glance import trim_facts
 from scenarios.registry import load, names
 from scenarios.rules.rule import Inapplicable, Rule, Unreadable
 
@@ -89,5 +90,6 @@ def examine(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
     yield from fact_events(host, time)
     yield from offers(host, time)
     yield from as_events(firewall_facts(host), time)
+    yield from as_events(trim_facts(host), time)
     for rule in all_rules():
         yield from apply_rule(rule, host, time)

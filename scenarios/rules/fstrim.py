@@ -53,7 +53,7 @@ def flash(host: Host, chain: DiscardChain) -> list[BlockDevice]:
 
 def untrimmed(host: Host) -> Iterator[Finding]:
     """An SSD whose stack takes discards, and that nobody ever trims."""
-    timer = trim_timer(host)
+    timer = host.once(trim_timer)
     spoke = False
     for chain in chains(host):
         if not flash(host, chain) or chain.swallowed_by or chain.online or not chain.known or chain.read_only:
@@ -157,7 +157,7 @@ def online_unqueued(host: Host) -> Iterator[Finding]:
                 Evidence(f"mounted with {chain.online}", "/proc/self/mountinfo"),
             ),
             remedy=(
-                *remedies(host, trim_timer(host), chain.mountpoints),
+                *remedies(host, host.once(trim_timer), chain.mountpoints),
                 Remedy(
                     title="Then mount without online discard",
                     commands=(f"mount -o remount,nodiscard {mountpoint}",),
