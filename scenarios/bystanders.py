@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from probes.bench.bystanders import Direction, ForeignWait, our_wait_s
+from probes.bench.bystanders import FACTOR, LASTING_S, LEAST_LONGER_S, Direction, ForeignWait, our_wait_s
 from probes.bench.measured import Measured
 from probes.bench.workloads import Load, load_of
 from probes.host import Host
 from scenarios.model import Clock
 from scenarios.thresholds import PAUSE_S, STILL_WAITING
 
+# For a plan: what the rule does, in the figures that it goes by.
+STOPS_ITSELF = (
+    f"stops itself if it makes others' I/O wait {FACTOR:g} times as long, and at least {LEAST_LONGER_S * 1000:g} ms "
+    f"longer a request, over {LASTING_S:g} s of blocks; Ctrl-C stops it within 2 s"
+)
 PAGE_BYTES = 4096  # up to there a read is one request on the device; larger ones are split and merged
 
 

@@ -61,7 +61,7 @@ def link_findings(targets: Sequence[Target], levels: Sequence[Level]) -> list[Fi
                     "the link is the limit, not the medium",
                     evidence=(
                         Evidence(
-                            f"{best.workload}: {best.mean:.0f} {best.unit} over {one.devices[0].link.now}",
+                            f"{titled(best)}: {best.mean:.0f} {best.unit} over {one.devices[0].link.now}",
                             one.devices[0].link.source,
                         ),
                     ),
@@ -74,7 +74,7 @@ def degraded(one: Target, device: BlockDevice, levels: Sequence[Level]) -> Findi
     link = device.link
     assert present(link)
     reached = [
-        f"{v.workload} reaches {100 * v.link_share:.0f} % of the link as it runs now"
+        f"{titled(v)} reaches {100 * v.link_share:.0f} % of the link as it runs now"
         for v in levels
         if v.variant == one.letter and v.link_share is not None
     ]
@@ -109,7 +109,7 @@ def class_findings(levels: Sequence[Level], targets: Sequence[Target]) -> list[F
                     severity="warning",
                     confidence="hint",
                     subject=f"{one.leaf_names} {value.workload}",
-                    title=f"{one.leaf_names}: {value.workload} gives {value.mean:.0f} {value.unit}, "
+                    title=f"{one.leaf_names}: {titled(value)} gives {value.mean:.0f} {value.unit}, "
                     f"a {value.usual_class} usually {low:.0f} to {high:.0f}",
                     evidence=(Evidence(f"{value.blocks} blocks in {one.directory}"),),
                 )
@@ -127,9 +127,13 @@ def reached(one: Target, levels: Sequence[Level]) -> Finding | None:
         severity="ok",
         confidence="measured",
         subject=one.directory,
-        title=f"{one.directory} ({one.leaf_names}) gives {own[0].mean:.0f} {own[0].unit} ({own[0].workload})",
+        title=f"{one.directory} ({one.leaf_names}) gives {own[0].mean:.0f} {own[0].unit} ({titled(own[0])})",
         evidence=tuple(Evidence(in_words(value), f"{value.blocks} blocks") for value in own),
     )
+
+
+def titled(value: Level) -> str:
+    return load_of(value.workload).title
 
 
 def in_words(value: Level) -> str:
@@ -142,7 +146,7 @@ def in_words(value: Level) -> str:
         else ""
     )
     remark = f"; {value.remarks[0]}" if value.remarks else ""
-    return f"{value.workload}: {value.mean:.0f} {value.unit}{spread}{link}{usual}{remark}"
+    return f"{titled(value)}: {value.mean:.0f} {value.unit}{spread}{link}{usual}{remark}"
 
 
 def job_finding(waited: float, interval: tuple[float, float] | None, what: str, samples: int) -> Finding:

@@ -14,11 +14,12 @@ from probes.bench.members import group_folders
 from probes.bench.refusals import Suitability, suitability
 from probes.bench.workloads import LOADS, Load, fio_equivalent, write_file_bytes
 from probes.host import Host
-from probes.types import Absent
+from probes.types import Absent, present
 from scenarios.budget import least_seconds
+from scenarios.bystanders import STOPS_ITSELF
 from scenarios.model import Options, Usage
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
-from scenarios.storage_limits import endurance_share, fill_s
+from scenarios.storage_limits import disk_class, endurance_share, fill_s
 from scenarios.storage_targets import (
     Target,
     could_be_named,
@@ -136,22 +137,41 @@ def written(targets: Sequence[Target], size_bytes: int) -> tuple[Written, ...]:
     return tuple(found)
 
 
+def wear(one: Written) -> str:
+    if one.endurance_share is None:
+        return "its rated endurance is not known"
+    return f"{100 * one.endurance_share:.3f} % of its rated endurance"
+
+
 def sentences(plan: Plan, size_bytes: int, notes: Sequence[str]) -> tuple[str, ...]:
     """The plan in plain words."""
     lines: list[str] = []
-    for one in plan.writes:
-        if one.endurance_share is None:
-            wear = "its rated endurance is not known"
-        else:
-            wear = f"{100 * one.endurance_share:.3f} % of its rated endurance"
-        lines.append(f"will write at most {one.bytes / 2**30:.0f} GiB to {one.device} ({wear})")
+    if plan.writes:
+        most = max(one.bytes for one in plan.writes)
+        in_all = " in all" if len(plan.writes) > 1 else ""  # the limit is the run's, not each device's
+        where = " and ".join(f"to {one.device} ({wear(one)})" for one in plan.writes)
+        lines.append(f"will write at most {most / 2**30:.0f} GiB{in_all} {where}")
     lines.append(
         f"takes about {plan.seconds:.0f} s: {plan.measuring_s:.0f} s of measuring at most, "
         f"and the preparation of files of {size_bytes / 2**20:.0f} MiB"
     )
     lines.append("leaves no file (they have no name even while it runs), changes no setting")
-    lines.append("stops itself if others' I/O waits twice as long for 3 s; Ctrl-C stops it within 2 s")
+    lines.append(STOPS_ITSELF)
     return (*lines, *notes)
+
+
+def alone(one: Target) -> str:
+    """What a single directory can be held against: its class and its link, where they are known."""
+    known = [disk_class(device) for device in one.devices]
+    classes = sorted({found.title for found in known if found is not None})
+    links = [device.link.now for device in one.devices if present(device.link)]
+    if not classes and not links:
+        return (
+            f"one directory: what {one.leaf_names} should give is not known (a virtual or loop device, or one of no "
+            "class that is listed), so its levels stand alone; name a second --dir to compare"
+        )
+    against = [f"what a {title} usually gives" for title in classes] + [f"its link ({now})" for now in links]
+    return f"one directory: it is measured against {' and '.join(dict.fromkeys(against))}"
 
 
 def least_budget_s(loads: Sequence[Workload], directories: int) -> int:
@@ -201,7 +221,7 @@ def make(
             f"both lie on {targets[0].leaf_names}: any difference is the file system's or the directory's"
         )
     if len(targets) == 1:
-        notes.append("one directory: it is measured against what its class and its link should give")
+        notes.append(alone(targets[0]))
     plan = Plan(
         scenario="storage",
         title=title,

@@ -50,4 +50,11 @@ def choose_size(
 
 
 def in_words(size: float) -> str:
-    return f"{size / (1 << 30):.1f} GiB" if size >= 1 << 30 else f"{size / MIB:.0f} MiB"
+    """Binary multiples, as many digits as a person needs: `512 B`, `64 MiB`, `1.6 GiB`, `97.7 TiB`."""
+    for unit, least in (("TiB", 1 << 40), ("GiB", 1 << 30)):
+        if size >= least:
+            return f"{size / least:.1f} {unit}"
+    for unit, least in (("MiB", MIB), ("KiB", 1 << 10)):
+        if size >= least:
+            return f"{size / least:.0f} {unit}"
+    return f"{size:.0f} B"

@@ -17,12 +17,12 @@ from probes.types import Absent
 from scenarios import events as ev
 from scenarios.budget import allotted
 from scenarios.events import Verdict, VerdictWord
-from scenarios.plan import Plan, Variant, Workload
+from scenarios.plan import Plan, Variant, Workload, Written
 from scenarios.storage import scope_of
 from scenarios.storage_arms import Counted, mean_interval
 from scenarios.storage_findings import class_findings, job_finding, lesson, level, link_findings, reached
 from scenarios.storage_limits import disk_class, endurance_share
-from scenarios.storage_plan import workloads
+from scenarios.storage_plan import alone, sentences, workloads
 from scenarios.storage_targets import Target, differences, fill_level, same_device, variant
 from tests.fakes import FakeRun
 from tests.fakes.tree import Tree
@@ -249,3 +249,31 @@ def test_levels_of_a_single_directory_are_the_answer() -> None:
     assert said is not None and said.severity == "ok"
     assert "270 to 290" in said.evidence[0].text and "engine-bound" in said.evidence[0].text
     assert reached(target(letter="B"), [value]) is None
+
+
+def test_a_single_directory_is_promised_only_what_can_be_held_against_it() -> None:
+    assert "what a SATA SSD usually gives and its link (3.0 Gb/s)" in alone(target())
+    virtual = msgspec.structs.replace(DISK, name="vda", transport="virtio", rotational=NONE, link=NONE)
+    assert "what vda should give is not known" in alone(target(virtual))
+
+
+def test_what_is_written_to_two_devices_is_said_once_for_both() -> None:
+    writes = tuple(Written(device=name, bytes=8 << 30) for name in ("vda", "loop0"))
+    plan = Plan(scenario="storage", title="", question="", writes=writes)
+    first, *others = sentences(plan, 64 << 20, [])
+    assert first.startswith("will write at most 8 GiB in all to vda (") and " and to loop0 (" in first
+    assert not any("GiB" in line for line in others)
+    [alone_, *_] = sentences(msgspec.structs.replace(plan, writes=writes[:1]), 64 << 20, [])
+    assert alone_.startswith("will write at most 8 GiB to vda (")
+
+
+def test_the_plan_says_the_whole_stop_rule() -> None:
+    plan = Plan(scenario="storage", title="", question="")
+    [line] = [s for s in sentences(plan, 64 << 20, []) if s.startswith("stops itself")]
+    assert "2 times as long, and at least 1 ms longer" in line and "over 3 s" in line
+
+
+def test_findings_speak_of_loads_by_their_titles() -> None:
+    said = reached(target(), [level(target(), "randread-4k-qd1", "IOPS", "IOPS", 9000, None, 4, [])])
+    assert said is not None and "random read 4k QD1" in said.title and "randread" not in said.title
+    assert all("randread" not in e.text for e in said.evidence)

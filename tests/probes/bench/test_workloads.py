@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.bench.measured import BenchRefused
-from probes.bench.size import SHARE_OF_FREE, SMALLEST, choose_size, largest_size
+from probes.bench.size import SHARE_OF_FREE, SMALLEST, choose_size, in_words, largest_size
 from probes.bench.workloads import (
     IDS,
     LOADS,
@@ -112,3 +112,20 @@ def test_a_size_that_does_not_fit_is_one_line(free: int, wanted: int | None, say
         choose_size("/data", free, wanted)
     assert str(caught.value).startswith("/data: ")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (1, "1 B"),
+        (5 << 10, "5 KiB"),
+        (64 << 20, "64 MiB"),
+        (1717986918, "1.6 GiB"),
+        (99999 << 30, "97.7 TiB"),
+    ],
+)
+def test_sizes_are_said_in_the_unit_that_fits(size: int, said: str) -> None:
+    assert in_words(size) == said
+    if size < 64 << 20:
+        with pytest.raises(BenchRefused, match=f"--size {said} is too small"):
+            choose_size("/x", 1 << 40, size)
