@@ -51,7 +51,8 @@ def _said(session: Session) -> Answer | None:
     if told is not None:  # the scenario's own answer: a verdict alone would blame what is not there
         if moved and told.confidence == "measured":
             return Answer(f"{told.title}; {MOVED}", "warning", _asked(session))
-        return Answer(told.title, told.severity, _asked(session))
+        decided = told.confidence == "measured"
+        return Answer(told.title, told.severity if decided else "unknown", _asked(session))
     if changed:
         asked = _asked(session)
         if asked is None:

@@ -135,13 +135,13 @@ def _title(found: Answer, chosen: Chosen) -> str:
         whom = rule.payers if rule.every_flow else f"{whom} that meets it"
     before = {
         "loaded": "",
-        "not loaded": "no reverse-path check is loaded here: ",
+        "not loaded": "the firewall here has no reverse-path check: ",
         "unknown": "whether a reverse-path check is loaded could not be read: ",
     }[chosen.here]
     if word == "slower":
         return f"{before}{name} {'costs' if chosen.here == 'loaded' else 'would cost'} {ns:.0f} ns on {whom}"
     if word == "inconclusive":
-        return f"{before}{name}: its cost was not decided"
+        return f"{before}the cost of {name} was not decided"
     makes = "makes" if chosen.here == "loaded" else "would make"
     return f"{before}{name} {makes} no material difference to a packet's cost ({ns:+.0f} ns)"
 

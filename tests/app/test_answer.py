@@ -163,7 +163,7 @@ def test_a_loss_comes_before_a_larger_gain_and_the_gain_is_said() -> None:
 def test_a_finding_that_answers_stands_before_every_verdict() -> None:
     """A check that is not loaded slows nobody, however clear its verdict is."""
     session = Session()
-    title = "no reverse-path check is loaded here: firewalld's default check would cost 560 ns on every IPv6 packet"
+    title = "the firewall here has no reverse-path check: firewalld's default check would cost 560 ns a packet"
     slower = ev.Verdict(
         t=1, workload="six", metric="ns/packet", baseline="none", variant="check", verdict="slower", ratio=0.6
     )
@@ -176,5 +176,8 @@ def test_a_finding_that_answers_stands_before_every_verdict() -> None:
         session.apply(ev.Ended(t=3, status="done"))
         said = answer(session)
         assert (said.sentence == title, said.weight) == ((True, "ok") if answers else (False, "critical"))
+    session.apply(ev.Found(t=3, finding=msgspec.structs.replace(finding, confidence="hint")))
+    assert answer(session).weight == "unknown"
+    session.apply(ev.Found(t=3, finding=finding))
     session.apply(msgspec.structs.replace(slower, variant="trivial", control=True))
     assert answer(session) == (f"{title}; {MOVED}", "warning", None)

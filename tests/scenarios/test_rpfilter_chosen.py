@@ -19,7 +19,7 @@ async def test_without_a_check_firewalld_s_default_is_measured_and_nobody_is_bla
     await story.run()
     assert story.cost.severity == "ok"
     assert story.cost.title.startswith(
-        "no reverse-path check is loaded here: firewalld's default check would cost"
+        "the firewall here has no reverse-path check: firewalld's default check would cost"
     )
     assert story.cost.answers
     assert story.plan.variants[1].label == "firewalld's default check, not loaded here"
