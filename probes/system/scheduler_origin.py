@@ -91,7 +91,8 @@ def tuned_elevator(host: Host, profile: str, depth: int = 0) -> tuple[str, str] 
     return Absent(f"no profile {profile}")
 
 
-def _asked_by_tuned(host: Host) -> tuple[str, str] | Absent:
+def tuned_asks(host: Host) -> tuple[str, str] | Absent:
+    """What the active profiles set as `elevator`: (scheduler, path)."""
     profiles = tuned_profile(host)
     if isinstance(profiles, Absent):
         return profiles
@@ -105,24 +106,40 @@ def _asked_by_tuned(host: Host) -> tuple[str, str] | Absent:
 def why(host: Host, state: Scheduling) -> Why:
     """The likeliest reason for the active scheduler; udev and tuned come after the kernel's own choice."""
     active = state.active if present(state.active) else ""
-    asked = host.once(_asked_by_tuned)
+    asked = host.once(tuned_asks)
     if present(asked) and asked[0] == active:
         return Why("tuned", f"tuned's profile sets elevator={asked[0]}", asked[1], asked[0])
     for path, scheduler, line in host.once(udev_rules):
         if scheduler == active and fits(host, line, state.device):
             return Why("udev", f"a udev rule sets {scheduler}: {line}", path, scheduler)
-    boot = host.text("/proc/cmdline")
-    if present(boot) and (match := re.search(r"(?:^|\s)elevator=(\S+)", boot)):
-        legacy = {"deadline": "mq-deadline", "noop": "none"}.get(match.group(1), match.group(1))
-        if active in (match.group(1), legacy):
-            text = f"the boot parameter elevator={match.group(1)} (ignored by kernels from 5.x on)"
-            return Why("boot", text, "/proc/cmdline", match.group(1))
+    boot = _boot_parameter(host)
+    legacy = {"deadline": "mq-deadline", "noop": "none"}
+    if boot and active in (boot, legacy.get(boot)) and _heeds_elevator(host, state):
+        return Why("boot", f"the boot parameter elevator={boot}", "/proc/cmdline", boot)
+    ignored = f"; elevator={boot} on the kernel's command line does nothing" if boot else ""
     default = kernel_default(state.hw_queues, state.offered)
     if active == default and present(state.hw_queues):
-        text = f"the kernel's default with {state.hw_queues} hardware queue{'s' * (state.hw_queues != 1)}"
+        text = f"the kernel's default with {state.hw_queues} hardware queue{'s' * (state.hw_queues != 1)}{ignored}"
         return Why("default", text, f"/sys/block/{state.device}/mq", default)
-    text = f"not the kernel's default ({default}), and no udev rule or tuned profile asks for it"
+    text = f"not the kernel's default ({default}), and no udev rule or tuned profile asks for it{ignored}"
     return Why("unknown", text, "")
+
+
+def _boot_parameter(host: Host) -> str:
+    text = host.text("/proc/cmdline")
+    found = re.search(r"(?:^|\s)elevator=(\S+)", text) if present(text) else None
+    return found.group(1) if found else ""
+
+
+def _heeds_elevator(host: Host, state: Scheduling) -> bool:
+    """The single-queue block layer heeded it; it went with 5.0, and blk-mq has never heeded it (block/elevator.c).
+
+    A device of that layer offers noop, deadline or cfq.
+    """
+    release = host.text("/proc/sys/kernel/osrelease")
+    major = re.match(r"\d+", release) if present(release) else None
+    old = not major or int(major.group()) < 5
+    return old and bool({"noop", "deadline", "cfq"} & set(state.offered))
 
 
 def fits(host: Host, line: str, device: str) -> bool:

@@ -137,6 +137,20 @@ TUNED = "[main]\ninclude=throughput-performance\n[disk]\nelevator={}\n"
             "/usr/lib/tuned/profiles/base/tuned.conf",
         ),
         ("noop [deadline]", 1, {"/proc/cmdline": "ro elevator=deadline quiet"}, "boot", "/proc/cmdline"),
+        (  # kernels from 5.0 on do not heed it: the default is the default
+            "[mq-deadline] none",
+            1,
+            {"/proc/cmdline": "ro elevator=mq-deadline", "/proc/sys/kernel/osrelease": "6.1.0-18-amd64"},
+            "default",
+            "/sys/block/sda/mq",
+        ),
+        (  # nor does the multi-queue layer of 4.18
+            "[mq-deadline] none bfq",
+            1,
+            {"/proc/cmdline": "elevator=deadline", "/proc/sys/kernel/osrelease": "4.18.0-348.el8"},
+            "default",
+            "/sys/block/sda/mq",
+        ),
     ],
 )
 def test_who_chose_it(
