@@ -10,7 +10,7 @@ from probes.host import Host
 from probes.system.scheduler_origin import Why
 from scenarios import events as ev
 from scenarios.iosched_findings import verdict_finding
-from scenarios.iosched_remedy import throughput_of_bfq, tuned_path, udev_match, use
+from scenarios.iosched_remedy import throughput_of_bfq, tuned_path, udev_rule, use
 from tests.scenarios.test_iosched import target_on, tree
 
 
@@ -51,12 +51,17 @@ def test_a_pair_is_summed_up(
     assert len(finding.evidence) == len(verdicts)
 
 
-@pytest.mark.parametrize(
-    ("device", "match"),
-    [("sdb", "sd*"), ("nvme0n1", "nvme*n*"), ("vdb", "vdb"), ("mmcblk0", "mmcblk*"), ("loop3", "loop3")],
-)
-def test_a_rule_is_for_the_kind_of_disk(device: str, match: str) -> None:
-    assert udev_match(device) == f'KERNEL=="{match}"'
+def test_every_disk_has_a_rule_of_its_own_that_its_undo_takes_away(tmp_path: Path) -> None:
+    """Two remedies that write one file: the second takes the first one's rule away."""
+    host = Host(str(tmp_path))
+    first, second = (use(host, name, "bfq", "none", None, None) for name in ("sdb", "sdc"))
+    files = [
+        {w for line in r.persistent for w in line.split() if w.startswith("/etc/")} for r in (first, second)
+    ]
+    assert files[0] and files[1] and not files[0] & files[1]
+    for remedy, written in zip((first, second), files, strict=True):
+        assert all(any(f"rm -f {file}" == line for line in remedy.undo) for file in written)
+    assert 'KERNEL=="sdb"' in udev_rule("sdb", "bfq")
 
 
 def test_a_remedy_is_whole_and_names_who_would_undo_it(tmp_path: Path) -> None:
@@ -65,16 +70,16 @@ def test_a_remedy_is_whole_and_names_who_would_undo_it(tmp_path: Path) -> None:
     remedy = use(host, "sdb", "bfq", "none", True, rule)
     assert remedy.commands == ("echo bfq > /sys/block/sdb/queue/scheduler",)
     text = "\n".join(remedy.persistent)
-    assert "/etc/modules-load.d/bfq.conf" in text and "udevadm trigger" in text
+    assert "/etc/modules-load.d/hostdx-sdb.conf" in text and "udevadm trigger" in text
     assert 'ATTR{queue/rotational}=="1"' in text and 'ATTR{queue/scheduler}="bfq"' in text
     assert "/etc/udev/rules.d/60-x.rules" in remedy.warning
     assert "echo none > /sys/block/sdb/queue/scheduler" in remedy.undo
 
 
 def test_the_profiles_place_goes_by_tuneds_version(tmp_path: Path) -> None:
-    assert tuned_path(Host(str(tmp_path))) == "/etc/tuned/our-disks/tuned.conf"
+    assert tuned_path(Host(str(tmp_path)), "x") == "/etc/tuned/x/tuned.conf"
     (tmp_path / "usr/lib/tuned/profiles").mkdir(parents=True)
-    assert tuned_path(Host(str(tmp_path))) == "/etc/tuned/profiles/our-disks/tuned.conf"
+    assert tuned_path(Host(str(tmp_path)), "x") == "/etc/tuned/profiles/x/tuned.conf"
 
 
 def test_bfqs_settings_can_be_taken_back() -> None:
