@@ -28,6 +28,7 @@ _HUNG = re.compile(
     r"(?:is )?blocked (?:in I/O wait )?for more than (?P<s>\d+) seconds"
 )
 _RELEASE = re.compile(r"^\s+(?:Not tainted|Tainted: .*?) (\d+\.\d+\S*) ")
+_TAINT = re.compile(r"(?:Not tainted|Tainted: .*?) (\d+\.\d+\S*) ")  # on an oops's line of CPU and PID
 _OWN_LINES = re.compile(
     r'^\s*(?:task:|Call Trace:|Workqueue:|<TASK>|</TASK>|"echo 0 >|Not tainted|Tainted|\[<|\? ?\w)'
 )
@@ -60,11 +61,12 @@ class HungTask(msgspec.Struct, frozen=True):
 
 
 class NullDereference(msgspec.Struct, frozen=True):
-    """A null-pointer oops: the function where it happened, and the work queue's function if it was one."""
+    """A null-pointer oops: where it happened, the work queue's function if it was one, the kernel that it names."""
 
     function: str
     worker: str = ""
     time_s: float | None = None
+    release: str = ""
 
 
 def parse_line(line: str) -> LogLine:
@@ -157,7 +159,8 @@ def null_dereferences(lines: Iterable[LogLine]) -> tuple[NullDereference, ...]:
         after = [later.text for later in held[number + 1 : number + 31]]
         rip = next((m.group(1) for text in after if (m := _RIP.search(text))), "")
         work = next((t.split("Workqueue:", 1)[1].strip() for t in after if "Workqueue:" in t), "")
-        found.append(NullDereference(rip, work, line.time_s))
+        release = next((m.group(1) for text in after if (m := _TAINT.search(text))), "")
+        found.append(NullDereference(rip, work, line.time_s, release))
     return tuple(found)
 
 

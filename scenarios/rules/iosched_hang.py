@@ -60,7 +60,7 @@ def tasks_now(host: Host) -> Iterator[Finding]:
         id="iosched.tasks-in-d",
         severity="warning" if count >= 10 else "notice",
         confidence="hint",
-        title=f"{count} task{'s' * (count > 1)} in D, most of them waiting for {main}",
+        title=f"{_tasks(count)} in D, {'most of them ' * (count > 1)}waiting for {main}",
         evidence=tuple(evidence),
         remedy=(
             Remedy(
@@ -103,9 +103,11 @@ def hung(host: Host) -> Iterator[Finding]:
     yield Finding(
         id="iosched.hung-tasks",
         severity="warning",
-        title=f"the kernel reported {len(reports)} hung tasks, most of them behind {_WORDS[main]}",
+        title=f"the kernel reported {_reports(len(reports))} behind {_WORDS[main]}",
         evidence=(
-            Evidence(", ".join(f"{name} {count} times" for name, count in names.most_common(5)), log.source),
+            Evidence(
+                ", ".join(f"{name}: {_times(count)}" for name, count in names.most_common(5)), log.source
+            ),
             *(Evidence(_line(r), log.source) for r in reports[:_SHOWN]),
         ),
         remedy=(
@@ -131,7 +133,7 @@ def _known(host: Host, log: KernelLog, reports: Sequence[HungTask]) -> Iterator[
     yield Finding(
         id="iosched.stalled",
         severity="critical",
-        title=f"{len(blocked)} tasks hung in the block layer of a kernel that is known for it with {fault.scheduler}",
+        title=f"{_tasks(len(blocked))} hung in the block layer of a kernel that is known for it with {fault.scheduler}",
         evidence=(
             *(Evidence(_line(r), log.source) for r in blocked[:3]),
             Evidence(f"{fault.title}: {fault.effect}", release or "uname -r"),
@@ -148,6 +150,18 @@ def _known(host: Host, log: KernelLog, reports: Sequence[HungTask]) -> Iterator[
     )
 
 
+def _tasks(count: int) -> str:
+    return f"{count} task{'s' * (count != 1)}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _reports(count: int) -> str:
+    return "a hung task" if count == 1 else f"{count} hung tasks, most of them"
+
+
 def _line(report: HungTask) -> str:
     kind, function = wait_kind(report.stack)
     where = f" in {function}" if function else ""
@@ -162,12 +176,21 @@ def oopses(host: Host) -> Iterator[Finding]:
     found = [o for o in null_dereferences(log.lines) if o.function.startswith(("blk_mq_", "bt_iter", "bfq_"))]
     if not found:
         return
-    fault = next((f for f in _faults(host, "") if not f.scheduler), None)
+    release = next(
+        (o.release for o in found if o.release), ""
+    )  # the log may be older than the running kernel
+    fault = next((f for f in _faults(host, release) if not f.scheduler), None)
     yield Finding(
         id="iosched.null-pointer",
         severity="critical",
         title=f"the kernel dereferenced a null pointer in {found[0].function}",
-        evidence=tuple(Evidence(f"{o.function}, worker {o.worker or 'none'}", log.source) for o in found[:3]),
+        evidence=tuple(
+            Evidence(
+                f"{o.function}, worker {o.worker or 'none'}" + (f", kernel {o.release}" if o.release else ""),
+                log.source,
+            )
+            for o in found[:3]
+        ),
         remedy=(
             Remedy(
                 title=fault.remedy

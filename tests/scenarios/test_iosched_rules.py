@@ -67,8 +67,10 @@ EL8_5 = "4.18.0-348.7.1.el8_5.x86_64"
         (EL8_5, "mq-deadline [bfq]", 8, "warning"),
         (EL8_5, "[mq-deadline] bfq", 8, ""),  # another scheduler
         (EL8_5, "mq-deadline [bfq]", 1, ""),  # one queue cannot postpone the others
-        ("4.18.0-358.el8.x86_64", "mq-deadline [bfq]", 8, ""),
-        ("4.18.0-347.el8.x86_64", "mq-deadline [bfq]", 8, ""),
+        # its neighbours are not known to stall, nor to be mended
+        ("4.18.0-358.el8.x86_64", "mq-deadline [bfq]", 8, "notice"),
+        ("4.18.0-347.el8.x86_64", "mq-deadline [bfq]", 8, "notice"),
+        ("4.18.0-372.el8.x86_64", "mq-deadline [bfq]", 8, ""),
         ("5.17.4", "mq-deadline [bfq]", 8, "notice"),
         ("5.18.0", "mq-deadline [bfq]", 8, ""),
     ],
@@ -135,11 +137,33 @@ def test_suggestions_go_by_the_names_of_the_kernel(
     assert named_here(("mq-deadline", "bfq"), offered) == expected
 
 
-def test_the_remedy_is_a_tuned_profile_where_tuned_rules(tmp_path: Path) -> None:
-    more = {"etc/tuned/active_profile": "throughput-performance", "usr/lib/tuned/profiles/x/tuned.conf": ""}
+def test_the_remedy_is_a_tuned_profile_where_tuned_sets_a_scheduler(tmp_path: Path) -> None:
+    more = {
+        "etc/tuned/active_profile": "throughput-performance ours hostdx-sda",
+        "usr/lib/tuned/profiles/ours/tuned.conf": "[disk]\nelevator=none\n",
+    }
+    (finding,) = check(tree(tmp_path, scheduler="[none] mq-deadline", more=more), "iosched.choice")
+    remedy = finding.remedy[0]
+    text = "\n".join(remedy.persistent)
+    assert "/etc/tuned/profiles/hostdx-sda/tuned.conf" in text and "devices=sda" in text
+    # every active profile stays, none includes itself, and the undo is tuned's as well
+    assert "tuned-adm profile throughput-performance ours hostdx-sda" in remedy.persistent
+    assert "include=" not in text and "udev" not in text
+    assert remedy.undo[1:] == (
+        "tuned-adm profile throughput-performance ours",
+        "rm -r /etc/tuned/profiles/hostdx-sda",
+    )
+    assert "ours/tuned.conf sets none" in remedy.warning
+
+
+def test_the_remedy_is_a_rule_where_tuned_leaves_schedulers_alone(tmp_path: Path) -> None:
+    more = {
+        "etc/tuned/active_profile": "throughput-performance",
+        "usr/lib/tuned/throughput-performance/tuned.conf": "[disk]\nreadahead=>4096\n",
+    }
     (finding,) = check(tree(tmp_path, scheduler="[none] mq-deadline", more=more), "iosched.choice")
     text = "\n".join(finding.remedy[0].persistent)
-    assert "/etc/tuned/profiles/our-disks/tuned.conf" in text and "include=throughput-performance" in text
+    assert "60-hostdx-ioscheduler-sda.rules" in text and "tuned" not in text
 
 
 @pytest.mark.parametrize(("wbt", "speaks"), [(75000, False), (2000, False), (0, False), (5000, True)])
@@ -182,6 +206,29 @@ def test_the_null_pointer_is_found_with_its_fix(tmp_path: Path) -> None:
     assert finding.severity == "critical" and "4.18.0-348" in finding.remedy[0].title
 
 
+def test_an_oops_goes_by_the_kernel_that_it_names(tmp_path: Path) -> None:
+    """A log is kept over an update: what the running kernel is says nothing about the oops."""
+    host = tree(tmp_path, release="6.12.0")
+    (tmp_path / "var/log").mkdir(parents=True)
+    shutil.copy(DATA / "null-dereference.txt", tmp_path / "var/log/dmesg")
+    (finding,) = check(host, "iosched.null-pointer")
+    assert "4.18.0-348" in finding.remedy[0].title
+    assert "kernel 4.18.0-338.el8.x86_64" in finding.evidence[0].text
+
+
+def test_one_hung_task_is_said_as_one(tmp_path: Path) -> None:
+    host = tree(tmp_path, release=EL8_5, scheduler="mq-deadline [bfq]", queues=8)
+    (tmp_path / "var/log").mkdir(parents=True)
+    text = (DATA / "bfq-stall.txt").read_text()
+    head = (
+        text.index("INFO: task", text.index("INFO: task") + 10) if text.count("INFO: task") > 1 else len(text)
+    )
+    (tmp_path / "var/log/messages").write_text(text[: text.rindex("\n", 0, head) + 1])
+    titles = [f.title for f in check(host, "iosched.hung-tasks")]
+    assert titles[0].startswith("the kernel reported a hung task behind")
+    assert titles[1].startswith("1 task hung")
+
+
 def test_no_log_is_unreadable_not_fine(tmp_path: Path) -> None:
     with pytest.raises(Unreadable):
         check(tree(tmp_path), "iosched.hung-tasks")
@@ -208,7 +255,7 @@ def test_tasks_in_d_are_listed_with_what_they_wait_for(tmp_path: Path) -> None:
         (place / "stat").write_text(line)
         (place / "wchan").write_text("rpc_wait_bit_killable")
     (finding,) = check(host, "iosched.tasks-in-d")
-    assert finding.title == "1 task in D, most of them waiting for a file server"
+    assert finding.title == "1 task in D, waiting for a file server"
 
 
 def test_a_host_without_disks_is_inapplicable(tmp_path: Path) -> None:

@@ -13,14 +13,16 @@ ROWS = [
     # the versions that the talk names
     ("4.18.0-348.el8.x86_64", "", {"bfq-stall"}),
     ("4.18.0-348.7.1.el8_5.x86_64", "", {"bfq-stall"}),
-    ("4.18.0-331.el8.x86_64", "", {"blk-mq-null"}),
-    ("4.18.0-338.el8.x86_64", "", {"blk-mq-null"}),
+    ("4.18.0-331.el8.x86_64", "", {"blk-mq-null", "bfq-unpatched"}),
+    ("4.18.0-338.el8.x86_64", "", {"blk-mq-null", "bfq-unpatched"}),
     # and their neighbours
-    ("4.18.0-358.el8.x86_64", "", set()),
+    ("4.18.0-358.el8.x86_64", "", {"bfq-unpatched"}),  # not seen to stall, and not known to be mended
+    ("4.18.0-371.el8.x86_64", "", {"bfq-unpatched"}),
     ("4.18.0-357.el8.x86_64", "", {"bfq-stall"}),
-    ("4.18.0-347.el8.x86_64", "", {"blk-mq-null"}),
-    ("4.18.0-330.el8.x86_64", "", set()),
-    ("4.18.0-305.25.1.el8_4.x86_64", "", set()),
+    ("4.18.0-347.el8.x86_64", "", {"blk-mq-null", "bfq-unpatched"}),
+    ("4.18.0-330.el8.x86_64", "", {"bfq-unpatched"}),
+    ("4.18.0-305.25.1.el8_4.x86_64", "", {"bfq-unpatched"}),
+    ("4.18.0-79.el8.x86_64", "", set()),
     ("4.18.0-372.9.1.el8.x86_64", "", set()),
     ("4.18.0-348.el9.x86_64", "", set()),  # the same number in another family says nothing
     ("5.14.0-427.13.1.el9_4.x86_64", "", set()),
