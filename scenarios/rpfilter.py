@@ -32,7 +32,7 @@ from scenarios.reverse_path.facts import Facts, read
 from scenarios.reverse_path.reading import fact_events, rate_events
 from scenarios.reverse_path.rights import why_no_namespaces
 from scenarios.reverse_path.variants import NONE, Trial, trials
-from scenarios.rules.rpfilter import POLICY_RULES, POLICY_RULES4, RULES
+from scenarios.rules.rpfilter import POLICY_RULES, POLICY_RULES4, RULES, subject_of
 from scenarios.rules.rule import Inapplicable, Unreadable
 
 RATES_S = 3.0  # how long this host's own packets are counted before anything is sent
@@ -267,10 +267,15 @@ class Rpfilter:
         main = chosen(facts)
         path = next(arm.path_ns for arm in arms if arm.variant == NONE)
         found = answer(verdicts, path, now, facts.fastest, run.options.number("link"), main.protocol)
-        for rule in RULES if found is None else RULES[1:]:  # what is loaded stands in the measured finding
+        measured = main.rule if found is not None else None
+        for rule in RULES:
             try:
                 for said in rule.check(run.host):
-                    run.emit(ev.Found(t=run.time(), finding=said))
+                    if measured is None or (said.id, said.subject) != (
+                        "rpfilter.loaded",
+                        subject_of(measured),
+                    ):
+                        run.emit(ev.Found(t=run.time(), finding=said))
             except (Unreadable, Inapplicable):
                 continue
         if found is None:

@@ -71,13 +71,17 @@ def loaded(host: Host) -> Iterator[Finding]:
         yield Finding(
             id="rpfilter.loaded",
             severity=_severity(facts, rule),
-            subject=f"{rule.family} {rule.table} {rule.chain}",
+            subject=subject_of(rule),
             title=f"the firewall asks the routing table about the source of {rule.payers}",
             evidence=tuple(lines),
             remedy=remedy.remedies(facts, rule),
             references=remedy.REFERENCES,
             prove="rpfilter",
         )
+
+
+def subject_of(rule: ReversePathRule) -> str:
+    return f"{rule.family} {rule.table} {rule.chain}"
 
 
 def _severity(facts: Facts, rule: ReversePathRule) -> Severity:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from scenarios import events as ev
 from tests.fakes.rpfilter_story import FIXTURES, Story, quieten, with_check
+from tests.fakes.rulesets import FIB, nft_json
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +75,20 @@ async def test_the_check_that_is_loaded_is_measured_whatever_its_family(tmp_path
     assert [w.id for w in story.plan.workloads][:3] == ["udp-ipv4", "udp-ipv6", "udp-ipv4-setting"]
     assert story.verdicts[("udp-ipv6", "fib")] == "slower"
     assert story.verdicts[("udp-ipv4-setting", "rp1")] == "no material difference"
+
+
+async def test_a_second_check_is_told_though_the_first_is_measured(tmp_path: Path) -> None:
+    """IPv6's is measured, the dear one; IPv4's is neither measured nor passed over."""
+    six = json.loads(with_check("firewalld-1.3"))["nftables"]
+    four = json.loads(nft_json([FIB, {"drop": None}]).replace("inet", "ip"))["nftables"]
+    story = Story(tmp_path, json.dumps({"nftables": six + four}))
+    assert any(
+        "another check that is not measured: table ip mine, chain pre" in x for x in story.plan.left_out
+    )
+    await story.run()
+    assert story.cost.subject == "IPv6"
+    told = [e.finding.subject for e in story.fake.of(ev.Found) if e.finding.id == "rpfilter.loaded"]
+    assert told == ["ip mine pre"]
 
 
 async def test_without_ipv6_the_setting_is_measured_as_it_is(tmp_path: Path) -> None:
