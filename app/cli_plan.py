@@ -15,8 +15,9 @@ import msgspec
 from app import __version__, failure
 from app.failure import Failure
 from app.journal_place import refusal
+from app.leftovers import mentions
 from app.looked_at import host_at
-from app.output import out, raw
+from app.output import complain, out, raw
 from app.plain import plan_lines
 from app.printable import printable
 from app.process import identity
@@ -43,7 +44,13 @@ def _plan(
     if events:
         raw(encoded(header(scenario.id, chosen)))
     plan, reason, status = _made(scenario, host_at(root), Options(chosen, options))
+    left = mentions() if root is None else []
+    if not events:
+        for line in left:  # what such a run left is shown below as the host's own
+            complain(line)
     if events:
+        for line in left:
+            raw(encoded(ev.Note(t=time.monotonic() - began, text=line)))
         t = time.monotonic() - began
         if plan is not None:
             raw(encoded(ev.Planned(t=t, plan=plan)))

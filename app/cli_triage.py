@@ -9,8 +9,9 @@ import click
 
 from app import result, wording
 from app.cli_plan import events_option, header
+from app.leftovers import mentions
 from app.looked_at import host_at
-from app.output import out, raw
+from app.output import complain, out, raw
 from app.plain import size
 from app.printable import printable
 from app.recorder import encoded
@@ -32,6 +33,8 @@ def triage(root: str | None, as_json: bool, events: bool) -> int:
         if events and not raw(encoded(event)):
             return 0  # nobody reads any more
     if as_json:
+        for note in session.notes:
+            complain(note.text)
         out(result.document_json(session, None))
     elif not events:
         for line in _lines(session):
@@ -48,6 +51,8 @@ def _events(host: Host, root: str | None) -> Iterator[ev.AnyEvent]:
         return time.monotonic() - began
 
     yield header("triage", {"root": root} if root else {})
+    for line in mentions() if root is None else ():
+        yield ev.Note(t=now(), text=line)
     yield from examine(host, now)
     yield ev.Ended(t=now(), status="done")
 
@@ -56,6 +61,7 @@ def _lines(session: Session) -> list[str]:
     lines = [f"{fact.name}: {_value(fact)}" for fact in session.facts.values()]
     checks = session.checks.values()
     spoke = sum(1 for check in checks if check.state == "spoke")
+    lines += ["", *(f"! {note.text}" for note in session.notes)] if session.notes else []
     lines += ["", f"{spoke} of {len(checks)} checks speak"]
     for found in session.worst_first:
         lines.append(f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}")

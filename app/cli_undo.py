@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 
 import click
@@ -11,6 +12,7 @@ from app import undo as undoing
 from app.failure import Failure
 from app.output import complain, out
 from app.printable import printable
+from app.state import journal_dir
 from app.stops import finish_first
 
 
@@ -50,18 +52,32 @@ def undo(dry_run: bool) -> int:
             nothing = nothing and not done
             failed = failed or any(one.outcome.state == "failed" for one in done)
     if nothing and not failed:
-        out("nothing to undo")
+        out(printable(f"nothing to undo in {journal_dir()}{_elsewhere()}"))
     return 3 if failed else 0
+
+
+def _hanging(leftover: undoing.Leftover) -> str:
+    pids = ", ".join(map(str, undoing.hanging(leftover.path)))
+    if not pids:
+        return "its supervisor is undoing it; try again in a moment"
+    return (
+        f"a change of it hangs on a stuck device (pid {pids}, see dmesg); its supervisor undoes it as soon as the "
+        "device answers, else `hostdx undo` does"
+    )
+
+
+def _elsewhere() -> str:
+    """Another user's journal is not looked at; root's is the one that settings of this host are in."""
+    if os.geteuid() == 0:
+        return ""
+    return " (root's changes are in /var/lib/hostdx: `sudo hostdx undo`)"
 
 
 def _undone(leftover: undoing.Leftover) -> list[undoing.Undone]:
     try:
         journal = undoing.take(leftover.path, undoing.PATIENCE_S)
     except undoing.Busy:
-        raise Failure(
-            f"undo: {leftover.header.run}: its supervisor is undoing it, or a write of it hangs on a stuck device; "
-            "try again in a moment"
-        ) from None
+        raise Failure(f"undo: {leftover.header.run}: {_hanging(leftover)}") from None
     if journal is None:
         return []
     done = undoing.undo_entries(journal)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from app import __version__, bug, consent, failure, locks, undo
+from app import __version__, bug, consent, failure, leftovers, locks, undo
 from app.changes import Changes
 from app.clock import Monotonic
 from app.failure import Failure
@@ -126,7 +126,7 @@ class Execution:
         self._check_journal_place(plan)
         if plan.actions:
             check_room()
-        self._check_leftovers()
+        self._check_leftovers(plan)
         consented = consent.asked(plan, yes=request.yes, digest=request.consent)
         # A watch that starts no load, and a run that can only read, may go beside a measurement.
         if getattr(self._scenario, "measures", True) and not self._reads_only:
@@ -187,7 +187,7 @@ class Execution:
         if why := refusal(self._host, journal_dir(), plan):
             raise Refused(why)
 
-    def _check_leftovers(self) -> None:
+    def _check_leftovers(self, plan: Plan) -> None:
         """A killed run's settings would be measured as if they were the host's own."""
         found, troubles = undo.leftovers()
         for trouble in troubles:
@@ -195,13 +195,11 @@ class Execution:
         for leftover in found:
             if leftover.living or not leftover.entries:
                 continue
-            who = f"an earlier run ({leftover.header.run}) was killed and left {len(leftover.entries)} change(s)"
-            if undo.after_reboot(leftover.header.who) or not leftover.settings:
-                self._complain(f"{who}; `hostdx undo` removes what is left")
-            elif not consent.offer_undo(who, leftover):
-                raise Failure(
-                    f"{who}, also to this host's settings, which would be measured with it; run `hostdx undo` first"
-                )
+            line = leftovers.mention(leftover)
+            if not leftovers.in_the_way(self._host, leftover, plan):
+                self._complain(line)
+            elif not consent.offer_undo(line, leftover):
+                raise Failure(f"{line}: they would be measured, or changed again; run `hostdx undo` first")
 
     def _facts(self) -> list[ev.AnyEvent]:
         from app.earlier import resolution

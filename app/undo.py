@@ -96,6 +96,15 @@ def after_reboot(runner: Identity) -> bool:
     return bool(runner.boot_id) and runner.boot_id != boot_id()
 
 
+def hanging(path: Path) -> list[int]:
+    """The children that are still at a change on a device that does not answer."""
+    try:
+        _, entries = peek(path)
+    except Failure:
+        return []
+    return [writer.pid for entry in entries for writer in entry.writers if lives(writer)]
+
+
 def foreseen(leftover: Leftover) -> list[tuple[Entry, str]]:
     """What `undo` would do, in its order, in words; changes nothing."""
     rebooted = after_reboot(leftover.header.who)

@@ -81,7 +81,9 @@ class UndoScreen(Base):
 
     def action_undo(self) -> None:
         def done(outcome: Outcome) -> None:
-            self._done = [line for line in outcome.output.splitlines() if line != "nothing to undo"]
+            self._done = [
+                line for line in outcome.output.splitlines() if not line.startswith("nothing to undo")
+            ]
             self._said = clean(outcome.error) or "Nothing of it is left to undo."
             self._open = bool(outcome.error)
             self.shell.left_over = (
