@@ -163,7 +163,9 @@ def test_a_loss_comes_before_a_larger_gain_and_the_gain_is_said() -> None:
 def test_a_finding_that_answers_stands_before_every_verdict() -> None:
     """A check that is not loaded slows nobody, however clear its verdict is."""
     session = Session()
-    title = "the firewall here has no reverse-path check: firewalld's default check would cost 560 ns a packet"
+    title = (
+        "the firewall here has no reverse-path check: firewalld's default check would cost 560 ns a packet"
+    )
     slower = ev.Verdict(
         t=1, workload="six", metric="ns/packet", baseline="none", variant="check", verdict="slower", ratio=0.6
     )
