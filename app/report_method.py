@@ -10,7 +10,11 @@ from app import wording
 from app.document import Bullets, Mono, Part, Table, Words, say
 from app.plain import duration, size
 from app.session import Session
+from scenarios.boundary import level, looks
 from scenarios.plan import Workload
+from scenarios.thresholds import LEAST_OPERATIONS_A_SECOND, THRESHOLDS, Threshold
+
+EXAMPLE_GROUPS = 30
 
 
 def method(session: Session, recording: str) -> list[Part]:
@@ -26,6 +30,11 @@ def method(session: Session, recording: str) -> list[Part]:
                 "the order was drawn by the seed."
             ),
             groups,
+            say(_looks(session)),
+            say(
+                "A block counted as disturbed where one of these was passed, compared with the run's own median:"
+            ),
+            _guards(),
         ]
     equivalents = [(w.title, w.equivalent) for w in _planned(session) if w.equivalent]
     if equivalents:
@@ -103,6 +112,40 @@ def _groups(session: Session) -> Table | None:
         )
     header = ("workload", "groups", "order", "looks", "disturbed", "by what")
     return Table(header, tuple(rows), frozenset({1, 3, 4})).without_empty_columns() if rows else None
+
+
+def _looks(session: Session) -> str:
+    """How the error was shared out; the levels of a run of 30 groups are the example, for the plan is not recorded."""
+    alpha = min((v.alpha for v in session.verdicts.values() if wording.measured(v)), default=0.05)
+    planned = looks(EXAMPLE_GROUPS)
+    levels = [share(level(count, planned, alpha)) for count in planned]
+    return (
+        f"Each comparison may err in {share(alpha)} of such runs, all of them together in 5 %. That is paid for at "
+        f"every look at the data, by a plan fixed beforehand: with {EXAMPLE_GROUPS} groups planned, looks after "
+        f"{', '.join(map(str, planned))} groups take intervals at the levels {', '.join(levels)}."
+    )
+
+
+def share(value: float) -> str:
+    return f"{wording.number(100 * value, 2)} %"
+
+
+def _guards() -> Table:
+    rows = [(rule.kind, _limit(rule), rule.reason) for rule in THRESHOLDS]
+    return Table(("guard", "disturbed beyond", "why"), tuple(rows))
+
+
+def _limit(rule: Threshold) -> str:
+    percent = f"{100 * rule.limit:g} % {rule.unit}"
+    if rule.kind == "space":
+        return f"less than {percent}, or {size(rule.floor)}: the run ends"
+    if rule.kind == "heat":
+        return f"any {rule.unit}"
+    floors = {
+        "cpu": f", where the CPUs were {100 * rule.floor:g} % busy",
+        "device": f", at {size(rule.floor)} or {LEAST_OPERATIONS_A_SECOND:g} operations a second and more",
+    }
+    return percent + (floors.get(rule.kind, "") if rule.floor else "")
 
 
 def _actions(session: Session) -> Table | None:

@@ -15,6 +15,7 @@ from scenarios.plan import Metric
 
 WIDTH, HEIGHT = 78, 16
 MARKS = "ABCDEFGH"
+OPERATIONS_FOR_P99 = 1000
 
 
 def numbers(session: Session) -> list[Part]:
@@ -30,6 +31,10 @@ def numbers(session: Session) -> list[Part]:
     reached = _reached(session)
     if reached:
         parts += [Heading("What each variant reached"), reached]
+        if "p99" in reached.header:
+            parts.append(
+                say("p99 is the latency that one operation in a hundred exceeded; it is never judged.")
+            )
     if session.series:
         parts += [Heading("Over the rounds"), _trends(session)]
     for workload in session.blocks:
@@ -69,7 +74,8 @@ def _reached(session: Session) -> Table | None:
         steady = [b for b in blocks if _counts(b)]
         for metric in dict.fromkeys(name for b in steady for name in b.values):
             for variant in dict.fromkeys(b.variant for b in steady):
-                values = [b.values[metric] for b in steady if b.variant == variant and metric in b.values]
+                own = [b for b in steady if b.variant == variant and metric in b.values]
+                values = [b.values[metric] for b in own]
                 if values:
                     rows.append(
                         (
@@ -78,11 +84,39 @@ def _reached(session: Session) -> Table | None:
                             wording.variant_title(session, variant),
                             wording.number(median(values)),
                             f"{wording.number(min(values))} … {wording.number(max(values))}",
+                            _p99(own),
                             str(len(values)),
                         )
                     )
-    header = ("workload", "metric", "variant", "median", "least … most", "blocks")
-    return Table(header, tuple(rows), frozenset({3, 4, 5})) if rows else None
+    header = ("workload", "metric", "variant", "median", "least … most", "p99", "blocks")
+    return Table(header, tuple(rows), frozenset({3, 4, 5, 6})).without_empty_columns() if rows else None
+
+
+def _p99(blocks: list[ev.Block]) -> str:
+    """Over all their operations, from 1000 a group on (the design's bound): with fewer it is one operation's luck."""
+    groups: dict[int, int] = {}
+    counts: dict[int, int] = {}
+    for block in blocks:
+        groups[block.group] = groups.get(block.group, 0) + block.operations
+        for bound, count in block.histogram:
+            counts[bound] = counts.get(bound, 0) + count
+    total = sum(counts.values())
+    if not total or median(groups.values()) < OPERATIONS_FOR_P99:
+        return "–"
+    passed = 0
+    for bound in sorted(counts):
+        passed += counts[bound]
+        if passed >= 0.99 * total:
+            return latency(bound)
+    return "–"
+
+
+def latency(nanoseconds: float) -> str:
+    """`820 ns`, `52 µs`, `1.3 ms`, `2.1 s`."""
+    for unit, least in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if nanoseconds >= least:
+            return f"{wording.number(nanoseconds / least, 3)} {unit}"
+    return f"{wording.number(nanoseconds, 3)} ns"
 
 
 def _trends(session: Session) -> Table:
