@@ -21,7 +21,7 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from scenarios.idle_control import Change, before_after, concluded
+from scenarios.idle_control import WIDENED_BY, Change, before_after, concluded
 
 Steps = list[tuple[float, float]]  # from one to the next: of the load, of the reference; logarithms
 
@@ -55,8 +55,13 @@ def change_beside(
     values: tuple[Sequence[float], Sequence[float], Sequence[float]],
     references: tuple[Sequence[float], Sequence[float], Sequence[float]],
     margin: float,
+    longer: float = 1.0,
 ) -> Change:
-    """Before, idle, after, each block beside its reference: the change that holds by both ways of dividing."""
+    """Before, idle, after, each block beside its reference: the change that holds by both ways of dividing.
+
+    `longer`: how many times as long as the idle control the treatment took; idling as long may have given as many times
+    as much, so the interval is widened by as many times what idling gave.
+    """
     share = shared([move for v, r in zip(values, references, strict=True) for move in steps(v, r)])
     before, idle, after = (weakened(r, share) for r in references)
     part = before_after(*values, (before, idle, after), margin=margin)
@@ -64,7 +69,8 @@ def change_beside(
     if part.ratio is None or part.ci95 is None or part.idle_ratio is None or whole.ratio is None:
         return part
     effect, other = math.log(part.ratio), math.log(whole.ratio)
-    low, high = math.log(part.ci95[0]), math.log(part.ci95[1])
+    more = WIDENED_BY * (max(1.0, longer) - 1) * abs(math.log(part.idle_ratio))
+    low, high = math.log(part.ci95[0]) - more, math.log(part.ci95[1]) + more
     found = concluded(
         effect,
         low + min(0.0, other - effect),
@@ -74,8 +80,11 @@ def change_beside(
         margin,
     )
     if found.verdict == "inconclusive" and part.verdict in ("slower", "faster"):
-        found = found._replace(reason=MAY_BE_THE_HOST)
+        found = found._replace(
+            reason=TOO_LONG if longer > 1.1 and whole.verdict == part.verdict else MAY_BE_THE_HOST
+        )
     return found
 
 
+TOO_LONG = "the trim took longer than the idle control, and idling as long may have given as much"
 MAY_BE_THE_HOST = "the reads of the file that stayed changed about as much, so this may be the host's doing"

@@ -44,6 +44,7 @@ class Session:
         self.timer = timer
         self.phases: list[Phase] = []
         self.doubts: list[str] = []
+        self.longer = 1.0  # than the idle control: how many times as long the trim took
         self._closing = sum(action.kind == "command" for action in plan.actions) - 1
 
     @property
@@ -94,6 +95,7 @@ class Session:
         found = await trim(self.run, trim_action(self.layout), self.layout.leaves, self.pattern)
         took = self.run.clock.now() - began
         if pad_to_s:
+            self.longer = max(1.0, took / pad_to_s)
             if took > pad_to_s * 1.1:
                 self.doubts.append(
                     f"trim and settling took {took:.0f} s, the idle control only {pad_to_s:.0f} s: "
@@ -135,6 +137,7 @@ class Session:
             (before.values, idle.values, after.values),
             (before.references, idle.references, after.references),
             margin,
+            self.longer,
         )
         # The control has no reference: it is the one. It says whether the host changed, not whether the disk did.
         still = before_after(before.references, idle.references, after.references, margin=margin)

@@ -129,6 +129,18 @@ def test_what_a_trim_gives_is_found_beside_calm_and_wild_reads(scatter: float) -
     assert not [one for one in found if one.verdict == "slower"]
 
 
+def test_a_trim_that_took_longer_than_the_control_must_give_more_than_longer_idling_might() -> None:
+    """Idling gave 5 %, the trim 40 %: ten times the control's length leaves nothing that can be called."""
+    values, reads = ([[level] * 12 for level in (1.0, 1.05, 1.47)], [[1.0] * 12] * 3)
+    given = ((values[0], values[1], values[2]), (reads[0], reads[1], reads[2]), 0.05)
+    assert change_beside(*given).verdict == "faster"
+    long = change_beside(*given, longer=10.0)
+    assert (
+        long.verdict == "inconclusive" and long.reason and "took longer than the idle control" in long.reason
+    )
+    assert long.ratio == change_beside(*given).ratio
+
+
 def test_a_block_without_a_value_is_undecided() -> None:
     values, reads = blocks(1, 9, 0.3)
     values[1][3] = 0.0
