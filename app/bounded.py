@@ -56,7 +56,7 @@ def ask(
     assert child.stdin is not None and child.stdout is not None
     try:
         # an interpreter takes seconds to start where the load is 1000: that is not the device's time
-        if _read(child, START_S) != READY:
+        if _read(child, START_S, len(READY)) != READY:
             raise Died("the child that should do it did not start")
         child.stdin.write(json.dumps(request).encode())
         child.stdin.close()
@@ -94,12 +94,12 @@ def _said(word: bytes) -> None:
         pass  # nobody waits any more: what was begun is finished all the same
 
 
-def _read(child: subprocess.Popen[bytes], seconds: float) -> bytes:
+def _read(child: subprocess.Popen[bytes], seconds: float, most: int = 1 << 16) -> bytes:
     assert child.stdout is not None
     ready, _, _ = select.select([child.stdout.fileno()], [], [], seconds)
     if not ready:
         raise TimeoutError
-    return os.read(child.stdout.fileno(), 1 << 16)
+    return os.read(child.stdout.fileno(), most)
 
 
 def _end(child: subprocess.Popen[bytes], finish: bool) -> None:
