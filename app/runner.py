@@ -93,9 +93,8 @@ class Runner:
             self._tell(applied.id, action, outcome.state, outcome.reason)
             if stopped:
                 raise asyncio.CancelledError
-            if (
-                outcome.state == "failed" and not interrupted
-            ):  # nothing may be measured on what is left like that
+            if outcome.state == "failed" and not interrupted:
+                # nothing may be measured on what is left like that
                 raise NotUndone(f"could not be undone: {action.title}: {outcome.reason}", applied.id)
 
     def _tell(self, identifier: str, action: Action, state: ev.ActionState, reason: str) -> None:

@@ -62,7 +62,9 @@ class Untouched:
                 found.append(_meanwhile(leaf, lines(before, now, theirs), self._kept[leaf]))
             if ours:
                 found.append(_not_restored(leaf, before, now, ours, leaf in self._failed))
-            if not different:
+            if (
+                not different and leaf not in self._failed
+            ):  # a write that hangs shows the old value, until it happens
                 found.append(_restored(leaf, len(before)))
         return found
 
