@@ -222,6 +222,11 @@ def make(
         )
     if len(targets) == 1:
         notes.append(alone(targets[0]))
+    notes += [
+        f"a block of {load.title} ends after {load.block_s:g} s or {load.most_bytes >> 20} MiB, whichever comes first"
+        for load in LOADS
+        if load.most_bytes is not None
+    ]
     plan = Plan(
         scenario="storage",
         title=title,

@@ -205,13 +205,15 @@ class StorageBench:
         if load.id not in self._rates:
             await self.ready(load)
         wanted = int(max(self._rates.get(load.id, 0.0) * seconds, least * load.block_bytes))
+        wanted = min(wanted, load.most_bytes or wanted)
         if load.id not in self._begun:
             if refusal := self.budget.refusal(wanted, load.id, FEWEST_BLOCKS * max(1, self.budget.benches)):
                 raise Spent(refusal)
             self._begun.add(load.id)
         if refusal := self.budget.refusal(wanted, load.id):
             raise Spent(refusal)
-        return self.budget.left_for(load.id)
+        left = self.budget.left_for(load.id)
+        return min(left, load.most_bytes or left)
 
     async def _measured(
         self, load: Load, seconds: float, onset_s: float, least: int, most_bytes: int | None
@@ -227,11 +229,17 @@ class StorageBench:
             raise WorkerFailed(f"{self.directory}, {load.id}: {error}", error.errno) from error
         moved = self._moved(load.kind, device)
         self._account(load, replies, moved)
-        if most is not None and load.id in self._begun and any(reply["n"] >= most for reply in replies):
+        ended = most is not None and any(reply["n"] >= most for reply in replies)
+        as_declared = load.most_bytes is not None and most_bytes == load.most_bytes
+        if ended and most is not None and load.id in self._begun and not as_declared:
             # Faster than the blocks before it, so that its bytes ended it and not its time: no measurement.
             refusal = self.budget.refusal(2 * most * load.block_bytes * load.workers, load.id)
             raise Spent(refusal or "the write budget ended this block before its time")
         measured = summed(load, replies, ends, len(ends) > 1 and ends[0] == onset_s, moved)
+        if ended and as_declared:
+            words = f"ended by its {(most_bytes or 0) >> 20} MiB after {measured.seconds:.2f} s"
+            remark = "; ".join(filter(None, (words, measured.remark)))
+            measured = msgspec.structs.replace(measured, remark=remark)
         file = self._files.get(load.kind)
         if file is None or file.direct:
             return measured

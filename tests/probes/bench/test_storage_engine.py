@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from probes.bench import files
@@ -282,3 +283,16 @@ async def test_a_planted_latency_does_not_stretch_the_control(tmp_path: Path) ->
     await bench.prepare(workloads=["randread-4k-qd1"])
     assert bench._spec(load_of("randread-4k-qd1"), 0, [0.1], 1, None, 1.0)["stretch"] == 3.0
     await bench.close()
+
+
+async def test_a_stream_ends_by_its_declared_bytes_and_says_so(tmp_path: Path) -> None:
+    """On a fast disk half a second of it would write a GiB: always the same bytes, never fewer."""
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
+    load = msgspec.structs.replace(load_of("write-1m-qd8"), most_bytes=32 << 20)
+    try:
+        await bench.prepare(workloads=["write-1m-qd8"])
+        measured = await bench.block(load, 4.0)
+        assert measured.bytes == 32 << 20 and measured.seconds < 4.0
+        assert measured.remark.startswith("ended by its 32 MiB after")
+    finally:
+        await bench.close()
