@@ -26,9 +26,7 @@ def mention(leftover: Leftover) -> str:
     if leftover.living:
         pid = leftover.header.who.pid
         return f"a run is under way ({run}, pid {pid}) and holds {count} change(s): {_what(leftover)}"
-    return (
-        f"an earlier run ({run}) was killed and left {count} change(s): {_what(leftover)}; see `hostdx undo`"
-    )
+    return f"an earlier run ({run}) ended without undoing {count} change(s): {_what(leftover)}; see `hostdx undo`"
 
 
 def _what(leftover: Leftover) -> str:

@@ -50,7 +50,7 @@ def plan(*actions: Action, writes: tuple[str, ...] = ()) -> Plan:
 def test_said_in_one_line() -> None:
     leave()
     assert leftovers.mentions() == [
-        f"an earlier run (r) was killed and left 1 change(s): {TARGET} is bfq, was mq-deadline; see `hostdx undo`"
+        f"an earlier run (r) ended without undoing 1 change(s): {TARGET} is bfq, was mq-deadline; see `hostdx undo`"
     ]
 
 
@@ -104,14 +104,16 @@ def test_a_plan_says_it(capsys: pytest.CaptureFixture[str], arguments: tuple[str
     leave()
     assert run_command_line(arguments) == 0
     said = capsys.readouterr()
-    assert (said.out if "--events" in arguments else said.err).count("an earlier run (r) was killed") == 1
+    assert (said.out if "--events" in arguments else said.err).count(
+        "an earlier run (r) ended without undoing"
+    ) == 1
 
 
 def test_triage_says_it_first(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     leave()
     monkeypatch.setattr("scenarios.triage.examine", lambda *_: iter(()))
     assert cli_triage.triage.main([], standalone_mode=False) == 0
-    assert "! an earlier run (r) was killed" in capsys.readouterr().out
+    assert "! an earlier run (r) ended without undoing" in capsys.readouterr().out
 
 
 def test_of_another_host_nothing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,7 +129,7 @@ def test_of_another_host_nothing_is_said(tmp_path: Path, capsys: pytest.CaptureF
 def test_a_watch_runs_beside_what_is_left(capfd: pytest.CaptureFixture[str]) -> None:
     leave()
     assert run_command_line(("run", "dstate", "--seconds", "1", "--quiet")) == 0
-    assert "an earlier run (r) was killed" in capfd.readouterr().err
+    assert "an earlier run (r) ended without undoing" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(("uid", "says"), [(0, False), (1000, True)])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import random
 import subprocess
 import time
@@ -13,7 +15,8 @@ import pytest
 
 from tests.app.launcher import hostdx
 from tests.iosched_kill import kill_all, kill_once, left_behind, run_arguments, start
-from tests.loop_disk import LoopDisk, sh
+from tests.loop_disk import LoopDisk
+from tests.own_disk import sh
 
 pytestmark = pytest.mark.real
 
@@ -73,7 +76,7 @@ def test_a_stop_puts_everything_back_within_two_seconds(tmp_path: Path, disk: Lo
 
 def test_killed_at_random_moments_nothing_is_left(tmp_path: Path, disk: LoopDisk) -> None:
     moments = random.Random(5)
-    for number in range(5):
+    for number in range(6):
         after_s = moments.uniform(0.3, 4.0)
         problems = kill_once(tmp_path, disk, after_s, supervisor_too=number % 2 == 1)
         assert problems == [], f"killed after {after_s:.2f} s"
@@ -107,6 +110,54 @@ def test_a_value_that_somebody_else_changed_is_kept_and_said(tmp_path: Path, dis
     assert "[kyber]" in disk.read("scheduler")
     assert "somebody else changed it" in undone.stdout + undone.stderr
     assert list((tmp_path / "state/hostdx/journal").iterdir()) == []
+
+
+def test_settings_that_somebody_made_since_are_kept(tmp_path: Path, disk: LoopDisk) -> None:
+    """The old scheduler again, by somebody's hand, with a depth and a batch of his own."""
+    runner = start(tmp_path, disk)
+    wait_for(disk, "[bfq]", runner)
+    kill_all(tmp_path)
+    runner.wait()
+    if "[bfq]" not in disk.read("scheduler"):
+        pytest.fail("it was undone although the supervisor was killed as well")
+    disk.write("scheduler", "mq-deadline")
+    disk.write("nr_requests", "64")
+    disk.write("iosched/fifo_batch", "3")
+    undone = hostdx(tmp_path, "undo")
+    assert (disk.read("nr_requests"), disk.read("iosched/fifo_batch")) == ("64", "3")
+    assert "nr_requests is now '64' (it was '48')" in undone.stdout
+    assert list((tmp_path / "state/hostdx/journal").iterdir()) == []
+
+
+@pytest.mark.parametrize("supervisor_too", [False, True])
+def test_killed_with_the_journals_disk_full_by_then(
+    tmp_path: Path, disk: LoopDisk, supervisor_too: bool
+) -> None:
+    """Undoing needs no room: neither its notes nor the striking out."""
+    journal = tmp_path / "state/hostdx/journal"
+    journal.mkdir(parents=True, mode=0o700)
+    for folder in (journal, journal.parent, journal.parent.parent):
+        folder.chmod(0o700)
+    sh("mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "hostdx-test", str(journal))
+    try:
+        before = disk.queue()
+        runner = start(tmp_path, disk)
+        wait_for(disk, "[bfq]", runner)
+        with contextlib.suppress(OSError):
+            (journal / "full").write_bytes(b"x" * (1 << 17))
+        assert os.statvfs(journal).f_bavail == 0
+        if supervisor_too:
+            kill_all(tmp_path)
+        else:
+            runner.kill()
+        runner.wait()
+        deadline = time.monotonic() + 20
+        while list(journal.glob("*.jsonl")) and time.monotonic() < deadline:
+            hostdx(tmp_path, "undo")
+        (journal / "full").unlink()
+        assert left_behind(tmp_path, disk, before) == []
+    finally:
+        sh("umount", str(journal))
 
 
 def test_a_device_that_is_gone_is_nothing_to_undo(tmp_path: Path) -> None:

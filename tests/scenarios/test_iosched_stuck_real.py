@@ -10,6 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from app import attribute, changes
+from app.failure import NotUndone
+from app.journal import SCHEMA, Header
+from app.process import identity
+from scenarios.iosched_plan import switch
+from scenarios.plan import Plan
 from tests.app.launcher import hostdx, started
 from tests.iosched_kill import journals, left_behind, ours
 from tests.loop_disk import LoopDisk
@@ -98,9 +104,46 @@ def test_a_way_back_that_hangs_is_finished_once_the_device_answers(tmp_path: Pat
     assert hostdx(tmp_path, "undo").stdout.startswith("nothing to undo in ")
 
 
+def test_a_switch_that_hangs_is_not_taken_for_undone(
+    tmp_path: Path, stuck: StuckDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old value can be read all the while; the abandoned write is carried out when the device answers."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    monkeypatch.setattr(attribute, "TIMEOUT_S", 1.0)
+    monkeypatch.setattr(changes, "END_S", 0.0)
+    disk = stuck.disk
+    before = disk.queue()
+    action = switch(disk.device, "mq-deadline", "bfq")
+    header = Header(schema=SCHEMA, run="r", who=identity(), command=["hostdx"], recording="", began_s=0.0)
+    made = changes.Changes(
+        plan=Plan(scenario="s", title="t", question="q", actions=(action,)),
+        consented=True,
+        header=header,
+        lies_on=lambda _: "",
+        warn=lambda _: None,
+    )
+    stuck.freeze()
+    until(lambda: in_flight(disk), 10.0)
+    with pytest.raises(NotUndone, match="stuck; it may still happen"):
+        made.apply(action)
+    assert "[mq-deadline]" in disk.read("scheduler")
+    assert [one.outcome.state for one in made.retry()] == ["failed"]
+    stuck.thaw()
+    monkeypatch.setattr(attribute, "TIMEOUT_S", 30.0)
+    monkeypatch.setattr(changes, "END_S", 30.0)
+    assert [one.outcome.state for one in made.retry()] == ["reverted"]
+    assert made.close() == [] and disk.queue() == before
+
+
 def recording(place: Path) -> Path:
     (found,) = (place / "state/hostdx/recordings").glob("*.jsonl")
     return found
+
+
+def in_flight(disk: LoopDisk) -> bool:
+    counts = Path(f"/sys/block/{disk.device}/inflight").read_text().split()
+    return any(int(count) for count in counts)
 
 
 def until(true: Callable[[], bool], seconds: float) -> None:
