@@ -211,7 +211,7 @@ class MixedBench:
     def _in_flight(self) -> str:
         """The first leaf that has something in flight; empty for none."""
         held = ((leaf, inflight(self.host, leaf)) for leaf in self.leaves)
-        return next((leaf for leaf, now in held if present(now) and sum(now)), "")
+        return next((leaf for leaf, now in held if present(now) and any(now)), "")
 
     def _counters(self) -> list[DiskCounters] | None:
         found = disk_counters(self.host) if self.leaves else Absent("no leaves")
