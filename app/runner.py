@@ -22,7 +22,7 @@ from scenarios.model import Applied, Clock, Options, Refused, Scenario, Usage
 from scenarios.plan import Plan
 
 PULSE_S = 1.0
-LATER = "the supervisor does it as soon as the device answers; see `hostdx undo --dry-run`"
+LATER = "its supervisor undoes it as soon as the device answers, else `hostdx undo` does"
 
 
 class Runner:

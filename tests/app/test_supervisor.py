@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
-from app import supervisor, undo
+from app import effects, supervisor, undo
 from app.journal import SCHEMA, Header, Journal
 from app.process import Identity, identity
 from app.state import journal_dir, private
+from probes.action import Action
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +48,37 @@ def test_it_gives_up_in_the_end() -> None:
         undo.take(book.path, 0.0)
     assert book.path.exists()  # for `hostdx undo`
     book.close()
+
+
+def test_it_sleeps_as_long_as_a_change_hangs_and_undoes_it_then(tmp_path: Path) -> None:
+    """Who hangs at a change holds the lock; that may take hours."""
+    target = tmp_path / "attribute"
+    target.write_text("old\n")
+    nobody = Identity(2**22 + 1, 1, identity().boot_id)
+    head = Header(schema=SCHEMA, run="r", who=nobody, command=[], recording="", began_s=0.0)
+    book = Journal.create(private(journal_dir()) / "r.jsonl", head)
+    action = Action(kind="attribute", title="set", target=str(target), new="new", consent=True)
+    book.intend(effects.prepare(action, "1"))
+    argv = [sys.executable, "-P", "-m", "app.supervisor", str(book.path)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe) as process:
+        try:
+            assert process.stdout is not None and process.stdout.read(1) == b"r"
+            until_asleep(process.pid)
+            target.write_text("new\n")  # what hung happens
+            os.close(book.descriptor)
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+    assert target.read_text() == "old\n" and not book.path.exists()
+
+
+def until_asleep(pid: int) -> None:
+    """In flock(2), where it waits for the lock."""
+    deadline = time.monotonic() + 60
+    while f"-> FLOCK  ADVISORY  WRITE {pid} " not in Path("/proc/locks").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(("said", "dismissed"), [(b"q", True), (b"", False)])

@@ -244,3 +244,32 @@ def test_one_that_is_held_does_not_keep_the_others(
     assert (tmp_path / "attribute").read_text() == "old\n"
     assert journals(journal_dir()) == [held.path]
     abandon(held)
+
+
+def test_what_hangs_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(undo, "PATIENCE_S", 0.0)
+    held = journal()
+    do(held, set_attribute(tmp_path), "1")
+    held.hanging("1", identity())
+    assert cli_undo.undo.main([], standalone_mode=False) == 3
+    assert f"hangs on a stuck device (pid {os.getpid()}, see dmesg)" in capsys.readouterr().err
+    assert (tmp_path / "attribute").read_text() == "new\n"
+    abandon(held)
+
+
+def test_every_line_is_read_as_it_was_written(tmp_path: Path) -> None:
+    book = journal()
+    do(book, set_attribute(tmp_path), "1")
+    do(book, private_directory(str(tmp_path / "data")), "2")
+    book.undoing("1")
+    book.back("1", {"/a": "7"})
+    book.hanging("1", identity())
+    book.hanging("2", identity())
+    book.hanging("no such entry", identity())
+    entries = book.open_entries
+    (first, second) = entries
+    assert first.undoing and first.back and first.left == {"/a": "7"} and first.writers == (identity(),)
+    assert second.place is not None and second.made
+    assert peek(abandon(book))[1] == entries
