@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from typing import ClassVar
 
 from probes.action import private_directory
@@ -21,19 +22,21 @@ from scenarios.experiment import compare
 from scenarios.iosched_findings import (
     Phase,
     advice,
+    held_finding,
     onset_finding,
     throttling_finding,
     verdict_finding,
 )
-from scenarios.iosched_layout import DEFAULT_BUDGET_S, Job, Layout, layout, needed_seconds, share
+from scenarios.iosched_layout import DEFAULT_BUDGET_S, ORDER, Job, Layout, layout, needed_seconds, share
 from scenarios.iosched_plan import make
 from scenarios.iosched_switch import MixedArm, MixedWatch, Switcher
 from scenarios.iosched_target import Target
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run
-from scenarios.plan import Option, Plan, Workload
+from scenarios.plan import Option, Plan
 
 # On a host with a storm of hanging tasks a switch hangs as well, and makes it worse.
 STORM = 3
+PREPARING_S = 15.0  # writing the test files, and the way back
 STORM_LOOK_S = 1.0
 
 
@@ -53,7 +56,7 @@ class Iosched:
         "device, and what is switched for it is put back."
     )
     answers: ClassVar[str] = "changes a setting, undone"
-    takes_s: ClassVar[float] = DEFAULT_BUDGET_S
+    takes_s: ClassVar[float] = DEFAULT_BUDGET_S + PREPARING_S
     needs: ClassVar[str] = "root, --dir"
     order: ClassVar[int] = 50
     options: ClassVar[tuple[Option, ...]] = (
@@ -76,8 +79,12 @@ class Iosched:
         Option(
             name="size", kind="bytes", help="size of the file that is read (1 GiB or 5 % of the free space)"
         ),
-        Option(name="most-written", kind="bytes", help="write bound of the run (8 GiB)"),
-        Option(name="load", kind="text", multiple=True, hidden=True, help="only this load"),
+        Option(
+            name="most-written",
+            kind="bytes",
+            help="write bound of the run (what the writers need to press, at most 64 GiB)",
+        ),
+        Option(name="load", kind="text", multiple=True, help=f"only this load ({', '.join(ORDER)})"),
         Option(name="scale", kind="number", default=1.0, hidden=True, help="factor on the blocks' lengths"),
         *COMMON_OPTIONS,
     )
@@ -112,7 +119,6 @@ class Iosched:
                     run.seed,
                     target.leaves,
                     budget=WriteBudget(found.most_written),
-                    write_rate=found.write_rate,
                 )
                 try:
                     await self._prepare(run, bench, found)
@@ -180,16 +186,16 @@ class Iosched:
         for number, job in enumerate(found.jobs):
             title = job.workload.title
             run.emit(ev.Step(t=run.time(), id=job.workload.id, title=title, state="started"))
+            bench.write_rate = job.write_rate or None
             arms = [
                 MixedArm(name, switcher, bench, job.mix, job.workload)
                 for name in (target.current, job.variant)
             ]
-            waiting = [later.workload for later in found.jobs[number:]]
             verdicts = await compare(
                 run,
                 job.workload,
                 arms,
-                budget_s=self._share(budget, waiting, job, found, bench),
+                budget_s=self._share(budget, found.jobs[number:], bench),
                 family=len(found.jobs),
                 margin=run.options.number("margin", 0.05),
                 watch=watch,
@@ -198,19 +204,27 @@ class Iosched:
             by_variant.setdefault(job.variant, []).extend(verdicts)
             for arm in arms:
                 self._onset(run, target, job, arm)
+            held = held_finding(target.names, job, [arm.written for arm in arms])
+            if held is not None:
+                run.emit(ev.Found(t=run.time(), finding=held))
             run.emit(ev.Step(t=run.time(), id=job.workload.id, title=title, state="done"))
         await switcher.back()
         self._findings(run, target, by_variant, switcher)
 
     @staticmethod
-    def _share(budget: Budget, waiting: list[Workload], job: Job, found: Layout, bench: MixedBench) -> float:
+    def _share(budget: Budget, waiting_jobs: Sequence[Job], bench: MixedBench) -> float:
         """What it needs for its fewest groups comes first; the writers' seconds are bounded by their bytes."""
+        job, waiting = waiting_jobs[0], [j.workload for j in waiting_jobs]
         seconds = share(budget.left_s, waiting)
         if job.mix.control:  # it must not move: twice its fewest groups tell, and the loads have the rest
             return min(seconds, 2 * needed_seconds(job.workload))
         if not job.mix.writes:
             return seconds
-        return min(seconds, bench.budget.left_bytes / (2 * found.write_rate))
+        # What the budget does not reach to has no bytes planned either.
+        own = needed_seconds(job.workload)
+        later = sum(needed_seconds(j.workload) for j in waiting_jobs[1:] if j.mix.writes and j.allotted_s)
+        bytes_for_it = bench.budget.left_bytes * own / (own + later)
+        return min(seconds, bytes_for_it / (job.write_rate * job.mix.writers))
 
     def _onset(self, run: Run, target: Target, job: Job, arm: MixedArm) -> None:
         lead = job.workload.metrics[0]

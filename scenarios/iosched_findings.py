@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from statistics import median
 
@@ -14,12 +15,16 @@ from probes.system.scheduler_origin import why
 from probes.types import present
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.iosched_layout import Job
 from scenarios.iosched_remedy import throughput_of_bfq, use
 from scenarios.iosched_target import Target
 from scenarios.knowledge.schedulers import class_of
 
 # The first seconds after a switch are called misleading from this factor on, either way.
 ONSET_MISLEADS = 2.0
+A_DAY_S = 86400.0
+# Writers at this share of the rate that they are held to were held by us and not by the disk.
+HELD = 0.93
 
 
 class Phase(msgspec.Struct, frozen=True):
@@ -55,23 +60,27 @@ def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence
             f"{variant} against {current} on {device}: not to be trusted, the CPU-only control moved as well"
         )
         return replace(base, severity="notice", title=text)
+    open_ones = [v for v in judged if v.verdict == "inconclusive"]
+    rest = f"; not decided: {_loads(open_ones)}" if open_ones else ""
     if faster and slower:
-        title = f"{variant} on {device} is faster for {_loads(faster)} and slower for {_loads(slower)}"
+        title = f"{variant} on {device} is faster for {_loads(faster)} and slower for {_loads(slower)}{rest}"
         return replace(base, severity="notice", title=title, remedy=_remedies(host, target, variant))
     if faster:
-        title = f"{variant} is faster than {current} on {device} for {_loads(faster)}"
+        title = f"{variant} is faster than {current} on {device} for {_loads(faster)}{rest}"
         return replace(base, severity="warning", title=title, remedy=_remedies(host, target, variant))
     if slower:
-        title = f"{current} is right on {device}: {variant} is slower for {_loads(slower)}"
+        title = f"{variant} is slower than {current} on {device} for {_loads(slower)}{rest}"
+        if not open_ones:
+            title = f"{current} is right on {device}: {variant} is slower for {_loads(slower)}, faster for nothing"
         return replace(base, title=title)
-    if any(v.verdict == "inconclusive" for v in judged):
+    if open_ones:
         title = f"{variant} against {current} on {device}: not everything could be decided"
         return replace(base, severity="notice", title=title)
     return base
 
 
 def _loads(verdicts: Sequence[ev.Verdict]) -> str:
-    """What was loaded, in words: "eight random readers, four sequential streams"."""
+    """What was loaded, in words: "eight random readers, four sequential readers"."""
     titles = {mix.id: mix.title for mix in MIXES}
     known = (next((t for i, t in titles.items() if v.workload.startswith(i)), v.metric) for v in verdicts)
     return ", ".join(dict.fromkeys(known))
@@ -83,7 +92,13 @@ def _line(verdict: ev.Verdict) -> str:
         text += (
             f" ({verdict.ratio:.2f} times {verdict.baseline}, {verdict.ci95[0]:.2f} to {verdict.ci95[1]:.2f})"
         )
-    return f"{text}, {verdict.groups} groups" + (" (control)" if verdict.control else "")
+    text = f"{text}, {verdict.groups} groups" + (" (control)" if verdict.control else "")
+    seconds = verdict.seconds_to_decide
+    mix = next((m.id for m in MIXES if verdict.workload in (m.id, f"{m.id}-{verdict.variant}")), "")
+    if verdict.verdict != "inconclusive" or seconds is None or seconds > A_DAY_S or not mix:
+        return text
+    alone = f"--scheduler {verdict.variant} --load {mix} --budget {math.ceil(seconds / 10) * 10}"
+    return f"{text}; would be decided by about {alone}"
 
 
 def _remedies(host: Host, target: Target, variant: str) -> tuple[Remedy, ...]:
@@ -117,6 +132,31 @@ def onset_finding(device: str, phase: Phase) -> Finding | None:
             Evidence("a short benchmark of schedulers names the wrong winner here"),
         ),
         subject=f"{device}:{phase.variant}:{phase.workload}",
+    )
+
+
+def held_finding(device: str, job: Job, written: Sequence[Sequence[float]]) -> Finding | None:
+    """Where the writers reached the rate that the write bound leaves them, under every scheduler.
+
+    `written` is MB/s of all writers together, a block each, by scheduler. Then nobody had to wait for them.
+    """
+    at_most = job.write_rate * job.mix.writers / 1e6
+    if not at_most or not all(written) or min(median(w) for w in written) < HELD * at_most:
+        return None
+    return Finding(
+        id="iosched.writers-held",
+        severity="notice",
+        confidence="measured",
+        title=f"{job.mix.title}: the disk took all that the write bound allows ({at_most:.0f} MB/s)",
+        evidence=tuple(Evidence(f"median {median(w):.0f} MB/s of at most {at_most:.0f}") for w in written),
+        remedy=(
+            Remedy(
+                title="To see who starves when it is full: let the writers write more, or take a shorter budget",
+                commands=(f"hostdx plan iosched --dir DIRECTORY --load {job.mix.id} --most-written 128G",),
+                warning="the plan names the bytes: flash wears",
+            ),
+        ),
+        subject=f"{device}:{job.variant}:{job.mix.id}",
     )
 
 

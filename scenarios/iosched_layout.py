@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.bench.budget import MOST_WRITTEN_A_RUN
+from probes.bench.budget import GIB, MOST_WRITTEN_A_RUN
 from probes.bench.mixes import MIXES, Mix, files_bytes, fio_equivalent
 from probes.bench.refusals import suitability
 from probes.host import Host
-from probes.types import Absent
+from probes.types import Absent, present
 from scenarios.budget import group_seconds, least_seconds
 from scenarios.iosched_target import Target, refusal, target
 from scenarios.knowledge.schedulers import worth_trying
@@ -24,8 +24,14 @@ MIN_GROUPS = 4
 # Measured on two busy cores: 0.4 to 1.3 s.
 SWITCH_S = 1.5
 # The order of importance, with the control early enough to be measured whatever the budget is.
-ORDER: tuple[str, ...] = ("writers-reader", "cpu", "readers", "streams", "ioprio")
+ORDER: tuple[str, ...] = ("writers-reader", "cpu", "readers", "streams", "write-streams", "ioprio")
 SLOWEST_RATE = 1 << 20
+# Writers that are held to a tenth of what the disk can do starve nobody (a reader beside two of 13 MB/s kept its
+# 11,000 IOPS): together they may write as fast as a hard disk,
+# up to a bound that is consented to.
+PRESSING_RATE = 200_000_000
+MOST_FOR_PRESSING = 64 << 30
+SPARE_BYTES = 0.95  # file systems write their journals too, and those count
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,10 +40,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     mix: Mix
     variant: str
     workload: Workload
+    write_rate: int = 0  # bytes a second for each of its writers
+    allotted_s: float = 0.0  # wall seconds at most; 0: the budget does not reach to it
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
-    """What the run works from. `write_rate` is bytes a second for each of the two writers."""
+    """What the run works from. `needed_s`: seconds in which every job gets its fewest groups."""
 
     target: Target | None
     variants: tuple[str, ...] = ()
@@ -45,10 +53,15 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     mixes: tuple[Mix, ...] = ()
     size_bytes: int = 0
     most_written: int = MOST_WRITTEN_A_RUN
-    write_rate: int = 0
+    needed_s: float = 0.0
     budget_s: float = DEFAULT_BUDGET_S
     refusal: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def unreached(self) -> tuple[Job, ...]:
+        """What the budget is too short for."""
+        return tuple(job for job in self.jobs if not job.allotted_s)
 
 
 def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
@@ -68,33 +81,92 @@ def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
         why_not = (
             f"{found.names}: nothing to compare {found.current} with ({', '.join(found.offered)} offered)"
         )
-    mixes = _mixes(options)
-    budget = options.number("budget") or DEFAULT_BUDGET_S
-    most = options.integer("most-written") or MOST_WRITTEN_A_RUN
+    mixes = _mixes(options, found)
     files = sum(files_bytes(fit.size_bytes, mixes).values())
-    rate = max(SLOWEST_RATE, int((most - files) / _writing_seconds(mixes, budget) / 2))
     jobs = tuple(
-        Job(mix=mix, variant=v, workload=workload(mix, v, len(variants), fit.size_bytes, directory, rate))
+        Job(mix=m, variant=v, workload=workload(m, v, len(variants), fit.size_bytes, directory, 0))
         for v in variants
-        for mix in mixes
+        for m in mixes
     )
+    needed = sum(needed_seconds(job.workload) for job in jobs)
+    budget = options.number("budget") or default_budget(needed)
     if jobs and not why_not:
-        need = least_budget([job.workload for job in jobs if job.variant == variants[0]])
-        if budget < need:
-            text = f"{budget:.0f} s is too short for {jobs[0].workload.title}"
-            raise Usage(f"a budget of {text}; give --budget {math.ceil(need)} or more")
+        _check(budget, [job.workload for job in jobs if job.variant == variants[0]], needed)
+    jobs = _with_seconds(jobs, budget)
+    most = options.integer("most-written") or _default_bound(jobs, files)
+    rate = _rate(jobs, most - files)
     return Layout(
         target=found,
         variants=variants,
-        jobs=jobs,
+        jobs=tuple(_held(job, rate, len(variants), fit.size_bytes, directory) for job in jobs),
         mixes=mixes,
         size_bytes=fit.size_bytes,
         most_written=most,
-        write_rate=rate,
+        needed_s=needed,
         budget_s=budget,
         refusal=why_not,
         notes=tuple(fit.notes),
     )
+
+
+def default_budget(needed_s: float) -> float:
+    """What every pair and load needs for its fewest groups, in whole half minutes; 480 s hold one pair."""
+    return max(DEFAULT_BUDGET_S, 30.0 * math.ceil(needed_s / 30))
+
+
+def _check(budget_s: float, first_pair: Sequence[Workload], needed_s: float) -> None:
+    least = least_budget(first_pair)
+    if budget_s < least:
+        raise Usage(
+            f"a budget of {budget_s:.0f} s is too short for {first_pair[0].title}; give --budget "
+            f"{math.ceil(least)} or more (for that load and the control alone; {math.ceil(needed_s)} for everything)"
+        )
+
+
+def _with_seconds(jobs: Sequence[Job], budget_s: float) -> tuple[Job, ...]:
+    """Each with its wall seconds at most, as the run gives them out."""
+    left = budget_s
+    given: list[Job] = []
+    for number, job in enumerate(jobs):
+        need = needed_seconds(job.workload)
+        seconds = share(left, [j.workload for j in jobs[number:]])
+        if job.mix.control:
+            seconds = min(seconds, 2 * need)
+        if seconds < need - 1e-6:
+            seconds = 0.0
+        left -= seconds
+        given.append(msgspec.structs.replace(job, allotted_s=seconds))
+    return tuple(given)
+
+
+def _writing(jobs: Sequence[Job]) -> list[Job]:
+    return [job for job in jobs if job.mix.writes and job.allotted_s]
+
+
+def _default_bound(jobs: Sequence[Job], files: int) -> int:
+    """Enough to press for the fewest groups, in whole GiB; never less than for any run, never above 64 GiB."""
+    pressing = PRESSING_RATE * sum(needed_seconds(j.workload) for j in _writing(jobs)) / SPARE_BYTES
+    wanted = math.ceil((files + pressing) / GIB) * GIB
+    return min(MOST_FOR_PRESSING, max(MOST_WRITTEN_A_RUN, wanted))
+
+
+def _rate(jobs: Sequence[Job], bytes_left: int) -> int:
+    """Bytes a second for all writers of a load together. Rather fewer groups than writers that press nobody."""
+    writing = _writing(jobs)
+    if not writing:
+        return 0
+    fewest = SPARE_BYTES * bytes_left / sum(needed_seconds(j.workload) for j in writing)
+    lasting = SPARE_BYTES * bytes_left / sum(j.allotted_s for j in writing)
+    return max(SLOWEST_RATE, int(max(lasting, min(PRESSING_RATE, fewest))))
+
+
+def _held(job: Job, rate: int, pairs: int, size: int, directory: str) -> Job:
+    """With the rate of each of its writers, in the command that would measure the same as well."""
+    if not job.mix.writers:
+        return job
+    own = max(1, rate // job.mix.writers)
+    made = workload(job.mix, job.variant, pairs, size, directory, own)
+    return msgspec.structs.replace(job, write_rate=own, workload=made)
 
 
 def needed_seconds(workload: Workload) -> float:
@@ -124,19 +196,6 @@ def share(left_s: float, waiting: Sequence[Workload]) -> float:
     return left_s - kept
 
 
-def _writing_share(mixes: Sequence[Mix]) -> float:
-    """The share of the seconds in which the two writers run, by the lengths of the blocks; their rate follows."""
-    whole = sum(mix.block_s for mix in mixes)
-    return min(0.95, max(0.05, sum(mix.block_s for mix in mixes if mix.writes) / whole))
-
-
-def _writing_seconds(mixes: Sequence[Mix], budget_s: float) -> float:
-    """Seconds over which the bytes must last: with a small budget too the writers get their fewest groups."""
-    writing = [workload(m, "", 1, 0, "", SLOWEST_RATE) for m in mixes if m.writes]
-    least = max((needed_seconds(w) for w in writing), default=0.0)
-    return max(_writing_share(mixes) * budget_s, min(budget_s, least))
-
-
 def _variants(found: Target, asked: Sequence[str]) -> tuple[str, ...]:
     """What the class of device suggests, or what was asked for; never the current one."""
     if asked:
@@ -150,10 +209,16 @@ def _variants(found: Target, asked: Sequence[str]) -> tuple[str, ...]:
     return worth_trying(found.devices[0], found.current, found.offered)
 
 
-def _mixes(options: Options) -> tuple[Mix, ...]:
+def seeks(found: Target) -> bool:
+    """A hard disk is among the disks: many writers at once cost it seeks."""
+    return any(present(d.rotational) and d.rotational for d in found.devices)
+
+
+def _mixes(options: Options, found: Target) -> tuple[Mix, ...]:
     """The chosen mixes in their order; shorter blocks only where a test asks for them."""
     by_id = {mix.id: mix for mix in MIXES}
-    chosen = options.strings("load") or tuple(n for n in ORDER if n != "ioprio" or options.flag("ioprio"))
+    asked = {"ioprio": options.flag("ioprio"), "write-streams": seeks(found)}
+    chosen = options.strings("load") or tuple(n for n in ORDER if asked.get(n, True))
     unknown = [name for name in chosen if name not in by_id]
     if unknown:
         raise Usage(f"no load {', '.join(unknown)} (there are {', '.join(ORDER)})")
@@ -172,7 +237,7 @@ def workload(mix: Mix, variant: str, pairs: int, size: int, directory: str, rate
     if mix.advantage:
         apart = [msgspec.structs.replace(m, judged=False) for m in metrics]
         metrics = [Metric(name=mix.advantage, unit="x"), *apart]
-    elif mix.writes:
+    elif mix.writes and len(metrics) > 1:
         # The writers are held to a rate for the write bound: what they reach is shown, the reader is judged.
         metrics = [metrics[0], *(msgspec.structs.replace(m, judged=False) for m in metrics[1:])]
     return Workload(

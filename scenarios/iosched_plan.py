@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import msgspec
 
 from probes.action import Action, private_directory
@@ -9,7 +12,7 @@ from probes.bench.budget import GIB
 from probes.bench.mixes import files_bytes
 from probes.host import Host
 from probes.types import present
-from scenarios.iosched_layout import Layout, layout
+from scenarios.iosched_layout import Layout, layout, needed_seconds, seeks
 from scenarios.iosched_target import Target
 from scenarios.knowledge.schedulers import class_of
 from scenarios.model import Options
@@ -60,8 +63,9 @@ def make(
         steps=(
             PlannedStep("prepare", "write the test files", prepare_s),
             *(
-                PlannedStep(job.workload.id, job.workload.title, found.budget_s / len(found.jobs))
+                PlannedStep(job.workload.id, job.workload.title, job.allotted_s)
                 for job in found.jobs
+                if job.allotted_s
             ),
             PlannedStep("restore", "put the queue back as it was, and check it", 1.0),
         ),
@@ -73,13 +77,11 @@ def make(
         writes=tuple(
             Written(device.name, bound, on.directory, endurance_share(device, bound)) for device in on.devices
         ),
-        differs=(
-            "nr_requests: the kernel sets it anew with every switch",
-            "write-back throttling: bfq turns it off while it is active",
-        ),
+        differs=_differs(schedulers),
         rights=("root",),
         seconds=found.budget_s + prepare_s + 2.0,
         measuring_s=found.budget_s,
+        left_out=() if found.refusal else _left_out(found, on),
         sentences=() if found.refusal else _sentences(found, on, bound, kind.why if kind else ""),
         refusal=found.refusal,
     ).sealed()
@@ -93,6 +95,42 @@ def _variant(on: Target, scheduler: str) -> Variant:
     return Variant(id=scheduler, label=scheduler, detail="now, as it is set", facts=facts | state.tunables)
 
 
+def _differs(schedulers: Sequence[str]) -> tuple[str, ...]:
+    """What a switch drags along, as far as the compared schedulers do."""
+    lines = ["nr_requests: the kernel sets it anew with every switch"]
+    if "bfq" in schedulers:
+        lines.append("write-back throttling: bfq turns it off while it is active")
+    return tuple(lines)
+
+
+def _seconds(found: Layout) -> list[str]:
+    """Which pair and load takes how long at least: what the budget is made of."""
+    parts = []
+    for variant in found.variants:
+        loads = [
+            (job.mix.title, needed_seconds(job.workload)) for job in found.jobs if job.variant == variant
+        ]
+        each = ", ".join(f"{title} {seconds:.0f}" for title, seconds in loads)
+        whole = sum(seconds for _, seconds in loads)
+        parts.append(f"needs for {variant} at least {whole:.0f} s: {each}")
+    return parts
+
+
+def _left_out(found: Layout, on: Target) -> tuple[str, ...]:
+    lines: list[str] = []
+    if found.unreached:
+        titles = ", ".join(dict.fromkeys(f"{job.mix.title} ({job.variant})" for job in found.unreached))
+        lines.append(
+            f"{titles}: not within {found.budget_s:.0f} s; --budget {math.ceil(found.needed_s)} measures everything"
+        )
+    if "write-streams" not in {mix.id for mix in found.mixes} and not seeks(on):
+        lines.append(
+            "eight sequential writers: what they cost is seeks, and no disk here is known to rotate; "
+            "--load write-streams measures them"
+        )
+    return tuple(lines)
+
+
 def _sentences(found: Layout, on: Target, bound: int, why: str) -> tuple[str, ...]:
     lines = [
         "first reads which scheduler is active and why, and what hangs in D (also `hostdx triage`, without root)",
@@ -100,12 +138,18 @@ def _sentences(found: Layout, on: Target, bound: int, why: str) -> tuple[str, ..
         "puts it back after every block of another scheduler, with nr_requests and its tunables; wbt is never written",
         f"writes at most {bound / GIB:.1f} GiB, into files without a name that leave nothing",
         f"takes about {found.budget_s:.0f} s of measuring at most; large effects stop earlier",
+        *_seconds(found),
     ]
-    if any(mix.writes for mix in found.mixes):
+    total = next((job.write_rate * job.mix.writers for job in found.jobs if job.write_rate), 0)
+    if total:
         lines.append(
-            f"holds each of the two writers to {found.write_rate / 1e6:.0f} MB/s, for that bound: "
-            "--most-written 64G lets them press harder"
+            f"writers press with at most {total / 1e6:.0f} MB/s together, for that bound: --most-written says how many "
+            "bytes (less spares the disk and presses less)"
         )
+    lines.append(
+        "is not stopped by others who wait longer on this device: switching and syncing look the same; "
+        "Ctrl-C stops it within seconds, with everything put back"
+    )
     if why:
         lines.append(f"why these: {why}")
     return (*lines, *found.notes)

@@ -118,6 +118,7 @@ class MixedArm:
         self.workload = workload
         self.onsets: list[float] = []
         self.steadies: list[float] = []
+        self.written: list[float] = []  # MB/s of all writers together
 
     async def activate(self) -> None:
         await self.switcher.to(self.variant)
@@ -129,6 +130,9 @@ class MixedArm:
         if measured.onset is not None:
             self.onsets.append(measured.onset.values[name])
         self.steadies.append(measured.values[name])
+        writers = [role.load.metric for role in self.mix.roles if role.load.kind == "write"]
+        if writers:
+            self.written.append(sum(measured.values[metric] for metric in writers))
         return measured
 
     async def quiesce(self) -> None:

@@ -52,6 +52,10 @@ class Mix(msgspec.Struct, frozen=True, kw_only=True):
         return any(role.load.kind == "write" for role in self.roles)
 
     @property
+    def writers(self) -> int:
+        return sum(role.load.workers for role in self.roles if role.load.kind == "write")
+
+    @property
     def workers(self) -> int:
         return sum(role.load.workers for role in self.roles)
 
@@ -116,10 +120,18 @@ MIXES: tuple[Mix, ...] = (
     ),
     Mix(
         id="streams",
-        title="four sequential streams",
+        title="four sequential readers",
         why="what storage farms do: several long reads at once, which a good order makes into few seeks",
         roles=(Role(load=_stream("MB/s", "read", 4), file="read"),),
         block_s=READERS_BLOCK_S,
+    ),
+    Mix(
+        id="write-streams",
+        title="eight sequential writers",
+        why="what storage farms do most: many files arrive at once, and every change between them is a seek",
+        roles=(Role(load=_stream("write MB/s", "write", 8), file="direct"),),
+        block_s=MIXED_BLOCK_S,
+        onset_s=ONSET_S,
     ),
     Mix(
         id="ioprio",

@@ -127,12 +127,16 @@ def measured(tmp_path: Path, speed: dict[str, float], seed: int = 1, budget_s: f
     host = tree(tmp_path)
     mixes = tuple(mix_of(name) for name in ("writers-reader", "cpu", "readers"))
     jobs = tuple(
-        Job(mix=m, variant="bfq", workload=workload(m, "bfq", 1, 1 << 28, "/d", 10_000_000)) for m in mixes
+        Job(
+            mix=m,
+            variant="bfq",
+            workload=workload(m, "bfq", 1, 1 << 28, "/d", 10_000_000),
+            write_rate=2_000_000,
+        )
+        for m in mixes
     )
     target = target_on(host)
-    found = Layout(
-        target=target, variants=("bfq",), jobs=jobs, mixes=mixes, write_rate=4_000_000, budget_s=budget_s
-    )
+    found = Layout(target=target, variants=("bfq",), jobs=jobs, mixes=mixes, budget_s=budget_s)
     run = TreeRun(host, seed=seed, options={}, declared=Iosched.options)
     bench = FakeBench(run, speed, autoregressive(seed, 0.5, 0.04))
     switcher = Switcher(run, ("loop7",), "mq-deadline")

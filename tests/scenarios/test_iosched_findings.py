@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from probes.bench.mixes import mix_of
 from probes.host import Host
 from probes.system.scheduler_origin import Why
 from scenarios import events as ev
-from scenarios.iosched_findings import verdict_finding
+from scenarios.iosched_findings import held_finding, verdict_finding
+from scenarios.iosched_layout import Job, workload
 from scenarios.iosched_remedy import throughput_of_bfq, tuned_path, udev_rule, use
 from tests.scenarios.test_iosched import target_on, tree
 
@@ -32,6 +35,8 @@ def verdict(word: str, metric: str = "IOPS", *, control: bool = False) -> ev.Ver
 ROWS = [
     (["faster", "no material difference"], "no material difference", "warning", "is faster than", True),
     (["slower", "no material difference"], "no material difference", "ok", "mq-deadline is right", False),
+    (["slower", "inconclusive"], "no material difference", "ok", "is slower than mq-deadline", False),
+    (["faster", "inconclusive"], "no material difference", "warning", "not decided: m1", True),
     (["faster", "slower"], "no material difference", "notice", "is faster for", True),
     (["no material difference"], "no material difference", "ok", "no material difference", False),
     (["no material difference", "inconclusive"], "inconclusive", "notice", "not everything", False),
@@ -49,6 +54,35 @@ def test_a_pair_is_summed_up(
     assert finding.severity == severity and title in finding.title
     assert bool(finding.remedy) == remedy
     assert len(finding.evidence) == len(verdicts)
+
+
+def test_nothing_is_called_right_while_something_is_undecided(tmp_path: Path) -> None:
+    host = tree(tmp_path)
+    verdicts = [verdict("slower", "m0"), verdict("inconclusive", "m1")]
+    title = verdict_finding(host, target_on(host), "bfq", verdicts).title
+    assert "is right" not in title and "not decided: m1" in title
+
+
+def test_what_would_decide_it_is_a_command(tmp_path: Path) -> None:
+    host = tree(tmp_path)
+    open_one = msgspec.structs.replace(
+        verdict("inconclusive"), workload="readers-bfq", seconds_to_decide=2935.0
+    )
+    evidence = verdict_finding(host, target_on(host), "bfq", [open_one]).evidence[0].text
+    assert evidence.endswith("--scheduler bfq --load readers --budget 2940")
+
+
+def test_writers_that_reach_their_bound_pressed_nobody() -> None:
+    mix = mix_of("writers-reader")
+    job = Job(
+        mix=mix, variant="bfq", workload=workload(mix, "bfq", 1, 1 << 28, "/d", 1), write_rate=100_000_000
+    )
+    held = held_finding("sdb", job, [[199.0, 200.0, 198.0], [196.0, 200.0, 199.0]])
+    assert held is not None and "200 MB/s" in held.title and "--most-written" in held.remedy[0].commands[0]
+    assert (
+        held_finding("sdb", job, [[199.0, 200.0], [90.0, 80.0]]) is None
+    )  # one of them let the disk fill up
+    assert held_finding("sdb", job, [[], []]) is None
 
 
 def test_every_disk_has_a_rule_of_its_own_that_its_undo_takes_away(tmp_path: Path) -> None:
