@@ -14,6 +14,7 @@ from probes.action import private_directory
 from probes.bench.budget import WriteBudget
 from probes.bench.job import JobWait, watch_job
 from probes.bench.measured import BenchRefused
+from probes.bench.pool import Crew
 from probes.bench.refusals import indirect
 from probes.bench.storage import StorageBench
 from probes.host import Host
@@ -146,12 +147,13 @@ class Storage:
         """The private directories and the filled files of every directory; closed by `stack`."""
         run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="started"))
         benches: dict[str, StorageBench] = {}
+        crew = Crew()
         for one in layout.targets:
             made = await stack.enter_async_context(run.change(private_directory(one.directory)))
             bench = StorageBench(
                 run.host, one.directory, made.value, layout.size_bytes, run.seed, one.place.leaves,
                 self.stretch.get(one.letter, 0.0), budget=written,
-                read_leaves=disks_below(run.host, one.place.leaves),
+                read_leaves=disks_below(run.host, one.place.leaves), crew=crew,
             )  # fmt: skip
             stack.push_async_callback(bench.close)
             try:

@@ -30,7 +30,7 @@ class Source:
 
     def __init__(self) -> None:
         self.rng = random.Random()
-        self.position: dict[tuple[int, int], int] = {}
+        self.position: dict[tuple[int, int, int], int] = {}
         self.rate = 20_000.0
         self._read: mmap.mmap | None = None
         self._pool: mmap.mmap | None = None
@@ -66,14 +66,14 @@ class Source:
         drawn = array("Q", self.rng.randbytes(8 * count))
         return iter(array("q", [first + number % blocks * size for number in drawn]))
 
-    def next_offsets(self, first: int, length: int, size: int, count: int) -> Iterator[int]:
+    def next_offsets(self, fd: int, first: int, length: int, size: int, count: int) -> Iterator[int]:
         """`count` offsets one after the other, going on where the last block stopped, round and round."""
         blocks = length // size
-        at = self.position.get((first, size), 0)
+        at = self.position.get((fd, first, size), 0)
         return iter(array("q", [first + number % blocks * size for number in range(at, at + count)]))
 
-    def went(self, first: int, size: int, blocks: int) -> None:
-        self.position[first, size] = self.position.get((first, size), 0) + blocks
+    def went(self, fd: int, first: int, size: int, blocks: int) -> None:
+        self.position[fd, first, size] = self.position.get((fd, first, size), 0) + blocks
 
 
 def run_block(spec: dict[str, Any], source: Source, ready: Callable[[], int]) -> dict[str, Any]:
@@ -155,10 +155,10 @@ def _prepared(spec: dict[str, Any], source: Source) -> tuple[Loop, Callable[[int
     if spec["sequential"]:
 
         def offsets(count: int) -> Iterator[int]:
-            return source.next_offsets(first, length, size, count)
+            return source.next_offsets(fd, first, length, size, count)
 
         def finish(done: int) -> None:
-            source.went(first, size, done)
+            source.went(fd, first, size, done)
     else:
 
         def offsets(count: int) -> Iterator[int]:

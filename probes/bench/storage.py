@@ -19,7 +19,7 @@ from probes.bench.budget import PRESUMED_SYNCED, WriteBudget
 from probes.bench.cache import cache_check
 from probes.bench.files import TestFile, open_unnamed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent
-from probes.bench.pool import Pool, WorkerFailed
+from probes.bench.pool import Crew, Pool, WorkerFailed
 from probes.bench.summary import slice_ends, summed
 from probes.bench.workloads import (
     IDS,
@@ -61,6 +61,7 @@ class StorageBench:
     budget             shared by all benches of a run.
     read_leaves        where reads must show, if not in the leaves (`probes.system.backing`); absent: read loads are
                        not applicable, for that reason.
+    crew               the workers, shared by all benches that are compared; without it, its own.
     stretch            a planted latency for tests: 0.2 makes every operation 20 % longer, but the control's.
     """
 
@@ -76,6 +77,7 @@ class StorageBench:
         *,
         budget: WriteBudget | None = None,
         read_leaves: Sequence[str] | Absent | None = None,
+        crew: Crew | None = None,
     ) -> None:
         self.host = host
         self.directory = directory
@@ -89,10 +91,14 @@ class StorageBench:
         self._rng = random.Random(seed)
         self._files: dict[str, TestFile] = {}
         self._names_fd: int | None = None
-        self._pool = Pool(())
+        self._crew = crew if crew is not None else Crew()
         self._rates: dict[str, float] = {}  # bytes a second, by load
         self._begun: set[str] = set()  # writing loads whose blocks are measured
         self._quiet_s = QUIET_AT_MOST_S
+
+    @property
+    def _pool(self) -> Pool:
+        return self._crew.pool
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -126,8 +132,7 @@ class StorageBench:
                     self._files[kind] = await asyncio.to_thread(open_unnamed, where, sizes[kind])
             if "metadata" in kinds and self.private_directory is not None:
                 self._names_fd = os.open(self.private_directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            fds = [file.fd for file in self._files.values()]
-            self._pool = Pool([*fds, *([self._names_fd] if self._names_fd is not None else [])])
+            await self._crew.join(self._fds())
             await self._fill(progress, total)
         except OSError as error:
             await self.close()
@@ -193,7 +198,7 @@ class StorageBench:
             if refusal := self.budget.refusal(load.block_bytes * load.workers, load.id):
                 raise Spent(refusal)
             most = min(REHEARSED_BYTES, self.budget.left_for(load.id))
-        await self._measured(load, REHEARSAL_S, 0.0, 1, most)
+        await self._measured(load, REHEARSAL_S, 0.0, 1, most, rehearsal=True)
 
     async def _affordable(self, load: Load, seconds: float, least: int) -> int | None:
         """The most bytes that this block may write (None: it does not write); Spent where a full one is too much.
@@ -216,7 +221,14 @@ class StorageBench:
         return min(left, load.most_bytes or left)
 
     async def _measured(
-        self, load: Load, seconds: float, onset_s: float, least: int, most_bytes: int | None
+        self,
+        load: Load,
+        seconds: float,
+        onset_s: float,
+        least: int,
+        most_bytes: int | None,
+        *,
+        rehearsal: bool = False,
     ) -> Measured:
         ends = slice_ends(seconds, onset_s)
         at_most_s = max(seconds, load.max_block_s)
@@ -231,7 +243,7 @@ class StorageBench:
         self._account(load, replies, moved)
         ended = most is not None and any(reply["n"] >= most for reply in replies)
         as_declared = load.most_bytes is not None and most_bytes == load.most_bytes
-        if ended and most is not None and load.id in self._begun and not as_declared:
+        if ended and most is not None and not rehearsal and not as_declared:
             # Faster than the blocks before it, so that its bytes ended it and not its time: no measurement.
             refusal = self.budget.refusal(2 * most * load.block_bytes * load.workers, load.id)
             raise Spent(refusal or "the write budget ended this block before its time")
@@ -331,11 +343,12 @@ class StorageBench:
 
     async def close(self) -> None:
         """Ends the workers and closes the files, which frees their space. May be called twice."""
-        await self._pool.close()
-        fds = [file.fd for file in self._files.values()]
-        if self._names_fd is not None:
-            fds.append(self._names_fd)
+        fds = self._fds()
+        await self._crew.leave(fds)
         self._files, self._names_fd = {}, None
-        self._pool = Pool(())
         for fd in fds:
             await asyncio.to_thread(os.close, fd)
+
+    def _fds(self) -> list[int]:
+        named = [self._names_fd] if self._names_fd is not None else []
+        return [*(file.fd for file in self._files.values()), *named]

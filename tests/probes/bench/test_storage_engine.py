@@ -18,7 +18,7 @@ import pytest
 from probes.bench import files
 from probes.bench.budget import WriteBudget
 from probes.bench.measured import BenchRefused, NotApplicable, Spent
-from probes.bench.pool import WorkerFailed
+from probes.bench.pool import Crew, WorkerFailed
 from probes.bench.storage import StorageBench
 from probes.bench.workloads import IDS, load_of
 from probes.host import Host
@@ -296,3 +296,29 @@ async def test_a_stream_ends_by_its_declared_bytes_and_says_so(tmp_path: Path) -
         assert measured.remark.startswith("ended by its 32 MiB after")
     finally:
         await bench.close()
+
+
+async def test_the_sides_of_a_comparison_share_their_workers(tmp_path: Path) -> None:
+    """Each side with workers of its own: one of two like directories streamed a fifth faster."""
+    crew = Crew()
+    sides = []
+    for name in "AB":
+        (tmp_path / name).mkdir()
+        one = StorageBench(Host(), str(tmp_path / name), None, SIZE, 1, [], crew=crew)
+        await one.prepare(workloads=["randread-4k-qd1", "fsync-4k-qd1"])
+        sides.append(one)
+    try:
+        seen = []
+        for one in (*sides, *reversed(sides)):
+            assert (await one.block("randread-4k-qd1", 0.02, min_operations=1)).operations > 0
+            assert (await one.block("fsync-4k-qd1", 0.02, min_operations=1)).operations > 0
+            await one.quiesce()
+            seen.append(tuple(workers(one)))
+        assert len(set(seen)) == 1 and len(seen[0]) == 2
+        await sides[0].close()
+        assert not any(running(pid) for pid in seen[0])
+        assert (await sides[1].block("randread-4k-qd1", 0.02, min_operations=1)).operations > 0
+    finally:
+        for one in sides:
+            await one.close()
+    assert crew.pool.fds == ()
