@@ -18,6 +18,7 @@ from app.recorder import encoded
 from app.session import Session
 from probes.host import Host
 from scenarios import events as ev
+from scenarios.finding import Remedy
 
 
 @click.command(params=[events_option])
@@ -62,10 +63,13 @@ def _lines(session: Session) -> list[str]:
     checks = session.checks.values()
     spoke = sum(1 for check in checks if check.state == "spoke")
     lines += ["", *(f"! {note.text}" for note in session.notes)] if session.notes else []
-    lines += ["", f"{spoke} of {len(checks)} checks speak"]
+    count = len(session.worst_first)
+    findings = f": {count} finding{'s' * (count != 1)}" if count else ""
+    lines += ["", f"{spoke} of {len(checks)} checks speak{findings}"]
     for found in session.worst_first:
         lines.append(f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}")
         lines += [f"    {one.text}" + (f" [{one.source}]" if one.source else "") for one in found.evidence]
+        lines += [line for remedy in found.remedy for line in _remedy(remedy)]
         if found.prove:
             options = " ".join(("", *found.prove_options))
             lines.append(f"    prove it: hostdx run {found.prove}{options}")
@@ -75,6 +79,14 @@ def _lines(session: Session) -> list[str]:
         if check.state == "unreadable"
     ]
     lines += [f"? {absent.name}: {absent.reason}" for absent in session.absent.values()]
+    return lines
+
+
+def _remedy(one: Remedy) -> list[str]:
+    """What to do, as it is typed: at once, to make it last, to take it back."""
+    lines = [f"    do: {one.title}", *([f"      beware: {one.warning}"] if one.warning else [])]
+    for word, commands in (("", one.commands), ("to last: ", one.persistent), ("to undo: ", one.undo)):
+        lines += [f"      {word}{command}" for command in commands]
     return lines
 
 

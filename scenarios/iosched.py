@@ -19,6 +19,7 @@ from probes.types import present
 from scenarios import events as ev
 from scenarios.budget import Budget
 from scenarios.experiment import compare
+from scenarios.finding import Finding
 from scenarios.iosched_findings import (
     Phase,
     advice,
@@ -183,6 +184,7 @@ class Iosched:
         budget = Budget(found.budget_s, run.clock)
         watch = MixedWatch(run, bench, target.leaves, (target.directory,))
         by_variant: dict[str, list[ev.Verdict]] = {}
+        held_back: list[Finding] = []
         for number, job in enumerate(found.jobs):
             title = job.workload.title
             run.emit(ev.Step(t=run.time(), id=job.workload.id, title=title, state="started"))
@@ -206,10 +208,12 @@ class Iosched:
                 self._onset(run, target, job, arm)
             held = held_finding(target.names, job, [arm.written for arm in arms])
             if held is not None:
-                run.emit(ev.Found(t=run.time(), finding=held))
+                held_back.append(held)
             run.emit(ev.Step(t=run.time(), id=job.workload.id, title=title, state="done"))
         await switcher.back()
         self._findings(run, target, by_variant, switcher)
+        for held in held_back:
+            run.emit(ev.Found(t=run.time(), finding=held))
 
     @staticmethod
     def _share(budget: Budget, waiting_jobs: Sequence[Job], bench: MixedBench) -> float:

@@ -48,7 +48,7 @@ def use(
     tuned is needed only where a profile of its own sets a scheduler, which then wins over udev's.
     """
     path = f"/sys/block/{shlex.quote(device)}/queue/scheduler"
-    if present(host.once(tuned_asks)):
+    if present(tuned_asks(host, device)):
         persistent, undo, warning = _by_tuned(host, device, scheduler)
     else:
         persistent, undo, warning = _by_udev(device, scheduler, rotational, why)
@@ -93,7 +93,7 @@ def _by_tuned(host: Host, device: str, scheduler: str) -> tuple[tuple[str, ...],
     folder = path.rsplit("/", 1)[0]
     # The lower number is served first, before the profile's own [disk] takes every disk.
     lines = f"[{own}]\\ntype=disk\\npriority=-10\\ndevices={device}\\nelevator={scheduler}\\n"
-    asked = host.once(tuned_asks)
+    asked = tuned_asks(host, device)
     said = f"{asked[1]} sets {asked[0]}; " if present(asked) else ""
     names = " ".join(shlex.quote(name) for name in active)
     return (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import configparser
 import re
+from fnmatch import fnmatchcase
 from typing import Literal
 
 import msgspec
@@ -61,8 +62,8 @@ def tuned_profile(host: Host) -> str | Absent:
     return text.strip() or Absent("no profile is active", source="/etc/tuned/active_profile")
 
 
-def tuned_elevator(host: Host, profile: str, depth: int = 0) -> tuple[str, str] | Absent:
-    """What the profile (or one that it includes) sets as `elevator`: (scheduler, path)."""
+def tuned_elevator(host: Host, profile: str, device: str, depth: int = 0) -> tuple[str, str] | Absent:
+    """What the profile (or one that it includes) sets as `elevator` of this device: (scheduler, path)."""
     if depth > 8:
         return Absent("profiles include each other", kind="invalid")
     for directory in _TUNED_DIRECTORIES:
@@ -80,24 +81,33 @@ def tuned_elevator(host: Host, profile: str, depth: int = 0) -> tuple[str, str] 
         for section in parser.sections():
             kind = parser[section].get("type") or section
             elevator = parser[section].get("elevator")
-            if kind == "disk" and elevator:
+            if kind == "disk" and elevator and _concerns(parser[section].get("devices") or "", device):
                 return elevator.strip(), path
         include = parser.get("main", "include", fallback=None)
         for name in re.split(r"[,\s]+", include or ""):
-            inherited = tuned_elevator(host, name, depth + 1) if name else Absent("")
+            inherited = tuned_elevator(host, name, device, depth + 1) if name else Absent("")
             if present(inherited):
                 return inherited
         return Absent("the profile sets no elevator", source=path)
     return Absent(f"no profile {profile}")
 
 
-def tuned_asks(host: Host) -> tuple[str, str] | Absent:
-    """What the active profiles set as `elevator`: (scheduler, path)."""
+def _concerns(expression: str, device: str) -> bool:
+    """tuned's `devices=`: names and wildcards by comma, `!` takes one out, none at all means every disk."""
+    names = [name for name in re.split(r"[,\s]+", expression) if name]
+    if any(fnmatchcase(device, name[1:]) for name in names if name.startswith("!")):
+        return False
+    wanted = [name for name in names if not name.startswith("!")]
+    return not wanted or any(fnmatchcase(device, name) for name in wanted)
+
+
+def tuned_asks(host: Host, device: str) -> tuple[str, str] | Absent:
+    """What the active profiles set as `elevator` of this device: (scheduler, path)."""
     profiles = tuned_profile(host)
     if isinstance(profiles, Absent):
         return profiles
     for name in reversed(profiles.split()):  # the last profile wins
-        found = tuned_elevator(host, name)
+        found = tuned_elevator(host, name, device)
         if present(found):
             return found
     return Absent("no active profile sets an elevator")
@@ -106,7 +116,7 @@ def tuned_asks(host: Host) -> tuple[str, str] | Absent:
 def why(host: Host, state: Scheduling) -> Why:
     """The likeliest reason for the active scheduler; udev and tuned come after the kernel's own choice."""
     active = state.active if present(state.active) else ""
-    asked = host.once(tuned_asks)
+    asked = tuned_asks(host, state.device)
     if present(asked) and asked[0] == active:
         return Why("tuned", f"tuned's profile sets elevator={asked[0]}", asked[1], asked[0])
     for path, scheduler, line in host.once(udev_rules):

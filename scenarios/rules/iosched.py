@@ -9,7 +9,7 @@ from probes.system.block import BlockDevice, block_devices
 from probes.system.ioprio import priorities
 from probes.system.kernel import kernel
 from probes.system.scheduler import Scheduling, scheduling
-from probes.system.scheduler_origin import udev_rules, why
+from probes.system.scheduler_origin import fits, tuned_asks, udev_rules, why
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.iosched_remedy import throughput_of_bfq, use
@@ -171,25 +171,31 @@ def throttling(host: Host) -> Iterator[Finding]:
 
 def conflict(host: Host) -> Iterator[Finding]:
     """A udev rule or tuned profile asks for a scheduler that is not there: somebody changed it, or two fight."""
-    from probes.system.scheduler_origin import fits
-
     for device, state in leaves_with_schedulers(host):
         if isinstance(state.active, Absent) or why(host, state).kind in ("udev", "tuned"):
             continue
-        asked = [(p, s) for p, s, line in host.once(udev_rules) if fits(host, line, device.name)]
-        other = next(((p, s) for p, s in asked if s != state.active and s in state.offered), None)
+        asked = [(p, s, "udev rule") for p, s, line in host.once(udev_rules) if fits(host, line, device.name)]
+        tuned = tuned_asks(host, device.name)
+        if present(tuned):  # it comes after udev
+            asked.insert(0, (tuned[1], tuned[0], "tuned profile"))
+        other = next(((p, s, w) for p, s, w in asked if s != state.active and s in state.offered), None)
         if other:
+            apply = (
+                "tuned-adm verify"
+                if other[2] == "tuned profile"
+                else f"udevadm test /sys/block/{device.name} 2>&1 | grep -i scheduler"
+            )
             yield Finding(
                 id="iosched.conflict",
                 severity="notice",
                 confidence="hint",
                 subject=device.name,
-                title=f"a udev rule asks for {other[1]} on {device.name}, but {state.active} is active",
-                evidence=(Evidence(f"the rule sets {other[1]}", other[0]), *describe(host, state)),
+                title=f"a {other[2]} asks for {other[1]} on {device.name}, but {state.active} is active",
+                evidence=(Evidence(f"the {other[2]} sets {other[1]}", other[0]), *describe(host, state)),
                 remedy=(
                     Remedy(
                         title="Decide on one place that sets it, then apply it",
-                        commands=(f"udevadm test /sys/block/{device.name} 2>&1 | grep -i scheduler",),
+                        commands=(apply,),
                         verify=(f"cat /sys/block/{device.name}/queue/scheduler",),
                     ),
                 ),
@@ -235,7 +241,7 @@ RULES: tuple[Rule, ...] = (
     Rule("iosched.known-stall", "iosched", "kernel known to stall with the scheduler", known_stall),
     Rule("iosched.known-crash", "iosched", "kernel known to crash in the block layer", known_crash),
     Rule("iosched.wbt", "iosched", "write-back throttling set by hand", throttling),
-    Rule("iosched.conflict", "iosched", "udev rules that do not hold", conflict),
+    Rule("iosched.conflict", "iosched", "udev rules and tuned profiles that do not hold", conflict),
     Rule("iosched.priorities", "iosched", "I/O priorities that nobody honours", ignored_priorities),
     *HANG_RULES,
 )

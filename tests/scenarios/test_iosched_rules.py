@@ -178,6 +178,25 @@ def test_a_rule_that_does_not_hold(tmp_path: Path) -> None:
     assert "asks for bfq on sda, but mq-deadline is active" in finding.title
 
 
+@pytest.mark.parametrize(
+    ("section", "speaks"),
+    [
+        ("[disk]\nelevator=bfq\n", True),
+        ("[ours]\ntype=disk\ndevices=sd*\nelevator=bfq\n", True),
+        ("[disk]\ndevices=sdz\nelevator=bfq\n", False),  # for another disk
+        ("[disk]\ndevices=!sda\nelevator=bfq\n", False),
+        ("[disk]\nelevator=mq-deadline\n", False),  # that is what is active
+    ],
+)
+def test_a_profile_that_does_not_hold(tmp_path: Path, section: str, speaks: bool) -> None:
+    more = {"etc/tuned/active_profile": "ours", "etc/tuned/ours/tuned.conf": section}
+    found = check(tree(tmp_path, more=more), "iosched.conflict")
+    assert bool(found) == speaks
+    if found:
+        assert "a tuned profile asks for bfq on sda" in found[0].title
+        assert found[0].evidence[0].source == "/etc/tuned/ours/tuned.conf"
+
+
 def test_the_talks_log_leads_to_the_stall(tmp_path: Path) -> None:
     host = tree(tmp_path, release=EL8_5, scheduler="mq-deadline [bfq]", queues=8)
     (tmp_path / "var/log").mkdir(parents=True)
