@@ -70,6 +70,7 @@ def revert(entry: Entry, keep: tuple[int, ...] = (), notes: settings.Notes | Non
         return Outcome(
             "failed",
             f"{what}: a change of it still hangs (pid {', '.join(hanging)}) on a stuck device",
+            stuck=True,
         )
     try:
         if entry.action.kind == "attribute":
@@ -78,7 +79,7 @@ def revert(entry: Entry, keep: tuple[int, ...] = (), notes: settings.Notes | Non
             return _revert_command(entry, keep)
         return resources.remove(entry, keep)
     except CommandFailed as why:
-        return Outcome("failed", str(why), why.writer)
+        return Outcome("failed", str(why), why.writer is not None, why.writer)
     except OSError as why:
         return Outcome("failed", f"{entry.value}: {why.strerror or why}")
     except Exception as why:  # a mistake of ours with one entry must not keep the others from being undone

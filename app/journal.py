@@ -32,6 +32,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     state: State
     reason: str = ""
+    stuck: bool = False  # no answer from the device: worth another try later
     writer: Identity | None = None  # a child that was abandoned at it: what it had begun may still happen
 
 

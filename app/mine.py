@@ -45,7 +45,7 @@ def remove(path: str, kind: str, place: Place | None, *, keep: Sequence[int] = (
     try:
         return msgspec.convert(bounded.ask("app.mine", request, timeout_s=TIMEOUT_S, keep=keep), Outcome)
     except bounded.Stuck as why:
-        return Outcome("failed", f"{path}: {why}", why.writer)
+        return Outcome("failed", f"{path}: {why}", True, why.writer)
     except bounded.Died as why:
         return Outcome("failed", f"{path}: {why}")
 

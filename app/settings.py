@@ -66,7 +66,7 @@ def put_back(entry: Entry, keep: tuple[int, ...], notes: Notes) -> Outcome:
     if isinstance(text, AttributeTrouble):
         if text.errno in GONE:
             return Outcome("reverted", f"{target} is gone: nothing left to undo")
-        return Outcome("failed", f"{target}: {text.strerror}")
+        return _failed(f"{target}: {text.strerror}", text)
     now = selected(text)
     if now == old:
         return _sides_only(entry, found, keep)
@@ -79,7 +79,7 @@ def put_back(entry: Entry, keep: tuple[int, ...], notes: Notes) -> Outcome:
     try:
         text, found = attribute.write(target, old, keep, tuple(entry.saved))
     except AttributeTrouble as why:
-        return Outcome("failed", f"{target}: {old!r} was not accepted: {why.strerror}", why.writer)
+        return _failed(f"{target}: {old!r} was not accepted: {why.strerror}", why)
     if selected(text) != old:
         return Outcome("failed", f"{target} is {selected(text)!r} after {old!r} was written")
     notes.back(entry.id, _readable(found))
@@ -119,10 +119,14 @@ def _settled(entry: Entry, paths: Iterable[str], keep: tuple[int, ...]) -> Outco
             if not _same(now, text):
                 troubles.append(f"{path} is {now!r} after {text!r} was written")
         elif now.errno == errno.ETIMEDOUT:  # one child for all of them
-            return Outcome("failed", f"{path}: {now.strerror}", now.writer)
+            return _failed(f"{path}: {now.strerror}", now)
         elif now.errno not in (errno.ENODEV, errno.ENXIO):
             troubles.append(f"{path}: {text!r} was not accepted: {now.strerror}")
     return Outcome("failed", "; ".join(troubles)) if troubles else UNDONE
+
+
+def _failed(text: str, why: AttributeTrouble) -> Outcome:
+    return Outcome("failed", text, why.errno == errno.ETIMEDOUT, why.writer)
 
 
 def _same(now: str | AttributeTrouble, text: str | None) -> bool:

@@ -2,7 +2,8 @@
 
 It has a session of its own, so neither a closed terminal nor a signal to the runner's group reaches it. It waits
 without waking up (a pidfd, and a pipe that the runner holds) and so disturbs no measurement. A change that hangs on
-a stuck device holds the journal's lock: it waits for that too, however long it takes, and undoes it then.
+a stuck device holds the journal's lock: it waits for that too, however long it takes, and undoes it then. Where the
+child that hung could be ended, it tries again now and then, for some hours.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import select
 import signal
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,7 +22,8 @@ from app.guardian import GOODBYE
 from app.journal import Journal, peek
 from app.process import Identity, lives
 
-ROUNDS = 100  # each waited for what hung in the one before
+ROUNDS = 1000  # each waits for what hung in the one before, or a while
+AGAIN_S = 10.0
 POLL_S = 0.5  # only on kernels before 5.3, which have no pidfd
 
 
@@ -44,8 +47,13 @@ def main(argv: list[str]) -> int:
             journal.close()
         with suppress(OSError, Failure):
             epilogue.write(header, done)
-        if not any(one.outcome.writer for one in done):
+        stuck = [one for one in done if one.outcome.stuck]
+        if not stuck:
             break
+        if not all(
+            one.outcome.writer for one in stuck
+        ):  # nothing is left that holds the lock until it answers
+            time.sleep(AGAIN_S)
     return (
         0 if all(one.outcome.state != "failed" for one in done) else 3
     )  # the journal stays for `hostdx undo`

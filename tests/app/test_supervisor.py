@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from app import effects, supervisor, undo
-from app.journal import SCHEMA, Header, Journal
+from app.journal import SCHEMA, Header, Journal, Outcome
 from app.process import Identity, identity
 from app.state import journal_dir, private
-from probes.action import Action
+from probes.action import Action, private_directory
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +71,29 @@ def test_it_sleeps_as_long_as_a_change_hangs_and_undoes_it_then(tmp_path: Path) 
         finally:
             process.kill()
     assert target.read_text() == "old\n" and not book.path.exists()
+
+
+def test_what_gave_no_answer_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the child that hung could be ended, nothing holds the lock that would wake it up."""
+    nobody = Identity(2**22 + 1, 1, identity().boot_id)
+    head = Header(schema=SCHEMA, run="r", who=nobody, command=[], recording="", began_s=0.0)
+    book = Journal.create(private(journal_dir()) / "r.jsonl", head)
+    (tmp_path / "data").mkdir()
+    entry = effects.prepare(private_directory(str(tmp_path / "data")), "1")
+    book.intend(entry)
+    book.made(effects.carry_out(entry, ()))
+    os.close(book.descriptor)
+    revert = effects.revert
+    pauses: list[float] = []
+    answers = iter([Outcome("failed", "no answer", stuck=True)] * 2)
+    monkeypatch.setattr(effects, "revert", lambda *what: next(answers, None) or revert(*what))
+    monkeypatch.setattr(supervisor, "_dismissed", lambda _: False)
+    monkeypatch.setattr("app.supervisor.signal.signal", lambda *_: None)
+    monkeypatch.setattr("app.supervisor.os.dup2", lambda *_: None)
+    monkeypatch.setattr("app.supervisor.time.sleep", pauses.append)
+    assert supervisor.main([str(book.path)]) == 0
+    assert pauses == [supervisor.AGAIN_S] * 2
+    assert list((tmp_path / "data").iterdir()) == [] and not book.path.exists()
 
 
 def until_asleep(pid: int) -> None:
