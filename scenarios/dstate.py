@@ -66,7 +66,9 @@ class Dstate:
             reads=(
                 "/proc/PID/task/TID/{stat,status,wchan,stack}",
                 "/proc/{loadavg,diskstats,pressure,self/mountinfo}",
-                "/sys/block/*/{inflight,queue/scheduler,dm/suspended}",
+                "/sys/block/*/{inflight,queue/scheduler,dm/suspended,md/suspend_*}",
+                "/sys/kernel/debug/block/*/hctx*/sched_tags",
+                "io.max and blkio.throttle.* of a stuck task's control groups",
                 "the kernel's log",
             ),
             seconds=seconds,

@@ -175,6 +175,23 @@ def test_the_limits_of_a_stuck_tasks_control_group_are_read(tmp_path: Path) -> N
     host.close()
 
 
+def test_stacks_and_pressure_are_recorded(tmp_path: Path) -> None:
+    host = captured(tmp_path, (20, "dd", "D", "io_schedule"))
+    (tmp_path / "proc/20/task/20/stack").write_text("[<0>] io_schedule+0x1/0x2\n[<0>] bio_wait+0x3/0x4\n")
+    (tmp_path / "proc/pressure").mkdir()
+    for name in ("cpu", "io", "memory"):
+        text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=5000000\n"
+        (tmp_path / "proc/pressure" / name).write_text(text)
+    run = watch(host, seconds=5)
+    (extra,) = run.of(ev.Extra)
+    assert extra.value[0]["stack"] == ["io_schedule", "bio_wait"]  # type: ignore[index,call-overload]
+    evidence = run.of(ev.Found)[-1].finding.evidence
+    assert any(e.text == "dd (20): io_schedule <- bio_wait" and e.source.endswith("/stack") for e in evidence)
+    series = {s.series for s in run.of(ev.SampleTaken)}
+    assert {"psi io", "psi cpu", "psi memory"} <= series
+    host.close()
+
+
 def test_the_root_file_system_says_nothing(tmp_path: Path) -> None:
     host = captured(tmp_path, (20, "sh", "D", "x"))
     (tmp_path / "proc/20/task/20/cwd").symlink_to("/home/me")
