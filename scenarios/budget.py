@@ -46,12 +46,12 @@ class Share(NamedTuple):
     most_s: float
 
 
-def allotted(left_s: float, waiting: Sequence[Workload], arms: int) -> Share:
+def allotted(left_s: float, waiting: Sequence[Workload], arms: int, *, before_control: bool = True) -> Share:
     """Seconds for the first of the loads that still wait, in their order of importance.
 
     On a quiet host each decides early and all fit. On a noisy one it is better to know three things than to have
     six times "inconclusive": so a load may use up to a third of what is left, beside the least that the control needs.
-    Where not even the first load fits beside the control, the load comes first.
+    Where the load does not fit beside the control, `before_control` says which of them comes first.
     """
     first, later = waiting[0], waiting[1:]
     if arms == 1:  # nothing to decide: equal parts
@@ -60,7 +60,9 @@ def allotted(left_s: float, waiting: Sequence[Workload], arms: int) -> Share:
     if first.control:
         return Share(min(left_s, 1.5 * least), left_s)
     kept = sum(least_seconds(w, arms) for w in later if w.control)
-    free = left_s - kept if left_s - kept >= least else left_s
+    free = max(0.0, left_s - kept)
+    if free < least and before_control:
+        free = left_s
     rivals = [w for w in later if not w.control]
     wish = 1.2 * least  # some of the groups are measured again
     spare = free - sum(least_seconds(w, arms) for w in rivals)

@@ -15,6 +15,7 @@ from probes.bench.workloads import fio_equivalent, load_of
 from probes.host import Host
 from probes.system.kernel import kernel
 from probes.types import present
+from scenarios.bystanders import STOPS_ITSELF
 from scenarios.fstrim_engine import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
 from scenarios.fstrim_layout import Layout
 from scenarios.fstrim_pattern import Pattern
@@ -291,5 +292,5 @@ def _sentences(
         lines.append(f"does not trim: {untrimmed(layout)}")
     else:
         lines.append("does not trim: it adds one round to the series of this file system")
-    lines.append("stops itself if others' I/O waits twice as long for 3 s; Ctrl-C stops it within 2 s")
+    lines.append(STOPS_ITSELF)
     return (*lines, *layout.notes)

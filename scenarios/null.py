@@ -13,6 +13,7 @@ from typing import ClassVar
 from probes.action import private_directory
 from probes.bench.budget import WriteBudget
 from probes.bench.measured import BenchRefused
+from probes.bench.pool import Crew
 from probes.bench.storage import StorageBench
 from probes.host import Host
 from scenarios import events as ev
@@ -90,7 +91,7 @@ class Null:
                     StorageArm(name, bench, workload)
                     for name, bench in zip((ITSELF, AGAIN), benches, strict=True)
                 ]
-                share = allotted(budget.left_s, plan.workloads[index:], 2)
+                share = allotted(budget.left_s, plan.workloads[index:], 2, before_control=True)
                 [verdict] = await compare(
                     run,
                     workload,
@@ -126,6 +127,7 @@ class Null:
             run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="started"))
             private = (await stack.enter_async_context(run.change(private_directory(place.directory)))).value
         benches: list[StorageBench] = []
+        crew = Crew()
         for number, stretch in enumerate((0.0, self.stretch)):
             bench = StorageBench(
                 run.host,
@@ -136,6 +138,7 @@ class Null:
                 place.leaves,
                 stretch,
                 budget=written,
+                crew=crew,
             )
             stack.push_async_callback(bench.close)
             benches.append(bench)

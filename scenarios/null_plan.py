@@ -10,6 +10,7 @@ from probes.bench.refusals import Suitability, suitability
 from probes.bench.workloads import Load, load_of, prepared_bytes
 from probes.host import Host
 from scenarios.budget import least_seconds
+from scenarios.bystanders import STOPS_ITSELF
 from scenarios.model import Options, Usage
 from scenarios.plan import Plan, PlannedStep, Variant, Workload, Written
 from scenarios.storage_limits import fill_s
@@ -146,6 +147,6 @@ def _sentences(place: Place, budget: float) -> tuple[str, ...]:
         f"and with synced writes at most {most_written(place) >> 30} GiB in all",
         f"takes about {budget + _prepare_s(place):.0f} s: {budget:.0f} s of measuring at most, and the preparation",
         "leaves no file (they have no name even while it runs), changes no setting",
-        "stops itself if others' I/O waits twice as long for 3 s; Ctrl-C stops it within 2 s",
+        STOPS_ITSELF,
         *place.fit.notes,
     )

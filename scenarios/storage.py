@@ -123,7 +123,7 @@ class Storage:
         loads = [w for w in plan.workloads if not self.only or w.id in self.only]
         budget = Budget(plan.measuring_s, run.clock)
         for index, load in enumerate(loads):
-            share = allotted(budget.left_s, loads[index:], len(layout.targets))
+            share = allotted(budget.left_s, loads[index:], len(layout.targets), before_control=index == 0)
             arms = [arm_of(run.host, one, benches[one.letter], load) for one in layout.targets]
             run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state="started"))
             said: list[ev.Verdict] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 from types import TracebackType
 
@@ -37,6 +38,12 @@ class OwnDisk:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.drop()
+        end = (
+            time.monotonic() + 20
+        )  # the kernel detaches it when the last one who looks at it (udev) has closed it
+        while str(self.image) in sh("losetup", "-a") and time.monotonic() < end:
+            time.sleep(0.1)
+            self.drop()
         if kind is None:
             assert str(self.image) not in sh("losetup", "-a"), "the loop device is still there"
             assert str(self.mountpoint) not in Path("/proc/self/mountinfo").read_text()

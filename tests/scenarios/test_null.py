@@ -33,7 +33,7 @@ class FakeBench:
     hangs = False
 
     def __init__(
-        self, host: Host, directory: str, private: str | None, *rest: object, budget: object
+        self, host: Host, directory: str, private: str | None, *rest: object, budget: object, crew: object
     ) -> None:
         self.directory, self.private = directory, private
         self.stretch = float(str(rest[3]))

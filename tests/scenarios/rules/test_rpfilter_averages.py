@@ -25,7 +25,8 @@ FILES = {
 def test_averages_are_named_as_such(tmp_path: Path) -> None:
     assert [e.text for e in averages(Answering(tmp_path, {}, FILES))] == [
         "400 IPv6 packets/s on average since boot (without loopback), 80 % of all IP packets",
-        "1,000 packets/s on all CPUs on average since boot (loopback and containers included); 7 dropped before the firewall",
+        "1,000 packets/s on all CPUs on average since boot (loopback and containers included); "
+        "7 dropped before the firewall",
         "received packets/s on average since boot: eth0 9,000",
         "dropped by rp_filter (IPv4) since boot: 31",
     ]
