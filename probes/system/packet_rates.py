@@ -22,8 +22,8 @@ class PacketCounters(msgspec.Struct, frozen=True, kw_only=True):
     once, except the interfaces', which most drivers count by frame.
 
     `ipv6` and `ipv4` are without loopback: no check looks a packet up that came in by lo (nft_fib.h,
-    nft_fib_is_loopback; xt_rpfilter.c, rpfilter_is_loopback). What came by lo and was not IPv6 is taken for IPv4. `loopback` is
-    True where lo's share could not be read and is still in them.
+    nft_fib_is_loopback; xt_rpfilter.c, rpfilter_is_loopback). What came by lo and was not IPv6 is taken for IPv4.
+    `loopback` is True where lo's share could not be read and is still in them.
     """
 
     time_s: float
