@@ -169,6 +169,6 @@ def test_a_coarser_histogram_counts_the_same() -> None:
 
 def test_the_mixes_are_told_apart() -> None:
     assert len({m.id for m in MIXES}) == len(MIXES)
-    assert [m.id for m in MIXES if m.writes] == ["writers-reader"]
+    assert [m.id for m in MIXES if m.writes] == ["writers-reader", "write-streams"]
     with pytest.raises(KeyError):
         mix_of("none")
