@@ -100,7 +100,8 @@ def finding_of(
 
 
 def _severity(group: Group) -> Severity:
-    if group.cause.kind in ("busy", "lock", "unknown"):
+    # A limit was set on purpose: slow, however long.
+    if group.cause.kind in ("busy", "lock", "unknown", "throttled"):
         return "notice" if group.cause.kind == "busy" else "warning"
     return "critical" if group.stuck[0].sleep.seconds >= CRITICAL_AFTER_S else "warning"
 

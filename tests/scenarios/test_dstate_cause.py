@@ -250,10 +250,11 @@ def test_an_idle_device_is_a_hint_with_the_likeliest_first() -> None:
 
 def test_a_limit_is_named_with_its_group() -> None:
     states = {d.name: d for d in (TOP, device())}
-    one = stuck("io_schedule", place=XFS, limits=(LIMIT,))
+    one = stuck("io_schedule", place=XFS, seconds=300.0, limits=(LIMIT,))
     (group,) = grouped([(one, cause_of(one, states))])
     finding = finding_of(group, states)
     assert (finding.id, finding.confidence) == ("dstate.throttled", "hint")
+    assert finding.severity == "warning"  # somebody set it on purpose
     assert any(LIMIT.text == e.text for e in finding.evidence)
 
 
