@@ -12,9 +12,9 @@ import os
 import select
 import signal
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
+from time import sleep
 
 from app import epilogue, undo
 from app.failure import Failure
@@ -53,7 +53,7 @@ def main(argv: list[str]) -> int:
         if not all(
             one.outcome.writer for one in stuck
         ):  # nothing is left that holds the lock until it answers
-            time.sleep(AGAIN_S)
+            sleep(AGAIN_S)
     return (
         0 if all(one.outcome.state != "failed" for one in done) else 3
     )  # the journal stays for `hostdx undo`

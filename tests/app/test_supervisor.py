@@ -90,7 +90,7 @@ def test_what_gave_no_answer_is_tried_again(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(supervisor, "_dismissed", lambda _: False)
     monkeypatch.setattr("app.supervisor.signal.signal", lambda *_: None)
     monkeypatch.setattr("app.supervisor.os.dup2", lambda *_: None)
-    monkeypatch.setattr("app.supervisor.time.sleep", pauses.append)
+    monkeypatch.setattr("app.supervisor.sleep", pauses.append)
     assert supervisor.main([str(book.path)]) == 0
     assert pauses == [supervisor.AGAIN_S] * 2
     assert list((tmp_path / "data").iterdir()) == [] and not book.path.exists()
