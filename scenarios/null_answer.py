@@ -93,14 +93,16 @@ def quote(extra: Json) -> str:
 
 def findings(answer: Answer, verdicts: Sequence[ev.Verdict], culprits: Sequence[str]) -> list[Finding]:
     """Whether this host can be measured, and what was called different though it was the same."""
-    found = [_resolution(answer, culprits)]
+    clean = not any(v.verdict in ("slower", "faster") for v in verdicts)
+    found = [_resolution(answer, culprits, clean)]
     for verdict in verdicts:
         if verdict.verdict in ("slower", "faster"):
             found.append(_alike_but_different(answer, verdict))
     return found
 
 
-def _resolution(answer: Answer, culprits: Sequence[str]) -> Finding:
+def _resolution(answer: Answer, culprits: Sequence[str], clean: bool) -> Finding:
+    """`clean`: nothing was called different, so how small an effect shows is the run's answer."""
     evidence = [Evidence(_line(r), source="null") for r in answer.reaches]
     evidence += [Evidence(text, source="guard") for text in culprits]
     worst = answer.worst
@@ -113,6 +115,7 @@ def _resolution(answer: Answer, culprits: Sequence[str]) -> Finding:
             evidence=tuple(evidence),
             remedy=(_QUIETER,),
             subject=answer.directory,
+            answers=clean,
         )
     severity: Severity = (
         "ok" if worst <= max(GOOD, answer.margin) else "notice" if worst <= USABLE else "warning"
@@ -133,6 +136,7 @@ def _resolution(answer: Answer, culprits: Sequence[str]) -> Finding:
         evidence=tuple(evidence),
         remedy=() if severity == "ok" else (_QUIETER,),
         subject=answer.directory,
+        answers=clean,
     )
 
 

@@ -122,6 +122,7 @@ async def test_a_planted_fifth_is_found_and_said(engine: type[FakeBench]) -> Non
     await scenario.run(run)
     assert {v.verdict for v in run.of(ev.Verdict)} == {"slower"}
     wrong = [f.finding for f in run.of(ev.Found) if f.finding.id == "null.difference"]
+    assert not any(f.finding.answers for f in run.of(ev.Found))
     assert len(wrong) == 3 and all(f.severity == "warning" for f in wrong)
     assert "called a difference where there was none" in quote(run.of(ev.Extra)[0].value)
 
@@ -248,7 +249,7 @@ def test_an_answer_with_a_gap_is_not_ok_and_names_it() -> None:
         ),
     )
     [found] = findings(answer, [], [])
-    assert found.severity == "notice" and "effects of 5 % show" in found.title
+    assert found.severity == "notice" and "effects of 5 % show" in found.title and found.answers
     assert "not found out for synced write" in found.title
     assert any("not started: no room" in e.text for e in found.evidence)
     assert "not found out for synced write" in quote(as_json(answer))
