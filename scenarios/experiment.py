@@ -149,10 +149,8 @@ class _Experiment:
             f"{worse} gave nothing at all in a block of {max(here, there)} groups, the other in {min(here, there)}: "
             "what that costs is not in the ratio, which rests on the groups without"
         )
-        if verdict.verdict == ("faster" if worse == verdict.variant else "slower"):
-            word: ev.VerdictWord = "inconclusive"
-        else:
-            word = "inconclusive" if verdict.verdict == "no material difference" else verdict.verdict
+        contradicted = ("no material difference", "faster" if worse == verdict.variant else "slower")
+        word: ev.VerdictWord = "inconclusive" if verdict.verdict in contradicted else verdict.verdict
         reason = "; ".join(r for r in (stalls, verdict.reason) if r)
         return msgspec.structs.replace(verdict, verdict=word, reason=reason)
 

@@ -14,6 +14,21 @@ from scenarios.plan import Metric, Plan, Variant, Workload
 NS = Metric(name="ns/packet", unit="ns", better="less")
 
 
+def judged(
+    workload: str,
+    word: ev.VerdictWord,
+    ratio: float | None = None,
+    *,
+    variant: str = "B",
+    ci95: ev.Interval | None = None,
+    control: bool = False,
+) -> ev.Verdict:
+    return ev.Verdict(
+        t=1, workload=workload, metric="IOPS", baseline="A", variant=variant, verdict=word, ratio=ratio, ci95=ci95,
+        control=control,
+    )  # fmt: skip
+
+
 def told(own: ev.VerdictWord, ratio: float, controls: tuple[str, ...]) -> str:
     """The host's own check at `ratio`, a dearer variant of it, another workload that is clearer still."""
     session = Session()
@@ -35,18 +50,9 @@ def told(own: ev.VerdictWord, ratio: float, controls: tuple[str, ...]) -> str:
         ("four", "fib", "slower", 0.4),
     ]
     for workload, variant, verdict, value in words:
-        session.apply(
-            ev.Verdict(
-                t=1,
-                workload=workload,
-                metric="ns/packet",
-                baseline="none",
-                variant=variant,
-                verdict=verdict,
-                ratio=value if verdict != "not applicable" else None,
-                control=variant == "trivial",
-            )
-        )
+        ratio_of = value if verdict != "not applicable" else None
+        one = judged(workload, verdict, ratio_of, variant=variant, control=variant == "trivial")
+        session.apply(msgspec.structs.replace(one, metric="ns/packet", baseline="none"))
     session.apply(ev.Ended(t=2, status="done"))
     return answer(session).sentence
 
@@ -74,19 +80,7 @@ def test_the_pair_that_was_asked_about_is_the_answer(
 def test_what_a_control_that_moved_does_to_the_answer() -> None:
     session = Session()
     for variant, control in (("B", False), ("C", True)):
-        session.apply(
-            ev.Verdict(
-                t=1,
-                workload=variant,
-                metric="IOPS",
-                baseline="A",
-                variant=variant,
-                verdict="slower",
-                ratio=0.8,
-                ci95=(0.75, 0.85),
-                control=control,
-            )
-        )
+        session.apply(judged(variant, "slower", 0.8, variant=variant, ci95=(0.75, 0.85), control=control))
     session.apply(ev.Ended(t=2, status="done"))
     said = answer(session)
     assert said.sentence == f"B: B is 20 % slower than A in IOPS (15.0–25.0 %); {MOVED}"
@@ -105,9 +99,7 @@ def test_what_was_decided_before_the_end_is_the_answer(
     status: ev.Status, reason: str, begins: str, weight: str
 ) -> None:
     session = Session()
-    session.apply(
-        ev.Verdict(t=1, workload="B", metric="IOPS", baseline="A", variant="B", verdict="slower", ratio=0.8)
-    )
+    session.apply(judged("B", "slower", 0.8))
     assert answer(session).sentence.startswith("without its end; until there: B: B is 20 % slower")
     session.apply(ev.Ended(t=2, status=status, reason=reason))
     said = answer(session)
@@ -117,18 +109,8 @@ def test_what_was_decided_before_the_end_is_the_answer(
 def test_several_undecided_workloads_share_one_sentence() -> None:
     session = Session()
     for workload, smallest in (("read", 0.1), ("write", 0.3)):
-        session.apply(
-            ev.Verdict(
-                t=1,
-                workload=workload,
-                metric="IOPS",
-                baseline="A",
-                variant="B",
-                verdict="inconclusive",
-                groups=6,
-                smallest_effect=smallest,
-            )
-        )
+        open_one = judged(workload, "inconclusive")
+        session.apply(msgspec.structs.replace(open_one, groups=6, smallest_effect=smallest))
     session.apply(ev.Ended(t=2, status="done"))
     assert answer(session)[:2] == (
         "inconclusive: the noise hides whatever there is; this run could have seen ±30 %",
@@ -138,22 +120,9 @@ def test_several_undecided_workloads_share_one_sentence() -> None:
 
 def test_a_loss_comes_before_a_larger_gain_and_the_gain_is_said() -> None:
     session = Session()
-    for workload, word, ratio in (
-        ("sync", "slower", 0.6),
-        ("read", "slower", 0.8),
-        ("metadata", "faster", 2.9),
-    ):
-        session.apply(
-            ev.Verdict(
-                t=1,
-                workload=workload,
-                metric="IOPS",
-                baseline="A",
-                variant="B",
-                verdict=word,  # type: ignore[arg-type]
-                ratio=ratio,
-            )
-        )
+    session.apply(judged("sync", "slower", 0.6))
+    session.apply(judged("read", "slower", 0.8))
+    session.apply(judged("metadata", "faster", 2.9))
     session.apply(ev.Ended(t=2, status="done"))
     said = answer(session)
     assert said.sentence == "sync: B is 40 % slower than A in IOPS; but 2.90 × faster for metadata"

@@ -99,12 +99,7 @@ def test_with_the_journals_disk_full_nothing_is_changed(tmp_path: Path, disk: Lo
 
 
 def test_a_value_that_somebody_else_changed_is_kept_and_said(tmp_path: Path, disk: LoopDisk) -> None:
-    runner = start(tmp_path, disk)
-    wait_for(disk, "[bfq]", runner)
-    kill_all(tmp_path)
-    runner.wait()
-    if "[bfq]" not in disk.read("scheduler"):
-        pytest.fail("it was undone although the supervisor was killed as well")
+    killed_on_bfq(tmp_path, disk)
     disk.write("scheduler", "kyber")
     undone = hostdx(tmp_path, "undo")
     assert "[kyber]" in disk.read("scheduler")
@@ -114,12 +109,7 @@ def test_a_value_that_somebody_else_changed_is_kept_and_said(tmp_path: Path, dis
 
 def test_settings_that_somebody_made_since_are_kept(tmp_path: Path, disk: LoopDisk) -> None:
     """The old scheduler again, by somebody's hand, with a depth and a batch of his own."""
-    runner = start(tmp_path, disk)
-    wait_for(disk, "[bfq]", runner)
-    kill_all(tmp_path)
-    runner.wait()
-    if "[bfq]" not in disk.read("scheduler"):
-        pytest.fail("it was undone although the supervisor was killed as well")
+    killed_on_bfq(tmp_path, disk)
     disk.write("scheduler", "mq-deadline")
     disk.write("nr_requests", "64")
     disk.write("iosched/fifo_batch", "3")
@@ -162,15 +152,22 @@ def test_killed_with_the_journals_disk_full_by_then(
 
 def test_a_device_that_is_gone_is_nothing_to_undo(tmp_path: Path) -> None:
     with LoopDisk(tmp_path) as disk:
-        runner = start(tmp_path, disk)
-        wait_for(disk, "[bfq]", runner)
-        kill_all(tmp_path)
-        runner.wait()
+        killed_on_bfq(tmp_path, disk)
         disk.remove()
         assert not Path(f"/sys/block/{disk.device}").exists()
         undone = hostdx(tmp_path, "undo")
     assert undone.returncode == 0, undone.stderr
     assert list((tmp_path / "state/hostdx/journal").iterdir()) == []
+
+
+def killed_on_bfq(tmp_path: Path, disk: LoopDisk) -> None:
+    """A run that was killed, with its supervisor, while it measured under bfq: nobody put anything back."""
+    runner = start(tmp_path, disk)
+    wait_for(disk, "[bfq]", runner)
+    kill_all(tmp_path)
+    runner.wait()
+    if "[bfq]" not in disk.read("scheduler"):
+        pytest.fail("it was undone although the supervisor was killed as well")
 
 
 def wait_for(disk: LoopDisk, word: str, runner: subprocess.Popen[bytes], seconds: float = 30.0) -> None:
