@@ -1,70 +1,100 @@
-"""Locks that say who holds them: one measuring run a host, one change a target."""
+"""Locks: one measuring run a host, one change a target. Nobody else can hold them; who holds one stands beside it.
+
+The lock is a file of mode 0600: who may read a file may also lock it (flock(2)), and so keep its owner waiting. The
+readable file beside it names a process and a scenario, never a command line: those hold passwords.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
 import os
+import re
+import stat
 import urllib.parse
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import msgspec
 
 from app.failure import Failure
-from app.process import identity, start_time
+from app.process import identity, runs_hostdx, start_time
 from app.state import private, runtime_dir
+
+CLAIM_LIMIT = 4096  # bytes read of what somebody else wrote
+MOST_NAMES = 20_000  # looked at in a shared temporary directory, where anybody makes as many as he likes
+_WORDS = re.compile(r"[A-Za-z0-9:.+_ -]{1,80}", re.ASCII)
 
 
 class Holder(msgspec.Struct, frozen=True):
-    """Who holds a lock: for the one who has to wait."""
+    """Who holds a lock. `start`: clock ticks since boot; `since`: for a person."""
 
     pid: int
     start: int
-    command: str
+    scenario: str
     since: str
+
+    @property
+    def plausible(self) -> bool:
+        """What somebody else wrote is words of ours and no other text."""
+        return self.pid > 1 and all(_WORDS.fullmatch(text) for text in (self.scenario, self.since))
+
+    @property
+    def lives(self) -> bool:
+        return start_time(self.pid) == self.start and runs_hostdx(self.pid)
 
 
 class Held(Failure):
-    """Somebody else holds the lock; the text says who."""
+    """Somebody else holds the lock; the text says who, as far as that is known."""
 
     def __init__(self, what: str, holder: Holder | None) -> None:
         self.holder = holder
-        if holder is None:
-            super().__init__(f"{what}: another hostdx is at it; wait for its end")
+        if holder is None or not holder.lives:
+            super().__init__(f"{what}: already running: another hostdx; wait for its end")
             return
-        who = f"pid {holder.pid} (`{holder.command}`, since {holder.since})"
         super().__init__(
-            f"{what}: {who} is at it; wait for its end, or stop it with `kill -INT {holder.pid}`"
+            f"{what}: already running: {_named(holder)}; wait for its end, or stop it with `kill -INT {holder.pid}`"
         )
 
 
 class Lock:
     """A lock file in the run-time directory. It is released with the process, however that ends."""
 
-    def __init__(self, name: str, what: str, command: str, since: str) -> None:
+    def __init__(self, name: str, what: str, scenario: str, since: str) -> None:
         """Takes it at once, or raises Held. `what` begins the line that the second one reads."""
         path = private(runtime_dir(), 0o755) / f"{name}.lock"
+        self._claim = path.with_suffix(".json")
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            os.fchmod(self._descriptor, 0o600)  # one that an earlier version left
         except OSError as error:
             raise Failure(f"{path}: the lock cannot be made: {error.strerror}") from None
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            holder = _holder(self._descriptor)
             os.close(self._descriptor)
-            raise Held(what, holder) from None
+            claim = _claim(self._claim)
+            raise Held(what, claim[0] if claim is not None else None) from None
         me = identity()
-        data = msgspec.json.encode(Holder(me.pid, me.start, command[:200], since))
         try:
-            os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, data, 0)
+            self._write(msgspec.json.encode(Holder(me.pid, me.start, scenario, since)))
         except OSError:
             pass  # a full run-time directory: the lock holds, only nobody can read by whom
 
+    def _write(self, data: bytes) -> None:
+        self._claim.unlink(missing_ok=True)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(self._claim, flags, 0o600)
+        try:
+            os.write(descriptor, data)
+            os.fchmod(descriptor, 0o644)
+        finally:
+            os.close(descriptor)
+
     def release(self) -> None:
         try:
-            os.ftruncate(self._descriptor, 0)
+            self._claim.unlink(missing_ok=True)
         except OSError:
             pass
         os.close(self._descriptor)
@@ -79,68 +109,71 @@ def target_name(target: str) -> str:
     return f"target-{quoted}"
 
 
-def measuring(command: str, since: str) -> Lock:
-    """One run a host: other users' are looked for too, each user's lock lying in a directory of its own."""
+def measuring(scenario: str, since: str, warn: Callable[[str], None]) -> Lock:
+    """One run a host: other users' are looked for too, each user's lock lying in a directory of its own.
+
+    Root believes no other user's claim: it warns, for two loads at a time disturb each other.
+    """
     what = "another run measures on this host"
-    lock = Lock("measuring", what, command, since)
+    lock = Lock("measuring", what, scenario, since)
     for path in _others():
-        holder = _living(path)
-        if holder is not None:
+        found = _claim(path)
+        if found is None or not found[0].plausible or not _owned_and_living(*found):
+            continue
+        holder, uid = found
+        if os.geteuid() != 0:
             lock.release()
             raise Held(what, holder)
+        warn(f"{what}, says user {uid}: {_named(holder)}; the two may disturb each other")
     return lock
 
 
+def _named(holder: Holder) -> str:
+    return f"pid {holder.pid} (hostdx run {holder.scenario}, since {holder.since})"
+
+
 def _others() -> list[Path]:
-    """Everybody's lock but ours; none where the run-time directory was set to somewhere of its own, as in tests."""
+    """Everybody's claim but ours; none where the run-time directory was set to somewhere of its own, as in tests."""
     own = runtime_dir()
     usual = own in (Path("/run/hostdx"), Path(f"/tmp/hostdx-{os.geteuid()}")) or own.parent.parent == Path(
         "/run/user"
     )
     if not usual:
         return []
-    found = [Path("/run/hostdx"), *Path("/run/user").glob("*/hostdx"), *Path("/tmp").glob("hostdx-*")]
-    return [directory / "measuring.lock" for directory in found if directory != own]
+    found = [Path("/run/hostdx"), *(Path("/run/user", name, "hostdx") for name in _names("/run/user"))]
+    found += [Path("/tmp", name) for name in _names("/tmp") if re.fullmatch(r"hostdx-[0-9]{1,10}", name)]
+    return [directory / "measuring.json" for directory in found if directory != own]
 
 
-def _living(path: Path) -> Holder | None:
-    """Who holds another user's lock, by what the file says: a process of its owner, with that start time. It is not
-    locked to find out: who may lock it could keep its owner from measuring."""
+def _names(directory: str) -> Iterator[str]:
+    try:
+        with os.scandir(directory) as entries:
+            yield from (entry.name for entry in islice(entries, MOST_NAMES))
+    except OSError:
+        return
+
+
+def _owned_and_living(holder: Holder, uid: int) -> bool:
+    """The claim is by the owner of the process that it names, and that process is a hostdx."""
+    try:
+        return holder.lives and Path(f"/proc/{holder.pid}").stat().st_uid == uid
+    except OSError:
+        return False
+
+
+def _claim(path: Path) -> tuple[Holder, int] | None:
+    """Who says that he holds the lock, and which user wrote that; None where nobody does."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
     try:
-        holder = _holder(descriptor)
-        owner = os.fstat(descriptor).st_uid
-    finally:
-        os.close(descriptor)
-    if holder is None or start_time(holder.pid) != holder.start:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        holder = msgspec.json.decode(os.pread(descriptor, CLAIM_LIMIT, 0), type=Holder)
+        return holder, found.st_uid
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    try:
-        return holder if Path(f"/proc/{holder.pid}").stat().st_uid == owner else None
-    except OSError:
-        return None
-
-
-def _holder(descriptor: int) -> Holder | None:
-    try:
-        return msgspec.json.decode(os.pread(descriptor, 4096, 0), type=Holder)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-
-
-def holder_of_measuring() -> Holder | None:
-    """Who measures now, as far as the lock file tells; None when it is free."""
-    path = Path(runtime_dir(), "measuring.lock")
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return None
-    except OSError:
-        return _holder(descriptor)
     finally:
         os.close(descriptor)

@@ -5,10 +5,15 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import sys
+from collections.abc import Sequence
 
-from app.printable import printable
+from app.printable import printable, printable_lines
 
+_WAIT_S = 0.2  # once: a terminal that is paused (Ctrl-S) or a pipe that nobody empties must not hold up a run
+_AT_ONCE = select.PIPE_BUF  # bytes that a pipe takes whole where poll(2) calls it writable
+_paused = [False]
 _FILE_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # EIO is what a closed terminal says
 _lost: list[str] = []
 
@@ -21,18 +26,60 @@ def lost() -> str:
 
 
 def out(text: str) -> None:
-    """Writes the result and a line feed to stdout; the caller has made it safe."""
-    _write(1, (text + "\n").encode("utf-8", "backslashreplace"))
+    """Writes the result and a line feed to stdout. Its line feeds stay: one that came from a host is the caller's."""
+    _write(1, (printable_lines(text) + "\n").encode())
+
+
+# What a part of a line is for, and how a terminal shows it (ECMA-48, SGR); a role without one is plain text.
+_SGR = {
+    "strong": "1",
+    "dim": "2",
+    "critical": "1;31",
+    "warning": "33",
+    "ok": "32",
+    "unknown": "36",
+    "notice": "36",
+}
+_colour = ["auto"]
+
+
+def colour(when: str) -> None:
+    """`auto`, `always` or `never`, for what follows."""
+    _colour[0] = when
+
+
+def coloured() -> bool:
+    """Asked for, or stdout is a terminal that can, and NO_COLOR is not set (no-color.org)."""
+    if _colour[0] != "auto":
+        return _colour[0] == "always"
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM", "") in ("", "dumb"):
+        return False
+    try:
+        return sys.stdout is not None and sys.stdout.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def out_parts(parts: Sequence[tuple[str, str]]) -> None:
+    """One line of (text, role) to stdout. The texts become printable, whatever they held; only we add colour."""
+    shown = [(printable(text), _SGR.get(role, "") if coloured() else "") for text, role in parts]
+    line = "".join(f"\x1b[{sgr}m{text}\x1b[0m" if sgr and text.strip() else text for text, sgr in shown)
+    _write(1, (line + "\n").encode("utf-8", "backslashreplace"))
 
 
 def raw(data: bytes) -> bool:
-    """Writes bytes to stdout as they are; False when nobody reads any more."""
+    """Writes the lines of events to stdout as they are; False when nobody reads any more."""
     return _write(1, data)
 
 
 def say(text: str) -> None:
-    """One line on stderr."""
-    _write(2, (printable(text) + "\n").encode("utf-8", "backslashreplace"))
+    """One line on stderr; lost where nobody takes it."""
+    _write(2, (printable(text) + "\n").encode())
+
+
+def draw(text: str) -> None:
+    """Text of ours, escape sequences included, on the terminal that stderr is; lost while that is paused."""
+    _write(2, text.encode("utf-8", "backslashreplace"))
 
 
 def complain(text: str) -> None:
@@ -50,12 +97,22 @@ def _write(descriptor: int, data: bytes) -> bool:
             return True
         view = memoryview(data)
         while view:
-            view = view[os.write(descriptor, view) :]
+            if descriptor == 2 and not _taken():
+                return False
+            view = view[os.write(descriptor, view[:_AT_ONCE] if descriptor == 2 else view) :]
     except OSError as error:
         if descriptor == 1 and error.errno in _FILE_TROUBLE:
             _lost.append(str(error.strerror))
         return False
     return True
+
+
+def _taken() -> bool:
+    """Whether stderr takes a line now, or within a moment; while it is paused it is not waited for again."""
+    poll = select.poll()
+    poll.register(2, select.POLLOUT)
+    _paused[0] = not poll.poll(0 if _paused[0] else _WAIT_S * 1000)
+    return not _paused[0]
 
 
 def _real(stream: object, descriptor: int) -> bool:

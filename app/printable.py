@@ -1,4 +1,8 @@
-"""Text from the host on its way to a terminal: one line, no control characters, no hidden direction changes."""
+"""Text from the host on its way out: no control character, no hidden direction change, on a terminal or in a file.
+
+Every way out ends in one of these: a screen's cells in `app/tui/glyphs.clean` (which also shows combining marks), lines
+of text in `printable`, a whole text in `printable_lines`, JSON in `printable_json`.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,36 @@ import unicodedata
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"})
 
 
+def unsafe(character: str) -> bool:
+    """Whether a terminal may act on it, or a reader not see it."""
+    return unicodedata.category(character) in _UNSAFE
+
+
 def printable(text: str) -> str:
     """The text with every unsafe character written as `\\x1b` or `\\u202e`; what is left is one line."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
-    return "".join(_shown(c) if unicodedata.category(c) in _UNSAFE else c for c in text)
+    return "".join(_shown(c) if unsafe(c) else c for c in text)
 
 
 def printable_lines(text: str) -> str:
     """The same, line feeds kept."""
     return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def printable_json(document: bytes) -> bytes:
+    """The same document: what is unsafe in its strings is written as `\\u009b`. Line feeds between its tokens stay.
+
+    The encoder escapes what is below U+0020 only (RFC 8259, section 7), and outside of a string JSON is ASCII.
+    """
+    if document.isascii() and b"\x7f" not in document:
+        return document
+    return "".join(_in_json(c) if c != "\n" and unsafe(c) else c for c in document.decode()).encode()
+
+
+def _in_json(character: str) -> str:
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[n : n + 2].hex()}" for n in range(0, len(units), 2))
 
 
 def _shown(character: str) -> str:

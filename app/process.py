@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import msgspec
@@ -36,6 +37,39 @@ def start_time(pid: int) -> int | None:
 def identity(pid: int | None = None) -> Identity:
     pid = os.getpid() if pid is None else pid
     return Identity(pid, start_time(pid) or 0, boot_id())
+
+
+def runs_hostdx(pid: int) -> bool:
+    """Whether that process is a Python at work on hostdx. It says so itself: a guard against mistakes, no proof."""
+    try:
+        try:
+            program = Path(f"/proc/{pid}/exe").readlink().name
+        except PermissionError:  # another user's: only its words can be read
+            program = "python"
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    return program.startswith("python") and any(w == b"app.cli" or w.endswith(b"/hostdx") for w in words)
+
+
+def writes(pid: int, device: int, inode: int) -> bool:
+    """Whether that process holds that file open for writing. Raises nothing: what cannot be seen is not held."""
+    try:
+        descriptors = list(Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:
+        return False
+    for descriptor in descriptors:
+        try:
+            found = descriptor.stat()
+            if (found.st_dev, found.st_ino) != (device, inode):
+                continue
+            said = Path(f"/proc/{pid}/fdinfo/{descriptor.name}").read_text("ascii")
+        except OSError:
+            continue
+        flags = re.search(r"^flags:\s*([0-7]+)$", said, re.MULTILINE)  # octal, proc_pid_fdinfo(5)
+        if flags and int(flags[1], 8) & os.O_ACCMODE != os.O_RDONLY:
+            return True
+    return False
 
 
 def lives(who: Identity) -> bool:

@@ -1,6 +1,6 @@
 """A change to the host, as data: declared, shown, consented to, journalled, applied, undone.
 
-Nothing here applies anything: one file in `app` does (`app/effects.py`), so that every change
+Nothing here applies anything: one file in `app` does (`app/undo/effects.py`), so that every change
 goes through consent and the journal.
 """
 
@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 ActionKind: TypeAlias = Literal["attribute", "command", "resource"]
-ResourceKind: TypeAlias = Literal["directory", "file", "namespace", "loop", "mount", "process"]
+ResourceKind: TypeAlias = Literal["directory", "namespace"]
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -22,7 +22,8 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
                resource:  create `resource` at `target`; the inverse removes it.
     consent    True where a setting of the host changes; a private directory needs none.
     side_paths attributes that applying silently resets (tunables, nr_requests): saved and restored with it.
-    parameters what a resource needs beside its target (sizes in bytes, source of a mount), as text.
+    exposed    others could interfere while root makes it (`risk` says who): it needs consent too.
+    parameters what is told beside it (a command's `timeout_s`, who holds a namespace), as text.
     """
 
     kind: ActionKind
@@ -40,18 +41,25 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     survives_reboot: bool = False
     side_paths: tuple[str, ...] = ()
     parameters: dict[str, str] = {}
+    exposed: bool = False
+
+    @property
+    def asks(self) -> bool:
+        """Whether a person must agree to it first."""
+        return self.consent or self.exposed
 
 
-def private_directory(parent: str) -> Action:
+def private_directory(parent: str, exposed: str = "") -> Action:
     """A directory of hostdx's own (mode 0700) under `parent`; removed with all it holds.
 
-    The name is chosen when it is made: `parent/.hostdx-<random>`.
+    The name is chosen when it is made: `parent/.hostdx-<random>`. `exposed`: who could interfere (`probes.exposure`).
     """
     return Action(
         kind="resource",
         resource="directory",
         title=f"private directory under {parent}",
         target=f"{parent.rstrip('/') or '/'}/.hostdx-*".replace("//", "/"),
-        risk="none: removed when the run ends",
+        risk=exposed or "none: removed when the run ends",
+        exposed=bool(exposed),
         survives_reboot=True,
     )

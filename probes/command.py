@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from probes.regular import decode
+from probes.safe_read import decode
 from probes.types import Absent
 
 MOST_OUTPUT_BYTES = 8 << 20

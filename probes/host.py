@@ -9,18 +9,20 @@ Reading never raises and never blocks for ever; what cannot be read is an `Absen
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import threading
+import time
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar, cast
 
 from probes import sosreport
+from probes.captured_paths import outside, resolve
 from probes.command import run_command
-from probes.guarded import GuardedReader, Hung, NotStarted
-from probes.inside import outside, resolve
-from probes.regular import TooLarge, decode, list_directory, read_regular
+from probes.hang_safe.client import GuardedReader, Hung, NotStarted
 from probes.rights import denied, hidden
+from probes.safe_read import TooLarge, decode, list_directory, read_regular
 from probes.types import Absent, AbsentKind
 
 T = TypeVar("T")
@@ -32,15 +34,26 @@ _DENIED = {errno.EACCES, errno.EPERM}
 _MAGIC = frozenset("*?[")
 
 
+class OutOfTime(OSError):
+    """The host was given a time to be read in, and that is over."""
+
+
 class Host:
     """`root` is None for the live machine. Paths are always as on the host: `/sys/block/sda/size`."""
 
     def __init__(self, root: str | None = None) -> None:
         self.live = root is None
+        self.still = False  # whoever knows that nothing changes while it looks sets it: see `once_if_still`
         self.root = None if root is None else captured_root(root)
+        self.until_s: float | None = None  # on the monotonic clock: nothing is read any more from then on
         self._guarded = GuardedReader()
         self._memo: dict[Callable[[Host], Any], Any] = {}
         self._lock = threading.RLock()
+        self._folders: dict[str, str] = {}  # of a captured tree: a folder -> without symlinks
+
+    @property
+    def out_of_time(self) -> bool:
+        return self.until_s is not None and time.monotonic() > self.until_s
 
     def text(self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False) -> str | Absent:
         """A regular file's text without its last line ends; larger than `limit_bytes` is Absent, never cut.
@@ -49,6 +62,7 @@ class Host:
         system, the /proc files of another process, the sysfs files of a dying device.
         """
         try:
+            self._check_time(path)
             if may_hang:
                 asked = self._guarded.ask("text", path, root=self.root or "", limit_bytes=limit_bytes)
                 return cast(str, asked).rstrip("\n")
@@ -71,6 +85,7 @@ class Host:
     def listing(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
         """The names in a directory, sorted."""
         try:
+            self._check_time(path)
             if may_hang:
                 return tuple(cast(list[str], self._guarded.ask("listing", path, root=self.root or "")))
             return tuple(list_directory(self._local(path)))
@@ -91,6 +106,7 @@ class Host:
     def real(self, path: str, *, may_hang: bool = False) -> str | Absent:
         """The host path without symlinks, of something that exists."""
         try:
+            self._check_time(path)
             if may_hang and self.live:
                 return cast(str, self._guarded.ask("real", path))
             if self.root is None:
@@ -102,6 +118,7 @@ class Host:
     def exists(self, path: str, *, may_hang: bool = False) -> bool:
         """False as well where it cannot be known; ask `text` or `listing` for the reason."""
         try:
+            self._check_time(path)
             if may_hang:
                 return bool(self._guarded.ask("exists", path, root=self.root or ""))
             os.stat(self._local(path))
@@ -110,9 +127,11 @@ class Host:
         return True
 
     def statvfs(self, path: str) -> os.statvfs_result | Absent:
-        """Space and inodes of the file system at `path`; live only. Through the child: NFS hangs here."""
+        """Space and inodes of the file system at `path`; captured by df. Through the child: NFS hangs here."""
         if not self.live:
-            return Absent("a captured tree does not hold how full its file systems were", "captured", path)
+            return self.once(_spaces).get(
+                path, Absent(f"how full {path} was is not captured", "captured", path)
+            )
         try:
             return os.statvfs_result(cast(list[int], self._guarded.ask("statvfs", path)))
         except (OSError, ValueError, Hung, NotStarted) as error:
@@ -140,6 +159,8 @@ class Host:
 
         A failure is Absent with what the command said, unless `any_status` (smartctl's status is a bit mask).
         """
+        if self.out_of_time:
+            return Absent(f"{argv[0]} was not asked: the time for reading this host is over", "timeout")
         if self.live:
             out = run_command(argv, timeout_s, any_status=any_status)
             return out if isinstance(out, Absent) else out.rstrip("\n")
@@ -161,10 +182,25 @@ class Host:
         """Ends the child process, if one was started. The host can still be read."""
         self._guarded.close()
 
+    def _check_time(self, path: str) -> None:
+        if self.out_of_time:
+            raise OutOfTime(errno.ETIME, os.strerror(errno.ETIME), path)
+
     def _local(self, path: str, *, last: bool = True) -> str:
+        self._check_time(path)
         if self.root is None:
             return path
-        return outside(self.root, resolve(self.root, path, last=last))
+        above, _, name = path.rpartition("/")
+        if name in ("", ".", ".."):
+            return outside(self.root, resolve(self.root, path, last=last))
+        # Thousands of files lie in hundreds of folders: a folder's symlinks are followed once.
+        real = self._folders.get(above)
+        if real is None:
+            real = self._folders[above] = resolve(self.root, above)
+        local = outside(self.root, f"{real.rstrip('/')}/{name}")
+        if last and os.path.islink(local):  # noqa: PTH114
+            return outside(self.root, resolve(self.root, f"{real}/{name}"))
+        return local
 
     def _names(self, folder: str) -> tuple[str, ...]:
         names = self.listing(folder)
@@ -182,6 +218,8 @@ class Host:
             return Absent(
                 f"{path} did not answer within {self._guarded.abandon_after_s:g} s", "timeout", path
             )
+        if isinstance(error, OutOfTime):
+            return Absent(f"{path} was not read: the time for reading this host is over", "timeout", path)
         if isinstance(error, NotStarted):
             return Absent(
                 f"{path} is read by another process, which cannot be started: {error}", "tool", path
@@ -210,6 +248,16 @@ class Host:
         if self.live or otherwise.kind != "captured":
             return otherwise
         return self.once(_settings).get(sosreport.setting_key(path), otherwise)
+
+
+def once_if_still(fn: Callable[[Host], T]) -> Callable[[Host], T]:
+    """Works something out afresh of a host that changes, and once of one that stands still (`Host.still`)."""
+
+    @functools.wraps(fn)
+    def asked(host: Host) -> T:
+        return host.once(fn) if host.still else fn(host)
+
+    return asked
 
 
 def captured_root(folder: str) -> str:
@@ -243,6 +291,14 @@ def _holds_a_host(path: str) -> bool:
 def _settings(host: Host) -> dict[str, str]:
     text = host.command("sysctl", "-a")
     return sosreport.settings(text) if isinstance(text, str) else {}
+
+
+def _spaces(host: Host) -> dict[str, os.statvfs_result]:
+    """By mount point, from the two outputs of df that a sosreport holds."""
+    blocks, inodes = (host.command("df", option, "-x", "autofs") for option in ("-al", "-ali"))
+    return sosreport.spaces(
+        blocks if isinstance(blocks, str) else "", inodes if isinstance(inodes, str) else ""
+    )
 
 
 def _literal(name: str) -> str:

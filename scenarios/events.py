@@ -12,15 +12,16 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.action import Action
-from probes.types import Json
+from probes.types import AbsentKind, Json
 from scenarios.finding import Finding
 from scenarios.plan import Option, Plan
 
 SCHEMA = "hostdx/1"
+SIDES = "0123456789abcdefghijklmnopqrstuvwxyz"  # a train's order is written in them
 
 Interval: TypeAlias = tuple[float, float]
 VerdictWord: TypeAlias = Literal[
-    "slower", "faster", "no material difference", "inconclusive", "not applicable"
+    "slower", "faster", "no material difference", "inconclusive", "not applicable", "not measured"
 ]
 Phase: TypeAlias = Literal["warmup", "onset", "steady", "reference", "before", "idle", "after"]
 StepState: TypeAlias = Literal["started", "done", "skipped", "failed"]
@@ -67,16 +68,32 @@ class Offer(Event, frozen=True, tag="offer"):
 
 
 class FactRead(Event, frozen=True, tag="fact"):
+    """`subject` is what it is a fact of: `disk:sda`, `nic:eth0`, `kernel`; `source` the path or command."""
+
     name: str
     value: Json
     source: str
     unit: str = ""
+    subject: str = ""
+
+    @property
+    def label(self) -> str:
+        """Subject and name, the same fact the same label."""
+        return f"{self.subject} {self.name}".lstrip()
 
 
 class AbsentFact(Event, frozen=True, tag="absent"):
+    """A fact that could not be read: why in words and by kind (a right, a tool, a container, ...)."""
+
     name: str
     reason: str
     source: str = ""
+    kind: AbsentKind = "missing"
+    subject: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.subject} {self.name}".lstrip()
 
 
 class Checked(Event, frozen=True, tag="check"):
@@ -130,6 +147,52 @@ class Block(Event, frozen=True, tag="block"):
     disturbed: str = ""
 
 
+class Train(Event, frozen=True, tag="train"):
+    """About a second of slices of all variants in turn, several groups of them. `t` is its end.
+
+    `order` numbers `variants` slice by slice (0 to 9, a to z), a blank between groups: "0110 1001". `values` holds,
+    by metric, one value a slice; `log_ratios` one a group, by "metric|baseline|variant", more = better; `group` is the
+    number of the first. By variant: operations, bytes, latencies. A disturbed train is measured again as a whole.
+    """
+
+    workload: str
+    index: int
+    group: int
+    seconds: float
+    slice_s: float
+    variants: list[str]
+    order: str
+    values: dict[str, list[float]]
+    log_ratios: dict[str, list[float]] = {}
+    phase: Phase = "steady"
+    operations: dict[str, int] = {}
+    bytes: dict[str, int] = {}
+    device_bytes: int | None = None
+    cpu_s: float = 0.0
+    waited_s: float = 0.0  # of the workers' time they waited for a CPU
+    p50_ns: dict[str, int] = {}
+    p99_ns: dict[str, int] = {}
+    histogram: dict[str, list[tuple[int, int]]] = {}
+    disturbed: str = ""
+
+
+class SliceLength(Event, frozen=True, tag="slices"):
+    """How long the slices that follow are, and what decided it.
+
+    `onset_s` of each are not counted. `difference`: of the first quarter from the rest of `variant`'s slices, as a
+    share, with its interval `ci99`; None where too few slices of this length were seen.
+    """
+
+    workload: str
+    seconds: float
+    why: Literal["shortest", "operations", "switch", "block", "carry-over"]
+    onset_s: float = 0.0
+    settled: bool = True
+    variant: str = ""
+    difference: float | None = None
+    ci99: Interval | None = None
+
+
 class SampleTaken(Event, frozen=True, tag="sample"):
     """A value inside a longer block, or of a watch. `at_s`: when it was taken, where it is written later."""
 
@@ -162,7 +225,8 @@ class Estimate(Event, frozen=True, tag="estimate"):
     ratio: float
     ci95: Interval | None = None
     seconds_left: float | None = None
-    text: str = ""
+    planned_groups: int = 0  # at most
+    p99_ns: tuple[int, int] | None = None  # of baseline and variant in the last group; never judged
 
 
 class Guard(Event, frozen=True, tag="guard"):
@@ -177,7 +241,10 @@ class Guard(Event, frozen=True, tag="guard"):
 
 
 class Verdict(Event, frozen=True, tag="verdict"):
-    """ratio: variant over baseline, under 1 is slower; null where the verdict is `not applicable`."""
+    """ratio: variant over baseline, under 1 is slower; null where it is `not applicable` or `not measured`.
+
+    `not measured`: not started, as `reason` says; nothing is known of it.
+    """
 
     workload: str
     metric: str
@@ -196,9 +263,15 @@ class Verdict(Event, frozen=True, tag="verdict"):
     smallest_effect: float | None = None
     seconds: float = 0.0
     control: bool = False  # a negative control that must not move
-    explain: str = ""
+    margin: float = 0.05  # the smallest effect that matters, as a fraction
+    slower_in: int = 0  # groups in which the variant was slower
+    batch: int = 1  # so many neighbouring groups, which depend on each other, are one unit of inference
+    explain: str = ""  # a scenario's own words on how it came about, where the fields do not say it
     scope: str = ""  # "this stack", "this disk", "this directory, not the disk"
     seconds_to_decide: float | None = None  # for `inconclusive`: about how long it would take
+    drift: dict[
+        str, Interval
+    ] = {}  # by variant: level at the beginning and the end, where that forbids an effect
 
 
 class SeriesVerdict(Event, frozen=True, tag="series"):
@@ -271,6 +344,8 @@ AnyEvent: TypeAlias = (
     | Step
     | ActionEvent
     | Block
+    | Train
+    | SliceLength
     | SampleTaken
     | Group
     | Estimate

@@ -40,6 +40,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     remedy: tuple[Remedy, ...] = ()
     references: tuple[str, ...] = ()
     subject: str = ""  # the device, interface or directory it is about
+    subjects: tuple[str, ...] = ()  # where it is about several of one kind
     prove: str = ""
     prove_options: tuple[str, ...] = ()
     answers: bool = False  # it answers the run's question, whatever a single verdict says

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from typing import ClassVar, Protocol
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 
-from probes.action import Action
+from probes.action import Action, private_directory
+from probes.exposure import exposure
 from probes.host import Host
-from probes.types import Json
-from scenarios.events import ActionState, AnyEvent
+from probes.private_directory import Inode, PrivateDirectory
+from probes.types import Absent, Json
+from scenarios import events as ev
+from scenarios.finding import Finding
 from scenarios.plan import Option, Plan
 
 
@@ -33,7 +37,7 @@ class Clock(Protocol):
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """An action as it was carried out: `value` is the path, name or text that it made or wrote.
+    """An action as it was carried out: `value` is the path, name or text that it made or wrote, `inode` which one.
 
     `endings` is filled on the way out: how its undoing ended (reverted, kept, failed), and why.
     """
@@ -41,7 +45,8 @@ class Applied(msgspec.Struct, frozen=True):
     id: str
     action: Action
     value: str
-    endings: list[tuple[ActionState, str]] = []
+    endings: list[tuple[ev.ActionState, str]] = []
+    inode: Inode | None = None
 
 
 class Options:
@@ -74,8 +79,42 @@ class Options:
         return bool(self.values.get(name))
 
 
+class Step:
+    """A step under way, as `Run.step` gives it: it ends as done unless one of these says otherwise."""
+
+    def __init__(self, run: Run, id: str, title: str) -> None:
+        self.id = id
+        self.title = title
+        self.state: ev.StepState = "started"
+        self.reason = ""
+        self._run = run
+
+    def skip(self, reason: str) -> None:
+        self.state, self.reason = "skipped", reason
+
+    def fail(self, reason: str) -> None:
+        self.state, self.reason = "failed", reason
+
+    def done(self, remark: str) -> None:
+        """Done, with a remark beside it."""
+        self.state, self.reason = "done", remark
+
+    def progress(self, text: str, seconds_left: float | None = None, done: float | None = None) -> None:
+        """What is being done now; `done` is the share (0..1) of the whole run."""
+        self._run.emit(
+            ev.Progress(t=self._run.time(), step=self.id, text=text, seconds_left=seconds_left, done=done)
+        )
+
+    def tell(self) -> None:
+        self._run.emit(
+            ev.Step(t=self._run.time(), id=self.id, title=self.title, state=self.state, reason=self.reason)
+        )
+
+
 class Run(Protocol):
     """What a scenario is given. `change` asks for consent, writes the journal, applies, and reverts on the way out.
+
+    `step`, `fact`, `note` and `found` are short for the events; who implements a Run inherits them.
 
     A stop (Ctrl-C, SIGTERM) cancels the scenario's task: it need not poll. Undoing is shielded from a second one.
     """
@@ -91,29 +130,124 @@ class Run(Protocol):
         """Seconds since the run began: the `t` of the next event."""
         ...
 
-    def emit(self, event: AnyEvent) -> None: ...
+    def emit(self, event: ev.AnyEvent) -> None: ...
 
     def change(self, action: Action) -> AbstractAsyncContextManager[Applied]: ...
 
+    @contextmanager
+    def step(self, id: str, title: str) -> Iterator[Step]:
+        """A step of the run: started, and at the end of the block done, or failed with what was raised.
+
+        A stop in the middle of it ends the run, not the step.
+        """
+        step = Step(self, id, title)
+        step.tell()
+        try:
+            yield step
+        except Exception as why:
+            step.fail(" ".join((str(why) or type(why).__name__).split())[:300])
+            step.tell()
+            raise
+        if step.state == "started":
+            step.state = "done"
+        step.tell()
+
+    def fact(
+        self, subject: str, name: str, value: Json | Absent, unit: str = "", *, source: str = ""
+    ) -> None:
+        """A fact (`fact("disk:sda", "size", 1 << 40, "B", source="/sys/block/sda/size")`) or why it is absent."""
+        if isinstance(value, Absent):
+            self.emit(
+                ev.AbsentFact(
+                    t=self.time(),
+                    subject=subject,
+                    name=name,
+                    reason=value.reason,
+                    source=value.source or source,
+                    kind=value.kind,
+                )
+            )
+        else:
+            self.emit(
+                ev.FactRead(t=self.time(), subject=subject, name=name, value=value, unit=unit, source=source)
+            )
+
+    def note(self, text: str) -> None:
+        self.emit(ev.Note(t=self.time(), text=text))
+
+    def found(self, finding: Finding) -> None:
+        self.emit(ev.Found(t=self.time(), finding=finding))
+
+
+def directory_action(host: Host, parent: str) -> Action:
+    """A private directory under `parent`, for the plan: with who could interfere there."""
+    return private_directory(parent, exposure(host, parent))
+
+
+@asynccontextmanager
+async def own_directory(run: Run, parent: str) -> AsyncIterator[PrivateDirectory]:
+    """Made, held by its descriptor, and removed on the way out. Raises Refused."""
+    async with run.change(directory_action(run.host, parent)) as applied:
+        assert applied.inode is not None, "whoever carries the action out tells which directory it made"
+        try:
+            private = await asyncio.to_thread(PrivateDirectory.open, applied.value, applied.inode)
+        except OSError as why:
+            raise Refused(
+                f"{applied.value}: {why.strerror}; nothing was written; name another --dir"
+            ) from None
+        try:
+            yield private
+        finally:
+            private.close()
+
+
+COMMON_OPTIONS: tuple[Option, ...] = (
+    Option(
+        name="budget",
+        kind="number",
+        help="time of measuring, without the preparation: 90, 90s, 2m",
+        least=1.0,
+        most=86400.0,
+        unit="s",
+    ),
+    # Below half a per cent no host decides within a day; a half and more is no margin but a factor.
+    Option(
+        name="margin",
+        kind="number",
+        default=0.05,
+        help="smallest effect that matters: 0.05 or 5%",
+        least=0.005,
+        most=0.5,
+        unit="share",
+    ),
+    Option(name="seed", kind="integer", help="seed of the random order (recorded; drawn if not given)"),
+)
+
 
 class Scenario(Protocol):
-    """Declared once; the same text feeds the screen, the plan, the help and the report."""
+    """Declared once; the same text feeds the screen, the plan, the help and the report.
+
+    Everything that hostdx asks of a scenario stands here. What has a value need not be declared by a subclass.
+    """
 
     id: ClassVar[str]
     title: ClassVar[str]
     question: ClassVar[str]
     why: ClassVar[str]
-    answers: ClassVar[str]
-    takes_s: ClassVar[float]
-    needs: ClassVar[str]  # rights and tools, in words; empty: nothing
-    order: ClassVar[int]  # place in the list offered
-    options: ClassVar[tuple[Option, ...]]
+    answers: ClassVar[str]  # what it gives, in a few words, for the list of scenarios
+    takes_s: ClassVar[float]  # as usually run; what needs nothing and is quick is offered first
+    needs: ClassVar[str] = ""  # rights and tools, in words; empty: nothing
+    options: ClassVar[tuple[Option, ...]] = COMMON_OPTIONS
+    measures: ClassVar[bool] = True  # False: starts no load, so it may run beside a measurement
+    reads_anyway: ClassVar[bool] = (
+        False  # True: run where it is blocked too, to emit what can be read; then Refused
+    )
+    remembers: ClassVar[bool] = (
+        False  # True: its hidden option `state` is the directory where it may keep files
+    )
 
     def blocked(self, host: Host) -> str:
-        """Why it cannot run here, in one line; empty where it can. Quick and read-only.
-
-        A scenario with a true `reads_anyway` is run all the same: it emits what it can read, then raises Refused.
-        """
+        """Why it cannot run here, in one line; empty where it can. Quick and read-only."""
         ...
 
     def plan(self, host: Host, options: Options) -> Plan:
@@ -124,23 +258,14 @@ class Scenario(Protocol):
         """Emits events. Raises Refused where it finds out late that it cannot be done."""
         ...
 
+    def planned(self, **fields: Any) -> Plan:
+        """A plan with this scenario's own words; `fields` are the others of Plan."""
+        return Plan(
+            scenario=self.id, title=self.title, question=self.question, why=self.why, **fields
+        ).sealed()
 
-COMMON_OPTIONS: tuple[Option, ...] = (
-    Option(
-        name="budget",
-        kind="number",
-        help="wall seconds of measuring, without the preparation",
-        least=1.0,
-        most=86400.0,
-    ),
-    # Below half a per cent no host decides within a day; a half and more is no margin but a factor.
-    Option(
-        name="margin",
-        kind="number",
-        default=0.05,
-        help="smallest effect that matters, as a fraction",
-        least=0.005,
-        most=0.5,
-    ),
-    Option(name="seed", kind="integer", help="seed of the random order (recorded; drawn if not given)"),
-)
+
+def lacking(scenario: object) -> tuple[str, ...]:
+    """What of a scenario's declaration is missing: whoever brings one need not subclass `Scenario`."""
+    asked = [*Scenario.__annotations__, "blocked", "plan", "run"]
+    return tuple(name for name in asked if not hasattr(scenario, name))

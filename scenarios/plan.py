@@ -16,7 +16,8 @@ OptionKind: TypeAlias = Literal["path", "text", "integer", "number", "bytes", "f
 class Option(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A scenario's option, declared once: feeds the command line, the plan screen and the help.
 
-    `least` and `most` bound a number; a path is made absolute before the scenario sees it.
+    `least` and `most` bound a number; a path is made absolute before the scenario sees it. A number's `unit` says
+    what may stand behind it when it is typed (`scenarios.option_value`): seconds `90s` or `2m`, a share `5%`.
     """
 
     name: str  # without dashes: "dir"
@@ -29,6 +30,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     hidden: bool = False
     least: float | None = None
     most: float | None = None
+    unit: Literal["", "s", "share"] = ""
 
 
 class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -55,10 +57,28 @@ class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     min_operations: int = 200
     onset_s: float = 0.0
     min_groups: int = 8
+    slice_s: float = (
+        0.0  # the shortest slice, where the variants can be switched quickly; 0: measured in blocks
+    )
+    slice_operations: int = 50  # a slice holds at least as many, a queue depth's worth each
+    slice_onset_s: float = 0.0  # of a slice, cut off at least
     control: bool = False
     controls: tuple[str, ...] = ()  # variants within it that must not move: negative controls beside others
     equivalent: str = ""  # the fio (or other) command line that would measure the same
     why: str = ""
+
+
+def timed_command(id: str, title: str, *, controls: tuple[str, ...] = ()) -> Workload:
+    """A load each of whose blocks is one run of a command (`probes.bench.command`), as long as it takes, in seconds."""
+    return Workload(
+        id=id,
+        title=title,
+        metrics=(Metric("seconds", "s", better="less"),),
+        block_s=0.02,  # the warm-up tells how long it really takes
+        max_block_s=600.0,
+        min_operations=1,
+        controls=controls,
+    )
 
 
 class Variant(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -106,14 +126,20 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     rights: tuple[str, ...] = ()
     seconds: float = 0.0
     measuring_s: float = 0.0
+    commands: tuple[
+        str, ...
+    ] = ()  # of the user's own that it starts: agreed to on the screen before it starts
     sentences: tuple[str, ...] = ()  # the plan in plain words, one line each
+    picture: tuple[
+        str, ...
+    ] = ()  # of what it is about, drawn in characters: lines of at most 80, as they stand
     left_out: tuple[str, ...] = ()
     refusal: str = ""
     digest: str = ""
 
     @property
     def needs_consent(self) -> bool:
-        return any(action.consent for action in self.actions)
+        return any(action.asks for action in self.actions)
 
     def sealed(self) -> Plan:
         """The plan with its digest: over what would be done, not over times, wording or the fill level of today."""

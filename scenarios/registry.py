@@ -1,4 +1,4 @@
-"""Which scenarios there are: the built-in ones, and those that other packages bring (`hostdx.scenarios`).
+"""Which scenarios there are: folders of this package with a `scenario.py`, and what other packages bring.
 
 Loaded by name, one at a time, so that asking for one does not import the others.
 """
@@ -7,35 +7,48 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 
-from scenarios.model import Scenario
+from scenarios.model import Scenario, lacking
 
-GROUP = "hostdx.scenarios"
+GROUP = "hostdx.scenarios"  # the entry point group by which another package brings one
+HERE = Path(__file__).parent
 
-BUILT_IN: dict[str, str] = {
-    "null": "scenarios.null:Null",
-    "storage": "scenarios.storage:Storage",
-    "fstrim": "scenarios.fstrim:Fstrim",
-    "rpfilter": "scenarios.rpfilter:Rpfilter",
-    "iosched": "scenarios.iosched:Iosched",
-    "dstate": "scenarios.dstate:Dstate",
-}
+
+def folders(file: str) -> tuple[str, ...]:
+    """The scenarios' folders that hold a file of that name, such as `rules.py`."""
+    return tuple(sorted(path.parent.name for path in HERE.glob(f"*/{file}")))
 
 
 def names() -> tuple[str, ...]:
-    """The ids in the order offered: built-in ones first, then third parties' by name."""
-    others = sorted(e.name for e in entry_points(group=GROUP) if e.name not in BUILT_IN)
-    return (*BUILT_IN, *others)
+    """Every id; `offered` brings scenarios into the order in which a person is offered them."""
+    return tuple(sorted({*folders("scenario.py"), *(e.name for e in entry_points(group=GROUP))}))
+
+
+def offered(scenario: Scenario) -> tuple[bool, float]:
+    """Sort key: what needs no right and no tool first, the quickest first."""
+    return bool(scenario.needs), scenario.takes_s
 
 
 def load(name: str) -> Scenario:
     """The scenario of that id. Raises KeyError for an unknown one, and what a third party's module raises."""
-    if name in BUILT_IN:
-        module, _, attribute = BUILT_IN[name].partition(":")
-        scenario: Scenario = getattr(import_module(module), attribute)()
-        return scenario
+    if name in folders("scenario.py"):
+        module = import_module(f"scenarios.{name}.scenario")
+        for kind in vars(module).values():
+            if (
+                isinstance(kind, type)
+                and kind.__module__ == module.__name__
+                and getattr(kind, "id", "") == name
+            ):
+                return _whole(kind())
+        raise ImportError(f"{module.__name__} has no class with the id {name}")
     for entry in entry_points(group=GROUP):
         if entry.name == name:
-            made: Scenario = entry.load()()
-            return made
+            return _whole(entry.load()())
     raise KeyError(name)
+
+
+def _whole(scenario: Scenario) -> Scenario:
+    if missing := lacking(scenario):
+        raise ImportError(f"the scenario does not declare {', '.join(missing)}")
+    return scenario

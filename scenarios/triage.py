@@ -7,26 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
+from typing import Literal
 
 from probes.host import Host
-from probes.system.firewall_summary import firewall_facts
+from probes.system.firewall.summary import firewall_facts
 from probes.system.summary import Entry, summary_facts
 from scenarios import events as ev
-from scenarios.fstrim_glance import trim_facts
-from scenarios.registry import load, names
-from scenarios.rules.rule import Inapplicable, Rule, Unreadable
+from scenarios.finding import Finding
+from scenarios.folding import folded
+from scenarios.model import Scenario
+from scenarios.registry import folders, load, names, offered
+from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.rules.engine import rule_of
+from scenarios.rules.known import written
 
-RULE_MODULES: tuple[str, ...] = (
-    "scenarios.rules.rpfilter",
-    "scenarios.rules.storage",
-    "scenarios.rules.iosched",
-    "scenarios.rules.fstrim",
-    "scenarios.rules.host",
-)
+OUT_OF_TIME = "the time for reading this host was over: too much of it, or too slow"
 
 
 def all_rules() -> tuple[Rule, ...]:
-    return tuple(rule for module in RULE_MODULES for rule in import_module(module).RULES)
+    """Rules in code (`rules.py`) and in data (`rules.toml`), then the site's own."""
+    coded = (rule for name in folders("rules.py") for rule in import_module(f"scenarios.{name}.rules").RULES)
+    return (*coded, *(rule_of(text) for text in written().rules))
+
+
+def glances(host: Host) -> Iterator[Entry]:
+    """What the scenarios' own files (`glance.py`) add to the facts of triage."""
+    for name in folders("glance.py"):
+        yield from import_module(f"scenarios.{name}.glance").glance(host)
 
 
 def fact_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
@@ -38,7 +45,9 @@ def as_events(entries: Iterable[Entry], time: Callable[[], float]) -> Iterator[e
     for entry in entries:
         if isinstance(entry, tuple):
             name, absent = entry
-            yield ev.AbsentFact(t=time(), name=name, reason=absent.reason, source=absent.source)
+            yield ev.AbsentFact(
+                t=time(), name=name, reason=absent.reason, source=absent.source, kind=absent.kind
+            )
         else:
             yield ev.FactRead(
                 t=time(), name=entry.name, value=entry.value, source=entry.source, unit=entry.unit
@@ -46,10 +55,16 @@ def as_events(entries: Iterable[Entry], time: Callable[[], float]) -> Iterator[e
 
 
 def offers(host: Host, time: Callable[[], float]) -> Iterator[ev.Offer]:
-    """Every scenario with what it answers and, where it cannot run here, why."""
+    """Every scenario with what it answers and, where it cannot run here, why; those that cannot be loaded last."""
+    loaded: list[Scenario] = []
+    broken: list[tuple[str, str]] = []
     for name in names():
         try:
-            scenario = load(name)
+            loaded.append(load(name))
+        except Exception as error:  # a third party's scenario must not take triage down
+            broken.append((name, f"cannot be loaded: {type(error).__name__}: {error}"))
+    for scenario in sorted(loaded, key=offered):
+        try:
             yield ev.Offer(
                 t=time(),
                 id=scenario.id,
@@ -61,18 +76,21 @@ def offers(host: Host, time: Callable[[], float]) -> Iterator[ev.Offer]:
                 blocked=scenario.blocked(host),
                 options=tuple(o for o in scenario.options if not o.hidden),
             )
-        except Exception as error:  # a third party's scenario must not take triage down
-            text = f"cannot be loaded: {type(error).__name__}: {error}"
-            yield ev.Offer(t=time(), id=name, title=name, question="", takes_s=0, blocked=text)
+        except Exception as error:
+            broken.append((scenario.id, f"cannot be asked: {type(error).__name__}: {error}"))
+    for name, text in broken:
+        yield ev.Offer(t=time(), id=name, title=name, question="", takes_s=0, blocked=text)
 
 
 def apply_rule(rule: Rule, host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
-    """One rule's events: its findings, then how it went."""
+    """One rule's events: its findings, then how it went. What was found stands also where the rest is unknown."""
+    found: list[Finding] = []
+    unknown = ""
     try:
-        found = list(rule.check(host))
+        for finding in rule.check(host):
+            found.append(finding)
     except Unreadable as why:
-        yield ev.Checked(t=time(), rule=rule.id, state="unreadable", reason=str(why))
-        return
+        unknown = str(why)
     except Inapplicable as why:
         yield ev.Checked(t=time(), rule=rule.id, state="not applicable", reason=str(why))
         return
@@ -80,16 +98,27 @@ def apply_rule(rule: Rule, host: Host, time: Callable[[], float]) -> Iterator[ev
         reason = f"the rule failed: {type(error).__name__}: {error}"
         yield ev.Checked(t=time(), rule=rule.id, state="unreadable", reason=reason)
         return
+    found = folded(found)
     for finding in found:
         yield ev.Found(t=time(), finding=finding)
-    yield ev.Checked(t=time(), rule=rule.id, state="spoke" if found else "ok")
+    state: Literal["spoke", "unreadable", "ok"] = "spoke" if found else "unreadable" if unknown else "ok"
+    yield ev.Checked(t=time(), rule=rule.id, state=state, reason=unknown)
 
 
-def examine(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
-    """Facts, offers, then what programs must be asked for, then every rule. `time` gives the events' `t`."""
-    yield from fact_events(host, time)
-    yield from offers(host, time)
-    yield from as_events(firewall_facts(host), time)
-    yield from as_events(trim_facts(host), time)
+def examine(host: Host, time: Callable[[], float], *, facts: bool = True) -> Iterator[ev.AnyEvent]:
+    """Facts, offers, then what programs must be asked for, then every rule. `time` gives the events' `t`.
+
+    Without `facts` the rules alone.
+    """
+    if facts:
+        yield from fact_events(host, time)
+        yield from offers(host, time)
+        yield from as_events(firewall_facts(host), time)
+        yield from as_events(glances(host), time)
+    for problem in written().problems:
+        yield ev.Note(t=time(), text=f"a rule was left out: {problem}")
     for rule in all_rules():
-        yield from apply_rule(rule, host, time)
+        for event in apply_rule(rule, host, time):
+            if host.out_of_time and isinstance(event, ev.Checked) and event.state == "ok":
+                event = ev.Checked(t=event.t, rule=rule.id, state="unreadable", reason=OUT_OF_TIME)
+            yield event

@@ -1,6 +1,6 @@
 """Makes `screenshots/` from recordings: `python -m tests.screenshots`. A test makes them again and compares.
 
-The runs are the bundled ones, made by real runs; the home screen is that of a made-up host with something to show.
+The runs are the bundled ones, made by real runs; the home screen is what a real host told (`triage --events -`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from app import recordings
-from app.follow import RunFeed
+from app.recording import store as recordings
+from app.tui.feed import RunFeed
 from tests.fakes.screen import grid, keys, opened
 
 SCREENSHOTS = Path(__file__).parents[1] / "screenshots"
@@ -31,11 +31,11 @@ SHOTS = (
     Shot("keys", keys=("question_mark",)),
     *(
         Shot(f"{demo}-live", demo, 0.5)
-        for demo in ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate")
+        for demo in ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate", "numa")
     ),
     *(
         Shot(f"{demo}-verdict", demo)
-        for demo in ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate")
+        for demo in ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate", "numa", "trend", "box")
     ),
     Shot("finding", "rpfilter", 1.0, ("enter",)),
 )
@@ -60,7 +60,7 @@ async def picture(shot: Shot, size: str) -> tuple[str, str]:
         else:
             feed.playback.seek(feed.playback.end * shot.at)
     with tempfile.TemporaryDirectory() as state:
-        async with opened(Path(state), triage="" if shot.demo else "triage", run=feed, size=size) as (
+        async with opened(Path(state), triage="" if shot.demo else "home", run=feed, size=size) as (
             app,
             pilot,
         ):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Literal, TypeAlias
 
-Mode: TypeAlias = Literal["home", "attach", "replay"]
+Mode: TypeAlias = Literal["home", "recordings", "attach", "replay"]
 REMOTE_FPS = "10"  # a frame costs bytes on the line, and nothing here moves more often than twice a second
 
 
@@ -25,11 +25,11 @@ def open_app(
     mode: Mode, recording: str | None = None, speed: float = 1.0, ascii: bool = False, mouse: bool = True
 ) -> int:
     """Opens the terminal app and returns its exit status. Raises Failure for a recording that cannot be read."""
-    from app.child import EventChild
-    from app.launch import HOSTDX
+    from app.run.launch import HOSTDX
+    from app.tui.event_child import EventChild
 
     prepare_environment()
-    child = EventChild([*HOSTDX, "triage", "--events", "-"]) if mode == "home" else None
+    child = EventChild([*HOSTDX, "triage", "--events", "-"]) if recording is None else None
     try:
         from app.tui.glyphs import wants_ascii
         from app.tui.shell import Shell
@@ -37,6 +37,7 @@ def open_app(
 
         feed = feed_for(mode, recording, speed)
         shell = Shell(triage=child, feed=feed, ascii_only=ascii or wants_ascii())
+        shell.lists_recordings = mode == "recordings"
         status = shell.run(mouse=mouse)
         words = shell.parting_words()
         if words:

@@ -30,6 +30,11 @@ def clean(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
+    return _harmless(text)
+
+
+@lru_cache(maxsize=2048)  # a screen is drawn again and again from the same texts
+def _harmless(text: str) -> str:
     return "".join(_visible(char) for char in unicodedata.normalize("NFC", text))
 
 
@@ -52,6 +57,8 @@ def plain(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _likeness(char: str) -> str:
+    if "\u2800" <= char <= "\u28ff":
+        return "." if char > "\u2800" else " "  # a drawing in braille keeps its outline
     if unicodedata.east_asian_width(char) in "WF":
         return "??"
     base = unicodedata.normalize("NFKD", char)[0]

@@ -10,6 +10,8 @@ from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
+from app.tui.glyphs import clean
+
 Span: TypeAlias = tuple[str, str]  # text, role
 Line: TypeAlias = list[Span]
 
@@ -27,9 +29,10 @@ def cells(line: Iterable[Span]) -> int:
 
 
 def crop(line: Sequence[Span], width: int) -> Line:
-    """The line in at most `width` cells; what is cut ends in an ellipsis."""
+    """The line in at most `width` cells; what is cut ends in an ellipsis. Its text counts as it will be shown."""
+    line = cleaned(line)
     if cells(line) <= width:
-        return list(line)
+        return line
     out: Line = []
     left = max(0, width - 1)
     for part, role in line:
@@ -90,20 +93,28 @@ def flowed(parts: Iterable[Span], width: int, gap: str = " ") -> list[Line]:
 
 
 def _folded(paragraph: str, room: int) -> list[str]:
-    """Greedy, at blanks; a word longer than a row is cut. By cells: wide characters count two."""
+    """Greedy, at blanks; a word longer than a row is cut, where it can be after one of its slashes: a path's names stay
+    whole. By cells: wide characters count two."""
     rows, row, used = [], "", 0
-    for word in paragraph.split():
+    for word in clean(paragraph).split():
         size = cell_len(word)
         if row and used + 1 + size > room:
             rows.append(row)
             row, used = "", 0
         while size > room:
             head = set_cell_size(word, room).rstrip(" ")
+            slash = head.rfind("/") + 1
+            head = head[:slash] if slash > room // 2 else head
             rows.append(head)
             word = word[len(head) :]
             size = cell_len(word)
         row, used = (f"{row} {word}", used + 1 + size) if row else (word, size)
     return [*rows, row]
+
+
+def cleaned(line: Iterable[Span]) -> Line:
+    """Harmless cells, whoever wrote the text."""
+    return [(clean(part), role) for part, role in line]
 
 
 def merged(line: Iterable[Span]) -> Line:

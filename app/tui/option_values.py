@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import math
+import os.path
+import re
 import shlex
 from collections.abc import Sequence
 
 from probes.types import Json
 from scenarios.plan import Option
 
+# What is measured. Anything else comes from the keyboard only: a finding may come from anybody's recording, and
+# `--workload` would run a command of his as the one who presses Enter.
+PROPOSABLE = frozenset({"dir", "pid", "cgroup", "device", "link", "ioprio"})
+_SCENARIO = re.compile(r"[a-z0-9][a-z0-9_.-]{0,60}")
+_TEXT = re.compile(r"[A-Za-z0-9/_][A-Za-z0-9/_.:@-]{0,250}")  # of a cgroup or a device; never an option
 
-def given(argv: Sequence[str], declared: Sequence[Option]) -> dict[str, Json]:
-    """Options written as on the command line (a finding's `prove_options`), as values; unknown ones are left out."""
-    kinds = {o.name: o for o in declared}
+
+def is_scenario(name: str) -> bool:
+    """Whether a finding's `prove` can be a scenario's id, and no option of `hostdx plan`."""
+    return _SCENARIO.fullmatch(name) is not None
+
+
+def proposed(argv: Sequence[str], declared: Sequence[Option]) -> dict[str, Json]:
+    """A finding's `prove_options`, written as on the command line, as values.
+
+    Only what PROPOSABLE names, the scenario declares and is well-formed; what is left out has to be typed.
+    """
+    kinds = {o.name: o for o in declared if o.name in PROPOSABLE and not o.hidden}
     out: dict[str, Json] = {}
     words = list(argv)
     while words:
@@ -23,12 +40,32 @@ def given(argv: Sequence[str], declared: Sequence[Option]) -> dict[str, Json]:
             out[name] = True
             continue
         value = value or (words.pop(0) if words else "")
+        if not _well_formed(option, value):
+            continue
         if option.multiple:
             before = out.get(name)
             out[name] = [*(before if isinstance(before, list) else []), value]
         else:
             out[name] = value
     return out
+
+
+def _well_formed(option: Option, value: str) -> bool:
+    if option.kind == "path":
+        absolute = value.startswith("/") and os.path.normpath(value) == value
+        return absolute and value.isprintable() and len(value) < 4096
+    if option.kind in ("integer", "number"):
+        try:
+            number = float(value)
+        except ValueError:
+            return False
+        least, most = option.least if option.least is not None else 0, option.most or 1 << 40
+        return (
+            math.isfinite(number)
+            and least <= number <= most
+            and (option.kind == "number" or value.isdecimal())
+        )
+    return _TEXT.fullmatch(value) is not None
 
 
 def shown(option: Option, values: dict[str, Json]) -> str:

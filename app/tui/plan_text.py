@@ -6,8 +6,8 @@ from rich.cells import cell_len
 
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, pad, text, wrapped
-from app.tui.widgets.fact_words import size_words
 from probes.action import Action
+from probes.units import percent, size
 from scenarios.plan import Plan
 
 _NAME = 11
@@ -84,6 +84,8 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
         out += _item("leaves out" if not n else "", clean(line), width, "dim")
     if plan.rights:
         out += _item("needs", ", ".join(clean(r) for r in plan.rights), width)
+    if plan.picture:
+        out += [BLANK, *([(clean(line)[:width], "text")] for line in plan.picture), BLANK]
     for n, line in enumerate(plan.sentences):
         out += _item("" if n else "in words", clean(line), width)
     return out
@@ -93,16 +95,16 @@ def _writes(plan: Plan, width: int) -> list[Line]:
     out: list[Line] = []
     for n, written in enumerate(plan.writes):
         share = written.endurance_share
-        wear = "rated endurance unknown" if share is None else f"{share * 100:.2g} % of its rated endurance"
+        wear = "rated endurance unknown" if share is None else f"{percent(share)} of its rated endurance"
         where = f" at {clean(written.where)}" if written.where else ""
-        words = f"at most {size_words(written.bytes)} to {clean(written.device)}{where}, {wear}"
+        words = f"at most {size(written.bytes)} to {clean(written.device)}{where}, {wear}"
         out += _item("writes" if not n else "", words, width)
     return out or _item("writes", "nothing", width)
 
 
 def _changes(plan: Plan, width: int) -> list[Line]:
-    asked = [a for a in plan.actions if a.consent]
-    quiet = [a for a in plan.actions if not a.consent]
+    asked = [a for a in plan.actions if a.asks]
+    quiet = [a for a in plan.actions if not a.asks]
     out: list[Line] = []
     for n, action in enumerate(asked):
         rows = change_lines(action, width - _NAME)
@@ -136,6 +138,11 @@ def exact_lines(plan: Plan, width: int) -> list[Line]:
             f" or {load.min_operations} operations, whichever takes longer" if load.min_operations else ""
         )
         words = f"blocks of {load.block_s:g} s{longer}; at least {load.min_groups} groups"
+        if load.slice_s:
+            words = (
+                f"slices of {1000 * load.slice_s:g} ms or {load.slice_operations} operations, whichever takes longer, "
+                "of all variants in turn"
+            )
         out += wrapped(words, width, "text", indent=4, hang=2)
         if load.equivalent:
             out += wrapped(clean(load.equivalent), width, "accent", indent=4, hang=2)

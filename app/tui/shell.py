@@ -7,27 +7,36 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.text import Text
 from textual import events
+from textual.actions import ActionParseResult
 from textual.binding import Binding, BindingType
+from textual.dom import DOMNode
 from textual.screen import Screen
 
-from app.child import EventChild
-from app.failure import Failure
+from app.bug import save
+from app.failure import COULD_NOT, Failure
+from app.printable import printable
 from app.tui import theme
-from app.tui.errands import Errands
+from app.tui.event_child import EventChild
 from app.tui.glyphs import clean
-from app.tui.screens.base import Base
+from app.tui.requests import Errands
+from app.tui.screens.base import LEAST, Base
 from app.tui.suspension import resume_only_after_suspend
 
 if TYPE_CHECKING:
-    from app.follow import RunFeed
+    from app.tui.feed import RunFeed
 
 TICK_S = 0.25
 FOLD_AHEAD_S = 0.05  # of a tick, while nothing moves: so that every later jump is quick
 COALESCE_S = 0.04  # triage's events come by the dozen within milliseconds
 LAST_RESORT_S = 2.0  # between being told to end and ending, whatever state the terminal is in
+UNSEEN = frozenset(
+    {"back", "quit_now", "interrupt", "redraw", "suspend_process"}
+)  # also where the terminal is too small
 LIVE_EVERY = 2  # ticks: what comes from a run under way is looked at twice a second
 
 
@@ -62,6 +71,7 @@ class Shell(Errands):
         self._ticks = 0
         self._clock = time.monotonic()
         self._home = feed is None
+        self.lists_recordings = False  # opens on the list, over the home screen
 
     # What the screens read
 
@@ -74,7 +84,32 @@ class Shell(Errands):
     def triage_error(self) -> str:
         return clean(self.triage.error) if self.triage is not None else ""
 
+    @property
+    def too_small(self) -> bool:
+        """Nothing but that is shown: no key may act on what nobody sees."""
+        return isinstance(self.screen, Base) and (self.size.width < LEAST[0] or self.size.height < LEAST[1])
+
     # Life
+
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        if (
+            self.too_small
+            and self._parse_action(action, default_namespace or self, namespaces)[1] not in UNSEEN
+        ):
+            return False
+        return await super().run_action(action, default_namespace, namespaces)
+
+    def _fatal_error(self) -> None:
+        """A mistake of ours: one line, and its traceback in a file. Textual would print every variable's value."""
+        self._return_code = COULD_NOT
+        line = save(self._exception or RuntimeError("the screen ended by a mistake"))
+        self._exit_renderables.append(Text(printable(f"hostdx: {line}")))
+        self._close_messages_no_wait()
 
     def get_default_screen(self) -> Screen[object]:
         from app.tui.screens.home import HomeScreen
@@ -96,6 +131,8 @@ class Shell(Errands):
         self.set_interval(TICK_S, self._tick)
         if self._home:
             self.set_timer(0.3, self.look_around)
+            if self.lists_recordings:
+                self.call_after_refresh(self.open_recordings)
         else:
             self.push_screen(self._run_screen())
 
@@ -202,8 +239,13 @@ class Shell(Errands):
         self._was_ended = feed.session.ended is not None
         self.show_run()
 
+    @property
+    def at_bottom(self) -> bool:
+        """Back from here would end the program."""
+        return len(self.screen_stack) <= (1 if self._home else 2)
+
     def go_back(self) -> None:
-        if len(self.screen_stack) > (1 if self._home else 2):
+        if not self.at_bottom:
             self.pop_screen()
             self.message = ""
             if self._on_home():
@@ -224,17 +266,36 @@ class Shell(Errands):
             self.call_after_refresh(self.draw)
         await super().on_event(event)
 
-    def action_palette(self) -> None:
+    def show_keys(self, about: Base, *, filtering: bool = False) -> None:
         from app.tui.screens.keys import KeysScreen
 
-        if not isinstance(self.screen, KeysScreen):
-            self.push_screen(KeysScreen(self.screen, filtering=True))
+        if not isinstance(about, KeysScreen):
+            self.push_screen(KeysScreen(about, filtering=filtering))
+
+    def action_palette(self) -> None:
+        if isinstance(self.screen, Base):
+            self.show_keys(self.screen, filtering=True)
 
     def action_quit_now(self) -> None:
         self.exit(0)
 
     def action_interrupt(self) -> None:
-        self.exit(0)
+        """Ctrl-C. On a run under way it is asked what is meant: elsewhere it would have stopped the run."""
+        from app.tui.screens.ask import ChoiceScreen
+        from app.tui.screens.run import RunScreen
+
+        if self._feed is None or not self._feed.growing or not isinstance(self.screen, RunScreen):
+            self.exit(0)
+            return
+        ways = {"s": "stop it and undo everything", "q": "quit, leave it running"}
+
+        def chosen(key: str | None) -> None:
+            if key == "s":
+                self.stop_now()
+            elif key == "q":
+                self.exit(0)
+
+        self.push_screen(ChoiceScreen("The run goes on.", ways, "Esc goes on watching"), chosen)
 
     def action_next_theme(self) -> None:
         names = [t.name for t in theme.themes()]

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.follow import RunFeed
+    from app.tui.feed import RunFeed
 
 
 def feed_for(mode: str, recording: str | None, speed: float) -> RunFeed | None:
     """Raises BrokenRecording with one line for what is no recording."""
     if recording is None:
         return None
-    from app.follow import RunFeed
+    from app.tui.feed import RunFeed
 
     feed = RunFeed(Path(recording), speed=speed)
     if mode == "attach":

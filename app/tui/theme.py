@@ -16,18 +16,18 @@ from app.tui.lines import HIGHLIGHT
 DARK = {
     "bg": "#121212", "cursor": "#303030", "text": "#d0d0d0", "dim": "#8a8a8a", "accent": "#5fafff",
     "critical": "#ff5f5f", "warning": "#ffaf00", "notice": "#87afd7", "ok": "#87d75f", "unknown": "#af87d7",
-    "a": "#5fd7ff", "b": "#ffaf5f", "c": "#afd75f", "d": "#d787ff", "band": "#767676",
+    "a": "#5fd7ff", "b": "#ff87ff", "c": "#ffffff", "d": "#5f87ff", "band": "#767676",
 }  # fmt: skip
 LIGHT = {
     "bg": "#ffffff", "cursor": "#d0d0d0", "text": "#262626", "dim": "#626262", "accent": "#005faf",
     "critical": "#af0000", "warning": "#875f00", "notice": "#005f87", "ok": "#005f00", "unknown": "#5f00af",
-    "a": "#005faf", "b": "#af5f00", "c": "#5f8700", "d": "#8700af", "band": "#878787",
+    "a": "#0087af", "b": "#af00af", "c": "#000000", "d": "#0000d7", "band": "#878787",
 }  # fmt: skip
 # No blue (unreadable on the console's black) and no bright black (invisible in some palettes).
 TERMINAL = {
     "bg": "default", "cursor": "default", "text": "default", "dim": "default", "accent": "cyan",
     "critical": "red", "warning": "yellow", "notice": "cyan", "ok": "green", "unknown": "magenta",
-    "a": "cyan", "b": "yellow", "c": "green", "d": "magenta", "band": "default",
+    "a": "cyan", "b": "magenta", "c": "white", "d": "blue", "band": "default",
 }  # fmt: skip
 _BOLD = {"title", "strong", "critical", "accent", "key"}
 _LIKE = {"title": "accent", "strong": "text", "key": "accent"}

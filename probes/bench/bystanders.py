@@ -14,7 +14,7 @@ import msgspec
 
 from probes.bench.measured import Measured
 from probes.host import Host
-from probes.system.diskstats import DiskCounters, disk_counters
+from probes.system.disk.diskstats import DiskCounters, disk_counters
 from probes.types import Absent
 
 Direction: TypeAlias = Literal["read", "write"]

@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from probes.bench.budget import WriteBudget
-from probes.bench.measured import BenchRefused, Measured, NotApplicable
-from probes.bench.pool import Pool, WorkerFailed
-from probes.bench.summary import slice_ends, summed
+from probes.bench.engine.pool import Pool, WorkerFailed
+from probes.bench.engine.summary import slice_ends, summed
+from probes.bench.measured import Measured, NotApplicable
 from probes.bench.workloads import MIB, Load
 from probes.host import Host
-from probes.system.diskstats import disk_counters
+from probes.private_directory import PrivateDirectory
+from probes.system.disk.diskstats import disk_counters
 from probes.types import Absent
 
 LEAD_S = 0.003
@@ -48,12 +49,12 @@ def least_bytes() -> int:
 
 
 class ChurnBench:
-    """Works in `private_directory`, made and removed by the caller. Not for two tasks at once."""
+    """Works in `private`, made, removed and closed by the caller. Not for two tasks at once."""
 
     def __init__(
         self,
         host: Host,
-        private_directory: str,
+        private: PrivateDirectory,
         leaves: Sequence[str],
         seed: int,
         budget: WriteBudget,
@@ -62,16 +63,12 @@ class ChurnBench:
     ) -> None:
         """`leaves`: kernel names whose counters tell what was written; `stretch` plants a latency (tests)."""
         self.host = host
-        self.directory = private_directory
+        self.private = private
         self.leaves = tuple(leaves)
         self.budget = budget
         self.stretch = stretch
         self._rng = random.Random(seed)
-        try:
-            self._fd = os.open(private_directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except OSError as error:
-            raise BenchRefused(f"{private_directory}: {error.strerror}; name another --dir") from error
-        self._pool = Pool([self._fd])
+        self._pool = Pool([private.fd])
         self._direct = True
 
     async def block(self, seconds: float, most_bytes: int) -> Measured:
@@ -82,7 +79,7 @@ class ChurnBench:
         try:
             replies = await self._written_by_workers(seconds, most_bytes)
         except WorkerFailed as error:
-            raise WorkerFailed(f"{self.directory}, new files: {error}", error.errno) from error
+            raise WorkerFailed(f"{self.private.path}, new files: {error}", error.errno) from error
         now = self._written()
         moved = None if before is None or now is None else max(0, now - before)
         self.budget.spend(sum(reply["n"] for reply in replies) * STEP_BYTES, moved, CHURN.id)
@@ -104,7 +101,7 @@ class ChurnBench:
         ends = slice_ends(seconds)
         return {
             "kind": "churn",
-            "fd": self._fd,
+            "fd": self.private.fd,
             "seed": self._rng.getrandbits(48),
             "stretch": self.stretch,
             "slices": ends,
@@ -118,7 +115,7 @@ class ChurnBench:
 
     async def delete(self) -> int:
         """Deletes what was written since the last time; bytes. They are free once `sync` has returned."""
-        return await asyncio.to_thread(delete_files, self.directory)
+        return await asyncio.to_thread(_delete, self.private)
 
     async def sync(self) -> None:
         """The file system's journal is written: only then do the deleted files' blocks count as free.
@@ -129,7 +126,7 @@ class ChurnBench:
         await self._sync()
         last = -1
         for _ in range(FREED_AT_MOST_S * 10):
-            free = await asyncio.to_thread(free_blocks, self.directory)
+            free = await asyncio.to_thread(_free_blocks, self.private.fd)
             if free == last:
                 break
             last = free
@@ -138,7 +135,7 @@ class ChurnBench:
 
     async def _sync(self) -> None:
         await asyncio.to_thread(
-            self.host.command, "sync", "-f", self.directory, timeout_s=SYNC_AT_MOST_S, any_status=True
+            self.host.command, "sync", "-f", self.private.link, timeout_s=SYNC_AT_MOST_S, any_status=True
         )
 
     def _written(self) -> int | None:
@@ -150,37 +147,25 @@ class ChurnBench:
     async def close(self) -> None:
         """Ends the workers; the directory's owner removes what is in it. May be called twice."""
         await self._pool.close()
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
 
 
 def _refuses_direct(error: WorkerFailed) -> bool:
     return error.errno in (errno.EINVAL, errno.EOPNOTSUPP)
 
 
-def free_blocks(directory: str) -> int:
+def _free_blocks(fd: int) -> int:
     try:
-        return os.statvfs(directory).f_bfree
+        return os.statvfs(fd).f_bfree
     except OSError:
         return -1
 
 
-def delete_files(directory: str) -> int:
-    """Deletes the files in a directory of our own, with what a command left in its folders there; bytes."""
+def _delete(private: PrivateDirectory) -> int:
+    """What a command left in folders of its own too; what resists is said when the directory is removed."""
     deleted = 0
-    for folder, names, files in os.walk(directory, topdown=False, followlinks=False):
-        for name in files:
-            path = f"{folder}/{name}"
-            try:
-                size = os.lstat(path).st_size
-                os.unlink(path)  # noqa: PTH108
-            except OSError:
-                continue
+    try:
+        for size in private.emptied():
             deleted += size
-        for name in names:
-            try:
-                os.rmdir(f"{folder}/{name}")  # noqa: PTH106
-            except OSError:
-                continue
+    except OSError:
+        pass
     return deleted

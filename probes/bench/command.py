@@ -11,20 +11,22 @@ import sys
 import time
 from collections.abc import Sequence
 
+from probes.bench.command_written import written_by
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
-from probes.bench.written import written_by
 from probes.host import Host
-from probes.regular import decode
-from probes.system.diskstats import disk_counters
+from probes.private_directory import PrivateDirectory
+from probes.safe_read import decode
+from probes.system.disk.diskstats import disk_counters
 from probes.types import Absent
 
 GRACE_S = 0.5  # from SIGTERM to SIGKILL
 STDERR_BYTES = 4096
+_LAUNCH = (sys.executable, "-P", "-m", "probes.bench.command_child")
 LOOK_S = 0.02  # between two looks at what a bounded command has written
 
 
 class CommandBench:
-    """Runs `command` (split like a shell would, never given to one) in `directory`, which is also its TMPDIR.
+    """Runs `command` (split like a shell would, never given to one) in `private`, which is also its TMPDIR.
 
     The block's value is `seconds` (less is better). Standard output is dropped, the end of standard error kept for
     the reason of a failure. `at_most_s` ends a run that hangs.
@@ -34,7 +36,7 @@ class CommandBench:
         self,
         host: Host,
         command: str,
-        directory: str,
+        private: PrivateDirectory,
         leaves: Sequence[str] = (),
         *,
         at_most_s: float = 600.0,
@@ -48,7 +50,7 @@ class CommandBench:
         if not self.argv:
             raise BenchRefused("the command is empty; give one with its arguments")
         self.host = host
-        self.directory = directory
+        self.private = private
         self.leaves = tuple(leaves)
         self.at_most_s = at_most_s
 
@@ -59,7 +61,7 @@ class CommandBench:
         and its children, or by what the devices' counters show meanwhile, whichever is more.
         """
         device = self._device_bytes()
-        run = _Run(self.argv, self.directory)
+        run = _Run(self.argv, self.private)
         try:
             async with asyncio.timeout(self.at_most_s):
                 seconds, cpu_s, status = await self._ended(run, most_bytes)
@@ -99,7 +101,7 @@ class CommandBench:
 
     async def quiesce(self) -> None:
         """What the command left in the page cache is written before anything else is measured; at most 2 s."""
-        child = subprocess.Popen(["sync", "-f", self.directory], stderr=subprocess.DEVNULL)
+        child = subprocess.Popen(["sync", "-f", self.private.link], stderr=subprocess.DEVNULL)
         until = time.monotonic() + 2.0
         while child.poll() is None and time.monotonic() < until:
             await asyncio.sleep(0.01)
@@ -137,24 +139,24 @@ def _stopped(name: str, most: int, by_itself: int, by_disk: int) -> str:
 class _Run:
     """One run, in a session of its own, so that all its children can be ended."""
 
-    def __init__(self, argv: tuple[str, ...], directory: str) -> None:
+    def __init__(self, argv: tuple[str, ...], private: PrivateDirectory) -> None:
         self.argv = argv
         self._stderr = b""
         self._told, told = os.pipe()
         try:
             self._child = subprocess.Popen(
-                [sys.executable, "-P", "-m", "probes.bench.launch", str(os.getpid()), str(told), *argv],
+                [*_LAUNCH, str(os.getpid()), str(told), str(private.fd), *argv],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                pass_fds=(told,),
-                cwd=directory,
-                env=os.environ | {"TMPDIR": directory, "LC_ALL": "C"},
+                pass_fds=(told, private.fd),
+                cwd="/",  # until it changes to the directory by its descriptor
+                env=os.environ | {"TMPDIR": private.link, "LC_ALL": "C"},
                 start_new_session=True,
             )
         except OSError as error:
             os.close(self._told)
-            raise BenchRefused(f"{directory}: the command cannot be started: {error.strerror}") from error
+            raise BenchRefused(f"{private.path}: the command cannot be started: {error.strerror}") from error
         finally:
             os.close(told)
         assert self._child.stderr is not None

@@ -220,7 +220,7 @@ def _process_bytes(host: Host, pids: Sequence[int]) -> Bytes:
             return text
         fields = dict(line.partition(": ")[::2] for line in text.splitlines())
         for index, name in enumerate(("read_bytes", "write_bytes")):
-            total[index] += int(fields[name]) if fields.get(name, "").isdigit() else 0
+            total[index] += int(fields[name]) if fields.get(name, "").isdecimal() else 0
     return total[0], total[1]
 
 

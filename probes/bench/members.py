@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from probes.host import Host
-from probes.system.mounts import mounts
+from probes.system.disk.mounts import mounts
 from probes.types import Absent
 
 MOST_TASKS = 512  # threads looked at, twenty times a second
@@ -26,10 +26,10 @@ def parse_stat(text: str) -> TaskLook | None:
     head, _, tail = text.rpartition(")")
     fields = tail.split()
     tid = head.partition(" ")[0]
-    if len(fields) < 2 or not tid.isdigit():
+    if len(fields) < 2 or not tid.isdecimal():
         return None
     delay = fields[39] if len(fields) > 39 else "0"
-    return TaskLook(int(tid), fields[0], int(fields[1]), int(delay) if delay.isdigit() else 0)
+    return TaskLook(int(tid), fields[0], int(fields[1]), int(delay) if delay.isdecimal() else 0)
 
 
 def descendants(host: Host, pids: tuple[int, ...]) -> tuple[int, ...]:
@@ -38,7 +38,7 @@ def descendants(host: Host, pids: tuple[int, ...]) -> tuple[int, ...]:
     known: set[int] = set()
     names = host.listing("/proc")
     for name in () if isinstance(names, Absent) else names:
-        text = host.text(f"/proc/{name}/stat") if name.isdigit() else None
+        text = host.text(f"/proc/{name}/stat") if name.isdecimal() else None
         look = parse_stat(text) if isinstance(text, str) else None
         if look is not None:
             known.add(look.tid)
@@ -100,7 +100,7 @@ def group_pids(host: Host, folder: str) -> tuple[int, ...]:
         seen += 1
         text = host.text(f"{at}/cgroup.procs")
         if isinstance(text, str):
-            found.update(dict.fromkeys(int(word) for word in text.split() if word.isdigit()))
+            found.update(dict.fromkeys(int(word) for word in text.split() if word.isdecimal()))
         names = host.listing(at)
         if not isinstance(names, Absent):
             waiting += [f"{at}/{name}" for name in names if host.exists(f"{at}/{name}/cgroup.procs")]

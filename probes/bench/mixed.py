@@ -18,14 +18,15 @@ import msgspec
 
 from probes.bench.budget import WriteBudget
 from probes.bench.cache import cache_check
-from probes.bench.files import TestFile, open_unnamed
+from probes.bench.engine.files import TestFile, open_unnamed
+from probes.bench.engine.pool import Pool, WorkerFailed
+from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent, Within
 from probes.bench.mixes import File, Mix, Role, files_bytes
-from probes.bench.pool import Pool, WorkerFailed
-from probes.bench.summary import slice_ends, summed
 from probes.host import Host
-from probes.system.diskstats import DiskCounters, disk_counters
-from probes.system.scheduler import inflight
+from probes.private_directory import PrivateDirectory
+from probes.system.disk.diskstats import DiskCounters, disk_counters
+from probes.system.disk.scheduler import inflight
 from probes.types import Absent, present
 
 COARSE = 1.125
@@ -40,6 +41,7 @@ LOOK_S = 0.004
 class MixedBench:
     """One directory under test. Not for two tasks at once.
 
+    private     the directory of our own that the files are made in; made, removed and closed by the caller.
     write_rate  bytes a second at most for each writer, so that the run keeps its write bound; None: unheld.
     leaves      kernel names of the devices below, for their counters.
     """
@@ -47,7 +49,7 @@ class MixedBench:
     def __init__(
         self,
         host: Host,
-        directory: str,
+        private: PrivateDirectory,
         size_bytes: int,
         seed: int,
         leaves: Sequence[str],
@@ -56,7 +58,8 @@ class MixedBench:
         write_rate: int | None = None,
     ) -> None:
         self.host = host
-        self.directory = directory
+        self.private = private
+        self.directory = private.path
         self.size_bytes = size_bytes
         self.leaves = tuple(leaves)
         self.budget = budget
@@ -74,7 +77,9 @@ class MixedBench:
             raise BenchRefused(f"{self.directory}: {refusal}")
         try:
             for file, size in sizes.items():
-                self._files[file] = await asyncio.to_thread(open_unnamed, self.directory, size)
+                self._files[file] = await asyncio.to_thread(
+                    open_unnamed, self.private.fd, self.directory, size
+                )
             self._pool = Pool([file.fd for file in self._files.values()])
             written = 0
             for one in self._files.values():

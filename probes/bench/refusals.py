@@ -18,10 +18,10 @@ from probes.bench.measured import BenchRefused
 from probes.bench.size import choose_size
 from probes.bench.workloads import IDS
 from probes.host import Host
-from probes.system.arrays import md_array, thin_pool
-from probes.system.backing import cached_loop
-from probes.system.block import block_devices
-from probes.system.mounts import IN_MEMORY, NETWORK, Placement, placement
+from probes.system.disk.arrays import md_array, thin_pool
+from probes.system.disk.backing import cached_loop
+from probes.system.disk.block import block_devices
+from probes.system.disk.mounts import IN_MEMORY, NETWORK, Placement, placement
 from probes.types import Absent, present
 
 THIN_AT_MOST = 0.80

@@ -17,10 +17,10 @@ import msgspec
 
 from probes.bench.budget import PRESUMED_SYNCED, WriteBudget
 from probes.bench.cache import cache_check
-from probes.bench.files import TestFile, open_unnamed
+from probes.bench.engine.files import TestFile, open_unnamed
+from probes.bench.engine.pool import Crew, Pool, WorkerFailed
+from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent
-from probes.bench.pool import Crew, Pool, WorkerFailed
-from probes.bench.summary import slice_ends, summed
 from probes.bench.workloads import (
     IDS,
     NAMES_AT_ONCE,
@@ -31,7 +31,8 @@ from probes.bench.workloads import (
     write_file_bytes,
 )
 from probes.host import Host
-from probes.system.diskstats import disk_counters
+from probes.private_directory import PrivateDirectory
+from probes.system.disk.diskstats import disk_counters
 from probes.types import Absent
 
 __all__ = ["Progress", "StorageBench", "cache_check"]
@@ -52,15 +53,16 @@ BUSY_AT_MOST_S = 0.1  # once others were seen to keep the device busy, waiting f
 class StorageBench:
     """One directory under test; it implements what an arm needs. Not for two tasks at once.
 
-    directory          where the unnamed files are made (O_TMPFILE, else unlinked at once).
-    private_directory  a directory of our own, made and removed by the caller: the metadata load works in it. Without
-                       it that load is not applicable.
+    directory          what is measured, in words too.
+    private            a directory of our own, made, removed and closed by the caller: the unnamed files are made in
+                       it (O_TMPFILE, else unlinked at once), and the metadata load works in it. Without it they are
+                       made in `directory`, and that load is not applicable.
     size_bytes         of the file that is read; the other one is `write_file_bytes(size_bytes)`.
     seed               of the offsets.
     leaves             kernel names of the leaf devices ("vda"); empty: nothing is checked against counters.
     budget             shared by all benches of a run.
-    read_leaves        where reads must show, if not in the leaves (`probes.system.backing`); absent: read loads are
-                       not applicable, for that reason.
+    read_leaves        where reads must show, if not in the leaves (`probes.system.disk.backing`); absent: read loads
+                       are not applicable, for that reason.
     crew               the workers, shared by all benches that are compared; without it, its own.
     stretch            a planted latency for tests: 0.2 makes every operation 20 % longer, but the control's.
     """
@@ -69,7 +71,7 @@ class StorageBench:
         self,
         host: Host,
         directory: str,
-        private_directory: str | None,
+        private: PrivateDirectory | None,
         size_bytes: int,
         seed: int,
         leaves: Sequence[str],
@@ -81,24 +83,24 @@ class StorageBench:
     ) -> None:
         self.host = host
         self.directory = directory
-        self.private_directory = private_directory
+        self.private = private
         self.size_bytes = file_bytes(size_bytes)
         self.leaves = tuple(leaves)
         self.read_leaves = self.leaves if read_leaves is None else read_leaves
         self.stretch = stretch
         self.budget = budget if budget is not None else WriteBudget()
         self.budget.benches += 1
+        self.seed = seed
         self._rng = random.Random(seed)
         self._files: dict[str, TestFile] = {}
-        self._names_fd: int | None = None
-        self._crew = crew if crew is not None else Crew()
+        self.crew = crew if crew is not None else Crew()
         self._rates: dict[str, float] = {}  # bytes a second, by load
         self._begun: set[str] = set()  # writing loads whose blocks are measured
         self._quiet_s = QUIET_AT_MOST_S
 
     @property
     def _pool(self) -> Pool:
-        return self._crew.pool
+        return self.crew.pool
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -125,14 +127,11 @@ class StorageBench:
         if refusal := self.budget.refusal(total):
             raise BenchRefused(f"{self.directory}: {refusal}")
         sizes = {"read": self.size_bytes, "write": write_file_bytes(self.size_bytes)}
-        where = self.private_directory or self.directory
         try:
             for kind in ("read", "write"):
                 if kind in kinds:
-                    self._files[kind] = await asyncio.to_thread(open_unnamed, where, sizes[kind])
-            if "metadata" in kinds and self.private_directory is not None:
-                self._names_fd = os.open(self.private_directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            await self._crew.join(self._fds())
+                    self._files[kind] = await asyncio.to_thread(self._new_file, sizes[kind])
+            await self.crew.join(self._fds())
             await self._fill(progress, total)
         except OSError as error:
             await self.close()
@@ -141,17 +140,26 @@ class StorageBench:
             await self.close()
             raise
 
+    def _new_file(self, size_bytes: int) -> TestFile:
+        if self.private is not None:
+            return open_unnamed(self.private.fd, self.directory, size_bytes)
+        where = os.open(self.directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            return open_unnamed(where, self.directory, size_bytes)
+        finally:
+            os.close(where)
+
     async def _fill(self, progress: Progress | None, total: int) -> None:
         finished = 0
         for file in self._files.values():
-            seen = (0, self._device_bytes("write"))
+            seen = (0, self.device_bytes("write"))
 
             # In pieces: a neighbour's burst is in some of them, and the smallest amplification is what counts.
             def tell(written: int, before: int = finished) -> None:
                 nonlocal seen
                 if written - seen[0] >= PIECE_BYTES:
                     self.budget.spend(written - seen[0], self._moved("write", seen[1]))
-                    seen = (written, self._device_bytes("write"))
+                    seen = (written, self.device_bytes("write"))
                 if progress is not None:
                     progress(before + written, total)
 
@@ -234,7 +242,7 @@ class StorageBench:
         at_most_s = max(seconds, load.max_block_s)
         most = None if most_bytes is None else max(1, most_bytes // load.block_bytes // load.workers)
         specs = [self._spec(load, index, ends, least, most, at_most_s) for index in range(load.workers)]
-        device = self._device_bytes(load.kind)
+        device = self.device_bytes(load.kind)
         try:
             replies = await self._pool.block(specs, LEAD_S + 0.0002 * load.workers)
         except WorkerFailed as error:
@@ -261,20 +269,25 @@ class StorageBench:
     def _spec(
         self, load: Load, index: int, ends: list[float], least: int, most: int | None, at_most_s: float
     ) -> dict[str, Any]:
-        spec: dict[str, Any] = {
-            "kind": load.kind,
-            "fd": -1,
+        return self.side(load, index) | {
             "seed": self._rng.getrandbits(48),
-            "stretch": 0.0 if load.control else self.stretch,
             "slices": ends,
             "least": -(-least // load.workers),
             "most": most,
             "at_most_s": at_most_s,
         }
+
+    def side(self, load: Load, index: int) -> dict[str, Any]:
+        """What worker `index` of this load does in this directory. Raises NotApplicable where it cannot."""
+        spec: dict[str, Any] = {
+            "kind": load.kind,
+            "fd": -1,
+            "stretch": 0.0 if load.control else self.stretch,
+        }
         if load.kind == "metadata":
-            if self._names_fd is None:
+            if self.private is None:
                 raise NotApplicable(f"{self.directory}: no directory of our own to create files in")
-            return spec | {"fd": self._names_fd, "names": NAMES_AT_ONCE}
+            return spec | {"fd": self.private.fd, "names": NAMES_AT_ONCE}
         if load.kind == "cpu":
             return spec
         if load.kind == "read" and isinstance(self.read_leaves, Absent):
@@ -302,7 +315,7 @@ class StorageBench:
         if spent > 0:
             self._rates[load.id] = ours / spent
 
-    def _device_bytes(self, kind: str) -> int | None:
+    def device_bytes(self, kind: str) -> int | None:
         """The leaves' own count of bytes in a load's direction; None without leaves or counters."""
         leaves = self.read_leaves if kind == "read" else self.leaves
         if kind not in ("read", "write") or isinstance(leaves, Absent) or not leaves:
@@ -314,7 +327,7 @@ class StorageBench:
         return sum(c.read_bytes if kind == "read" else c.write_bytes for c in found)
 
     def _moved(self, kind: str, before: int | None) -> int | None:
-        now = self._device_bytes(kind)
+        now = self.device_bytes(kind)
         return None if now is None or before is None else max(0, now - before)
 
     async def quiesce(self) -> None:
@@ -338,17 +351,18 @@ class StorageBench:
         for leaf in self.leaves:
             text = self.host.text(f"/sys/class/block/{leaf}/inflight")
             if isinstance(text, str):
-                total += sum(int(word) for word in text.split() if word.isdigit())
+                total += sum(int(word) for word in text.split() if word.isdecimal())
         return total
 
     async def close(self) -> None:
         """Ends the workers and closes the files, which frees their space. May be called twice."""
         fds = self._fds()
-        await self._crew.leave(fds)
-        self._files, self._names_fd = {}, None
-        for fd in fds:
-            await asyncio.to_thread(os.close, fd)
+        await self.crew.leave(fds)
+        files, self._files = self._files, {}
+        for file in files.values():
+            await asyncio.to_thread(os.close, file.fd)
 
     def _fds(self) -> list[int]:
-        named = [self._names_fd] if self._names_fd is not None else []
-        return [*(file.fd for file in self._files.values()), *named]
+        """What the workers inherit."""
+        own = [self.private.fd] if self.private is not None else []
+        return [*(file.fd for file in self._files.values()), *own]

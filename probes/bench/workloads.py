@@ -44,6 +44,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     block_s: float = 0.5
     max_block_s: float = 5.0
     min_operations: int = 200
+    slice_operations: int = 50  # of each worker in a slice of a train
     most_bytes: int | None = (
         None  # a block's end, where it comes before its time; the same for all blocks and sides
     )
@@ -96,6 +97,7 @@ LOADS: tuple[Load, ...] = (
         block_bytes=MIB,
         workers=8,
         sequential=True,
+        slice_operations=2,  # 16 MiB
         why="streaming event files",
     ),
     Load(
@@ -108,6 +110,7 @@ LOADS: tuple[Load, ...] = (
         workers=8,
         sequential=True,
         min_operations=16,
+        slice_operations=2,
         most_bytes=MOST_STREAMED_A_BLOCK,
         why="writing output and checkpoints",
     ),

@@ -1,4 +1,5 @@
-"""What the control group that we (or another process) run in is allowed to use; version 1, version 2 and both at once.
+"""What the control group that we (or another process) run in is allowed to use; version 1, version 2 and both at
+once.
 
 A limit holds for everything below it, so that each group up to the root counts and the smallest wins.
 """
@@ -12,12 +13,13 @@ import msgspec
 
 from probes.host import Host
 from probes.system.cpulist import parse_list
-from probes.system.mounts import Mount, mounts
+from probes.system.disk.mounts import Mount, mounts
 from probes.types import Absent, present
 
 N = TypeVar("N", int, float)
 
 _NO_LIMIT_BYTES = 1 << 60  # version 1 writes the highest page-aligned number for "none"
+_MOST_MEMBERS = 100_000
 _V1_IO = {"read_bps": "rbps", "write_bps": "wbps", "read_iops": "riops", "write_iops": "wiops"}
 
 
@@ -54,8 +56,8 @@ def cgroup(host: Host, pid: str = "self") -> Cgroup | Absent:
     table = mounts(host)
     if isinstance(table, Absent):
         return table
-    groups = _groups(text)
-    folders = {name: _folders(host, table, name, path) for name, path in groups.items()}
+    groups = groups_of(text)
+    folders = {name: folders_of(host, table, name, path) for name, path in groups.items()}
     version = "v2" if set(groups) == {""} else "hybrid" if folders.get("") else "v1"
     memory = _bytes(host, folders.get("", ()), "memory.max")
     first = folders.get("memory", ())
@@ -70,7 +72,7 @@ def cgroup(host: Host, pid: str = "self") -> Cgroup | Absent:
     )
 
 
-def _groups(text: str) -> dict[str, str]:
+def groups_of(text: str) -> dict[str, str]:
     """The group by controller; the empty name is version 2's. `4:cpu,cpuacct:/user.slice`, `0::/user.slice`."""
     groups: dict[str, str] = {}
     for line in text.splitlines():
@@ -80,7 +82,7 @@ def _groups(text: str) -> dict[str, str]:
     return groups
 
 
-def _folders(host: Host, table: tuple[Mount, ...], controller: str, path: str) -> tuple[str, ...]:
+def folders_of(host: Host, table: tuple[Mount, ...], controller: str, path: str) -> tuple[str, ...]:
     """The group's folder and those above it, up to where the hierarchy is mounted."""
     for mount in reversed(table):
         right = (
@@ -90,7 +92,8 @@ def _folders(host: Host, table: tuple[Mount, ...], controller: str, path: str) -
         )
         if not right or not host.exists(mount.mountpoint):
             continue
-        # In a container without a namespace of its own a part of the hierarchy is mounted, and the path has the whole.
+        # In a container without a namespace of its own a part of the hierarchy is mounted, and the path has the
+        # whole.
         below = path.removeprefix(mount.root) if mount.root != "/" and path.startswith(mount.root) else path
         parts = [part for part in below.split("/") if part not in ("", "..")]
         return tuple("/".join((mount.mountpoint, *parts[:n])) for n in range(len(parts), -1, -1))
@@ -141,7 +144,7 @@ def _bytes(host: Host, folders: tuple[str, ...], name: str) -> int | Absent | No
     texts = _each(host, folders, name)
     if isinstance(texts, Absent):
         return texts
-    numbers = [int(text) for text in texts if text.strip().isdigit()]
+    numbers = [int(text) for text in texts if text.strip().isdecimal()]
     return min((number for number in numbers if number < _NO_LIMIT_BYTES), default=None)
 
 
@@ -185,3 +188,28 @@ def _throttled(host: Host, folders: tuple[str, ...]) -> int | Absent:
         if found:
             return int(found[2]) // (1 if found[1] == "usec" else 1000)
     return Absent("cpu.stat tells no throttling", "unsupported", "cpu.stat")
+
+
+def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:
+    """The processes of a control group and of the groups below it. `path`: a folder, or as /proc/PID/cgroup tells
+    it.
+    """
+    roots = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu")
+    wanted = path.strip().rstrip("/")
+    folders = (
+        [wanted] if wanted.startswith("/sys/fs/cgroup") else [f"{r}/{wanted.lstrip('/')}" for r in roots]
+    )
+    folder = next((f for f in folders if host.exists(f"{f}/cgroup.procs")), None)
+    if folder is None or ".." in folder.split("/"):
+        return Absent(f"there is no control group {path}", "missing", folders[0])
+    found: set[int] = set()
+    waiting = [folder]
+    while waiting and len(found) < _MOST_MEMBERS:
+        at = waiting.pop()
+        text = host.text(f"{at}/cgroup.procs", 8 << 20)
+        found.update(int(word) for word in (text.split() if present(text) else ()) if word.isdecimal())
+        names = host.listing(at)
+        waiting += [
+            f"{at}/{n}" for n in (names if present(names) else ()) if host.exists(f"{at}/{n}/cgroup.procs")
+        ]
+    return tuple(sorted(found))

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-
 import msgspec
 
-from probes.host import Host
-from probes.system.cpulist import parse_list, read_cpus
+from probes.host import Host, once_if_still
+from probes.system.topology import ROOT, cpuinfo, distinct, told, topology, why_nothing
 from probes.types import Absent, present
 
-ROOT = "/sys/devices/system/cpu"
 # Implementer codes of ARM's MIDR register; /proc/cpuinfo tells no name there (arch/arm64/include/asm/cputype.h).
 _ARM_VENDORS = {
     0x41: "ARM",
@@ -50,45 +46,31 @@ class Cpu(msgspec.Struct, frozen=True, kw_only=True):
     flags: frozenset[str] = frozenset()
 
 
+@once_if_still
 def cpu(host: Host) -> Cpu:
     """From /sys/devices/system/cpu and /proc/cpuinfo; read afresh."""
     info = cpuinfo(host)
-    known = _numbered(host)
-    offline = frozenset(n for n in known if host.text(f"{ROOT}/cpu{n}/online") == "0")
-    online = known - offline
-    told = _told(host, "online")
-    if told and known:  # a captured tree may hold folders for CPUs that can be plugged in later
-        online &= told
-    cores, sockets = _topology(host, online)
-    sizes = tuple(sorted({len(threads) for threads in set(cores.values())}))
-    count = len(online) or len(info) or None
-    here = _told(host, "present")
+    it = topology(host)
+    sizes = tuple(sorted({len(threads) for threads in it.cores.values()}))
+    count = len(it.online) or len(info)
     return Cpu(
         vendor=_vendor(info),
         model=_model(info),
-        sockets=_count(set(sockets.values()) or _from_info(info, "physical id"), "sockets"),
-        cores=_count(set(cores.values()), "cores"),
-        threads=count if count is not None else Absent("no CPU is listed", "missing", ROOT),
-        present=len(here or known) or Absent("no CPU is listed", "missing", ROOT),
-        offline=offline | ((_told(host, "offline") or frozenset()) & (here or known)),
+        sockets=len(distinct(it.sockets)) or why_nothing(host, "sockets"),
+        cores=len(distinct(it.cores)) or why_nothing(host, "cores"),
+        threads=count or Absent("no CPU is listed", "missing", ROOT),
+        present=len(it.present) or Absent("no CPU is listed", "missing", ROOT),
+        offline=it.offline,
         threads_per_core=sizes,
         smt=_smt(host, sizes),
-        hybrid=_hybrid(host, sizes, offline, online),
-        isolated=_told(host, "isolated") or frozenset(),
-        core_of={n: min(threads) for n, threads in cores.items()},
-        socket_of=sockets,
+        hybrid=_hybrid(host, sizes, it.offline, it.online),
+        isolated=told(host, "isolated") or frozenset(),
+        core_of={n: min(threads) for n, threads in it.cores.items()},
+        socket_of=it.ids,
         flags=frozenset((info[0].get("flags") or info[0].get("Features", "")).split())
         if info
         else frozenset(),
     )
-
-
-def cpuinfo(host: Host) -> list[dict[str, str]]:
-    """/proc/cpuinfo: one dictionary a processor; on s390 and some ARM the first holds what is common."""
-    text = host.text("/proc/cpuinfo", 16 << 20)
-    blocks = re.split(r"\n\s*\n", text) if present(text) else []
-    parsed = [dict(_pair(line) for line in block.splitlines() if ":" in line) for block in blocks]
-    return [entry for entry in parsed if entry]
 
 
 def brand(host: Host) -> str | Absent:
@@ -106,11 +88,6 @@ def _brand(host: Host) -> str | Absent:
     except Exception as error:  # it parses the output of several tools
         return Absent(f"py-cpuinfo failed: {type(error).__name__}", "invalid", "py-cpuinfo")
     return str(name) if name else Absent("py-cpuinfo knows no name", "unsupported", "py-cpuinfo")
-
-
-def _pair(line: str) -> tuple[str, str]:
-    key, _, value = line.partition(":")
-    return key.strip(), value.strip()
 
 
 def _vendor(info: list[dict[str, str]]) -> str | Absent:
@@ -132,42 +109,6 @@ def _model(info: list[dict[str, str]]) -> str | Absent:
     return Absent("/proc/cpuinfo tells no model", "missing", "/proc/cpuinfo")
 
 
-def _numbered(host: Host) -> frozenset[int]:
-    names = host.listing(ROOT)
-    found = (re.fullmatch(r"cpu(\d+)", name) for name in names) if present(names) else ()
-    return frozenset(int(match[1]) for match in found if match)
-
-
-def _told(host: Host, name: str) -> frozenset[int] | None:
-    text = host.text(f"{ROOT}/{name}")
-    return parse_list(text) if present(text) and text.strip() not in ("", "(null)") else None
-
-
-def _topology(host: Host, online: frozenset[int]) -> tuple[dict[int, frozenset[int]], dict[int, int]]:
-    cores: dict[int, frozenset[int]] = {}
-    sockets: dict[int, int] = {}
-    for n in online:
-        folder = f"{ROOT}/cpu{n}/topology"
-        threads = read_cpus(host, folder, "core_cpus_list", "core_cpus")
-        if isinstance(threads, Absent):
-            threads = read_cpus(host, folder, "thread_siblings_list", "thread_siblings")
-        if present(threads) and n in threads:
-            cores[n] = threads & online
-        socket = host.integer(f"{folder}/physical_package_id")
-        if present(socket) and socket >= 0:  # -1 on machines whose firmware does not tell
-            sockets[n] = socket
-    return cores, sockets
-
-
-def _count(found: Iterable[object], what: str) -> int | Absent:
-    number = len(set(found))
-    return number if number else Absent(f"the topology tells no {what}", "missing", f"{ROOT}/cpu*/topology")
-
-
-def _from_info(info: list[dict[str, str]], key: str) -> set[str]:
-    return {entry[key] for entry in info if key in entry}
-
-
 def _smt(host: Host, sizes: tuple[int, ...]) -> str | Absent:
     """`on`, `off`, `forceoff`, `notsupported`; before 4.19 by the number of threads a core has."""
     text = host.text(f"{ROOT}/smt/control")
@@ -180,8 +121,10 @@ def _hybrid(
     host: Host, sizes: tuple[int, ...], offline: frozenset[int], online: frozenset[int]
 ) -> bool | Absent:
     """Cores of several kinds. A thread that is offline makes its core look like another kind."""
-    kinds = [k for k in ("cpu_core", "cpu_atom", "cpu_lowpower") if host.exists(f"/sys/devices/{k}/cpus")]
+    kinds = [k for k in ("cpu_core", "cpu_atom", "cpu_lowpower") if host.exists(f"/sys/devices/{k}")]
     if len(kinds) > 1:
+        return True
+    if len({entry["CPU part"] for entry in cpuinfo(host) if entry.get("CPU part")}) > 1:  # ARM big.LITTLE
         return True
     capacities = {c for n in online if present(c := host.text(f"{ROOT}/cpu{n}/cpu_capacity"))}
     if len(capacities) > 1:

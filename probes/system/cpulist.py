@@ -11,12 +11,15 @@ MOST_CPUS = 1 << 16  # a broken list such as 0-4000000000 must not fill the memo
 
 
 def parse_list(text: str) -> frozenset[int] | None:
-    """`0-3,8`; empty text is the empty set; None where it is no such list. Strides (`0-7:2/4`) are known too."""
+    """`0-3,8`; empty text is the empty set; None where it is no such list. Strides (`0-7:2/4`) are known too.
+
+    Some captures end each file with a NUL.
+    """
     found: set[int] = set()
-    for part in text.strip().split(","):
+    for part in text.strip("\0 \t\r\n").split(","):
         if not part:
             continue
-        match = re.fullmatch(r"\s*(\d+)(?:-(\d+)(?::(\d+)/(\d+))?)?\s*", part)
+        match = re.fullmatch(r"\s*([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9})/([0-9]{1,9}))?)?\s*", part)
         if match is None:
             return None
         first = int(match[1])
@@ -30,7 +33,7 @@ def parse_list(text: str) -> frozenset[int] | None:
 
 def parse_mask(text: str) -> frozenset[int] | None:
     """Hexadecimal words of 32 bits, the highest first."""
-    digits = text.strip().replace(",", "")
+    digits = text.strip("\0 \t\r\n").replace(",", "")
     if not re.fullmatch(r"[0-9a-fA-F]{1,16384}", digits):
         return None
     bits = int(digits, 16)

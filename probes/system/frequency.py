@@ -6,10 +6,11 @@ from collections import Counter
 
 import msgspec
 
-from probes.host import Host
+from probes.host import Host, once_if_still
 from probes.types import Absent, present
 
 ROOT = "/sys/devices/system/cpu"
+ACTIVE = frozenset({"intel_pstate", "amd-pstate-epp", "amd_pstate_epp"})
 
 
 class Frequency(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,8 +23,15 @@ class Frequency(msgspec.Struct, frozen=True, kw_only=True):
     highest_khz: int | Absent
     base_khz: int | Absent
     turbo: bool | Absent
+    status: str | Absent = Absent("not read")  # of intel_pstate or amd_pstate: active, passive, off, guided
+
+    @property
+    def active(self) -> bool:
+        """The driver picks the clock itself: `powersave` is then no lowest clock (intel_pstate.rst, amd-pstate.rst)."""
+        return self.driver in ACTIVE or (isinstance(self.driver, Absent) and self.status == "active")
 
 
+@once_if_still
 def frequency(host: Host) -> Frequency | Absent:
     """Over all policies; kernels before 4.3 have a cpufreq folder for each CPU instead."""
     folders = host.glob(f"{ROOT}/cpufreq/policy*") or host.glob(f"{ROOT}/cpu[0-9]*/cpufreq")
@@ -56,7 +64,16 @@ def frequency(host: Host) -> Frequency | Absent:
         highest_khz=max(highest, default=nothing),
         base_khz=max(base, default=nothing),
         turbo=_turbo(host),
+        status=_status(host),
     )
+
+
+def _status(host: Host) -> str | Absent:
+    for name in ("intel_pstate", "amd_pstate"):
+        text = host.text(f"{ROOT}/{name}/status", 64)
+        if present(text):
+            return text.strip()
+    return Absent("no pstate driver tells its status", "unsupported", f"{ROOT}/intel_pstate/status")
 
 
 def _turbo(host: Host) -> bool | Absent:

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.host import Host
-from probes.system.tasks import KERNEL_THREAD, parse_stat
+from probes.system.tasks import KERNEL_THREAD, parse_stat, tasks_hidden
 from probes.types import Absent
 
 Class: TypeAlias = Literal["real-time", "best-effort", "idle"]
@@ -55,7 +55,7 @@ def priorities(host: Host) -> tuple[Priority, ...] | Absent:
     libc = ctypes.CDLL(None, use_errno=True)
     found: list[Priority] = []
     for name in names:
-        if not name.isdigit():
+        if not name.isdecimal():
             continue
         text = host.text(f"/proc/{name}/stat", 4096)
         stat = text if isinstance(text, Absent) else parse_stat(text)
@@ -65,7 +65,10 @@ def priorities(host: Host) -> tuple[Priority, ...] | Absent:
         own = decoded(value, _nice(int(name))) if value >= 0 else None
         if own:
             found.append(Priority(int(name), stat.comm, *own))
-    return tuple(found)
+    unseen = (
+        None if found else tasks_hidden(host)
+    )  # none among those that can be seen says nothing of the others
+    return tuple(found) if unseen is None else unseen
 
 
 def _nice(pid: int) -> int:

@@ -206,4 +206,4 @@ def parse_record(record: str) -> LogLine:
     head, _, text = record.partition(";")
     fields = head.split(",")
     line = text.split("\n", 1)[0]
-    return LogLine(line, int(fields[2]) / 1e6 if len(fields) > 2 and fields[2].isdigit() else None)
+    return LogLine(line, int(fields[2]) / 1e6 if len(fields) > 2 and fields[2].isdecimal() else None)

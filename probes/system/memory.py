@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from probes.host import Host
+from probes.host import Host, once_if_still
 from probes.types import Absent, present
 
 
@@ -23,6 +23,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     transparent_huge_pages: str | Absent
 
 
+@once_if_still
 def memory(host: Host) -> Memory:
     """From /proc/meminfo. On a live host whose kernel has no MemAvailable psutil's estimate is taken."""
     values = meminfo(host)

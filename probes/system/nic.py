@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from probes.host import Host
+from probes.host import Host, once_if_still
 from probes.types import Absent, present
 
 ROOT = "/sys/class/net"
@@ -33,6 +33,7 @@ class Nic(msgspec.Struct, frozen=True, kw_only=True):
     below: tuple[str, ...] = ()  # the interfaces that a bond, bridge or VLAN is made of
 
 
+@once_if_still
 def nics(host: Host) -> dict[str, Nic]:
     """All interfaces by name; those of this network namespace on a live host."""
     names = host.listing(ROOT)

@@ -148,7 +148,7 @@ def _ipv6(host: Host) -> int | Absent:
 def _in_receives(text: str) -> int | None:
     for line in text.splitlines():
         words = line.split()
-        if len(words) == 2 and words[0] == "Ip6InReceives" and words[1].isdigit():
+        if len(words) == 2 and words[0] == "Ip6InReceives" and words[1].isdecimal():
             return int(words[1])
     return None
 
@@ -194,8 +194,8 @@ def _softirq(host: Host) -> dict[int, tuple[int, int]]:
     found: dict[int, tuple[int, int]] = {}
     for line in text.splitlines() if not isinstance(text, Absent) else ():
         words = line.split()
-        if len(words) >= 8 and words[0].startswith("cpu") and words[0][3:].isdigit():
-            numbers = [int(w) for w in words[1:9] if w.isdigit()]
+        if len(words) >= 8 and words[0].startswith("cpu") and words[0][3:].isdecimal():
+            numbers = [int(w) for w in words[1:9] if w.isdecimal()]
             if len(numbers) >= 7:
                 found[int(words[0][3:])] = (numbers[6], sum(numbers))
     return found

@@ -13,7 +13,7 @@ import os
 import msgspec
 
 from probes.host import Host
-from probes.regular import decode
+from probes.safe_read import decode
 from probes.system.pulse import TICKS_PER_S
 from probes.types import Absent
 
@@ -55,7 +55,7 @@ def look(host: Host, *, io: bool, waiting: bool = True) -> Look:
     unreadable = 0
     hung = not waiting
     for name in () if isinstance(names, Absent) else names:
-        process = _process(host, name) if name.isdigit() else None
+        process = _process(host, name) if name.isdecimal() else None
         if process is None:
             continue
         if io:
@@ -159,7 +159,7 @@ def _read(host: Host, path: str) -> bytes | Absent:
 def _cpus(host: Host) -> int:
     text = host.text("/proc/stat")
     lines = () if isinstance(text, Absent) else text.splitlines()
-    return sum(line.startswith("cpu") and line[3:4].isdigit() for line in lines)
+    return sum(line.startswith("cpu") and line[3:4].isdecimal() for line in lines)
 
 
 def _uptime_s(host: Host) -> float:

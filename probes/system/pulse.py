@@ -10,7 +10,7 @@ import time
 import msgspec
 
 from probes.host import Host
-from probes.system.diskstats import DiskCounters, disk_counters
+from probes.system.disk.diskstats import DiskCounters, disk_counters
 from probes.types import Absent
 
 # /proc/stat counts in USER_HZ: 100 on every architecture that Linux still supports, but Alpha.
@@ -137,13 +137,13 @@ def _cpu(host: Host) -> tuple[CpuTime | None, int, int | None, int | None]:
             cpus += 1
         elif line.startswith(("procs_running ", "procs_blocked ")):
             name, _, value = line.partition(" ")
-            if value.isdigit():
+            if value.isdecimal():
                 tasks[name] = int(value)
     return cpu, cpus, tasks.get("procs_running"), tasks.get("procs_blocked")
 
 
 def _cpu_time(fields: list[str]) -> CpuTime | None:
-    if len(fields) < 4 or not all(f.isdigit() for f in fields):
+    if len(fields) < 4 or not all(f.isdecimal() for f in fields):
         return None
     user, nice, system, idle, iowait, irq, softirq, steal = (
         [int(f) / TICKS_PER_S for f in fields[:8]] + [0.0] * 8
@@ -157,7 +157,7 @@ def _pressure(host: Host, resource: str) -> Pressure | None:
     for line in _text(host, f"/proc/pressure/{resource}").splitlines():
         kind, _, rest = line.partition(" ")
         value = rest.rpartition("total=")[2]
-        if value.isdigit():
+        if value.isdecimal():
             totals[kind] = int(value) / 1e6
     return Pressure(totals["some"], totals.get("full")) if "some" in totals else None
 

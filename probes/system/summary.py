@@ -6,21 +6,22 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from probes.host import Host
-from probes.system.arrays import md_arrays
-from probes.system.block import BlockDevice, block_devices, layers
 from probes.system.cgroup import cgroup
-from probes.system.cpu import ROOT, cpu
+from probes.system.cpu import cpu
 from probes.system.cpulist import as_list
+from probes.system.disk.arrays import md_arrays
+from probes.system.disk.block import BlockDevice, block_devices, layers
+from probes.system.disk.mounts import file_systems, mounts
+from probes.system.disk.scheduler import queue_path, scheduling
+from probes.system.disk.scheduler_origin import why
+from probes.system.disk.transport import VIRTUAL_TRANSPORTS
 from probes.system.distribution import distribution
 from probes.system.frequency import frequency
 from probes.system.kernel import kernel
 from probes.system.memory import memory
-from probes.system.mounts import file_systems, mounts
 from probes.system.nic import nics
 from probes.system.numa import numa
-from probes.system.scheduler import queue_path, scheduling
-from probes.system.scheduler_origin import why
-from probes.system.transport import VIRTUAL_TRANSPORTS
+from probes.system.topology import ROOT
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, Fact, Json
 
@@ -104,6 +105,8 @@ def _processors(host: Host) -> Iterator[Entry]:
         yield "numa.nodes", nodes
     else:
         doubt = Absent(nodes.doubt, "invalid", "/sys/devices/system/node") if nodes.doubt else None
+        if doubt is None and not nodes.with_cpus:
+            doubt = Absent("no node tells its CPUs", "missing", "/sys/devices/system/node/node*/cpulist")
         yield entry("numa.nodes", nodes.with_cpus if doubt is None else doubt, "/sys/devices/system/node")
         yield entry("numa.nodes_per_socket", nodes.per_socket, "/sys/devices/system/node")
 
@@ -143,6 +146,7 @@ def _disks(host: Host) -> Iterator[Entry]:
         why = host.listing("/sys/block")
         yield "disk", why if isinstance(why, Absent) else Absent("no block device", "missing", "/sys/block")
     shown = [d for d in everything.values() if not d.parent and _worth_showing(d)]
+    shown.sort(key=lambda d: d.kind != "disk")  # what is built on disks must not crowd them out
     mounted = file_systems(host)
     for disk in shown[:MOST_DISKS]:
         yield from _disk(host, disk)

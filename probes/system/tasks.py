@@ -20,6 +20,7 @@ KERNEL_THREAD = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 # A vfork parent sleeps in D for the few milliseconds until its child has called exec (kernel/fork.c).
 HARMLESS_WAITS = frozenset({"kernel_clone", "wait_for_vfork_done", "do_fork", "_do_fork"})
 _FRAME = re.compile(r"\s*(?:\[<[0-9a-fx]+>\]\s*)?(?:\?\s*)?([A-Za-z_][\w.]*)\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?")
+_FIRST_PID_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO, include/linux/proc_ns.h: the machine's own
 _NO_WCHAN = frozenset({"0", "-", ""})
 
 
@@ -51,12 +52,13 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Scan(msgspec.Struct, frozen=True):
-    """One pass over /proc: the tasks in D, and how many processes and threads were looked at."""
+    """One pass over /proc: the tasks in D, how many processes and threads were looked at, and why not all were."""
 
     tasks: tuple[Task, ...]
     processes: int
     threads: int
     unreadable: int = 0
+    hidden: Absent | None = None
 
 
 class OpenFile(msgspec.Struct, frozen=True):
@@ -79,12 +81,28 @@ def parse_stat(text: str) -> TaskStat | Absent:
         return Absent("not the format of /proc/PID/stat", kind="invalid")
 
 
+def tasks_hidden(host: Host) -> Absent | None:
+    """Why tasks of this machine may exist that /proc does not show (pid_namespaces(7), proc(5) hidepid); None where it
+    shows them all. A captured tree does not tell.
+    """
+    if not host.live:
+        return None
+    own = host.link("/proc/self/ns/pid")
+    if present(own) and own != _FIRST_PID_NAMESPACE:
+        reason = "other users' tasks are hidden: this pid namespace (a container's) shows only its own; run on the host"
+        return Absent(reason, "container", "/proc/self/ns/pid")
+    if isinstance(host.text("/proc/1/stat", 4096), Absent):
+        reason = "other users' tasks are hidden: /proc is mounted with hidepid; run as root"
+        return Absent(reason, "permission", "/proc")
+    return None
+
+
 def tasks_in_d(host: Host) -> Scan | Absent:
     """Every task in D now, threads too; processes that end meanwhile are passed over."""
     names = host.listing("/proc")
     if isinstance(names, Absent):
         return names
-    pids = sorted(int(n) for n in names if n.isdigit())
+    pids = sorted(int(n) for n in names if n.isdecimal())
     if not pids:
         return Absent("/proc shows no process", kind="captured" if not host.live else "container")
     found: list[Task] = []
@@ -100,7 +118,15 @@ def tasks_in_d(host: Host) -> Scan | Absent:
                 task = _task(host, pid, stat)
                 if task.wchan not in HARMLESS_WAITS:
                     found.append(task)
-    return Scan(tuple(found), len(pids), threads, unreadable)
+    return Scan(tuple(found), len(pids), threads, unreadable, _unseen(host, unreadable))
+
+
+def _unseen(host: Host, unreadable: int) -> Absent | None:
+    why = tasks_hidden(host)
+    if why is None and unreadable:
+        tasks = "1 task" if unreadable == 1 else f"{unreadable} tasks"
+        return Absent(f"the state of {tasks} may not be read; run as root", "permission", "/proc")
+    return why
 
 
 def _stat(host: Host, directory: str) -> TaskStat | Absent:
@@ -114,7 +140,7 @@ def _threads(host: Host, pid: int, leader: TaskStat) -> Iterator[TaskStat]:
         return
     tids = host.listing(f"/proc/{pid}/task")
     for tid in tids if present(tids) else ():
-        if tid.isdigit() and int(tid) != pid:
+        if tid.isdecimal() and int(tid) != pid:
             stat = _stat(host, f"/proc/{pid}/task/{tid}")
             if present(stat):
                 yield stat
@@ -171,7 +197,7 @@ def files_of(host: Host, task: Task, most: int = 64) -> tuple[OpenFile, ...]:
     base = f"/proc/{task.pid}/task/{task.tid}"
     call = host.text(f"{base}/syscall", 4096, may_hang=True)
     words = call.split() if present(call) else []
-    if len(words) > 1 and words[0].isdigit() and words[1].startswith("0x"):
+    if len(words) > 1 and words[0].isdecimal() and words[1].startswith("0x"):
         number = int(words[1], 16)  # the first argument; a descriptor for read, write, fsync, fchdir, ...
         if number < 1 << 16:
             target = host.link(f"{base}/fd/{number}")

@@ -75,7 +75,7 @@ def _held_back_s(host: Host, path: str) -> float | None:
         return None
     for line in text.splitlines():
         name, _, value = line.partition(" ")
-        if value.strip().isdigit():
+        if value.strip().isdecimal():
             if name == "throttled_usec":  # v2
                 return int(value) / 1e6
             if name == "throttled_time":  # v1, nanoseconds

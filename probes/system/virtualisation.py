@@ -10,9 +10,9 @@ import re
 
 import msgspec
 
-from probes.host import Host
+from probes.host import Host, once_if_still
 from probes.system.cpu import cpu
-from probes.system.mounts import mount_of
+from probes.system.disk.mounts import mount_of
 from probes.types import Absent, present
 
 # Beginnings of DMI vendor and product names (systemd src/basic/virt.c has the same knowledge).
@@ -35,6 +35,8 @@ _DMI: tuple[tuple[str, str], ...] = (
     ("Virtual Machine", "hyperv"),
     ("Apple Virtualization", "apple"),
 )
+_CLOUDS = ("Amazon EC2", "Google Compute", "OpenStack")
+_RUNTIME_NAMES = frozenset({"lxc", "docker", "podman", "none", "systemd-nspawn"})
 # The first PID and user namespaces have fixed inode numbers (include/linux/proc_ns.h, since 3.8).
 _FIRST_PID = "pid:[4026531836]"
 _RUNTIMES = (
@@ -60,6 +62,7 @@ class Virtualisation(msgspec.Struct, frozen=True, kw_only=True):
         return isinstance(self.hypervisor, str) and self.hypervisor != ""
 
 
+@once_if_still
 def virtualisation(host: Host) -> Virtualisation:
     """Combines the CPU's hypervisor flag, DMI, Xen's folders, the buses, the namespaces and the runtimes' marks."""
     seen: list[str] = []
@@ -77,6 +80,9 @@ def _hypervisor(host: Host, seen: list[str]) -> str | Absent:
         )  # dom0 drives the hardware itself
     flags = host.once(cpu).flags
     flagged = "hypervisor" in flags
+    x86 = bool({"fpu", "lm", "sse2"} & flags)  # ARM and POWER have no hypervisor flag
+    product = host.text("/sys/class/dmi/id/product_name")
+    metal = present(product) and ".metal" in product
     if flagged:
         seen.append("the CPU has the hypervisor flag")
     told_by_dmi = False
@@ -86,17 +92,53 @@ def _hypervisor(host: Host, seen: list[str]) -> str | Absent:
             continue
         told_by_dmi = True
         found = next((word for start, word in _DMI if text.strip().startswith(start)), "")
-        # Metal instances of a cloud carry the cloud's name too: without the flag the name does not count on x86.
-        if found and (flagged or not flags):
+        # Metal instances of a cloud carry the cloud's name too: without the flag such a name does not count on x86,
+        # and elsewhere, where no CPU has the flag, the product says that it is metal ("c7g.metal").
+        sure = not text.strip().startswith(_CLOUDS)
+        if found and (sure or flagged or (not x86 and not metal)):
             seen.append(f"DMI {name} is {text.strip()}")
             return found
     if flagged:
         return _by_bus(host, seen)
-    if flags or told_by_dmi:
+    if not x86 and not metal and (named := _by_device_tree(host, seen)):
+        return named
+    if told := _told_by_tools(host, seen):
+        return told
+    if x86 or told_by_dmi or (flags and host.exists("/proc/device-tree/model")):
         return ""
     return Absent(
         "neither CPU flags nor DMI can be read", "captured" if not host.live else "missing", "/proc/cpuinfo"
     )
+
+
+def _by_device_tree(host: Host, seen: list[str]) -> str:
+    """Machines without DMI: the device tree's words (QEMU's `virt` board is `linux,dummy-virt`), or virtio's bus."""
+    for path in ("/proc/device-tree/hypervisor/compatible", "/proc/device-tree/compatible"):
+        text = host.text(path, 4096)
+        for word, name in (("linux,kvm", "kvm"), ("xen", "xen"), ("dummy-virt", "kvm"), ("qemu", "kvm")):
+            if present(text) and word in text:
+                seen.append(f"the device tree says {word}")
+                return name
+    if host.listing("/sys/bus/virtio/devices"):
+        seen.append("it has virtio devices")
+        return "kvm"
+    return ""
+
+
+def _told_by_tools(host: Host, seen: list[str]) -> str:
+    """What lscpu or hostnamectl said in a sosreport; of a live host they know no more than we."""
+    if host.live:
+        return ""
+    for argv, pattern in (
+        (("lscpu",), r"^Hypervisor vendor:\s+(\S+)"),
+        (("hostnamectl", "status"), r"^\s*Virtualization:\s+(\S+)"),
+    ):
+        text = host.command(*argv)
+        found = re.search(pattern, text, re.MULTILINE) if present(text) else None
+        if found and found[1].lower() not in _RUNTIME_NAMES:
+            seen.append(f"{argv[0]} says {found[1][:40]}")
+            return found[1][:40].lower()
+    return ""
 
 
 def _by_bus(host: Host, seen: list[str]) -> str:

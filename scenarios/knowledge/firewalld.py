@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.system.firewalld import Firewalld
+from probes.system.firewall.firewalld import Firewalld
 from probes.types import Absent
 from scenarios.knowledge.load import load
 

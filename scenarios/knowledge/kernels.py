@@ -13,7 +13,12 @@ from scenarios.knowledge.load import Loaded, load
 
 
 class KernelFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One fault of a range of kernels. `scheduler` empty: whichever is active."""
+    """One fault of a range of kernels. `scheduler` empty: whichever is active.
+
+    `of`: whose rules speak of it. `stream`: an EL z-stream ("el8_6"), in which alone the numbers count: other streams
+    got the fix under other numbers. `backported`: by upstream series, the first stable release with the fix.
+    `needs`: what must be so on the host (`scenarios/kernel/symptoms.py`); `symptom`: what shows it there.
+    """
 
     id: str
     title: str
@@ -28,9 +33,16 @@ class KernelFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     needs_multi_queue: bool = False
     certainty: Literal["reported", "possible"] = "possible"
     fixed_in: str = ""
+    of: Literal["block", "kernel"] = "kernel"
+    stream: str = ""
+    backported: dict[str, str] = {}
+    needs: tuple[str, ...] = ()
+    symptom: str = ""
+    quiet: bool = False  # without its symptom nothing is said: it costs nothing
 
 
 _ENTERPRISE = re.compile(r"\.el(\d+)")
+_STREAM = re.compile(r"\.(el\d+_\d+)")
 _REAL_DEBIAN = re.compile(r"\bDebian (\d+\.\d+\.\d+)")
 
 
@@ -46,6 +58,12 @@ def family(release: str) -> str:
     return f"el{found.group(1)}" if found else "upstream"
 
 
+def stream(release: str) -> str:
+    """The z-stream: "el8_6" of 4.18.0-372.93.1.el8_6.x86_64; empty where there is none."""
+    found = _STREAM.search(release)
+    return found.group(1) if found else ""
+
+
 def upstream(release: str, version: str = "") -> tuple[int, ...]:
     """The upstream version: Debian's release stays at 6.1.0 while `version` (uname -v) names 6.1.76."""
     real = _REAL_DEBIAN.search(version)
@@ -56,7 +74,13 @@ def within(release: str, fault: KernelFault, version: str = "") -> bool:
     """True where the release lies in the fault's range; an unreadable release lies in none."""
     if family(release) != fault.family:
         return False
+    if fault.stream and fault.stream != stream(release):
+        return False
     own = upstream(release, version) if fault.family == "upstream" else numbers(release)
+    if any(
+        own[:2] == numbers(series) and own >= numbers(fixed) for series, fixed in fault.backported.items()
+    ):
+        return False
     if not own or own < numbers(fault.since):
         return False
     return not fault.before or own < numbers(fault.before)

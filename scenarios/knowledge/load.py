@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from probes.exposure import ruled_by_others
 from probes.types import Json
 
 HERE = Path(__file__).parent
@@ -69,8 +70,21 @@ def load(name: str, key: str, kind: type[T], site: Path = SITE) -> Loaded[T]:
     own = entries(HERE / f"{name}.toml", key, kind)
     if own.problems:
         raise ValueError(own.problems[0])
-    parts = [entries(path, key, kind) for path in sorted(site.glob("*.toml"))]
+    theirs, distrusted = believed(site)
+    parts = [entries(path, key, kind) for path in theirs]
     return Loaded(
         tuple(e for part in parts for e in part.entries) + own.entries,
-        tuple(p for part in parts for p in part.problems),
+        distrusted + tuple(p for part in parts for p in part.problems),
     )
+
+
+def believed(site: Path) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """A site's files, and a line for each that root leaves out because others could write it: rules name commands."""
+    good: list[Path] = []
+    problems: list[str] = []
+    for path in sorted(site.glob("*.toml")):
+        if who := ruled_by_others(str(path)):
+            problems.append(f"{path}: not read as root: {who}")
+        else:
+            good.append(path)
+    return tuple(good), tuple(problems)

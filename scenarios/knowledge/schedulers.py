@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
-from probes.system.block import BlockDevice
+from probes.system.disk.block import BlockDevice
 from probes.types import present
 from scenarios.knowledge.load import load
 

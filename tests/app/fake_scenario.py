@@ -12,11 +12,11 @@ from probes.action import Action, private_directory
 from probes.host import Host
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding
-from scenarios.model import Options, Refused, Run, Usage
+from scenarios.model import Options, Refused, Run, Scenario, Usage
 from scenarios.plan import Metric, Option, Plan, Variant, Workload, Written
 
 
-class Fake:
+class Fake(Scenario):
     """`--dir` makes a private directory with a file in it, `--attribute FILE` writes `new` there, then `--how`."""
 
     id: ClassVar[str] = "fake"
@@ -25,8 +25,6 @@ class Fake:
     why: ClassVar[str] = "Because everything stands on it."
     answers: ClassVar[str] = "yes or no"
     takes_s: ClassVar[float] = 1.0
-    needs: ClassVar[str] = ""
-    order: ClassVar[int] = 1
     options: ClassVar[tuple[Option, ...]] = (
         Option(name="dir", kind="path", help="a directory", multiple=True),
         Option(name="attribute", kind="path", help="a file that takes the part of an attribute"),

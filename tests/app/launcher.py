@@ -10,13 +10,15 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = (
-    "import sys; sys.path.insert(0, {root!r}); from scenarios import registry; "
-    "registry.BUILT_IN['fake'] = 'tests.app.fake_scenario:Fake'; from app.cli import main; main()"
+    "import sys; sys.path.insert(0, {root!r}); del sys.argv[1]; from importlib.metadata import EntryPoint; "
+    "from scenarios import registry; from app.cli import main; "
+    "registry.entry_points = lambda group: [EntryPoint('fake', 'tests.app.fake_scenario:Fake', group)]; main()"
 )
 
 
 def argv(*arguments: str) -> list[str]:
-    return [sys.executable, "-P", "-c", CODE.format(root=str(ROOT)), *arguments]
+    # the word by which a process is known as hostdx comes first
+    return [sys.executable, "-P", "-c", CODE.format(root=str(ROOT)), "app.cli", *arguments]
 
 
 def environment(directory: Path) -> dict[str, str]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app import locks, state
@@ -18,31 +20,81 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
 
 
-def test_the_second_is_told_who() -> None:
-    first = locks.measuring("hostdx run storage", "12:00:00 UTC")
-    with pytest.raises(locks.Held, match=rf"pid {os.getpid()} \(`hostdx run storage`, since 12:00:00 UTC\)"):
-        locks.measuring("hostdx run null", "12:00:01 UTC")
-    holder = locks.holder_of_measuring()
-    assert holder is not None and holder.pid == os.getpid()
+@pytest.fixture(autouse=True)
+def these_tests_are_hostdx(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "runs_hostdx", lambda pid: pid == os.getpid())
+
+
+def measuring(scenario: str = "null", since: str = "12:00:01 UTC") -> locks.Lock:
+    warnings: list[str] = []
+    lock = locks.measuring(scenario, since, warnings.append)
+    assert warnings == []
+    return lock
+
+
+def claim(tmp_path: Path) -> Path:
+    return tmp_path / "run/hostdx/measuring.json"
+
+
+def test_the_second_is_told_who(tmp_path: Path) -> None:
+    first = measuring("storage", "12:00:00 UTC")
+    with pytest.raises(
+        locks.Held, match=rf"pid {os.getpid()} \(hostdx run storage, since 12:00:00 UTC\).*kill -INT"
+    ):
+        measuring()
     first.release()
-    assert locks.holder_of_measuring() is None
-    locks.measuring("hostdx run null", "12:00:02 UTC").release()
+    assert not claim(tmp_path).exists()
+    measuring().release()
 
 
-def test_it_goes_with_the_process() -> None:
+def test_it_goes_with_the_process(tmp_path: Path) -> None:
     pid = os.fork()
     if pid == 0:
-        locks.measuring("hostdx run storage", "x")
+        locks.measuring("storage", "x", print)
         os.kill(os.getpid(), 9)
     os.waitpid(pid, 0)
-    locks.measuring("hostdx run null", "y").release()
+    assert claim(tmp_path).exists()
+    measuring().release()
 
 
-def test_a_lock_with_rubbish_in_it(tmp_path: Path) -> None:
-    held = locks.measuring("x", "y")
-    (tmp_path / "run/hostdx/measuring.lock").write_bytes(b"\xff{")
+def test_nobody_else_can_hold_the_lock(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        held = measuring()
+    finally:
+        os.umask(before)
+    lock = tmp_path / "run/hostdx/measuring.lock"
+    assert [stat.S_IMODE(p.stat().st_mode) for p in (lock, claim(tmp_path))] == [0o600, 0o644]
+    held.release()
+    lock.chmod(0o644)  # as an earlier version made it
+    held = measuring()
+    assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+    held.release()
+
+
+def test_a_pid_that_is_another_process_by_now_is_not_to_be_signalled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = measuring()
+    text = claim(tmp_path).read_text()
+    claim(tmp_path).write_text(text.replace(f'"start":{identity().start}', '"start":1'))
+    with pytest.raises(locks.Held) as told:
+        measuring()
+    assert "kill" not in told.value.text and str(os.getpid()) not in told.value.text
+    claim(tmp_path).write_text(text)
+    monkeypatch.setattr(locks, "runs_hostdx", lambda pid: False)
+    with pytest.raises(locks.Held) as told:
+        measuring()
+    assert "kill" not in told.value.text
+    held.release()
+
+
+@pytest.mark.parametrize("content", [b"\xff{", b"", b"[" * 5000, b'{"pid": "1"}'])
+def test_a_claim_with_rubbish_in_it(tmp_path: Path, content: bytes) -> None:
+    held = measuring()
+    claim(tmp_path).write_bytes(content)
     with pytest.raises(locks.Held, match="another hostdx"):
-        locks.measuring("x", "y")
+        measuring()
     held.release()
 
 
@@ -60,7 +112,7 @@ def test_a_directory_that_somebody_else_made_is_not_used(tmp_path: Path) -> None
     (tmp_path / "run").mkdir()
     (tmp_path / "run/hostdx").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(Failure, match="not a directory"):
-        locks.measuring("x", "y")
+        measuring()
     open_to_all = tmp_path / "open"
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
@@ -106,26 +158,54 @@ def test_a_careless_umask_opens_nothing(tmp_path: Path) -> None:
         state.private(state.journal_dir())
 
 
-def test_another_users_run_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = locks.measuring("hostdx run storage", "12:00:00 UTC")
-    theirs = tmp_path / "run/hostdx/measuring.lock"
-    assert theirs.stat().st_mode & 0o777 == 0o644
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "mine"))
-    assert locks._others() == []  # a place of its own: not the host's lock
+def of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int, **said: object) -> None:
+    """Another user's claim, as far as one user can make it: the process is ours, and so is the file."""
+    me = identity()
+    holder = {"pid": me.pid, "start": me.start, "scenario": "storage", "since": "12:00:00 UTC", **said}
+    theirs = tmp_path / "theirs.json"
+    theirs.write_bytes(msgspec.json.encode(holder))
     monkeypatch.setattr(locks, "_others", lambda: [tmp_path / "missing", theirs])
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    monkeypatch.setattr(
+        locks, "private", lambda path, mode: (path.mkdir(parents=True, exist_ok=True), path)[1]
+    )
+
+
+def test_another_users_run_keeps_a_user_from_measuring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_another(tmp_path, monkeypatch, 1000)
     with pytest.raises(locks.Held, match="hostdx run storage"):
-        locks.measuring("hostdx run null", "12:00:01 UTC")
-    text = theirs.read_text()
-    theirs.write_text(text.replace(f'"start":{identity().start}', '"start":1'))  # that process is gone
-    locks.measuring("hostdx run null", "12:00:01 UTC").release()
-    theirs.write_text(text)
-    held.release()
-    locks.measuring("hostdx run null", "12:00:02 UTC").release()
+        measuring()
+    of_another(tmp_path, monkeypatch, 1000, start=1)  # that process is gone
+    measuring().release()
+
+
+def test_root_is_warned_and_not_kept_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    of_another(tmp_path, monkeypatch, 0)
+    warnings: list[str] = []
+    locks.measuring("null", "12:00:01 UTC", warnings.append).release()
+    assert len(warnings) == 1 and "hostdx run storage" in warnings[0] and "kill" not in warnings[0]
+
+
+@pytest.mark.parametrize(
+    "said", [{"scenario": "x\x1b]0;owned\x07"}, {"since": "now; run rm -rf /"}, {"scenario": ""}, {"pid": 1}]
+)
+@pytest.mark.parametrize("uid", [0, 1000])
+def test_what_another_user_wrote_is_words_of_ours_or_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: dict[str, object], uid: int
+) -> None:
+    of_another(tmp_path, monkeypatch, uid, **said)
+    measuring().release()
+
+
+def test_a_place_of_its_own_is_not_the_hosts() -> None:
+    assert locks._others() == []
 
 
 def test_where_others_locks_lie(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/12345")
-    assert Path("/run/hostdx/measuring.lock") in locks._others()
+    assert Path("/run/hostdx/measuring.json") in locks._others()
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("XDG_RUNTIME_DIR")
-    assert Path("/run/hostdx/measuring.lock") not in locks._others()
+    assert Path("/run/hostdx/measuring.json") not in locks._others()

@@ -1,7 +1,10 @@
 """The built-in engine against fio with psync and as many jobs, on the same file, in interleaved pairs.
 
     python -m tests.benchmarks.fio [--pairs 12] [--seconds 3] [--dir DIR] [--depths 1,4,16,32] [--self] [--calm 0.2]
+        [--slice 20] [--blocks]
 
+`--slice` measures the engine in trains of slices of so many ms, every one after a meeting of all workers, as where two
+sides are measured in turn; with `--blocks` it is held against the engine in blocks of a second, not against fio.
 `--self` measures fio against itself: the floor below which no engine can be told from fio on this machine.
 `--calm` waits for others to use less than this share of the CPUs, and measures a pair again in which they used more
 (whatever its result was).
@@ -27,11 +30,12 @@ from pathlib import Path
 import msgspec
 from scipy.stats import t as student  # type: ignore[import-untyped, unused-ignore]
 
-from probes.bench.files import TestFile
+from probes.bench.engine.files import TestFile
 from probes.bench.storage import StorageBench
+from probes.bench.trains import StorageTrains
 from probes.bench.workloads import load_of
 from probes.host import Host
-from probes.system.mounts import placement
+from probes.system.disk.mounts import placement
 from probes.types import present
 
 Side = Callable[[], Awaitable[tuple[float, float, float]]]  # IOPS, p99 in ns, own CPU seconds
@@ -78,6 +82,26 @@ async def ours(bench: StorageBench, depth: int, seconds: float) -> tuple[float, 
     load = msgspec.structs.replace(load_of("randread-4k-qd1"), workers=depth, id=f"qd{depth}")
     measured = await bench.block(load, seconds, min_operations=0)
     return measured.values["IOPS"], float(measured.p99_ns or 0), measured.cpu_s
+
+
+async def in_slices(
+    bench: StorageBench, depth: int, seconds: float, slice_s: float
+) -> tuple[float, float, float]:
+    """Trains of about a second; the length is at least fifty operations of each worker."""
+    load = msgspec.structs.replace(load_of("randread-4k-qd1"), workers=depth, id=f"qd{depth}")
+    trains = StorageTrains({"A": bench}, load)
+    first = await trains.train([0], slice_s)
+    long_s = max(slice_s, 50 * depth * first.sides[0].seconds / max(1, first.sides[0].operations))
+    sides = [
+        (await trains.train([0] * max(1, round(1 / long_s)), long_s)).sides[0]
+        for _ in range(max(1, round(seconds)))
+    ]
+    iops = [side.values["IOPS"] for side in sides]
+    return (
+        statistics.fmean(iops),
+        statistics.fmean(side.p99_ns or 0 for side in sides),
+        sum(s.cpu_s for s in sides),
+    )
 
 
 async def settled(calm: float) -> None:
@@ -130,6 +154,10 @@ async def main() -> None:
     parser.add_argument("--depths", default="1,4,16,32")
     parser.add_argument("--size", type=int, default=1 << 30, help="bytes of the file")
     parser.add_argument("--self", action="store_true", help="fio against fio")
+    parser.add_argument("--slice", type=float, default=0.0, help="ms of a slice; 0: in blocks")
+    parser.add_argument(
+        "--blocks", action="store_true", help="against the engine in blocks of 1 s, not against fio"
+    )
     parser.add_argument("--calm", type=float, default=math.inf, help="share of the CPUs that others may use")
     chosen = parser.parse_args()
     host = Host()
@@ -140,7 +168,8 @@ async def main() -> None:
     try:
         await bench.prepare(workloads=["randread-4k-qd1"])
         file = bench.file("read")
-        names = "fio/fio" if chosen.self else "engine/fio"
+        ours_are = f"slices of {chosen.slice:g} ms" if chosen.slice else "engine"
+        names = "fio/fio" if chosen.self else f"{ours_are}/{'blocks' if chosen.blocks else 'fio'}"
         print(
             f"{chosen.pairs} pairs of {chosen.seconds:g} s, {file.bytes >> 20} MiB in {chosen.dir}, {names}"
         )
@@ -153,8 +182,12 @@ async def main() -> None:
             def by_us(depth: int = depth) -> Awaitable[tuple[float, float, float]]:
                 return ours(bench, depth, chosen.seconds)
 
-            left = by_fio if chosen.self else by_us
-            print(row(depth, await pairs(left, by_fio, chosen.pairs, rng, chosen.calm)), flush=True)
+            def by_slices(depth: int = depth) -> Awaitable[tuple[float, float, float]]:
+                return in_slices(bench, depth, chosen.seconds, chosen.slice / 1000)
+
+            left = by_fio if chosen.self else by_slices if chosen.slice else by_us
+            right = by_us if chosen.blocks else by_fio
+            print(row(depth, await pairs(left, right, chosen.pairs, rng, chosen.calm)), flush=True)
     finally:
         await bench.close()
 

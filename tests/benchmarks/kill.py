@@ -15,8 +15,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.iosched_kill import kill_once
-from tests.loop_disk import LoopDisk
+from tests.real.iosched_kill import kill_once
+from tests.real.loop_disk import LoopDisk
 
 
 def main() -> int:

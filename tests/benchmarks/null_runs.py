@@ -1,6 +1,6 @@
 """Ten runs of `hostdx run null` and ten with a planted fifth, on this machine as it is.
 
-    python -m tests.benchmarks.null_runs [--runs 10] [--budget 64] [--dir DIR]
+    python -m tests.benchmarks.null_runs [--runs 10] [--budget 20] [--dir DIR]
 
 Asked: at most two of the ten call a difference where there is none; the planted one is found in at least nine of ten,
 in a load of the disk. Runs that were refused count as not found and are
@@ -84,7 +84,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--budget", type=float, default=64.0)
+    parser.add_argument("--budget", type=float, default=20.0)
     parser.add_argument("--dir", default="/var/tmp")
     parser.add_argument("--planted", type=float, default=0.2)
     parser.add_argument("--only", choices=("null", "planted"))

@@ -29,9 +29,9 @@ import msgspec
 from probes.bench.storage import StorageBench
 from probes.bench.workloads import load_of
 from probes.host import Host
-from probes.system.mounts import placement
+from probes.system.disk.mounts import placement
 from probes.types import present
-from scenarios.stats import student
+from scenarios.experiment.stats import student
 from tests.benchmarks.terminal import HOSTDX, SETTLE_S
 from tests.fakes.terminal import Terminal
 

@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.recorder import Recorder
-from app.recording import Follower, events_of, load
+from app.recording.reader import Follower, events_of, load
+from app.recording.writer import Recorder
 from scenarios import events as ev
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from app.follow import RunFeed
+from app.tui.feed import RunFeed
 from tests.fakes.stories import long, write
 
 

@@ -7,9 +7,9 @@ import random
 import statistics
 from typing import NamedTuple
 
-from scenarios.distributions import normal_tail, t_quantile
-from scenarios.sequential import Comparison, Decision, orders
-from scenarios.stats import group_value
+from scenarios.experiment.distributions import normal_tail, t_quantile
+from scenarios.experiment.sequential import Comparison, Decision, orders
+from scenarios.experiment.stats import group_value
 from tests.benchmarks.noise_models import Noise
 
 GROUPS = 30  # 60 s of ABBA groups at 0.5 s a block
@@ -40,16 +40,17 @@ def hostdx(noise: Noise, true: float, rng: random.Random, family: int = 1) -> Ou
         comparison.add(value.log_ratio, value.scatter)
         decision = comparison.at_look(GROUP_SECONDS)
         if decision is not None:
-            return _outcome(decision, true)
+            return outcome(decision, true, decision.groups * GROUP_SECONDS, early=decision.groups < GROUPS)
     raise AssertionError("the last look always decides")
 
 
-def _outcome(decision: Decision, true: float) -> Outcome:
+def outcome(decision: Decision, true: float, seconds: float, early: bool) -> Outcome:
+    """What was said, and whether its interval holds the truth."""
     said = {"slower": -1, "faster": 1, "no material difference": 0, "inconclusive": None}[decision.verdict]
     assert decision.ci95 is not None
     low, high = decision.ci95
     covered = low * (1 - 1e-12) <= math.exp(true) <= high * (1 + 1e-12)
-    return Outcome(said, decision.groups * GROUP_SECONDS, covered, decision.groups < GROUPS)
+    return Outcome(said, seconds, covered, early)
 
 
 def a_then_b(noise: Noise, true: float, rng: random.Random) -> int | None:

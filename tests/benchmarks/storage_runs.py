@@ -1,6 +1,6 @@
 """Ten runs of `hostdx run storage` on two directories of one disk, ten with a planted fifth, one against a loop device.
 
-    python -m tests.benchmarks.storage_runs [--dir /var/tmp] [--runs 10] [--budget 120] [--only alike|planted|loop]
+    python -m tests.benchmarks.storage_runs [--dir /var/tmp] [--runs 10] [--budget 60] [--only alike|planted|loop]
 
 Asked: a winner in at most two of the first ten, the planted loser in at least nine of the second ten, and the synced
 writes on ext4 in a loop-mounted file `slower` than beside it (needs root). All are the program itself: command line,
@@ -104,7 +104,7 @@ def main() -> None:
     )
     parser.add_argument("--dir", default="/var/tmp")
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--budget", type=float, default=120.0)
+    parser.add_argument("--budget", type=float, default=60.0)
     parser.add_argument("--planted", type=float, default=0.2)
     parser.add_argument("--only", choices=("alike", "planted", "loop"))
     given = parser.parse_args()

@@ -1,6 +1,7 @@
 """What a person on SSH pays: start against a bare Textual app, bytes a second and CPU of the live and the home screen.
 
-`python -m tests.benchmarks.terminal` prints a table; nothing is asserted. The live screen follows a recording that
+`python -m tests.benchmarks.terminal [--recording FILE]` prints a table; nothing is asserted. The recording (of a run in
+trains) is followed beside the made-up run, as if it were under way. The live screen follows a recording that
 grows in real time, as under a run (two blocks a second, a pulse every second); its writer is not counted.
 """
 
@@ -18,6 +19,7 @@ from pathlib import Path
 import msgspec
 
 from app.process import identity
+from app.recording.reader import events_of
 from tests.fakes.story import storage
 from tests.fakes.terminal import Terminal
 
@@ -65,9 +67,9 @@ def cost(terminal: Terminal, seconds: float) -> tuple[float, float]:
     return (terminal.bytes - before) / span, 100 * (terminal.cpu_s() - cpu) / span
 
 
-def grow(path: Path, skip_s: float, *, again: bool = False) -> None:
+def grow(path: Path, skip_s: float, *, again: bool = False, recording: Path | None = None) -> None:
     """Writes the made-up storage run in real time, from `skip_s` on; `again`: over and over, without its end."""
-    run = storage()
+    run = storage() if recording is None else list(events_of(recording))
     if again:
         body, length = run[1:-1], run[-1].t
         for turn in range(1, 20):
@@ -84,9 +86,12 @@ def grow(path: Path, skip_s: float, *, again: bool = False) -> None:
             file.flush()
 
 
-def live(size: tuple[int, int], seconds: float, env: dict[str, str]) -> tuple[float, float]:
-    path = Path(env["XDG_STATE_HOME"]) / f"grow-{size[0]}.jsonl"
-    writer = subprocess.Popen([sys.executable, "-m", "tests.benchmarks.terminal", "--grow", str(path)])
+def live(
+    size: tuple[int, int], seconds: float, env: dict[str, str], recording: Path | None = None
+) -> tuple[float, float]:
+    path = Path(env["XDG_STATE_HOME"]) / f"grow-{size[0]}{'-trains' if recording else ''}.jsonl"
+    options = ["--grow", str(path), *(["--recording", str(recording)] if recording else [])]
+    writer = subprocess.Popen([sys.executable, "-m", "tests.benchmarks.terminal", *options])
     try:
         while not path.exists() or path.stat().st_size < 5000:
             time.sleep(0.05)
@@ -104,7 +109,7 @@ def live(size: tuple[int, int], seconds: float, env: dict[str, str]) -> tuple[fl
 def idle(size: tuple[int, int], seconds: float, env: dict[str, str]) -> tuple[float, float]:
     terminal = Terminal(HOSTDX, size, env)
     try:
-        terminal.wait("checks speak")
+        terminal.wait("checks found")
         return cost(terminal, seconds)
     finally:
         terminal.close()
@@ -115,15 +120,22 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--grow", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--recording", type=Path, help="a recording of a run in trains")
     parser.add_argument("--again", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.grow:
-        grow(chosen.grow, 5.0, again=chosen.again)
+        grow(chosen.grow, 5.0, again=chosen.again, recording=chosen.recording)
         return
     with tempfile.TemporaryDirectory() as state:
         env = {"XDG_STATE_HOME": state, "XDG_RUNTIME_DIR": f"{state}/run", "PYTHONPATH": os.getcwd()}  # noqa: PTH109
         starts(chosen.rounds, env)
         print(f"running, over {chosen.seconds:.0f} s from 2 s after the first paint")
+        if chosen.recording:
+            for size in ((120, 40), (80, 24)):
+                rate, cpu = live(size, chosen.seconds, env, chosen.recording)
+                print(
+                    f"  trains      {size[0]}x{size[1]:<4} {rate:7.0f} B/s  {cpu:4.1f} % of a core   (4 kB/s, 3 %)"
+                )
         for name, measure, size, most in (
             ("live", live, (120, 40), "6 kB/s, 3 %"),
             ("live", live, (80, 24), "4 kB/s"),

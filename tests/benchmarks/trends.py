@@ -14,9 +14,9 @@ import random
 import sys
 import zlib
 
-from scenarios.distributions import normal_tail
-from scenarios.series import trend
-from scenarios.stats import group_value, over_groups
+from scenarios.experiment.distributions import normal_tail
+from scenarios.experiment.stats import group_value, over_groups
+from scenarios.experiment.trend import trend
 from tests.benchmarks.noise_models import Noise, models
 from tests.benchmarks.verdict_table import shown
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Literal
 
-from probes.bench.lab_messages import Ready
-from probes.bench.measured import BenchRefused, Measured, NotApplicable
-from probes.bench.netrules import Treatment
-from probes.bench.route_set import RouteSet
+from probes.bench.measured import BenchRefused, Measured, NotApplicable, Train
+from probes.bench.net.lab_messages import Ready
+from probes.bench.net.route_set import RouteSet
+from probes.bench.net.rules import Treatment
 from tests.fakes.clock import FakeClock
 
 
 class FakeBench:
-    """Implements `scenarios.reverse_path.arm.Bench`. `costs` are ns by what the treatment does; scatter 1 %."""
+    """Implements `scenarios.rpfilter.arm.Bench`. `costs` are ns by what the treatment does; scatter 1 %."""
 
     def __init__(
         self,
@@ -40,11 +41,15 @@ class FakeBench:
         self.offload = True
         self.closed = 0
         self.loaded: list[Treatment] = []
+        self.pairs: dict[int, Treatment] = {}
+        self.made = 0  # pairs of namespaces
         self._noise = random.Random(7)
 
-    async def set_up(self, routes: RouteSet, *, ipv6: bool) -> Ready:
+    async def set_up(self, routes: RouteSet, *, ipv6: bool, pair: int = 0) -> Ready:
         if self.refuse_set_up:
             raise BenchRefused(self.refuse_set_up)
+        assert pair == self.made
+        self.made += 1
         self.routes, self.ipv6 = routes, ipv6
         return Ready(
             in_user_namespace=self.in_user_namespace,
@@ -52,13 +57,15 @@ class FakeBench:
             ipv4_routes=len(routes.ipv4),
         )
 
-    async def activate(self, treatment: Treatment, *, offload: bool = True) -> Ready:
+    async def activate(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> Ready:
+        assert pair < self.made
         if self.no_fib and treatment.what == "check" and treatment.loader == "nft":
             raise NotApplicable(
                 "this kernel has no reverse-path lookup for its firewall (fib, rpfilter): nft: ..."
             )
         self.loaded.append(treatment)
         self.active, self.offload = treatment, offload
+        self.pairs[pair] = treatment
         return Ready(spoofed=20 if treatment.catches else 0)
 
     async def measure(
@@ -73,6 +80,40 @@ class FakeBench:
         ns = (self.path_ns + cost) * self._noise.gauss(1, 0.01)
         packets = int(seconds * 1e9 / ns)
         return Measured(seconds=seconds, values={"ns/packet": ns}, operations=packets, cpu_s=seconds)
+
+    async def train(
+        self, protocol: Literal["IPv6", "IPv4"], order: Sequence[int], slice_s: float, *, onset_s: float = 0.0
+    ) -> Train:
+        assert all(self.pairs[number].protocol == protocol for number in order)
+        await self.clock.sleep(slice_s * len(order))
+        each = [self.pairs[number] for number in order]
+        values = [
+            (self.path_ns + self.costs[t.what] + self.setting_ns * t.rp_filter) * self._noise.gauss(1, 0.01)
+            for t in each
+        ]
+        counted_s = slice_s - onset_s
+        packets = [int(counted_s * 1e9 / ns) for ns in values]
+        sides = []
+        for number in range(max(order) + 1):
+            own = [at for at, which in enumerate(order) if which == number]
+            mean = sum(values[at] for at in own) / max(1, len(own))
+            sides.append(
+                Measured(
+                    seconds=counted_s * len(own),
+                    values={"ns/packet": mean} if own else {},
+                    operations=sum(packets[at] for at in own),
+                )
+            )
+        return Train(
+            seconds=slice_s * len(order),
+            slice_s=slice_s,
+            order=list(order),
+            values={"ns/packet": values},
+            lengths=[counted_s] * len(order),
+            operations=packets,
+            quarters=[[1e9 / ns] * 4 for ns in values],
+            sides=sides,
+        )
 
     async def close(self) -> None:
         self.closed += 1

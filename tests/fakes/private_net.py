@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.network_state import network_state
+from tests.real.network_state import network_state
 
 _NEWNET = 0x40000000  # CLONE_NEWNET (linux/sched.h)
 # Without duplicate address detection: an address is not `tentative` first.

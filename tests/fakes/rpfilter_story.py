@@ -9,11 +9,11 @@ import pytest
 
 from probes.types import Absent, Json
 from scenarios import events as ev
-from scenarios import rpfilter
 from scenarios.finding import Finding
-from scenarios.guards import Watch
+from scenarios.guards.watch import Watch
 from scenarios.model import Options
-from scenarios.rpfilter import Rpfilter
+from scenarios.rpfilter import scenario as rpfilter
+from scenarios.rpfilter.scenario import Rpfilter
 from tests.fakes.answering import Answering
 from tests.fakes.bench_network import FakeBench
 from tests.fakes.clock import FakeClock
@@ -41,7 +41,7 @@ def quieten(monkeypatch: pytest.MonkeyPatch) -> None:
     """No guards on this machine's own load, and nft is there whether or not this machine has it."""
     monkeypatch.setattr(rpfilter, "watch_for", lambda run: Watch(run))
     monkeypatch.setattr(rpfilter, "tool", lambda name: f"/usr/sbin/{name}")
-    monkeypatch.setattr("scenarios.reverse_path.chosen.tool", lambda name: f"/usr/sbin/{name}")
+    monkeypatch.setattr("scenarios.rpfilter.measured_check.tool", lambda name: f"/usr/sbin/{name}")
 
 
 class Story:

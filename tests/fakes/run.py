@@ -13,18 +13,20 @@ from typing import TypeVar
 
 from probes.action import Action
 from probes.host import Host
+from probes.private_directory import Inode
 from probes.types import Json
 from scenarios.events import AnyEvent
-from scenarios.model import Applied, Clock, Options
+from scenarios.model import Applied, Clock, Options, Run
 from scenarios.plan import Option, Plan
 from tests.fakes.clock import FakeClock
+from tests.fakes.held import inode_at
 
 E = TypeVar("E")
 
 EMPTY_PLAN = Plan(scenario="fake", title="a fake", question="does it work?")
 
 
-class FakeRun:
+class FakeRun(Run):
     """Implements `scenarios.model.Run`.
 
     Actions are recorded in `applied` and `reverted`, in order. Directory resources are really made (under the
@@ -70,12 +72,14 @@ class FakeRun:
     async def _change(self, action: Action) -> AsyncIterator[Applied]:
         value = action.new if action.new is not None else action.target
         made: Path | None = None
+        inode: Inode | None = None
         if action.kind == "resource" and action.resource == "directory":
             made = Path(tempfile.mkdtemp(prefix=".hostdx-", dir=str(Path(action.target).parent)))
             value = str(made)
+            inode = inode_at(made)
         self.applied.append(action)
         try:
-            yield Applied(id=f"a{len(self.applied)}", action=action, value=value)
+            yield Applied(id=f"a{len(self.applied)}", action=action, value=value, inode=inode)
         finally:
             if made is not None:
                 await asyncio.to_thread(shutil.rmtree, made, True)

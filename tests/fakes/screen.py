@@ -13,8 +13,8 @@ import textual.app
 import textual.pilot
 from textual.pilot import Pilot
 
-from app.child import EventChild
-from app.follow import RunFeed
+from app.tui.event_child import EventChild
+from app.tui.feed import RunFeed
 from app.tui.screens.plan import PlanScreen
 from app.tui.shell import Shell
 from tests.fakes.story import RECORDINGS

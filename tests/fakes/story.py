@@ -214,7 +214,7 @@ def _verdict(tell: Teller, workload: Workload, ratio: float, half: float, word: 
         seconds=22.0,
         control=workload.control,
         scope="this stack",
-        explain="10 pairs; the slower one lost in 10 of 10",
+        slower_in=10 if ratio < 1 else 3,
         **more,
     )
 

@@ -41,6 +41,10 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(line.rstrip() for line in self.screen.display)
 
+    def shows(self, words: str) -> bool:
+        """Also where the terminal broke a line that is longer than its row, in the middle of a word."""
+        return words in self.text or words in "".join(self.screen.display)
+
     @property
     def cells(self) -> list[list[pyte.screens.Char]]:
         """Every cell of the screen, row by row: its character, its colours and how it is drawn."""
@@ -76,7 +80,7 @@ class Terminal:
 
     def wait(self, words: str, timeout_s: float = 30.0) -> float:
         """Seconds from the start until `words` stand on the screen. Raises TimeoutError with the screen."""
-        return self.until(lambda: words in self.text, words, timeout_s)
+        return self.until(lambda: self.shows(words), words, timeout_s)
 
     def until(self, done: Callable[[], bool], what: str, timeout_s: float = 30.0) -> float:
         end = time.perf_counter() + timeout_s

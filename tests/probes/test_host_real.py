@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from probes.guarded import GuardedReader
+from probes.hang_safe.client import GuardedReader
 from probes.host import Host
-from probes.system.block import block_devices, layers, leaves
-from probes.system.mounts import mount_of, placement
+from probes.system.disk.block import block_devices, layers, leaves
+from probes.system.disk.mounts import mount_of, placement
 from probes.types import Absent, present
 
 pytestmark = pytest.mark.real

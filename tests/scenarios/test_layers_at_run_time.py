@@ -22,7 +22,7 @@ AT_WORK = """
 import sys
 from probes.host import Host
 from scenarios.triage import examine
-from scenarios.storage import Storage
+from scenarios.storage.scenario import Storage
 from scenarios.model import Options
 for event in examine(Host(), lambda: 0.0):
     pass

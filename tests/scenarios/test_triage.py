@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
 from probes.host import Host
+from probes.types import Absent
 from scenarios import events as ev
 from scenarios import registry, triage
 from scenarios.finding import Finding
-from scenarios.rules.rule import Inapplicable, Rule, Unreadable
+from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.triage import examine
+from tests.fakes.tree import Tree
 
 
 def speaks(host: Host) -> Iterator[Finding]:
@@ -53,10 +58,21 @@ def test_every_way_a_rule_can_end(check, state: str, findings: int) -> None:  # 
 
 
 def test_a_scenario_that_cannot_be_loaded_is_offered_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "BUILT_IN", {"ghost": "no.such.module:Ghost"})
-    monkeypatch.setattr(triage, "names", lambda: ("ghost",))
+    ghost = EntryPoint("ghost", "no.such.module:Ghost", registry.GROUP)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [ghost])
     offers = list(triage.offers(Host("/nonexistent"), lambda: 0.0))
-    assert [o.id for o in offers] == ["ghost"] and "cannot be loaded" in offers[0].blocked
+    assert offers[-1].id == "ghost" and "cannot be loaded" in offers[-1].blocked
+    assert {o.id for o in offers[:-1]} == set(registry.folders("scenario.py"))
+
+
+def test_what_needs_nothing_is_offered_first_and_the_quickest_of_it_before_the_others() -> None:
+    offers = list(triage.offers(Host("/nonexistent"), lambda: 0.0))
+    assert [(bool(o.needs), o.takes_s) for o in offers] == sorted((bool(o.needs), o.takes_s) for o in offers)
+
+
+def test_every_folder_with_rules_is_asked() -> None:
+    asked = {getattr(rule.check, "__module__", "") for rule in triage.all_rules() if not rule.detail}
+    assert asked == {f"scenarios.{name}.rules" for name in registry.folders("rules.py")}
 
 
 def test_every_rule_answers_on_an_empty_tree(tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -68,3 +84,21 @@ def test_every_rule_answers_on_an_empty_tree(tmp_path) -> None:  # type: ignore[
         last = events[-1]
         assert isinstance(last, ev.Checked)
         assert "the rule failed" not in last.reason, (rule.id, last.reason)
+
+
+def test_a_host_is_read_for_so_long_and_no_longer(tmp_path: Path) -> None:
+    """What was not read is said so; nothing about it is called well."""
+    Tree(tmp_path).put("/proc/cpuinfo", "processor : 0\n").disk("/sys/devices/a/sda")
+    host = Host(str(tmp_path))
+    host.until_s = 0.0
+    events = list(examine(host, lambda: 0.0))
+    checks = [e for e in events if isinstance(e, ev.Checked)]
+    assert checks and {e.state for e in checks} <= {"unreadable", "not applicable"}
+    assert not [e for e in events if isinstance(e, ev.Found)]
+    assert "the time for reading this host is over" in host.text("/proc/cpuinfo").reason  # type: ignore[union-attr]
+    assert host.listing("/sys") == Absent(
+        "/sys was not read: the time for reading this host is over", "timeout", "/sys"
+    )
+    assert isinstance(host.command("true"), Absent) and not host.exists("/proc/cpuinfo")
+    host.until_s = None
+    assert host.text("/proc/cpuinfo") == "processor : 0"

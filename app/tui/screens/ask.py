@@ -137,3 +137,31 @@ class AskScreen(ModalScreen[str | None]):
     def _answer(self, value: str | None) -> None:
         self._answered = True
         self.dismiss(value)
+
+
+class ChoiceScreen(ModalScreen[str | None]):
+    """A question with a few keys as answers. Gives the key; None for Esc. Other keys do nothing."""
+
+    DEFAULT_CSS = """
+    ChoiceScreen { background: transparent; align: left bottom; layout: vertical; }
+    ChoiceScreen > Words { height: auto; max-height: 4; }
+    """
+    AUTO_FOCUS = ""
+
+    def __init__(self, question: str, ways: dict[str, str], otherwise: str) -> None:
+        super().__init__()
+        self._ways = ways
+        answers = " · ".join(f"{key} {meaning}" for key, meaning in ways.items())
+        self._words = Words(f"{question}  {answers} · {otherwise}")
+        self._words.role = "warning"
+        self._answered = False
+
+    def compose(self) -> ComposeResult:
+        yield self._words
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        event.prevent_default()
+        if not self._answered and (event.key in self._ways or event.key == "escape"):
+            self._answered = True
+            self.dismiss(event.key if event.key in self._ways else None)

@@ -56,7 +56,7 @@ class Base(Screen[object]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("question_mark", "keys", "keys"),
         Binding("q", "back", "back"),
-        Binding("escape", "back", "back", show=False),
+        Binding("escape", "clear", "clear the filter, or back", show=False),
         Binding("tab", "app.focus_next", "next part", show=False),
         Binding("shift+tab", "app.focus_previous", "previous part", show=False),
         Binding(
@@ -64,6 +64,8 @@ class Base(Screen[object]):
         ),  # Textual would copy a selection
     ]
     title_words: ClassVar[str] = ""  # what the palette and the key list call this screen
+
+    filter_hint = "Enter keeps it, Esc takes it back"
 
     _held: Widget | None = None  # what had the focus last
 
@@ -100,12 +102,27 @@ class Base(Screen[object]):
         self.show()
 
     def action_keys(self) -> None:
-        from app.tui.screens.keys import KeysScreen
-
-        self.app.push_screen(KeysScreen(self))
+        self.shell.show_keys(self)
 
     def action_back(self) -> None:
         self.shell.go_back()
+
+    def action_clear(self) -> None:
+        """Esc takes back the last thing: a filter, else this screen; it never leaves the program."""
+        filtered = [p for p in self.query(Picker) if p.filter]
+        for picker in filtered:
+            picker.filter = ""
+            picker.redraw()
+            picker.post_message(Picker.Moved())
+        if filtered:
+            return
+        if self.shell.at_bottom:
+            self.shell.say("q quits")
+        else:
+            self.action_back()
+
+    def filtered(self) -> None:
+        """Enter was pressed in the filter's line."""
 
     def action_filter(self) -> None:
         """Asks for words on the last line; the list shrinks while they are typed, Esc gives the old filter back."""
@@ -122,7 +139,12 @@ class Base(Screen[object]):
             target.redraw()
             target.post_message(Picker.Moved())  # another item may be under the cursor now
 
+        def taken(words: str | None) -> None:
+            narrow(before if words is None else words)
+            if words is not None:
+                self.call_later(self.filtered)
+
         self.app.push_screen(
-            AskScreen("filter", before, changed=narrow, hint="Enter keeps it, Esc takes it back"),
-            lambda words: narrow(before if words is None else words),
+            AskScreen("filter", before, changed=narrow, hint=self.filter_hint),
+            taken,
         )

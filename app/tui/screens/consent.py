@@ -1,7 +1,9 @@
-"""Consent: every setting that a run would change, with its exact old and new value. Enter alone does not give it."""
+"""Consent: every setting that a run would change, with its exact old and new value, and every command of the user's own
+that it would start. Enter alone does not give it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -53,7 +55,7 @@ class ConsentScreen(Base):
         yield Reader(self._lines)
 
     def _lines(self, width: int) -> list[Line]:
-        asked = [a for a in self.plan.actions if a.consent]
+        asked = [a for a in self.plan.actions if a.asks]
         out: list[Line] = [
             split(
                 [(f"{clean(self.plan.scenario)} › ", "dim"), ("consent", "title")],
@@ -61,10 +63,17 @@ class ConsentScreen(Base):
                 width,
             ),
             BLANK,
-            text(f"▲ This run makes {_changes(len(asked))} to this host.", "warning"),
-            *_afterwards(asked, width),
-            BLANK,
         ]
+        for command in self.plan.commands:
+            who = "root" if os.geteuid() == 0 else "you"
+            out += [text(f"▲ This run starts a command as {who}, several times:", "warning")]
+            out += [*wrapped(clean(command), width, "strong", indent=2, hang=2), BLANK]
+        if asked:
+            out += [
+                text(f"▲ This run makes {_changes(len(asked))} to this host.", "warning"),
+                *_afterwards(asked, width),
+                BLANK,
+            ]
         for action in asked:
             out += [*change_lines(action, width), BLANK]
         return [

@@ -9,7 +9,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.widget import Widget
 
-from app.session import Session
+from app.recording.session import Session
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, cells, pad, text, wrapped
 from app.tui.screens.base import Base
@@ -24,7 +24,7 @@ def fact_lines(session: Session, width: int) -> list[Line]:
     wide = width >= 100
     for fact in session.facts.values():
         words = value_words(fact.value, fact.unit)
-        name = clean(fact.name)
+        name = clean(fact.label)
         if cells(text(name)) > NAME:  # on a line of its own
             out.append(text(name, "strong"))
             name = ""
@@ -40,7 +40,7 @@ def fact_lines(session: Session, width: int) -> list[Line]:
     if session.absent:
         out += [BLANK, text("COULD NOT BE READ", "title")]
         for absent in session.absent.values():
-            out += wrapped(f"? {clean(absent.name)}: {clean(absent.reason)}", width, "unknown", hang=2)
+            out += wrapped(f"? {clean(absent.label)}: {clean(absent.reason)}", width, "unknown", hang=2)
     unreadable = [c for c in session.checks.values() if c.state == "unreadable"]
     if unreadable:
         out += [BLANK, text("CHECKS THAT COULD NOT DECIDE", "title")]

@@ -18,8 +18,8 @@ from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.recordings_line import RecordingsLine
 from app.tui.widgets.scenario_list import ScenarioList
-from app.tui.widgets.suspects import Suspects
-from app.tui.widgets.whole import Whole, most_lines
+from app.tui.widgets.selected_line import Whole, most_lines
+from app.tui.widgets.suspects import LEFT_OVER, Suspects
 
 
 class Space(Panel):
@@ -45,11 +45,11 @@ class HomeScreen(Base):
     # 24 lines are what most terminals have: every line counts on the fewer of a split window
     VERTICAL_BREAKPOINTS = [*Base.VERTICAL_BREAKPOINTS[:-1], (24, "-roomy"), Base.VERTICAL_BREAKPOINTS[-1]]
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("u", "undo", "put it back"),
         Binding("slash", "filter", "filter", priority=True),
         Binding("r", "recordings", "recordings"),
         Binding("a", "attach", "follow the run"),
         Binding("f", "facts", "all facts"),
-        Binding("u", "undo", "undo what is left over", show=False),
         Binding("R", "again", "read the host again", show=False),
         Binding("q", "back", "quit"),
         Binding("tab", "other", "other list", show=False),
@@ -80,6 +80,8 @@ class HomeScreen(Base):
         self.query_one(ScenarioList).styles.max_height = self._most_rows()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "undo":
+            return bool(self.shell.left_over)
         return self.shell.running is not None if action == "attach" else True
 
     def action_other(self) -> None:
@@ -94,6 +96,8 @@ class HomeScreen(Base):
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
         if event.picker.id == "scenarios":
             self.shell.open_plan(event.key)
+        elif event.key == LEFT_OVER:
+            self.action_undo()
         else:
             finding = self.shell.home_session().findings.get(event.key)
             if finding is not None:

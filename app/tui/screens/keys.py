@@ -44,6 +44,8 @@ class KeysScreen(Base):
         self._about = about
         self._filtering = filtering
         self._actions = actions_of(about)
+        if filtering:
+            self.filter_hint = "Enter runs it, Esc shows all"
 
     def body(self) -> Iterable[Widget]:
         title = getattr(self._about, "title_words", "") or "this screen"
@@ -58,6 +60,12 @@ class KeysScreen(Base):
         self.query_one(Picker).focus()
         if self._filtering:
             self.action_filter()
+
+    def filtered(self) -> None:
+        """The palette: Enter runs what stands under the cursor, at once."""
+        if self._filtering:
+            self._filtering = False
+            self.query_one(Picker).action_choose()
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
         node = next(n for action, _, _, n in self._actions if action == event.key)

@@ -10,7 +10,7 @@ from textual.containers import Container, Vertical
 from textual.widget import Widget
 
 from app.tui.lines import Line
-from app.tui.screens.run import RunHead, RunScreen
+from app.tui.screens.run import RunHead, RunScreen, left_changed
 from app.tui.widgets.block_plot import BlockPlot
 from app.tui.widgets.effects import RunningEffects
 from app.tui.widgets.panel import Panel
@@ -45,6 +45,7 @@ class LiveScreen(RunScreen):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "stop", "stop and undo"),
+        Binding("u", "undo", "put it back now"),
         Binding("v", "verdict", "verdict so far"),
         Binding("q", "leave", "leave it running"),
         Binding("q", "back", "back"),  # once it has ended
@@ -68,7 +69,12 @@ class LiveScreen(RunScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("stop", "leave"):
             return self.feed.growing
+        if action == "undo":
+            return self.feed.dead and bool(left_changed(self.session()))
         return True
+
+    def action_undo(self) -> None:
+        self.shell.offer_undo(asked=True)
 
     def action_leave(self) -> None:
         self.action_back()

@@ -8,9 +8,9 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from app.child import EventChild
-from app.launch import HOSTDX, arguments
-from app.session import Session
+from app.recording.session import Session
+from app.run.launch import HOSTDX, arguments
+from app.tui.event_child import EventChild
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, split, text, wrapped
 from app.tui.option_values import parsed, shown, wrong
@@ -53,8 +53,8 @@ class PlanScreen(Base):
         Binding("b", "budget", "budget", priority=True),
         Binding("plus,equals_sign", "longer(30)", "longer", show=False),
         Binding("minus", "longer(-30)", "shorter", show=False),
-        Binding("o", "options", "options"),
-        Binding("y", "exact", "exact steps"),
+        Binding("O", "options", "options"),
+        Binding("x", "exact", "exact steps"),
     ]
     title_words = "plan"
 
@@ -135,7 +135,7 @@ class PlanScreen(Base):
                 return [
                     *wrapped(f"No plan: {clean(words)}", width, "critical"),
                     BLANK,
-                    text(", ".join([*ways, "o shows every option"]) + "."),
+                    text(", ".join([*ways, "O shows every option"]) + "."),
                 ]
             return [text("asking what a run would do here; nothing is changed", "dim")]
         if self._exact:
@@ -152,7 +152,7 @@ class PlanScreen(Base):
         out += [BLANK, text(f"Before it can be planned, {first} must be named:")]
         for option in self.missing:
             out += wrapped(f"{clean(option.name)}: {clean(option.help)}", width, "strong", indent=2, hang=2)
-        words = "Enter asks for it, o shows every option. Nothing is changed by planning."
+        words = "Enter asks for it, O shows every option. Nothing is changed by planning."
         return [*out, BLANK, *wrapped(words, width, "dim")]
 
     def action_exact(self) -> None:
@@ -171,7 +171,7 @@ class PlanScreen(Base):
         if plan.refusal:
             self.shell.say(f"it cannot be done here: {clean(plan.refusal)}")
             return
-        if not plan.needs_consent:
+        if not plan.needs_consent and not plan.commands:
             self._begin(plan)
             return
         from app.tui.screens.consent import ConsentScreen

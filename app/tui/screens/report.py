@@ -8,9 +8,11 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from app.report.document import Document
+from app.report.markdown import rendered
+from app.tui.document_lines import document_lines
 from app.tui.glyphs import clean
 from app.tui.lines import Line, split, text
-from app.tui.markdown import markdown_lines
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.reader import Reader
@@ -28,27 +30,27 @@ class ReportHead(Panel):
 
 
 class ReportScreen(Base):
-    """`markdown` is the report of `recording`, a recording's file name."""
+    """`document` is the report of `recording`, a recording's file name."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s,m", "save", "save as markdown"),
-        Binding("y", "copy", "copy (OSC 52)"),
+        Binding("c", "copy", "copy (OSC 52)"),
     ]
     title_words = "report"
 
-    def __init__(self, recording: str, markdown: str) -> None:
+    def __init__(self, recording: str, document: Document) -> None:
         super().__init__()
-        self.recording, self.markdown = recording, markdown
+        self.recording, self.document = recording, document
 
     def body(self) -> Iterable[Widget]:
         yield ReportHead(self.recording)
-        yield Reader(lambda width: markdown_lines(self.markdown, min(width, 110)))
+        yield Reader(lambda width: document_lines(self.document, width))
 
     def on_mount(self) -> None:
         self.query_one(Reader).focus()
 
     def action_save(self) -> None:
-        self.shell.save_text(self.recording, self.markdown)
+        self.shell.save_text(self.recording, rendered(self.document))
 
     def action_copy(self) -> None:
-        self.shell.copy(self.markdown, "the report")
+        self.shell.copy(rendered(self.document), "the report")

@@ -6,14 +6,15 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from app.follow import RunFeed
-from app.session import Session
+from app.recording.session import Session
+from app.tui.feed import RunFeed
 from app.tui.glyphs import clean
-from app.tui.lines import Line, split, text
+from app.tui.lines import Line, crop, split, text
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.transport import speed_words
+from probes.action import Action
 
 
 def seconds_of(words: str) -> float:
@@ -38,10 +39,33 @@ def _wrong_time(words: str) -> str:
     return ""
 
 
+def left_changed(session: Session) -> list[Action]:
+    """Settings of the host that the run has changed and not put back so far; a trim is none."""
+    return [
+        e.action
+        for e in session.actions.values()
+        if e.state == "applied" and e.action.asks and not e.action.irreversible
+    ]
+
+
+def _changed(feed: RunFeed, width: int) -> list[Line]:
+    """What is not as it was, as long as it is so; in red once nobody is there to put it back."""
+    actions = left_changed(feed.session) if feed.session.ended is None else []
+    if not actions:
+        return []
+    one = actions[0]
+    now, before = clean(one.new or "changed"), clean(one.old or "as before")
+    more = f" and {len(actions) - 1} more" if len(actions) > 1 else ""
+    if feed.dead and feed.playback.at_end:
+        words, role = f"! STILL CHANGED  {clean(one.title)}: {now} (was {before}){more}", "critical"
+        return [split([(words, role)], [("u", "key"), (" puts it back now", "strong")], width)]
+    return [crop([(f"▲ CHANGED NOW  {clean(one.title)}: {now} (was {before}){more}", "warning")], width)]
+
+
 class RunHead(Panel):
     """Which scenario, which of its three steps, and how the run stands."""
 
-    DEFAULT_CSS = "RunHead { height: 1; }"
+    DEFAULT_CSS = "RunHead { height: auto; max-height: 2; }"
 
     def __init__(self, step: str) -> None:
         super().__init__(id="head")
@@ -53,7 +77,7 @@ class RunHead(Panel):
         name = clean(session.began.scenario) if session.began else "run"
         host = f"  {clean(session.began.host)}" if session.began else ""
         left: Line = [(f"{name} › ", "dim"), (self._step, "title"), (host, "dim")]
-        progress = session.progress
+        progress = session.told
         if session.ended is not None:
             role = "ok" if session.ended.status == "done" else "warning"
             right: Line = [(session.ended.status, role), (f" after {int(session.time)} s", "dim")]
@@ -63,18 +87,18 @@ class RunHead(Panel):
             right = [(clean(session.doing or "starting"), "text")]
             if progress is not None and progress.seconds_left is not None:
                 right.append((f" · {progress.seconds_left:.0f} s left", "strong"))
-        return [split(left, right, width)]
+        return [split(left, right, width), *_changed(feed, width)]
 
 
 class RunScreen(Base):
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "play", "play/pause"),
+        Binding("space", "play", "freeze view"),
         Binding("t", "step(1)", "next event", show=False),
         Binding("T", "step(-1)", "previous event", show=False),
-        Binding("j", "jump(1)", "next step or finding", show=False),
-        Binding("J", "jump(-1)", "previous step or finding", show=False),
-        Binding("g", "go", "go to a time", show=False, priority=True),
-        Binding("r", "first", "to the start", show=False),
+        Binding("n", "jump(1)", "next step or finding", show=False),
+        Binding("N", "jump(-1)", "previous step or finding", show=False),
+        Binding("colon", "go", "go to a time", show=False, priority=True),
+        Binding("0", "first", "to the start", show=False),
         Binding("Z", "last", "to the end, or back to live", show=False),
         Binding("plus,equals_sign", "speed(1)", "faster", show=False),
         Binding("minus", "speed(-1)", "slower", show=False),

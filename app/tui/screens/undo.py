@@ -8,8 +8,8 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from app.tui.command import Outcome, hostdx
 from app.tui.glyphs import clean
-from app.tui.hostdx import Outcome, hostdx
 from app.tui.lines import BLANK, Line, text, wrapped
 from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
@@ -89,6 +89,8 @@ class UndoScreen(Base):
             self.shell.left_over = (
                 max(1, len(self._entries) - len(self._done)) if outcome.error else 0
             )  # one that failed stays in the journal
+            if not outcome.error:
+                self.shell.left = []
             if self.shell.triage is not None:  # home shows what it found before
                 self.shell.read_host()
             self.show()

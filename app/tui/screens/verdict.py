@@ -8,17 +8,20 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from app.answer import answer
-from app.session import Session
+from app.recording.session import Session
+from app.report.answer import answer
+from app.report.wording import beyond_bounds
 from app.tui.details import commands_of, finding_lines
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, text, wrapped
 from app.tui.screens.run import RunHead, RunScreen
 from app.tui.widgets.effects import effect_lines, judged, margin_of, title_of
+from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.suspects import Suspects
 from app.tui.widgets.transport import Transport
+from scenarios.experiment.wording import explanation
 
 
 def verdict_lines(session: Session, width: int) -> list[Line]:
@@ -31,13 +34,13 @@ def verdict_lines(session: Session, width: int) -> list[Line]:
             f"▲ {ended.status}: {clean(ended.reason or 'no reason given')}; what was decided before it holds."
         )
         out = [*out[:-1], *wrapped(why, width, "warning"), BLANK]
-    effects = judged(session)
+    effects = [] if "history" in session.extras else judged(session)  # drawn as courses below
     out += effect_lines(effects, width, margin_of(session))
-    explained = [v for v in session.verdicts.values() if v.explain and not v.control]
+    explained = [v for v in session.verdicts.values() if explanation(v) and not v.control]
     if explained:
-        which = said.verdict if said.verdict is not None and said.verdict.explain else explained[0]
+        which = said.verdict if said.verdict is not None and explanation(said.verdict) else explained[0]
         about = f"{title_of(session, which.workload)}: " if len(explained) > 1 else ""
-        out += [BLANK, *wrapped(f"{about}{clean(which.explain)}.".replace("..", "."), width, "dim")]
+        out += [BLANK, *wrapped(f"{about}{clean(explanation(which))}.", width, "dim")]
     out += _undecided(session, width)
     differs = session.plan.differs if session.plan else ()
     if differs and effects:
@@ -54,6 +57,8 @@ def verdict_lines(session: Session, width: int) -> list[Line]:
         if event.state not in ("failed", "kept") or declared:
             continue
         out += wrapped(f"! not undone: {clean(event.action.title)}: {clean(event.reason)}", width, "critical")
+    if more := beyond_bounds(session):
+        out += wrapped(more, width, "warning")
     return out
 
 
@@ -61,7 +66,7 @@ def _undecided(session: Session, width: int) -> list[Line]:
     """Why, once for all workloads that share the reason."""
     why: dict[tuple[str, str], list[str]] = {}
     for verdict in session.verdicts.values():
-        if verdict.verdict in ("inconclusive", "not applicable") and verdict.reason:
+        if verdict.verdict in ("inconclusive", "not applicable", "not measured") and verdict.reason:
             titles = why.setdefault((verdict.verdict, verdict.reason), [])
             title = title_of(session, verdict.workload)
             if title not in titles:
@@ -76,7 +81,8 @@ class Answer(Panel):
     DEFAULT_CSS = "Answer { height: auto; max-height: 70%; }"
 
     def draw(self, width: int, height: int) -> list[Line]:
-        return verdict_lines(self.shell.feed.session, width)
+        session = self.shell.feed.session
+        return [*verdict_lines(session, width), *imported_lines(session, width, self.screen.size.height)]
 
 
 class Preview(Panel):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from app.plot import Axis, Series, nice_axis, plot, si
-from app.session import Session
+from app.recording.session import Session
+from app.report.plot import Axis, Series, nice_axis, plot, si
 from app.tui.glyphs import MARKERS, clean, plain
 from app.tui.lines import Line, cells, split, text
 from app.tui.widgets.panel import Panel
 
 ROLES = ("a", "b", "c", "d")
 _WINDOWS = (10, 20, 40, 60, 90, 120, 180, 240, 360, 480, 720, 960, 1440, 1800, 3600, 7200, 14400, 86400)
+MOST_POINTS = 300  # of a variant: more than one in a column
 _NO_MARK = "\x00"
 
 
@@ -44,18 +45,33 @@ def leading_metric(session: Session, workload: str) -> tuple[str, str]:
     return next(iter(values), ""), ""
 
 
+def _drawn(session: Session) -> str:
+    """The workload under way; after the end one that has blocks, if only an earlier one has."""
+    if session.ended is None or session.workload in session.blocks or not session.blocks:
+        return session.workload
+    return next(reversed(session.blocks))
+
+
+def _title(session: Session, what: str) -> str:
+    """`random read 4k: IOPS`: the plot says itself which load it is of."""
+    titles = {w.id: w.title for w in session.plan.workloads} if session.plan else {}
+    load = titles.get(_drawn(session), "") if session.blocks.get(_drawn(session)) else ""
+    return f"{load}: {what}" if load else what
+
+
 def _points(session: Session) -> tuple[str, dict[str, list[tuple[float, float]]], float]:
     """(what is drawn, points by variant, seconds of the first): the blocks of the workload, else the samples."""
-    blocks = session.blocks.get(session.workload, [])
+    blocks = session.blocks.get(_drawn(session), [])
     points: dict[str, list[tuple[float, float]]] = {}
     if blocks:
-        name, unit = leading_metric(session, session.workload)
+        name, unit = leading_metric(session, _drawn(session))
         first = blocks[0].t - blocks[0].seconds
         for block in blocks:
             if name in block.values:
                 points.setdefault(block.variant, []).append((block.t - first, block.values[name]))
+        points = {variant: thinned(own) for variant, own in points.items()}
         return (name if not unit or unit in name.split() else f"{name} in {unit}"), points, first
-    if session.samples:
+    if session.samples and not session.workload:
         series = max(session.samples, key=lambda s: session.samples[s][-1].t)
         samples = session.samples[series]
         first = samples[0].t
@@ -64,6 +80,15 @@ def _points(session: Session) -> tuple[str, dict[str, list[tuple[float, float]]]
         unit = samples[-1].unit
         return (series if not unit or unit in series else f"{series} in {unit}"), points, first
     return "", {}, 0.0
+
+
+def thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The means of neighbours where there are more of them than a screen has dots."""
+    each = -(-len(points) // MOST_POINTS)
+    if each < 2:
+        return points
+    parts = [points[at : at + each] for at in range(0, len(points), each)]
+    return [(sum(x for x, _ in part) / len(part), sum(y for _, y in part) / len(part)) for part in parts]
 
 
 def plot_lines(session: Session, width: int, height: int, *, ascii_only: bool = False) -> list[Line]:
@@ -83,7 +108,7 @@ def plot_lines(session: Session, width: int, height: int, *, ascii_only: bool = 
     series = [Series(mark, points[v]) for v, (mark, _) in shown.items()]
     y = nice_axis([value for some in points.values() for _, value in some])
     rows = plot(series, width, max(4, height - 1), Axis(0.0, float(window)), y, ascii_only=ascii_only)
-    title: Line = [(clean(what), "strong"), ("  log scale" if y.log else "", "dim")]
+    title: Line = [(clean(_title(session, what)), "strong"), ("  log scale" if y.log else "", "dim")]
     legend: Line = []
     for names in (18, 14, 10, 6, 4):  # the metric and the values are never cut, so the names give way
         legend = [("  ", "text")]

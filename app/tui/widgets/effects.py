@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from app.effect_size import factor, span
-from app.session import Session
+from app.recording.session import Session
 from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, pad, split, text
 from app.tui.widgets.block_plot import label, variants
 from app.tui.widgets.interval_bar import MARGIN, axis, bar, common_scale
 from app.tui.widgets.panel import Panel
+from probes import units
 from scenarios import events as ev
+from scenarios.experiment.wording import effect_cells
 
 _ROLES = {"slower": "critical", "faster": "ok", "no material difference": "strong"}
 
@@ -59,14 +60,29 @@ def running(session: Session) -> list[Effect]:
     for estimate in session.estimates.values():
         if estimate.workload != session.workload:
             continue
-        words = factor(estimate.ratio) + (
-            f"  {span(estimate.ci95, estimate.ratio)}" if estimate.ci95 else "  no interval yet"
-        )
+        words = _so_far(estimate)
         name = clean(f"{estimate.variant} / {estimate.baseline}")
         out.append(
             Effect(name, estimate.ratio, estimate.ci95, words, marks.get(estimate.variant, ("", "strong"))[1])
         )
     return out
+
+
+def _so_far(estimate: ev.Estimate) -> str:
+    """No direction before the interval allows one."""
+    if estimate.ci95 is None:
+        return "no interval yet"
+    low, high = estimate.ci95
+    if low < 1 < high:
+        return f"too early to say ({units.between(low, high)})"
+    return f"{units.effect(estimate.ratio)}  {units.between(low, high, estimate.ratio)}"
+
+
+def _role(verdict: ev.Verdict) -> str:
+    """A control is no result: one that moved is a warning."""
+    if verdict.control and verdict.verdict in ("slower", "faster"):
+        return "warning"
+    return _ROLES.get(verdict.verdict, "unknown")
 
 
 def judged(session: Session) -> list[Effect]:
@@ -77,14 +93,17 @@ def judged(session: Session) -> list[Effect]:
         name = _named(session, verdict, many)
         if verdict.control and "control" not in name:
             name += " (control)"
-        words: str = verdict.verdict
-        if verdict.verdict in ("slower", "faster") and verdict.ratio is not None:
-            words = factor(verdict.ratio)
-        if verdict.ci95 is not None:
-            words += f"  {span(verdict.ci95, verdict.ratio)}"
-        out.append(Effect(name, verdict.ratio, verdict.ci95, words, _ROLES.get(verdict.verdict, "unknown")))
+        out.append(
+            Effect(
+                name,
+                verdict.ratio,
+                verdict.ci95,
+                "  ".join(filter(None, effect_cells(verdict))),
+                _role(verdict),
+            )
+        )
     for trend in session.series:
-        words = trend.verdict
+        words: str = trend.verdict
         if trend.slope_per_round is not None:
             words += f"  {trend.slope_per_round * 100:+.1f} % a round"
         name = f"{title_of(session, trend.workload)}, {trend.rounds} rounds"
@@ -143,11 +162,16 @@ def _foot(session: Session, width: int) -> str:
     """What the estimates rest on, as much of it as has room; the interval itself is drawn and printed above."""
     groups = session.groups.get(session.workload, [])
     again = sum(1 for g in groups if g.disturbed)
-    told = [e.text for e in session.estimates.values() if e.workload == session.workload and e.text]
-    notes = [clean(part) for part in (told[0].split("; ") if told else ()) if not part.startswith("between ")]
-    count = f"{len(groups)} group{'s' if len(groups) != 1 else ''}"
-    parts = [*([] if notes and "groups" in notes[0] else [count]), *notes[:1]]
-    parts += ["95 % interval", *([f"{again} measured again"] if again else []), *notes[1:]]
+    last = next((e for e in session.estimates.values() if e.workload == session.workload), None)
+    planned = f" of at most {last.planned_groups}" if last is not None and last.planned_groups else ""
+    parts = [
+        f"{len(groups)}{planned} group{'s' if len(groups) != 1 or planned else ''}",
+        "95 % confidence interval",
+    ]
+    parts += [f"{again} measured again"] if again else []
+    if last is not None and last.p99_ns is not None:
+        tails = " and ".join(units.elapsed(ns) for ns in last.p99_ns)
+        parts.append(f"p99 {tails} (not judged)")
     foot = parts[0]
     for part in parts[1:]:
         if len(foot) + len(part) + 3 <= width:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.plot import si
-from app.session import Session
+from app.recording.session import Session
 from app.tui.glyphs import clean
+from probes import units
 from probes.types import Json
 
 
@@ -14,7 +14,7 @@ def value_words(value: Json, unit: str = "") -> str:
         return "yes" if value else "no"
     if unit in ("bytes", "B") and isinstance(value, int | float):
         odd = value < 10_000 and value % 1024  # an MTU of 1500 is none of 1.46 KiB
-        return f"{value} B" if odd else size_words(float(value))
+        return f"{value} B" if odd else units.size(value)
     if unit == "Mbit/s" and isinstance(value, int | float) and value >= 1000:
         return f"{value / 1000:g} Gbit/s"
     if isinstance(value, list):
@@ -22,26 +22,6 @@ def value_words(value: Json, unit: str = "") -> str:
     if isinstance(value, dict):
         return "  ".join(f"{k} {value_words(v)}" for k, v in value.items())
     return clean(str(value)) + (f" {unit}" if unit else "")
-
-
-def size_words(size: float) -> str:
-    for prefix in ("", "Ki", "Mi", "Gi", "Ti", "Pi"):
-        if abs(size) < 1024 or prefix == "Pi":
-            return (
-                f"{size:.0f} B"
-                if not prefix
-                else f"{size:.3g} {prefix}B"
-                if size < 1000
-                else f"{size:.0f} {prefix}B"
-            )
-        size /= 1024
-    return ""
-
-
-def decimal_size(size: float) -> str:
-    """Disks are sold in powers of ten: `1.92 TB`."""
-    words = si(size)
-    return f"{words[:-1]} {words[-1]}B" if words[-1:].isalpha() else f"{words} B"
 
 
 def fact_words(session: Session, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from app.session import Session
+from app.recording.session import Session
 from app.tui.glyphs import clean
 from app.tui.lines import Line, cells, crop, text
 from app.tui.widgets.fact_words import fact_words, missing, value_words

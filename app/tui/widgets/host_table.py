@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.session import Session
+from app.recording.session import Session
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, flowed, pad, split, text, wrapped
-from app.tui.widgets.fact_words import decimal_size, fact_words, missing, value_words
+from app.tui.widgets.fact_words import fact_words, missing, value_words
 from app.tui.widgets.panel import Panel
+from probes import units
 
 _GROUPS = ("disk", "md", "nic", "firewall", "mount", "cgroup")
 # In which order a device's facts are told, and what else is one key away
@@ -56,7 +57,7 @@ def _devices(session: Session, group: str) -> dict[str, list[str]]:
         told = _TOLD[group]
         device, _, what = rest.rpartition(".") if told else (rest, "", "")
         sold = what == "size" and isinstance(fact.value, int)
-        words = decimal_size(float(fact.value)) if sold else value_words(fact.value, fact.unit)  # type: ignore[arg-type]
+        words = units.capacity(float(fact.value)) if sold else value_words(fact.value, fact.unit)  # type: ignore[arg-type]
         words = words.partition(" (")[0] if group == "mount" else _NAMED.get(what, "") + words
         found.setdefault(device or rest, {})[what] = words
     order = _TOLD[group] or ("",)

@@ -11,10 +11,11 @@ MOST = 7
 NAMES = {
     "enter": "Enter", "escape": "Esc", "question_mark": "?", "slash": "/", "space": "space", "plus": "+", "minus": "-",
     "tab": "Tab", "up": "↑", "down": "↓", "pageup": "PgUp", "pagedown": "PgDn", "home": "Home", "end": "End",
-    "equals_sign": "=", "shift+tab": "S-Tab",
+    "equals_sign": "=", "colon": ":", "shift+tab": "S-Tab",
 }  # fmt: skip
 
 
+_FIRST = ("stop", "undo")  # what undoes something is never the key that has no room
 _LAST = {"escape": 97, "question_mark": 98, "q": 99}
 
 
@@ -44,7 +45,7 @@ class KeyBar(Panel):
             for a in self.screen.active_bindings.values()
             if a.binding.show and a.enabled
         }
-        ranked = sorted(shown.values(), key=lambda b: _LAST.get(b.key, 0))
+        ranked = sorted(shown.values(), key=lambda b: -1 if b.action in _FIRST else _LAST.get(b.key, 0))
         while len(ranked) > 2 and (len(ranked) > MOST or _size(ranked) > width):
             del ranked[-3]  # help and the way out stay
         line: Line = [(" ", "text")]

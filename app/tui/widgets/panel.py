@@ -14,7 +14,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from app.tui.glyphs import plain
-from app.tui.lines import Line, merged, pad
+from app.tui.lines import Line, cleaned, merged, pad
 from app.tui.theme import style
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ class Panel(Widget):
 
     def _update(self, width: int, height: int) -> list[Region] | None:
         """Takes in the new lines; the regions that differ, None for all of it."""
-        lines = [pad(merged(line), width) for line in self.draw(width, height)[:height]]
+        # the one way from text to cells: whatever a panel forgot to clean is cleaned here, before its width counts
+        lines = [pad(cleaned(merged(line)), width) for line in self.draw(width, height)[:height]]
         theme = self.app.theme
         whole = theme != self._theme or len(self._drawn) > len(lines)
         changed: list[Region] = []

@@ -31,12 +31,12 @@ class Picker(Panel, can_focus=True):
     """Posts `Chosen` on Enter or a click. `title` and `note` stand above the items."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "up", show=False),
-        Binding("down", "move(1)", "down", show=False),
+        Binding("up,k", "move(-1)", "up", show=False),
+        Binding("down,j", "move(1)", "down", show=False),
         Binding("pageup", "move(-10)", "page up", show=False),
         Binding("pagedown", "move(10)", "page down", show=False),
-        Binding("home", "move(-100000)", "first", show=False),
-        Binding("end", "move(100000)", "last", show=False),
+        Binding("home,g", "move(-100000)", "first", show=False),
+        Binding("end,G", "move(100000)", "last", show=False),
         Binding("enter", "choose", "open"),
     ]
 
@@ -137,11 +137,16 @@ class Picker(Panel, can_focus=True):
     def _leave(self, by: int) -> bool:
         """Over the edge of the list goes to the neighbouring one, where there is one that way."""
         pickers = [p for p in self.screen.query(Picker) if p.display and p.region.size]
+        if self not in pickers:  # there is no room for it now
+            return False
         place = pickers.index(self) + (1 if by > 0 else -1)
         if not 0 <= place < len(pickers):
             return False
         pickers[place].focus()
         return True
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return bool(self.selected) if action == "choose" else True
 
     def action_choose(self) -> None:
         if self.selected:

@@ -4,24 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.plot import si
-from app.session import Session
+from app.recording.session import Session
+from app.report.plot import si
 from app.tui.glyphs import clean, spark
 from app.tui.lines import Line, cells, text
 from app.tui.widgets.panel import Panel
 
 _TRACE = 12  # pulses drawn: they move once a second, and every cell that changes is paid for
 _QUIET = 1e5  # B/s of others' I/O below which it is called none
+_SKEW = 0.05  # the device's counters and ours are not read in the same instant
+_WRITEBACK_S = 35.0  # dirty_expire_centisecs' 30 s and a flusher's round: as long what we wrote may come back
+_STEAL = 0.05  # of the time, from which on it is worth a warning
+_STACKED = ("loop", "dm-", "md", "bcache", "drbd", "rbd", "zd")
 
 
-def _foreign(session: Session) -> dict[str, float]:
-    """Device to B/s that were not ours in the last pulse."""
+def others(session: Session) -> float | None:
+    """B/s of the last pulse that were not ours, on the device where they are most; None where nobody can tell.
+
+    Told only for the one device that carries our files. Not told: with several of them or none, where our traffic is
+    counted together; for what lies below or above a stacked device, which carries our traffic once more; for writes
+    while we write, because the file system's own (its journal, what it writes back later) belong to nobody.
+    """
     pulse = session.pulses[-1]
-    out = {}
-    for name, (read, write, _) in pulse.devices.items():
-        ours = sum(pulse.ours.get(name, (0.0, 0.0)))
-        out[name] = max(0.0, read + write - ours)
-    return out
+    if not pulse.ours and session.plan is not None and not session.plan.writes:
+        most = max((read + written for read, written, _ in pulse.devices.values()), default=0.0)
+        return (
+            most if most > _QUIET else 0.0
+        )  # a run without files of its own: it watches, or measures something else
+    if len(pulse.ours) != 1:
+        return None
+    (own, (read, written)) = next(iter(pulse.ours.items()))
+    rates = pulse.devices.get(own)
+    if rates is None:
+        return None
+    foreign_reads = max(0.0, rates[0] - read)
+    if foreign_reads < _QUIET + _SKEW * read:
+        foreign_reads = 0.0
+    foreign_writes = max(0.0, rates[1] - written)
+    wrote = any(
+        sum(w for _, w in p.ours.values()) > 0 for p in session.pulses if pulse.t - p.t < _WRITEBACK_S
+    )
+    if wrote and foreign_writes > _QUIET:
+        return None
+    worst = foreign_reads + foreign_writes
+    for name, (there_read, there_written, _) in pulse.devices.items():
+        if name == own or name.startswith(own):  # its partitions repeat it
+            continue
+        if own.startswith((*_STACKED, name)) or name.startswith(_STACKED):
+            if there_read + there_written > _QUIET:
+                return None
+            continue
+        worst = max(worst, there_read + there_written)
+    return worst if worst > _QUIET else 0.0
+
+
+def _devices(session: Session) -> list[str]:
+    """The run's own devices as the plan names them, where it names several."""
+    named = [
+        name.strip() for w in (session.plan.writes if session.plan else ()) for name in w.device.split(",")
+    ]
+    return [name for name in dict.fromkeys(named) if name in session.pulses[-1].devices]
 
 
 def pulse_lines(session: Session, width: int, most: int = 2) -> list[Line]:
@@ -45,15 +87,22 @@ def pulse_lines(session: Session, width: int, most: int = 2) -> list[Line]:
     if last.psi_io is not None:
         role = "warning" if last.psi_io > 0.5 else "text"
         items.append([("io pressure ", "dim"), (f"{last.psi_io * 100:.0f} %", role)])
-    foreign = {d: rate for d, rate in _foreign(session).items() if rate > _QUIET}
+    own = _devices(session)
+    if len(own) > 1:  # whose the traffic is cannot be told, only where it goes
+        for name in own[:4]:
+            rate = last.devices[name][0] + last.devices[name][1]
+            items.append([(f"{clean(name)} ", "dim"), (f"{si(rate)}B/s", "text")])
     if last.devices:
-        if foreign:
-            worst = max(foreign, key=lambda d: foreign[d])
-            items.append([("others' I/O ", "dim"), (f"{clean(worst)} {si(foreign[worst])}B/s", "warning")])
+        foreign = others(session)
+        if foreign is None:
+            items.append([("others' I/O ?", "dim")])
+        elif foreign:
+            items.append([("others' I/O ", "dim"), (f"{si(foreign)}B/s", "warning")])
         else:
             items.append([("others' I/O ", "dim"), ("none", "text")])
     if last.steal >= 0.005:
-        items.append([("steal ", "dim"), (f"{last.steal * 100:.0f} %", "warning")])
+        role = "warning" if last.steal >= _STEAL else "text"
+        items.append([("steal ", "dim"), (f"{last.steal * 100:.0f} %", role)])
     rows: list[Line] = [[]]
     for item in items:
         gap = 3 if rows[-1] else 0

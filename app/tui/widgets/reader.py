@@ -16,12 +16,12 @@ class Reader(Panel, can_focus=True):
 
     DEFAULT_CSS: ClassVar[str] = "Reader { height: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "scroll(-1)", "up", show=False),
-        Binding("down", "scroll(1)", "down", show=False),
+        Binding("up,k", "scroll(-1)", "up", show=False),
+        Binding("down,j", "scroll(1)", "down", show=False),
         Binding("pageup", "scroll(-15)", "page up", show=False),
         Binding("pagedown", "scroll(15)", "page down", show=False),
-        Binding("home", "scroll(-100000)", "top", show=False),
-        Binding("end", "scroll(100000)", "bottom", show=False),
+        Binding("home,g", "scroll(-100000)", "top", show=False),
+        Binding("end,G", "scroll(100000)", "bottom", show=False),
     ]
 
     def __init__(self, make: Callable[[int], list[Line]], *, id: str = "reader") -> None:

@@ -20,7 +20,7 @@ class RecordingsLine(Panel):
         if self.shell.left_over:
             entries = "change" if self.shell.left_over == 1 else "changes"
             line += [
-                (f"▲ {self.shell.left_over} {entries} not undone, u shows them", "warning"),
+                (f"▲ {self.shell.left_over} {entries} not undone, u shows them", "critical"),
                 ("   ", "text"),
             ]
         count = self.shell.recorded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.session import Session
+from app.recording.session import Session
 from app.tui.glyphs import SIGNS, clean
 from app.tui.lines import Line, crop, text, wrapped
 from app.tui.widgets.panel import Panel

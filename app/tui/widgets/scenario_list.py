@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from app.session import Session
+from app.recording.session import Session
 from app.tui.glyphs import clean
 from app.tui.lines import Line, Span, cells, crop, flowed, split
 from app.tui.widgets.picker import Picker, Row

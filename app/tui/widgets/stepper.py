@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.session import Session
+from app.recording.session import Session
 from app.tui.glyphs import clean
 from app.tui.lines import Line, Span, cells
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from app.session import Session
+from app.recording.session import Session
 from app.tui.glyphs import SIGNS, clean
 from app.tui.lines import Line, cells, crop, text, wrapped
 from app.tui.widgets.picker import Picker, Row
 from scenarios.finding import Finding
+
+LEFT_OVER = "left over"  # the key of its row
 
 
 def severity_words(finding: Finding) -> Line:
@@ -26,9 +28,9 @@ def _said(finding: Finding) -> str:
 
 
 def _head(finding: Finding, width: int) -> Line:
-    area = clean(finding.id.partition(".")[0])[:10]
+    area = clean(f"→ {finding.prove}" if finding.prove else finding.id.partition(".")[0])[:11]
     measured = [("measured ", "ok")] if finding.confidence == "measured" and width > 100 else []
-    return [*severity_words(finding), (f"  {area:<10} ", "dim"), *measured]
+    return [*severity_words(finding), (f"  {area:<11} ", "accent" if finding.prove else "dim"), *measured]
 
 
 def _line(finding: Finding, picker: Picker, width: int) -> Line:
@@ -81,6 +83,8 @@ class Suspects(Picker):
     def rows(self) -> list[Row]:
         session = self._session()
         out = []
+        if self.id == "suspects" and self.shell.left_over:
+            out.append(self._left_over())
         for finding in session.worst_first:
             words = f"{finding.severity} {finding.id} {finding.title} {finding.subject}"
             out.append(
@@ -94,6 +98,22 @@ class Suspects(Picker):
             )
         return out
 
+    def _left_over(self) -> Row:
+        """Before all else: a setting that a killed run has not put back."""
+        titles = "; ".join(title for title, _ in self.shell.left) or "its journal has the old values"
+        finding = Finding(
+            id="undo.left-over",
+            severity="critical",
+            title=f"{titles}: left changed by a killed run; u puts it back",
+        )
+        return Row(
+            LEFT_OVER,
+            partial(_line, finding, self),
+            f"critical undo {titles}",
+            partial(_second, finding),
+            partial(_whole, finding),
+        )
+
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
         checks = list(session.checks.values())
@@ -101,10 +121,16 @@ class Suspects(Picker):
         unreadable = sum(c.state == "unreadable" for c in checks)
         if checks and self.id == "suspects":  # a run's own checks are not what it was asked
             done = "" if session.ended is not None else "  still reading"
-            note = f"{spoke} of {len(checks)} checks speak{done}"
+            note = f"{spoke} of {len(checks)} checks found something{done}"
             self.note = [(note, "dim")]
             if unreadable:
-                self.note += [("   ", "text"), (f"? {unreadable} could not be read", "unknown")]
+                self.note += [
+                    ("   ", "text"),
+                    (
+                        f"? {unreadable} could not be read" if width >= 70 else f"? {unreadable} unread",
+                        "unknown",
+                    ),
+                ]
         if not self.empty or checks:
             self.empty = self._silence()
         return super().draw(width, height)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.follow import RunFeed
+from app.tui.feed import RunFeed
 from app.tui.glyphs import clean
 from app.tui.lines import Line, cells, split, text
 from app.tui.widgets.panel import Panel

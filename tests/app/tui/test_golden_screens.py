@@ -70,9 +70,9 @@ async def test_plan_consent_and_options(
         app.open_plan(story)
         await ready(app, pilot)
         agrees(f"plan-{story}-{size}", grid(app))
-        await keys(pilot, "y")
+        await keys(pilot, "x")
         agrees(f"plan-exact-{story}-{size}", grid(app))
-        await keys(pilot, "y", "o")
+        await keys(pilot, "x", "O")
         agrees(f"options-{story}-{size}", grid(app))
         await keys(pilot, "escape")
         if story == "iosched":
@@ -97,7 +97,7 @@ async def test_ascii_draws_nothing_but_ascii(size: str, tmp_path: Path) -> None:
             assert shown.isascii(), sorted({c for c in shown if not c.isascii()})
             if recording == "storage":
                 agrees(f"ascii-{'live' if at != 'end' else 'verdict'}-{size}", shown)
-        for pressed in ("question_mark", "escape", "g"):
+        for pressed in ("question_mark", "escape", "colon"):
             await keys(pilot, pressed)
             assert grid(app).isascii()
     async with opened(tmp_path, triage="triage", size=size, ascii_only=True) as (app, pilot):

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.session import Session
+from app.recording.session import Session
 from app.tui.lines import Line, cells, flowed
 from app.tui.screens.finding import FindingScreen
 from app.tui.screens.home import HomeScreen
-from app.tui.widgets.fact_words import decimal_size, missing, value_words
+from app.tui.widgets.fact_words import missing, value_words
 from app.tui.widgets.host_glance import headline, things
 from app.tui.widgets.host_table import firewall_words, table
 from app.tui.widgets.picker import Picker
@@ -218,7 +218,6 @@ def test_parts_are_not_torn_where_a_line_ends() -> None:
     assert flowed([], 10) == [] and flowed([("", "text")], 10) == []
     assert value_words(1500, "B") == "1500 B" and value_words(4096, "B") == "4 KiB"
     assert value_words(9000, "B") == "9000 B" and value_words(2**30 + 1, "B") == "1 GiB"
-    assert decimal_size(1.92e12) == "1.92 TB" and decimal_size(512) == "512 B"
 
 
 async def test_names_of_the_host_are_harmless_in_the_glance(tmp_path: Path) -> None:

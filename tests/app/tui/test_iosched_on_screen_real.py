@@ -8,8 +8,8 @@ import pytest
 
 from tests.fakes.same_screen import agree, opened
 from tests.fakes.terminal import Terminal
-from tests.iosched_kill import journals, kill_all, left_behind, ours
-from tests.loop_disk import LoopDisk
+from tests.real.iosched_kill import journals, kill_all, left_behind, ours
+from tests.real.loop_disk import LoopDisk
 
 pytestmark = pytest.mark.real
 
@@ -33,9 +33,9 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
         before = disk.queue()
         app = opened(tmp_path)
         try:
-            app.wait("checks speak")
-            app.press("/scheduler\r")
-            app.until(lambda: "SCENARIOS  /scheduler" in app.text, "the filtered list")
+            app.wait("checks found")
+            app.press("/iosched\r")
+            app.until(lambda: "SCENARIOS  /iosched" in app.text, "the filtered list")
             app.press("\r")
             app.wait("must be named")
             app.press("\r")
@@ -44,7 +44,7 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
             app.wait("▲ changes")
             assert f"I/O scheduler of {disk.device}" in app.text
 
-            app.press("o")
+            app.press("O")
             app.wait("OPTIONS")
             choose(app, "scheduler", "bfq")
             choose(app, "size", "64M")
@@ -75,7 +75,7 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
                 pytest.skip("tasks of others hang in D here: hostdx refuses to switch a scheduler")
             assert len(journals(tmp_path)) == 1
             app.press("s")
-            app.wait("s once more stops the run and undoes everything")
+            app.wait("press s again to stop the run")
             app.press("s")
             app.wait("verdict")
             app.wait("interrupted after", 60)

@@ -10,12 +10,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.follow import RunFeed
 from app.process import identity
+from app.recording.session import Session
 from app.tui.app import prepare_environment
+from app.tui.feed import RunFeed
 from app.tui.glyphs import clean, plain, wants_ascii
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.verdict import VerdictScreen
+from app.tui.widgets.block_plot import plot_lines
+from app.tui.widgets.effects import running
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 from scenarios import events as ev
@@ -66,7 +69,7 @@ async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
         await settled(pilot)
         if again.playback.position == half:
             assert without_transport(grid(app)) == midway
-        await keys(pilot, "r", "space")
+        await keys(pilot, "0", "space")
         while again.playback.playing:
             await pilot.pause(0.02)
         await settled(pilot)
@@ -129,7 +132,7 @@ async def test_a_closed_terminal_ends_the_app_and_leaves_the_runner(
 ) -> None:
     sent: list[int] = []
     async with opened(tmp_path, run=feed("storage", 30.0)) as (app, pilot):
-        app.feed.stop = lambda: sent.append(1) or True  # type: ignore[method-assign, func-returns-value]
+        app.feed.stop = lambda: sent.append(1) or ""  # type: ignore[method-assign, func-returns-value]
         os.kill(os.getpid(), number)
         await pilot.pause(0.05)
         [last_resort] = [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
@@ -185,3 +188,23 @@ def test_text_of_the_host_is_harmless() -> None:
     assert clean("e\u0301") == "é" and plain("é") == "e" and plain("日") == "??"
     assert clean("\ud800") == "\\ud800"
     assert not any(b in (RECORDINGS / "hostile.jsonl").read_bytes() for b in (b"\x1b", b"\x00"))
+
+
+def test_plot_title_estimate_and_time_left_are_of_the_same_load() -> None:
+    """At the change of loads the head said the next one while plot and estimate still showed the last."""
+    one = feed("storage")
+    planned = {w.id: w.title for w in one.session.plan.workloads} if one.session.plan else {}
+    session, changes = Session(), 0
+    for event in one.playback.events:
+        session.apply(event)
+        if isinstance(event, ev.Step) and event.state == "started" and event.id in planned:
+            changes += 1
+            assert session.workload == event.id
+            assert session.told is None or session.told.step == event.id  # no time left of the last one
+            drawn = "".join(part for part, _ in plot_lines(session, 120, 12)[0])
+            assert drawn.startswith("waiting for")
+            assert not running(session)
+        if isinstance(event, ev.Block) and session.ended is None:
+            drawn = "".join(part for part, _ in plot_lines(session, 120, 12)[0])
+            assert drawn.startswith(f"{planned[event.workload]}: ")
+    assert changes > 2

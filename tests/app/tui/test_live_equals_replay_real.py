@@ -14,7 +14,7 @@ import pytest
 from tests.app.launcher import started
 from tests.fakes.same_screen import agree, opened
 from tests.fakes.terminal import Terminal
-from tests.iosched_kill import journals, kill_all, ours
+from tests.real.iosched_kill import journals, kill_all, ours
 
 pytestmark = pytest.mark.real
 SIZES = ((80, 24), (120, 40))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from app.child import EventChild
+from app.tui.event_child import EventChild
 from app.tui.lines import Line
 from app.tui.option_values import parsed, shown
 from app.tui.screens.ask import AskScreen
@@ -71,7 +71,7 @@ async def test_options_are_explained_whole_and_changed_in_place(
     monkeypatch.setattr("app.tui.screens.plan.planner", lambda argv: recorded("iosched"))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.push_screen(PlanScreen(OFFER, {}))
-        await keys(pilot, "o")
+        await keys(pilot, "O")
         assert isinstance(app.screen, OptionsScreen)
         below = " ".join(" ".join(grid(app).splitlines()[-5:]).split())
         assert HELP in below and "needed" in grid(app)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from app import launch
 from app.process import start_time
+from app.report.document import Document, Mono, Section, Table
+from app.run import launch
+from app.tui import requests
+from app.tui.command import Outcome
 from app.tui.screens.home import HomeScreen
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.recordings import RecordingsScreen
@@ -22,6 +27,10 @@ from tests.fakes.stories import write
 from tests.fakes.story import storage
 
 both = pytest.mark.parametrize("size", ["narrow", "wide"])
+
+DOCUMENT = msgspec.json.encode(
+    Document("Is it the disk?", ("no",), (Section("Numbers", (Table(("a", "b"), (("1", Mono("2")),)),)),))
+).decode()
 
 
 @both
@@ -36,12 +45,14 @@ async def test_a_run_is_started_followed_left_and_stopped(
         '"interrupted","reason":"stopped (Ctrl-C)","exit":130}\\n\'), sys.exit(130)))\n'
         "from app.process import identity\n"
         "me=identity()\n"
-        "open(path,'w').write(open(sys.argv[1]).read().replace('4194304',str(me.pid)).replace('\"pid_start\":1,',"
+        "held=open(path,'w')\n"
+        "held.write(open(sys.argv[1]).read().replace('4194304',str(me.pid)).replace('\"pid_start\":1,',"
         "f'\"pid_start\":{me.start},').replace('0'*8+'-0000-0000-0000-'+'0'*12, me.boot_id))\n"
+        "held.flush()\n"
         "time.sleep(60)\n"
     )
     cut = write(tmp_path / "cut.jsonl", storage(cut="live")[:9])
-    monkeypatch.setattr(launch, "HOSTDX", (sys.executable, "-c", code, str(cut)))
+    monkeypatch.setattr(launch, "HOSTDX", (sys.executable, "-c", code, str(cut), "app.cli"))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.open_plan("storage")
         await ready(app, pilot)
@@ -63,7 +74,7 @@ async def test_a_run_is_started_followed_left_and_stopped(
         await keys(pilot, "space")
         assert not app.feed.playback.live and "Z returns to live" in grid(app)
         await keys(pilot, "Z", "s")
-        assert "s once more" in grid(app) and start_time(runner) is not None
+        assert "press s again" in grid(app) and start_time(runner) is not None
         await keys(pilot, "s")
         for _ in range(1000):
             await pilot.pause(0.01)
@@ -100,8 +111,13 @@ async def test_recordings_reports_and_saving(
     )
     os.utime(older, (1e9, 1e9))
     monkeypatch.setattr(
-        "app.tui.hostdx.HOSTDX",
-        ("sh", "-c", "printf '# Is it the disk?\\n\\n| a | b |\\n|---|---|\\n| 1 | `2` |\\n'"),
+        "app.tui.command.HOSTDX",
+        (
+            "sh",
+            "-c",
+            f"case $* in *md*) printf '# Is it the disk?\\n';; *) printf %s '{DOCUMENT}';; esac",
+            "sh",
+        ),
     )
     monkeypatch.chdir(tmp_path)
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
@@ -112,7 +128,7 @@ async def test_recordings_reports_and_saving(
         await keys(pilot, "o")
         await until(pilot, lambda: isinstance(app.screen, ReportScreen))
         assert "Is it the disk?" in grid(app)
-        await keys(pilot, "y")
+        await keys(pilot, "c")
         assert app.clipboard.startswith("# Is it the disk?")
         await keys(pilot, "s")
         saved = tmp_path / "hostdx-20261120T140210Z-storage-abc123.md"
@@ -136,6 +152,26 @@ async def test_recordings_reports_and_saving(
         assert isinstance(app.screen, LiveScreen) and app.feed.playback.playing
 
 
+async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in (1, 2):
+        name = f"2026112{number}T140210Z-storage-abc12{number}.jsonl"
+        written = write(tmp_path / "hostdx" / "recordings" / name, storage())
+        os.utime(written, (1e9 + number, 1e9 + number))
+    script = f"echo \"$@\" > asked; printf %s '{DOCUMENT}'"
+    monkeypatch.setattr("app.tui.command.HOSTDX", ("sh", "-c", script, "sh"))
+    monkeypatch.chdir(tmp_path)
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        await keys(pilot, "r", "c")
+        assert "marks a recording" in app.message
+        await keys(pilot, "space", "down", "space", "space")
+        assert "A ✓ done" in grid(app) and "B ✓ done" in grid(app)
+        await keys(pilot, "c")
+        await until(pilot, lambda: isinstance(app.screen, ReportScreen))
+    asked = (tmp_path / "asked").read_text().split()
+    assert asked[0] == "compare" and asked[1].endswith("abc122.jsonl")
+    assert asked[2:5] == ["--format", "document", "--"] and asked[5].endswith("abc121.jsonl")
+
+
 async def test_a_left_over_change_is_offered_to_be_undone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,7 +181,7 @@ async def test_a_left_over_change_is_offered_to_be_undone(
     script = f'if [ "$2" = --dry-run ]; then {looks}; else {acts}; fi'
     again: list[int] = []
     monkeypatch.setattr(Shell, "read_host", lambda self: again.append(1))
-    monkeypatch.setattr("app.tui.hostdx.HOSTDX", ("sh", "-c", script, "sh"))
+    monkeypatch.setattr("app.tui.command.HOSTDX", ("sh", "-c", script, "sh"))
     monkeypatch.chdir(tmp_path)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, UndoScreen))
@@ -160,3 +196,24 @@ async def test_a_left_over_change_is_offered_to_be_undone(
         assert "y undo" not in grid(app) and "Nothing of it is left" in grid(app)
         await keys(pilot, "escape")
         assert "not undone" not in grid(app)
+
+
+async def test_a_file_is_imported_from_the_recordings_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def instead(_shell: object, argv: list[str], then: Callable[[Outcome], None]) -> None:
+        asked.append(list(argv))
+        then(
+            Outcome("", "import: x: is empty; import another") if len(asked) == 1 else Outcome("x: IO500", "")
+        )
+
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        monkeypatch.setattr(requests, "hostdx", instead)
+        await keys(pilot, "r", "i", "slash", "x", "enter")
+        assert "not imported: x: is empty; import another" in grid(app)
+        write(tmp_path / "hostdx" / "recordings" / "import-io500-1.jsonl", storage())
+        await keys(pilot, "i", "slash", "x", "enter")
+        assert asked == [["import", "--", "/x"]] * 2
+        assert "x: IO500" in grid(app) and "done" in grid(app)

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+import msgspec
 import pytest
 
+from scenarios import events as ev
+from scenarios.triage import all_rules
+from tests.fakes import stories
+from tests.fakes.story import RECORDINGS
 from tests.screenshots import SCREENSHOTS, Shot, path_of, picture, wanted
 
 
@@ -27,3 +33,26 @@ async def test_pictures_are_fresh(shot: Shot) -> None:
         assert cells(svg) and cells(svg) == cells(path_of(shot, size).read_text("utf-8")), (
             "python -m tests.screenshots makes them anew"
         )
+
+
+def invented(told: Iterable[ev.AnyEvent]) -> list[str]:
+    """Checks and findings that no rule of today could have given."""
+    rules = {rule.id for rule in all_rules()}
+    out, spoke = [], set()
+    for event in told:
+        if isinstance(event, ev.Checked):
+            out += [event.rule] if event.rule not in rules else []
+            spoke |= {event.rule} & rules if event.state == "spoke" else set()
+        elif isinstance(event, ev.Found):
+            out.append(event.finding.id)
+    return [name for name in out if not any(name.startswith(rule) for rule in spoke)]
+
+
+def test_the_home_screens_picture_shows_what_a_host_really_told() -> None:
+    lines = (RECORDINGS / "home.jsonl").read_bytes().splitlines()
+    real: list[ev.AnyEvent] = [msgspec.json.decode(line, type=ev.AnyEvent) for line in lines]
+    assert sum(isinstance(event, ev.Found) for event in real) > 1 and not invented(real)
+
+
+def test_a_made_up_host_would_be_noticed() -> None:
+    assert "host.mce" in invented(stories.triage())

@@ -14,10 +14,11 @@ import pytest
 from probes.bench.command import CommandBench
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.host import Host
+from tests.fakes.held import held
 
 
 def bench(command: str, directory: Path, at_most_s: float = 60.0) -> CommandBench:
-    return CommandBench(Host("/nonexistent"), command, str(directory), at_most_s=at_most_s)
+    return CommandBench(Host("/nonexistent"), command, held(directory), at_most_s=at_most_s)
 
 
 def python(code: str) -> str:
@@ -36,7 +37,7 @@ async def test_its_cpu_time_holds_its_children_s(tmp_path: Path) -> None:
 
 
 async def test_it_runs_in_the_directory_and_is_given_it_as_tmpdir(tmp_path: Path) -> None:
-    code = "import os, tempfile; open('here', 'w').write(os.environ['TMPDIR'] + os.environ['LC_ALL'])"
+    code = "import os, tempfile; open('here', 'w').write(os.path.realpath(os.environ['TMPDIR']) + os.environ['LC_ALL'])"
     await bench(python(code), tmp_path).block()
     assert (tmp_path / "here").read_text() == f"{tmp_path}C"
 

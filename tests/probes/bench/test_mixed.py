@@ -15,12 +15,14 @@ from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.mixed import MixedBench, _coarser
 from probes.bench.mixes import MIXES, Mix, files_bytes, mix_of
 from probes.host import Host
+from probes.private_directory import PrivateDirectory
+from tests.fakes.held import held
 
 MIB = 1 << 20
 
 
 def bench(place: Path, rate: int | None = 8 * MIB, most: int = 1 << 30) -> MixedBench:
-    return MixedBench(Host(), str(place), 32 * MIB, 1, (), budget=WriteBudget(most), write_rate=rate)
+    return MixedBench(Host(), held(place), 32 * MIB, 1, (), budget=WriteBudget(most), write_rate=rate)
 
 
 async def test_every_role_gives_its_metric_and_the_onset_stands_apart(tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ class Busy(MixedBench):
     """A device with I/O in flight for as many looks; its counters move or stand still. A look takes no time."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, looks: float, moving: bool) -> None:
-        super().__init__(Host(), "/d", MIB, 1, ("loop7",), budget=WriteBudget(MIB))
+        super().__init__(Host(), PrivateDirectory("/d", -1), MIB, 1, ("loop7",), budget=WriteBudget(MIB))
         self.looks, self.moving, self.looked, self.now = looks, moving, 0, 0.0
 
         async def later(seconds: float) -> None:

@@ -20,7 +20,7 @@ from probes.bench.refusals import (
     suitability,
 )
 from probes.host import Host
-from probes.system.mounts import Mount, Placement
+from probes.system.disk.mounts import Mount, Placement
 from probes.types import Absent
 from tests.fakes.tree import Tree
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.system.diskstats import disk_counters
+from probes.system.disk.diskstats import disk_counters
 from probes.system.pulse import Counters, pulse, read_counters
 
 CPUS = "cpu0 1 1 1 1 1 1 1 1 0 0\ncpu1 1 1 1 1 1 1 1 1 0 0\nprocs_running 3\n"

@@ -11,7 +11,7 @@ import pytest
 
 from probes.host import Host
 from probes.system.ioprio import decoded, priorities
-from probes.system.tasks import Scan, TaskStat, frame, parse_stat, stack, tasks_in_d
+from probes.system.tasks import Scan, TaskStat, frame, parse_stat, stack, tasks_hidden, tasks_in_d
 from probes.types import Absent
 
 
@@ -130,3 +130,44 @@ def test_a_process_of_ours_with_idle_priority_is_found() -> None:
         child.stdin.close()
     assert not isinstance(found, Absent)
     assert (child.pid, "idle") in {(p.pid, p.kind) for p in found}
+
+
+class Seen(Host):
+    """A live host whose /proc shows what is given: the pid namespace, and whether process 1 can be read."""
+
+    def __init__(self, namespace: str | Absent, first: str | Absent) -> None:
+        super().__init__()
+        self.given: dict[str, str | Absent] = {"/proc/self/ns/pid": namespace, "/proc/1/stat": first}
+
+    def link(self, path: str) -> str | Absent:
+        return self.given[path] if path in self.given else super().link(path)
+
+    def text(self, path: str, *args: int, **more: bool) -> str | Absent:
+        return self.given[path] if path in self.given else super().text(path, *args, **more)
+
+
+MACHINE, CONTAINER = "pid:[4026531836]", "pid:[4026532281]"
+NO = Absent("no such file")
+
+
+@pytest.mark.parametrize(
+    ("namespace", "first", "kind"),
+    [
+        (MACHINE, stat_line(1, "systemd", "S"), ""),
+        (NO, stat_line(1, "init", "S"), ""),  # a kernel without pid namespaces
+        (MACHINE, NO, "permission"),
+        (MACHINE, Absent("no", "permission"), "permission"),
+        (CONTAINER, stat_line(1, "sh", "S"), "container"),
+    ],
+)
+def test_whether_other_users_tasks_are_hidden(
+    namespace: str | Absent, first: str | Absent, kind: str
+) -> None:
+    host = Seen(namespace, first)
+    why = tasks_hidden(host)
+    assert (why.kind if why is not None else "") == kind
+    host.close()
+
+
+def test_a_captured_tree_does_not_tell(tmp_path: Path) -> None:
+    assert tasks_hidden(Host(str(tmp_path))) is None

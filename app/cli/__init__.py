@@ -1,0 +1,27 @@
+"""The command line. What is not needed is not imported: `--version` answers as fast as a bare interpreter."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """The console script `hostdx`."""
+    if sys.argv[1:] == ["--version"]:
+        from app import __version__
+        from app.output import out
+
+        out(f"hostdx {__version__}")
+        sys.exit(0)
+    try:
+        if not sys.argv[1:] and all(s is not None and s.isatty() for s in (sys.stdin, sys.stdout)):
+            from app.tui.app import open_home  # click is not needed for it, and costs a tenth of the start
+
+            status = open_home()
+        else:
+            from app.cli.entry import run_command_line
+
+            status = run_command_line(sys.argv[1:])
+    except KeyboardInterrupt:  # while it was still being imported
+        status = 130
+    sys.exit(status)

@@ -1,0 +1,96 @@
+"""The commands, each in a module of its own that is imported when it is called for."""
+
+from __future__ import annotations
+
+import keyword
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.util import find_spec
+
+import click
+
+from app import __version__
+from app.failure import USAGE, Failure
+from app.output import out
+
+# name -> (module, what its line in --help says); a command that does not work yet is not here
+COMMANDS: dict[str, tuple[str, str]] = {
+    "triage": ("app.cli.triage", "The host at a glance: every read-only rule, in about a second."),
+    "rules": ("app.cli.rules", "The read-only rules: what each looks at, when it finds something, why."),
+    "capture": ("app.cli.capture", "What the rules read, in a file to look at elsewhere."),
+    "scenarios": ("app.cli.scenarios", "What can be run here, and why not."),
+    "explain": ("app.cli.explain", "What a scenario measures, how, and what it cannot tell."),
+    "plan": ("app.cli.plan", "What a run would do; changes nothing."),
+    "run": ("app.cli.run", "Run an experiment: measure, judge, record."),
+    "attach": ("app.cli.screen", "Follow a run that is under way."),
+    "stop": ("app.cli.stop", "Stop a run that is under way; its changes are undone."),
+    "replay": ("app.cli.screen", "The app on a recording."),
+    "compare": ("app.cli.compare", "Two sides of recordings: what differs, and how sure that is."),
+    "report": ("app.cli.report", "A recording as a report for a ticket."),
+    "baseline": ("app.cli.baseline", "Recordings kept to compare later runs with."),
+    "import": ("app.cli.import_", "Other tools' results as recordings, recomputed."),
+    "recordings": ("app.cli.recordings", "The recordings kept, and the runs under way."),
+    "pin": ("app.cli.pin", "Start a command on cores of its own, one NUMA node where it fits."),
+    "undo": ("app.cli.undo", "Undo what a killed run left behind."),
+    "completion": ("app.cli.completion", "Print the completion script for bash, zsh or fish."),
+}
+NEED_THE_APP = frozenset({"attach", "replay"})
+
+
+def screen_exists() -> bool:
+    return find_spec("app.tui.app") is not None
+
+
+class Lazy(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name in COMMANDS if name not in NEED_THE_APP or screen_exists()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        attribute = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        found: click.Command = getattr(import_module(COMMANDS[cmd_name][0]), attribute)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-"):
+            near = get_close_matches(args[0], known, n=1)
+            instead = f"did you mean `hostdx {near[0]}`?" if near else "`hostdx --help` lists the commands"
+            raise Failure(f"{args[0]}: no such command; {instead}", USAGE)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+
+def _version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value:
+        out(f"hostdx {__version__}")
+        ctx.exit()
+
+
+@click.command(
+    cls=Lazy,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_version, help="Show the version."
+)
+@click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
+@click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
+@click.pass_context
+def hostdx(ctx: click.Context, ascii_only: bool, no_mouse: bool) -> int | None:
+    """Finds out why this host is slower than it should be, and proves it. Without a command: the app."""
+    if ctx.invoked_subcommand is not None:
+        return None
+    if not screen_exists():
+        out(ctx.get_help())
+        return 0
+    from app.cli.screen import open_screen
+
+    return open_screen("home", None, ascii_only=ascii_only, mouse=not no_mouse)

@@ -1,0 +1,65 @@
+"""From the arguments to an exit status: whatever goes wrong is one line on stderr, never a traceback."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import click
+
+from app import failure
+from app.failure import Failure
+from app.output import complain, lost
+
+
+def run_command_line(arguments: Sequence[str]) -> int:
+    lost()
+    status = _status(arguments)
+    if why := lost():
+        complain(
+            f"stdout: cannot be written: {why}; what is there is not the whole result; make room and ask again"
+        )
+        return status or failure.COULD_NOT
+    return status
+
+
+def _status(arguments: Sequence[str]) -> int:
+    from app.cli.commands import hostdx
+
+    if "_HOSTDX_COMPLETE" in os.environ:  # the shell asks: it registers how bash does
+        import app.cli.completion  # noqa: F401
+
+    try:
+        status = hostdx.main(args=list(arguments), prog_name="hostdx", standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except click.UsageError as error:
+        complain(_usage_line(error))
+        return failure.USAGE
+    except click.ClickException as error:
+        complain(error.format_message())
+        return failure.USAGE
+    except Failure as why:
+        complain(why.text)
+        return why.status
+    except (click.Abort, KeyboardInterrupt):
+        return failure.INTERRUPTED
+    except BrokenPipeError:
+        return 0
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    except Exception as error:
+        if os.environ.get("HOSTDX_TRACEBACK"):
+            raise
+        from app import bug
+
+        complain(bug.save(error))
+        return failure.COULD_NOT
+
+
+def _usage_line(error: click.UsageError) -> str:
+    """`run storage: no such option: --foo; see `hostdx run storage --help``."""
+    path = error.ctx.command_path if error.ctx is not None else "hostdx"
+    what = " ".join(error.format_message().split()).rstrip(".")
+    what = what[:1].lower() + what[1:] if what[1:2].islower() else what
+    words = path.removeprefix("hostdx").strip()
+    return f"{words + ': ' if words else ''}{what}; see `{path} --help`"

@@ -1,0 +1,134 @@
+"""`hostdx import FILE…`: other tools' results as recordings, recomputed and contradicted."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from app.failure import COULD_NOT, USAGE, Failure
+from app.output import complain, out
+from app.printable import printable
+from app.recording import imported
+from app.report.result import encoded
+from probes.imports import kinds
+from probes.imports.prmon import PrmonJson, PrmonText, pair
+from scenarios import events as ev
+from scenarios.finding import Finding
+from scenarios.imported.applications import points_of
+from scenarios.imported.findings import findings
+from scenarios.imported.snapshot import Imported, snapshots
+
+_LISTED = "\n".join(f"  {kind.id:<15} {kind.title}" for kind in kinds.KINDS)
+
+
+@click.command("import", epilog=f"\b\nKinds:\n{_LISTED}")
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@click.option("-o", "--output", type=click.Path(), help="Write one recording of all FILES there.")
+@click.option("--kind", "kind_name", metavar="KIND", help="Do not recognise the kind, take this one.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def import_(files: tuple[str, ...], output: str | None, kind_name: str | None, as_json: bool) -> int:
+    """Other tools' results as recordings: what a file claims is compared with what its parts give.
+
+    Each FILE becomes a recording; several results of one benchmark become one more, with their trend and box.
+    """
+    kind = kinds.named(kind_name) if kind_name else None
+    if kind_name and kind is None:
+        raise Failure(f"import: --kind {kind_name}: no such kind; `hostdx import --help` lists them", USAGE)
+    read: list[Imported] = []
+    refused: list[tuple[str, str]] = []
+    for name in files:
+        try:
+            read.append(imported.read(Path(name), kind))
+        except Failure as why:
+            refused.append((name, why.text))
+            complain(why.text)
+    if not read:
+        return COULD_NOT
+    read = [_with_pair(file, read) for file in read]
+    written = _written(read, output)
+    if as_json:
+        out(encoded(_document(read, written, refused)))
+    else:
+        for file in read:
+            _say(file, written.get(file.path))
+        together = written.get("")
+        if together is not None and len(snapshots(read)) > 1:
+            out(printable(f"{len(read)} files together: {together}"))
+    return COULD_NOT if refused else 0
+
+
+def _with_pair(file: Imported, read: list[Imported]) -> Imported:
+    """A prmon summary is compared with the series of the same name, where both were given."""
+    detail = file.result.detail
+    if not isinstance(detail, PrmonJson):
+        return file
+    stem = str(Path(file.path).with_suffix(""))
+    for other in read:
+        series = other.result.detail
+        if isinstance(series, PrmonText) and str(Path(other.path).with_suffix("")) == stem:
+            both = (*file.result.contradictions, *pair(series, detail))
+            result = msgspec.structs.replace(file.result, contradictions=both)
+            return msgspec.structs.replace(file, result=result)
+    return file
+
+
+def _written(read: list[Imported], output: str | None) -> dict[str, Path]:
+    """By the file's path; "" is the recording of all of them together."""
+    command = ["hostdx", *sys.argv[1:]]
+    if output is not None:
+        path = Path(output)
+        imported.write(imported.lines(read, command), path)
+        return {"": path} if len(read) > 1 else {read[0].path: path}
+    written = {}
+    for file in read:
+        content = imported.lines([file], ["hostdx", "import", file.path])
+        written[file.path] = imported.keep(content, file.result.kind, file.result.began or file.modified)
+    if len(read) > 1 and _belong_together(read):
+        first = min(file.result.began or file.modified for file in read)
+        written[""] = imported.keep(imported.lines(read, command), f"{read[0].result.kind}-together", first)
+    return written
+
+
+def _belong_together(read: list[Imported]) -> bool:
+    """Results of one benchmark, or IO500 results with applications to be put into their box."""
+    box = any(file.result.kind.startswith("io500") for file in read)
+    return len({f.result.tool for f in read if not (box and points_of(f))}) == 1
+
+
+def _say(file: Imported, path: Path | None) -> None:
+    *found, summed = findings(file)
+    where = f" → {path}" if path is not None else ""
+    out(printable(f"{file.name}: {summed.title}{where}"))
+    for finding in found:
+        if finding.severity != "ok":
+            out(printable(f"  {finding.severity}: {_told(finding)}"))
+
+
+def _told(finding: Finding) -> str:
+    first = f" ({finding.evidence[0].text})" if finding.evidence else ""
+    more = f", {len(finding.evidence) - 1} more" if len(finding.evidence) > 1 else ""
+    return f"{finding.title}{first}{more}"
+
+
+def _document(
+    read: list[Imported], written: dict[str, Path], refused: list[tuple[str, str]]
+) -> dict[str, object]:
+    return {
+        "schema": ev.SCHEMA,
+        "imported": [
+            {
+                "file": file.path,
+                "sha256": file.sha256,
+                "bytes": file.bytes,
+                "recording": str(written.get(file.path, written.get("", ""))) or None,
+                "findings": findings(file),
+                "result": file.result,
+            }
+            for file in read
+        ],
+        "together": str(written[""]) if "" in written else None,
+        "refused": [{"file": name, "reason": text} for name, text in refused],
+    }

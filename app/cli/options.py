@@ -1,0 +1,170 @@
+"""A scenario's declared options as parameters of the command line, and the chosen values on their way back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from probes.types import Json
+from scenarios import option_value
+from scenarios.model import COMMON_OPTIONS, Scenario
+from scenarios.plan import Option
+
+_SUFFIXES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+DIRECTORIES = "dir"  # the option that may also be given as arguments
+_ALONE = "directories"
+
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[int]
+else:
+    _ParamType = click.ParamType  # a plain class before click 8.3
+
+
+class Bytes(_ParamType):
+    """`512M`, `4GiB`, `1048576`: binary multiples."""
+
+    name = "bytes"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value).strip().lower()
+        number = text.rstrip("kmgtib")
+        suffix = text[len(number) :].replace("ib", "").replace("b", "")
+        try:
+            size = float(number) * _SUFFIXES[suffix]
+        except (ValueError, KeyError):
+            self.fail(f"{value!r} is not a size; write 512M or 4GiB", param, ctx)
+        if not 1 <= size < 1 << 60:  # also NaN
+            self.fail(f"{value!r} is not a size between 1 byte and 1 EiB", param, ctx)
+        return int(size)
+
+
+class Directory(click.Path):
+    """Made absolute: the runner's child processes and a later reader of the recording stand somewhere else.
+
+    Not looked at here, as click would: on a mount that does not answer stat(2) never returns.
+    """
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        text = os.fsdecode(value)
+        if not text:
+            self.fail("an empty path", param, ctx)
+        try:
+            return os.path.abspath(text)  # noqa: PTH100 (a Path would keep `..`)
+        except OSError:  # the current directory is gone
+            self.fail(f"{text!r} is relative to a current directory that is gone", param, ctx)
+
+
+class Number(click.ParamType[float]):
+    """A finite number within what the option allows: `nan` passes every comparison that should stop it."""
+
+    name = "number"
+
+    def __init__(self, option: Option) -> None:
+        self._option = option
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return option_value.number(self._option, str(value))
+        except ValueError as why:
+            self.fail(str(why), param, ctx)
+
+
+def declared(scenario: Scenario) -> tuple[Option, ...]:
+    """The scenario's own options, and the common ones that it does not declare itself.
+
+    What it would ignore is not offered: one that only watches has no budget, margin or order, and one that names some
+    of the common options has left the others out on purpose.
+    """
+    if not scenario.measures or any(option in COMMON_OPTIONS for option in scenario.options):
+        return scenario.options
+    own = {option.name for option in scenario.options}
+    return (*scenario.options, *(option for option in COMMON_OPTIONS if option.name not in own))
+
+
+def parameters(options: Sequence[Option]) -> list[click.Parameter]:
+    """An option each; directories may also stand alone, as in `run storage /a /b`."""
+    found: list[click.Parameter] = [_parameter(option) for option in options]
+    for option in options:
+        if option.name == DIRECTORIES and option.kind == "path":
+            found.append(
+                click.Argument(
+                    [_ALONE],
+                    nargs=-1 if option.multiple else 1,
+                    required=False,
+                    type=Directory(readable=False, file_okay=False),
+                    metavar="[DIRECTORY]..." if option.multiple else "[DIRECTORY]",
+                )
+            )
+    return found
+
+
+def chosen(options: Sequence[Option], values: dict[str, Any]) -> dict[str, Json]:
+    """What was typed; what was not typed is left out, so that the scenario's default holds. Raises UsageError."""
+    found: dict[str, Json] = {}
+    if alone := values.pop(_ALONE, None):
+        if values.get(f"opt_{DIRECTORIES}"):  # which one is the baseline could only be guessed
+            raise click.UsageError("directories stand either behind --dir or alone, not both")
+        values = {**values, f"opt_{DIRECTORIES}": alone}
+    for option in options:
+        value = values.get(_identifier(option))
+        if value is None or value == () or (option.kind == "flag" and not value):
+            continue
+        found[option.name] = list(value) if isinstance(value, tuple) else value
+    return found
+
+
+def _identifier(option: Option) -> str:
+    return "opt_" + option.name.replace("-", "_")
+
+
+def _parameter(option: Option) -> click.Option:
+    kind: Any = {
+        "path": Directory(
+            readable=False, file_okay=option.name != DIRECTORIES
+        ),  # the scenario says what is wrong with it
+        "text": click.STRING,
+        "integer": Number(option),
+        "number": Number(option),
+        "bytes": Bytes(),
+        "flag": click.BOOL,
+        "choice": click.Choice(option.choices) if option.choices else click.STRING,
+    }[option.kind]
+    declaration = (f"--{option.name}", _identifier(option))
+    if option.kind == "flag":
+        return click.Option(declaration, is_flag=True, default=False, help=option.help, hidden=option.hidden)
+    return click.Option(
+        declaration,
+        type=kind,
+        multiple=True,
+        callback=None if option.multiple else _once,
+        required=option.required,
+        help=_help(option),
+        hidden=option.hidden,
+        metavar=_metavar(option),
+    )
+
+
+def _once(_ctx: click.Context, param: click.Parameter, values: Sequence[Any]) -> Any:
+    """Of an option that was given twice click silently takes the last."""
+    if len(values) > 1:
+        raise click.BadParameter("given twice; it can be given once", param=param)
+    return values[0] if values else None
+
+
+def _help(option: Option) -> str:
+    if option.default in (None, "", [], False) or isinstance(option.default, list | dict):
+        return option.help
+    default = f"{option.default:g}" if isinstance(option.default, float) else option.default
+    return f"{option.help}  [default: {default}]"
+
+
+def _metavar(option: Option) -> str | None:
+    if option.choices:
+        return None
+    if option.unit:
+        return {"s": "TIME", "share": "SHARE"}[option.unit]
+    return {"path": "PATH", "text": "TEXT", "integer": "N", "number": "X", "bytes": "SIZE"}.get(option.kind)

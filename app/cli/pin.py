@@ -1,0 +1,91 @@
+"""`hostdx pin --cores N -- COMMAND`: starts a command on cores of its own, one NUMA node where it fits.
+
+Only the command is moved, by its own affinity and memory policy before it starts: nothing is left to undo.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+
+import click
+
+from app.failure import COULD_NOT, Failure
+from app.output import complain
+from app.printable import printable
+
+_SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "riscv64": 237, "ppc64le": 261, "ppc64": 261, "s390x": 270}
+_PREFERRED, _INTERLEAVE = 1, 3  # include/uapi/linux/mempolicy.h
+_BITS = 1024
+NOT_FOUND, NOT_STARTED = 127, 126  # as shells say it
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option(
+    "--cores", type=click.IntRange(min=1), required=True, help="How many cores, with all their threads."
+)
+@click.option("--dry-run", is_flag=True, help="Say where it would run; start nothing.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
+    """Start a command on cores of its own: one node and one cache where it fits, whole nodes kept free.
+
+    Memory is preferred on the same node, not bound to it. CPUs of other pinned processes are avoided.
+    """
+    from probes.bench.engine.lifetime import as_a_shell_would
+    from probes.host import Host
+    from probes.system.allowed import allowed
+    from probes.system.caches import caches
+    from probes.system.numa import numa
+    from probes.system.pinned import pinned
+    from probes.system.topology import topology
+    from probes.types import present
+    from scenarios.numa.slots import slot
+
+    if not command and not dry_run:
+        raise click.UsageError("name a command: hostdx pin --cores 8 -- COMMAND")
+    host = Host()
+    placed, table, found, may = topology(host), numa(host), caches(host), allowed(host).cpus
+    taken = frozenset[int]().union(*(one.cpus for one in pinned(host, frozenset({os.getpid()}))))
+    chosen = slot(
+        placed,
+        table if present(table) else None,
+        found if present(found) else (),
+        cores,
+        allowed=placed.online & may if present(may) else placed.online,
+        taken=taken,
+    )
+    host.close()
+    if chosen is None:
+        raise Failure(f"pin: this host has no {cores} cores that may be used here", COULD_NOT)
+    nodes = f", memory on node {', '.join(map(str, chosen.nodes))}" if chosen.nodes else ""
+    crowded = "; other pinned processes use some of them" if chosen.shared else ""
+    complain(
+        printable(f"pin: {chosen.cores} core{'s' * (chosen.cores > 1)}, CPUs {chosen.listed}{nodes}{crowded}")
+    )
+    if dry_run:
+        return 0
+    os.sched_setaffinity(0, chosen.cpus)
+    if chosen.nodes and not _prefer(chosen.nodes):
+        complain("pin: the memory policy cannot be set here; memory comes from where the CPUs are")
+    as_a_shell_would()
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        status = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_STARTED
+        raise Failure(f"pin: {printable(command[0])}: {error.strerror}", status) from None
+
+
+def _prefer(nodes: tuple[int, ...]) -> bool:
+    """set_mempolicy(2), which the command inherits: one node is preferred, several are used in turn."""
+    number = _SET_MEMPOLICY.get(platform.machine())
+    if number is None or max(nodes) >= _BITS:
+        return False
+    width = 8 * ctypes.sizeof(ctypes.c_ulong)
+    mask = (ctypes.c_ulong * (_BITS // width))()
+    for node in nodes:
+        mask[node // width] |= 1 << node % width
+    mode = _PREFERRED if len(nodes) == 1 else _INTERLEAVE
+    libc = ctypes.CDLL(None, use_errno=True)
+    done: int = libc.syscall(ctypes.c_long(number), ctypes.c_int(mode), mask, ctypes.c_ulong(_BITS + 1))
+    return done == 0

@@ -1,0 +1,135 @@
+"""`hostdx plan SCENARIO`: what a run would do. Changes nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+import msgspec
+
+from app import __version__, failure
+from app.cli.root_option import host_at
+from app.cli.scenario_command import Scenarios
+from app.failure import Failure
+from app.output import complain, out, raw
+from app.printable import printable, printable_json
+from app.process import identity
+from app.recording.writer import encoded
+from app.report.plan_text import plan_lines
+from app.state import journal_dir
+from app.undo.journal_disk import refusal
+from app.undo.leftovers import mentions
+from probes.host import Host
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.model import Options, Refused, Scenario, Usage
+from scenarios.plan import Option, Plan
+
+
+def _plan(
+    scenario: Scenario,
+    options: tuple[Option, ...],
+    chosen: dict[str, Json],
+    *,
+    as_json: bool,
+    events: bool,
+    root: str | None,
+) -> int:
+    began = time.monotonic()
+    if events:
+        raw(encoded(header(scenario.id, chosen)))
+    plan, reason, status = _made(scenario, host_at(root), Options(chosen, options))
+    left = mentions() if root is None else []
+    if not events:
+        for line in left:  # what such a run left is shown below as the host's own
+            complain(line)
+    if events:
+        for line in left:
+            raw(encoded(ev.Note(t=time.monotonic() - began, text=line)))
+        t = time.monotonic() - began
+        if plan is not None:
+            raw(encoded(ev.Planned(t=t, plan=plan)))
+        end: ev.Status = "done" if not status else ("skipped" if status == failure.COULD_NOT else "failed")
+        raw(encoded(ev.Ended(t=t, status=end, reason=reason or None, exit=status)))
+        return status
+    if as_json:
+        body = msgspec.to_builtins(plan) if plan is not None else {"scenario": scenario.id, "refusal": reason}
+        out(printable_json(msgspec.json.encode({"schema": ev.SCHEMA, **body})).decode())
+    elif plan is not None and not reason:
+        for line in plan_lines(plan):
+            out(printable(line))
+    elif plan is not None and plan.reads and scenario.reads_anyway:
+        out(printable(f"hostdx run {scenario.id} only reads here: {'; '.join(plan.reads)}"))
+    if reason:
+        raise Failure(failure.of_scenario("plan", scenario.id, reason), status)
+    return status
+
+
+def _made(scenario: Scenario, host: Host, options: Options) -> tuple[Plan | None, str, int]:
+    """The plan, why not, and the exit status."""
+    try:
+        blocked = scenario.blocked(host)
+        if blocked and not (host.live and scenario.reads_anyway):
+            return None, blocked, failure.COULD_NOT
+        plan = scenario.plan(host, options).sealed()
+        why = blocked or plan.refusal or refusal(host, journal_dir(), plan)
+        plan = msgspec.structs.replace(plan, refusal=why)
+    except Usage as why:
+        return None, str(why), failure.USAGE
+    except Refused as why:
+        return None, str(why), failure.COULD_NOT
+    return plan, plan.refusal, failure.COULD_NOT if plan.refusal else 0
+
+
+def header(scenario: str, options: dict[str, Json]) -> ev.Began:
+    """The first event of a stream that is no run: of `plan` and `triage`."""
+    me = identity()
+    return ev.Began(
+        t=0.0,
+        schema=ev.SCHEMA,
+        version=__version__,
+        scenario=scenario,
+        command=["hostdx", *sys.argv[1:]],
+        host=os.uname().nodename,
+        wall=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        seed=random.SystemRandom().getrandbits(32),
+        pid=me.pid,
+        pid_start=me.start,
+        boot_id=me.boot_id,
+        options=options,
+    )
+
+
+def _to_stdout(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> bool:
+    if value not in (None, "-"):
+        raise click.BadParameter("only `-` (stdout) here")
+    return value == "-"
+
+
+events_option = click.Option(
+    ("--events",),
+    metavar="-",
+    callback=_to_stdout,
+    help="Print the events as they happen, one JSON object a line.",
+)
+
+
+def _extra() -> list[click.Parameter]:
+    return [
+        click.Option(("--json", "as_json"), is_flag=True, help="Print the plan as one JSON document."),
+        events_option,
+        click.Option(("--root",), type=click.Path(), help="Look at a captured tree instead of this host."),
+    ]
+
+
+plan: Any = Scenarios(
+    name="plan",
+    action=_plan,
+    extra=_extra,
+    help="Say what a run would do; nothing is changed and nothing measured.",
+)

@@ -1,0 +1,88 @@
+"""What a person at the terminal sees on stderr while `hostdx run` measures."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from app import output
+from app.printable import printable
+from app.recording.session import Session
+from app.report.wording import verdict_sentence
+from probes.units import duration
+from scenarios import events as ev
+
+PLAIN_EVERY_S = (
+    15.0  # of the events' time: what is being done is said this often where no terminal redraws it
+)
+
+
+class View(Protocol):
+    def show(self, event: ev.AnyEvent) -> None: ...
+
+    def complain(self, text: str) -> None: ...
+
+
+class Quiet:
+    def show(self, event: ev.AnyEvent) -> None:
+        pass
+
+    def complain(self, text: str) -> None:
+        output.complain(text)
+
+
+class Plain(Quiet):
+    """One line for what changes: steps, verdicts, disturbances, findings, and now and then how long it takes."""
+
+    def __init__(self) -> None:
+        self._session = Session()
+        self._notable = Notable(self._session)
+        self._next_s = 0.0
+
+    def show(self, event: ev.AnyEvent) -> None:
+        self._session.apply(event)
+        line = self._notable.line(event)
+        if not line and isinstance(event, ev.Progress) and event.t >= self._next_s:
+            self._next_s = event.t + PLAIN_EVERY_S
+            line = event.text + left(event.seconds_left)
+        if line:
+            output.say(f"{event.t:7.1f} s  {printable(line)}")
+
+
+class Notable:
+    """A workload that is not started is told by a note, a verdict and a step with the same reason: once will do."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._last = ""
+
+    def line(self, event: ev.AnyEvent) -> str:
+        """Empty for what is not worth a line, or was said just now."""
+        reason = event.reason if isinstance(event, ev.Verdict | ev.Step) else None
+        if reason and reason in self._last:
+            return ""
+        line = _worded(self._session, event)
+        self._last = line or self._last
+        return line
+
+
+def _worded(session: Session, event: ev.AnyEvent) -> str:
+    match event:
+        case ev.Step(state="started"):
+            return event.title
+        case ev.Step(state="skipped" | "failed"):
+            return f"{event.title}: {event.state}: {event.reason}"
+        case ev.Verdict():
+            return verdict_sentence(session, event)
+        case ev.Guard():
+            return f"{event.text}: {event.culprit}" if event.culprit else event.text
+        case ev.Found():
+            return f"{event.finding.severity}: {event.finding.title}"
+        case ev.Note():
+            return event.text
+        case ev.ActionEvent(state="kept" | "failed"):
+            return f"{event.action.title}: {event.state}: {event.reason}"
+    return ""
+
+
+def left(seconds: float | None) -> str:
+    return "" if seconds is None else f", {duration(seconds)} left"

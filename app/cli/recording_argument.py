@@ -1,0 +1,22 @@
+"""The argument RECORDING: with completion of what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+def recording_argument(*, default: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    return click.argument("recording", required=False, default=default, shell_complete=_complete)
+
+
+def _complete(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
+    from click.shell_completion import CompletionItem
+
+    from app.recording import store as recordings
+
+    names = ["last", *recordings.demos(), *recordings.names()]
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete) and name.isprintable()]
+    return found or [CompletionItem(incomplete, type="file")]

@@ -1,0 +1,105 @@
+"""`hostdx recordings`: what was recorded, and what is being recorded."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+import click
+
+from app.cli.color_option import color_option
+from app.output import out, out_parts
+from app.printable import printable
+from app.recording import store as kept
+from app.recording.reader import BrokenRecording, load
+from app.report.result import encoded
+from app.state import recordings_dir
+from probes.units import duration
+from scenarios import events as ev
+
+HEADLINES = 30  # of the newest: each is read whole for it
+MOST_READ = 8 << 20  # bytes of a recording that is read for its headline
+_WIDE = 140  # cells where no terminal says how many it has
+_ROLES = {"running": "strong", "done": "", "unreadable": "warning", "dead": "warning", "failed": "critical"}
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def recordings(as_json: bool) -> int:
+    """The recordings in the state directory, newest first, and the bundled demos."""
+    found = kept.listed()
+    if as_json:
+        out(
+            encoded(
+                {
+                    "schema": ev.SCHEMA,
+                    "recordings": [_document(entry) for entry in found],
+                    "demos": kept.demos(),
+                }
+            )
+        )
+        return 0
+    demos = [(name, kept.examined(kept.resolve(name))) for name in kept.demos()]
+    rows = [(entry.name, entry) for entry in found] + demos
+    width = max((len(printable(name)) for name, _ in rows), default=0)
+    if not found:
+        out(f"no recording in {printable(str(recordings_dir()))}; `hostdx run` makes one")
+    if rows:
+        out_parts(
+            [(f"{'RECORDING':<{width}}  {'BEGAN (UTC)':<16}  {'STATE':<11}  {'TOOK':<11}  RESULT", "dim")]
+        )
+    for number, (name, entry) in enumerate(rows):
+        read = entry.bytes <= MOST_READ and (number < HEADLINES or name.startswith("demo:"))
+        state = "bundled" if name.startswith("demo:") else entry.state
+        began = entry.wall[:16].replace("T", " ")
+        head = f"{printable(name):<{width}}  {printable(began):<16}  "
+        took = duration(entry.seconds) if entry.state != "unreadable" else ""
+        tail = f"  {took:<11}  {printable(_result(entry, read))}"
+        room = _width() - len(head) - 11
+        out_parts(
+            [(head, ""), (f"{state:<11}", _ROLES.get(state, "")), (_cut(tail, max(40, room)).rstrip(), "")]
+        )
+    return 0
+
+
+def _result(entry: kept.Listed, read: bool) -> str:
+    """What it found, or why it found nothing."""
+    if entry.state == "unreadable":
+        return entry.reason or "is no recording"
+    if read and entry.state in ("done", "interrupted", "dead"):
+        from app.report.answer import answer
+
+        try:
+            return answer(load(entry.path)).sentence
+        except (BrokenRecording, OSError):
+            return "cannot be read whole"
+    return entry.reason or entry.scenario
+
+
+def _width() -> int:
+    if sys.stdout is None or not sys.stdout.isatty():
+        return _WIDE
+    return shutil.get_terminal_size((80, 24)).columns
+
+
+def _cut(text: str, most: int) -> str:
+    """A line of the list is one line; the report has the rest."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+recordings.params.append(color_option())
+
+
+def _document(entry: kept.Listed) -> dict[str, object]:
+    return {
+        "name": entry.name,
+        "path": str(entry.path),
+        "state": entry.state,
+        "reason": entry.reason,
+        "scenario": entry.scenario,
+        "host": entry.host,
+        "wall": entry.wall,
+        "seconds": entry.seconds,
+        "pid": entry.pid,
+        "bytes": entry.bytes,
+    }

@@ -1,0 +1,48 @@
+"""`--root`: the host that is looked at is a captured tree, or a tar of one, instead of this machine."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+from pathlib import Path
+
+from app.failure import USAGE, Failure
+from probes.archive import Refused, unpack
+from probes.host import Host, root_problem
+
+
+def host_at(root: str | None) -> Host:
+    """Raises Failure where there is no such tree: an empty one would read as a host without anything."""
+    if root is None:
+        return Host()
+    if Path(root).is_file():
+        return _unpacked(root)
+    if not Path(root).is_dir():
+        what = "is neither a directory nor a tar" if Path(root).exists() else "no such directory or tar"
+        raise Failure(f"--root {root}: {what}", USAGE)
+    if not os.access(root, os.R_OK | os.X_OK):
+        raise Failure(f"--root {root}: no permission to read it", USAGE)
+    if problem := root_problem(root):
+        raise Failure(f"--root {problem}; name the folder that holds them", USAGE)
+    host = Host(root)
+    host.still = True
+    return host
+
+
+def _unpacked(archive: str) -> Host:
+    """In a private folder that goes with the host."""
+    folder = tempfile.TemporaryDirectory(prefix="hostdx-", ignore_cleanup_errors=True)
+    try:
+        unpack(archive, folder.name)
+    except Refused as why:
+        folder.cleanup()
+        raise Failure(f"--root {why}", USAGE) from None
+    if problem := root_problem(folder.name):
+        folder.cleanup()
+        problem = problem.replace(folder.name, archive)
+        raise Failure(f"--root {problem}", USAGE)
+    host = Host(folder.name)
+    host.still = True
+    weakref.finalize(host, folder.cleanup)
+    return host

@@ -1,0 +1,62 @@
+"""`hostdx rules`: every read-only rule, and what one of them looks at, when it speaks and why."""
+
+from __future__ import annotations
+
+import inspect
+
+import click
+
+from app.failure import USAGE, Failure
+from app.output import complain, out
+from app.printable import printable
+from app.report import result
+from scenarios.rule import Rule
+
+
+@click.command()
+@click.option(
+    "--explain", metavar="ID", help="What this rule reads, when it finds something, why, and what to do."
+)
+@click.option("--tables", is_flag=True, help="The tables that rules of your own can look at.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def rules(explain: str | None, tables: bool, as_json: bool) -> int:
+    """The read-only rules that triage asks. Your own go to /etc/hostdx/knowledge.d/*.toml."""
+    from scenarios.rules.known import written
+    from scenarios.triage import all_rules
+
+    found = {rule.id: rule for rule in all_rules()}
+    for problem in written().problems:
+        complain(f"a rule was left out: {problem}")
+    if tables:
+        from scenarios.rules.tables import TABLES
+
+        for name, table in TABLES.items():
+            out(printable(f"{name:<12} {_first_line(table.__doc__)}"))
+        return 0
+    if explain is not None:
+        near = [one for one in found if one.startswith(explain)]
+        if explain not in found and len(near) != 1:
+            raise Failure(f"--explain {explain}: no such rule; `hostdx rules` lists them", USAGE)
+        rule = found.get(explain) or found[near[0]]
+        for line in (f"{rule.id}: {rule.title}", *_detail(rule)):
+            out(printable(line))
+        return 0
+    if as_json:
+        listed = [{"id": r.id, "title": r.title, "detail": list(_detail(r))} for r in found.values()]
+        out(result.encoded({"schema": "hostdx/1", "rules": listed, "problems": list(written().problems)}))
+        return 0
+    width = max(map(len, found), default=0)
+    for rule in found.values():
+        out(printable(f"{rule.id:<{width}}  {rule.title}"))
+    return 0
+
+
+def _detail(rule: Rule) -> tuple[str, ...]:
+    """Of a rule that is code: what it says of itself."""
+    if rule.detail:
+        return rule.detail
+    return tuple(line for line in (inspect.getdoc(rule.check) or "").splitlines() if line)
+
+
+def _first_line(text: str | None) -> str:
+    return (text or "").strip().splitlines()[0] if text else ""

@@ -1,0 +1,147 @@
+"""`hostdx run SCENARIO`: the experiment in the foreground."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app import failure
+from app.cli.color_option import color_option, line_width
+from app.cli.progress import Plain, Quiet, View
+from app.cli.scenario_command import Scenarios
+from app.failure import Failure
+from app.output import complain, out, out_parts
+from app.printable import printable
+from app.report import result
+from probes.host import Host
+from probes.types import Json
+from scenarios.finding import SEVERITIES
+from scenarios.model import Scenario
+from scenarios.plan import Option
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[View]:
+    """rich on a terminal, plain lines else, only complaints with `quiet`."""
+    if quiet:
+        yield Quiet()
+    elif sys.stderr is not None and sys.stderr.isatty():
+        from app.cli.progress_rich import Drawn
+
+        with Drawn() as drawn:
+            yield drawn
+    else:
+        yield Plain()
+
+
+def _run(
+    scenario: Scenario,
+    options: tuple[Option, ...],
+    chosen: dict[str, Json],
+    *,
+    yes: bool,
+    as_json: bool,
+    events: str,
+    fail_on: str | None,
+    consent: str,
+    recording: str,
+    quiet: bool,
+    against: str,
+) -> int:
+    from app.run.execution import Execution, Request
+
+    if against:
+        from app.recording.baselines import recordings
+
+        recordings(against)  # that there is one is asked before anything is measured
+    if as_json and events == "-":
+        raise Failure("run: --json and --events - both want stdout; give --events a file", failure.USAGE)
+    from app.cli import reboots
+
+    side = reboots.side_of(chosen) if scenario.id == "kernel" else None
+    if side is not None:
+        reboots.check(side)
+    request = Request(
+        options=chosen,
+        declared=options,
+        command=["hostdx", *sys.argv[1:]],
+        yes=yes,
+        consent=consent,
+        recording=recording,
+        events=events,
+    )
+    with _progress(quiet=quiet) as view:
+        execution = Execution(scenario, Host(), request, view.show, view.complain)
+        ended = execution.outcome()
+    session = execution.session
+    if ended.status != "done":
+        complain(failure.of_scenario("run", scenario.id, ended.reason or "no reason given"))
+    if as_json:
+        out(result.document_json(session, str(execution.recording) if execution.recording else None))
+    elif events != "-":
+        from app.report.summary import summary
+
+        for line in summary(session, execution.recording, line_width()):
+            out_parts(line)
+        if side is not None and ended.status == "done":
+            for text in reboots.after_run():
+                out(printable(text))
+        if against and execution.recording is not None and ended.status == "done":
+            out(printable(_against(against, execution.recording)))
+    if ended.exit == 0 and fail_on and result.reaches(session, fail_on):
+        return 1
+    return ended.exit
+
+
+def _against(name: str, recording: Path) -> str:
+    """The answer in a line, and the command for the rest."""
+    from app.recording.baselines import recordings
+    from app.recording.sides import takes
+    from app.report.comparison import headline
+    from scenarios.compare.comparison import compared
+
+    found = compared(takes(recordings(name)), takes([recording]))
+    return (
+        f"against the baseline {name}: {headline(found)} `hostdx compare --against {name} {recording.name}`"
+    )
+
+
+def _extra() -> list[click.Parameter]:
+    return [
+        click.Option(("--yes", "-y"), is_flag=True, help="Agree to the changes that the plan names."),
+        click.Option(("--json", "as_json"), is_flag=True, help="Print the result as one JSON document."),
+        click.Option(
+            ("--events",), default="", metavar="FILE|-", help="Write the events there too, as they happen."
+        ),
+        click.Option(
+            ("--fail-on",),
+            type=click.Choice(SEVERITIES),
+            help="Exit status 1 with a finding of this severity or worse.",
+        ),
+        click.Option(
+            ("--against",),
+            default="",
+            metavar="NAME",
+            help="Compare the run with the baseline of this name (`hostdx baseline save NAME`).",
+        ),
+        color_option(),
+        click.Option(("--quiet", "-q"), is_flag=True, help="No progress on stderr."),
+        click.Option(
+            ("--consent",), default="", metavar="DIGEST", help="Agree to the plan with this digest."
+        ),
+        click.Option(("--recording",), default="", hidden=True),
+    ]
+
+
+run: Any = Scenarios(
+    name="run",
+    action=_run,
+    extra=_extra,
+    help="Run an experiment in the foreground: Ctrl-C stops it within 2 s with everything undone; a closed terminal "
+    "does not stop it. `hostdx plan` says beforehand what it would do.",
+)

@@ -1,0 +1,41 @@
+"""`hostdx scenarios`: what can be run here, and why not."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from app.output import out
+from app.printable import printable
+from app.report.result import encoded
+from probes.host import Host
+from probes.units import duration
+from scenarios import events as ev
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def scenarios(as_json: bool) -> int:
+    """What can be run here, what it answers, how long it takes, and why it cannot be run."""
+    from scenarios.triage import offers
+
+    found = list(offers(Host(), lambda: 0.0))
+    if as_json:
+        out(encoded({"schema": ev.SCHEMA, "scenarios": [_document(offer) for offer in found]}))
+        return 0
+    width = max((len(offer.id) for offer in found), default=0)
+    for offer in found:
+        takes = f"about {duration(offer.takes_s)}" if offer.takes_s else "as long as asked"
+        out(printable(f"{offer.id:<{width}}  {offer.question}  ({takes})"))
+        if offer.blocked:
+            out(printable(f"{'':<{width}}  not here: {offer.blocked}"))
+        elif offer.needs:
+            out(printable(f"{'':<{width}}  needs {offer.needs}"))
+    return 0
+
+
+def _document(offer: ev.Offer) -> dict[str, object]:
+    body: dict[str, object] = msgspec.to_builtins(offer)
+    options = [msgspec.to_builtins(option) for option in offer.options]
+    keys = ("id", "title", "question", "takes_s", "needs", "answers", "blocked")
+    return {key: body.get(key, getattr(offer, key)) for key in keys} | {"options": options}

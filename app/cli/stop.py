@@ -1,0 +1,48 @@
+"""`hostdx stop [RECORDING]`: stops a run of one's own and has its changes undone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from app.cli.recording_argument import recording_argument
+from app.failure import Failure
+from app.output import say
+from app.recording import store
+from app.recording.reader import Follower
+from app.run import launch
+from scenarios import events as ev
+
+
+@click.command()
+@recording_argument()
+def stop(recording: str | None) -> int:
+    """Stop a run that is under way; its changes are undone first. Without RECORDING: the only one under way."""
+    path = _under_way() if recording is None else store.resolve(recording)
+    began = _first(path)
+    why = launch.GONE if began is None else launch.stop(path, began)
+    if why:
+        raise Failure(f"stop: {path.name}: {why}")
+    say(f"stopping {path.name}: its changes are undone first")
+    return 0
+
+
+def _under_way() -> Path:
+    running = [entry.path for entry in store.listed() if entry.state == "running"]
+    if not running:
+        raise Failure("stop: no run of yours is under way; `hostdx recordings` lists what was run")
+    if len(running) > 1:
+        names = ", ".join(path.name for path in running)
+        raise Failure(f"stop: {len(running)} runs are under way; name one of {names}")
+    return running[0]
+
+
+def _first(path: Path) -> ev.Began | None:
+    """The line that names the runner; None where there is none yet. Raises Failure for what is no recording."""
+    follower = Follower(path)
+    try:
+        events = follower.poll()
+    finally:
+        follower.close()
+    return events[0] if events and isinstance(events[0], ev.Began) else None

@@ -1,0 +1,170 @@
+"""`hostdx undo`: what a killed run, or a power cut, left behind."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from app.failure import Failure
+from app.output import complain, out
+from app.printable import printable
+from app.run import consent
+from app.run.signals import finish_first
+from app.state import journal_dir
+from app.undo import killed_ending
+from app.undo import undo as undoing
+from app.undo.damaged_journal import discard, legible
+from app.undo.journal import Busy, Journal, journals
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Say what would be undone; change nothing.")
+@click.option(
+    "--forget", metavar="RUN", help="Strike a run's entries (or RUN#N: one) out, without undoing them."
+)
+@click.option("--yes", is_flag=True, help="Do not ask before --forget.")
+def undo(dry_run: bool, forget: str | None, yes: bool) -> int:
+    """Undo what a killed run left behind, by its journal, last change first.
+
+    Refuses while the run is under way. A value that somebody else changed meanwhile is left alone and reported.
+    """
+    if forget is not None:
+        return _forget(forget, yes=yes, dry_run=dry_run)
+    found, troubles = undoing.leftovers()
+    for trouble in troubles:
+        complain(trouble)
+    failed = bool(troubles)
+    nothing = True
+    for leftover in found:
+        if not leftover.entries:
+            if not dry_run:
+                undoing.sweep(leftover)
+        elif leftover.living:
+            nothing = False
+            failed = True
+            who = leftover.header.who.pid
+            complain(f"undo: {leftover.header.run}: is under way (pid {who}); stop it with `kill -INT {who}`")
+        elif dry_run:
+            for entry, what in undoing.foreseen(leftover):
+                nothing = False
+                out(printable(f"{entry.action.title}: would {what}"))
+        else:
+            with finish_first():
+                try:
+                    done = _undone(leftover)
+                except Failure as why:  # one that cannot be undone now does not keep the others
+                    complain(why.text)
+                    failed = True
+                    continue
+            nothing = nothing and not done
+            failed = failed or any(one.outcome.state == "failed" for one in done)
+    if nothing and not failed:
+        out(printable(f"nothing to undo in {journal_dir()}{_elsewhere()}"))
+    return 3 if failed else 0
+
+
+def _forget(identifier: str, *, yes: bool, dry_run: bool) -> int:
+    """For what cannot be undone any more, or is not to be: shown first, then only with consent."""
+    found, _ = undoing.leftovers()
+    run = identifier.partition("#")[0]
+    if (path := _damaged(run, found)) is not None:
+        return _discard(path, yes=yes, dry_run=dry_run)
+    leftover = next((one for one in found if one.header.run == run and one.entries), None)
+    entries = [e for e in leftover.entries if identifier in (run, e.id)] if leftover is not None else []
+    if leftover is None or not entries:
+        known = ", ".join(one.header.run for one in found if one.entries) or "none"
+        raise Failure(
+            printable(f"undo: {identifier}: no such run has anything to undo; those that have: {known}")
+        )
+    if leftover.living:
+        raise Failure(
+            printable(f"undo: {run}: is under way (pid {leftover.header.who.pid}); nothing was struck out")
+        )
+    for entry in reversed(entries):
+        out(printable(f"{entry.id}: {entry.action.title}: {entry.value}: would stay as it is now"))
+    if dry_run:
+        return 0
+    if not yes and not consent.agreed("strike them out? hostdx forgets them then [y/N] "):
+        raise Failure("not agreed to; nothing was struck out; --yes agrees")
+    with finish_first():
+        try:
+            journal = undoing.take(leftover.path, undoing.PATIENCE_S)
+        except undoing.Busy:
+            raise Failure(f"undo: {run}: {_hanging(leftover)}") from None
+        if journal is not None:
+            _close(journal, undoing.forget(journal, identifier))
+    return 0
+
+
+def _damaged(run: str, found: list[undoing.Leftover]) -> Path | None:
+    """The journal of that run where it cannot be read."""
+    legible = {one.path for one in found}
+    return next((path for path in journals(journal_dir()) if path.stem == run and path not in legible), None)
+
+
+def _discard(path: Path, *, yes: bool, dry_run: bool) -> int:
+    """The whole of a damaged journal: what of it can be read is shown, and nothing is undone by it."""
+    out(printable(f"{path}: is damaged; what of it can be read:"))
+    for entry in legible(path):
+        out(
+            printable(
+                f"{entry.id}: {entry.action.title}: {entry.value}, was {entry.old}: would stay as it is now"
+            )
+        )
+    if dry_run:
+        return 0
+    if not yes and not consent.agreed("remove the journal? hostdx forgets all of it then [y/N] "):
+        raise Failure("not agreed to; nothing was removed; --yes agrees")
+    with finish_first():
+        try:
+            discard(path)
+        except Busy:
+            raise Failure(
+                printable(f"undo: {path.stem}: another hostdx is using it; nothing was removed")
+            ) from None
+    return 0
+
+
+def _close(journal: Journal, done: list[undoing.Undone]) -> None:
+    journal.close()
+    with suppress(OSError):
+        killed_ending.write(journal.header, done)
+
+
+def _hanging(leftover: undoing.Leftover) -> str:
+    pids = ", ".join(map(str, undoing.hanging(leftover.path)))
+    if not pids:
+        return "its supervisor is undoing it; try again in a moment"
+    return (
+        f"a change of it hangs on a stuck device (pid {pids}, see dmesg); its supervisor undoes it as soon as the "
+        "device answers, else `hostdx undo` does"
+    )
+
+
+def _elsewhere() -> str:
+    """Another user's journal is not looked at; root's is the one that settings of this host are in."""
+    if os.geteuid() == 0:
+        return ""
+    return " (root's changes are in /var/lib/hostdx: `sudo hostdx undo`)"
+
+
+def _undone(leftover: undoing.Leftover) -> list[undoing.Undone]:
+    try:
+        journal = undoing.take(leftover.path, undoing.PATIENCE_S)
+    except undoing.Busy:
+        raise Failure(f"undo: {leftover.header.run}: {_hanging(leftover)}") from None
+    if journal is None:
+        return []
+    done = undoing.undo_entries(journal)
+    _close(journal, done)
+    for one in done:
+        reason = f": {one.outcome.reason}" if one.outcome.reason else ""
+        line = f"{one.entry.action.title}: {one.outcome.state}{reason}"
+        if one.outcome.state == "failed":
+            complain(f"undo: {line}; it stays in {leftover.path}")
+        else:
+            out(printable(line))
+    return done

@@ -1,0 +1,88 @@
+"""A file that a person names for a result: never a device, and never one that nobody reads.
+
+Root types `-o /dev/sdb` for `-o /tmp/sdb` once: what is there would be overwritten from its first byte on.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from app.failure import Failure
+
+_HARMLESS = frozenset({(1, 3), (1, 7)})  # null and full, Documentation/admin-guide/devices.txt
+_TERMINALS = frozenset({4, 5, *range(136, 144)})
+
+
+def opened(what: str, path: str, mode: int) -> int:
+    """A descriptor to write to, of an empty file or of a pipe that somebody reads. Raises Failure.
+
+    `what` begins the line, `mode` is for a file that is made.
+    """
+    # without O_TRUNC: first it is looked at; O_NONBLOCK: a FIFO without a reader would be waited for
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
+    try:
+        _check(what, path, Path(path).stat())
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise _unwritable(what, path, error) from None
+    try:
+        descriptor = os.open(path, flags, mode)
+    except OSError as error:
+        raise _unwritable(what, path, error) from None
+    try:
+        found = os.fstat(descriptor)
+        _check(what, path, found)
+        if stat.S_ISREG(found.st_mode):
+            os.ftruncate(descriptor, 0)
+        os.set_blocking(descriptor, True)
+    except OSError as error:
+        os.close(descriptor)
+        raise _unwritable(what, path, error) from None
+    except Failure:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+@contextmanager
+def text_file(what: str, path: str) -> Iterator[IO[str]]:
+    """The same for text; what goes wrong while it is written is a Failure too."""
+    descriptor = opened(what, path, 0o644)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
+            yield file
+    except OSError as error:
+        raise _unwritable(what, path, error) from None
+
+
+def write_bytes(what: str, path: str, mode: int, data: bytes) -> None:
+    """The same for bytes at once."""
+    descriptor = opened(what, path, mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise _unwritable(what, path, error) from None
+
+
+def _check(what: str, path: str, found: os.stat_result) -> None:
+    mode, device = found.st_mode, (os.major(found.st_rdev), os.minor(found.st_rdev))
+    if stat.S_ISBLK(mode):
+        raise Failure(
+            f"{what}: {path}: is a block device: writing there would destroy what is on it; name a file"
+        )
+    if stat.S_ISCHR(mode) and device not in _HARMLESS and device[0] not in _TERMINALS:
+        raise Failure(f"{what}: {path}: is a device, not a file; name a file")
+
+
+def _unwritable(what: str, path: str, error: OSError) -> Failure:
+    if error.errno == errno.ENXIO:
+        return Failure(f"{what}: {path}: no process reads this pipe; start its reader first")
+    return Failure(f"{what}: {path}: cannot be written: {error.strerror}")

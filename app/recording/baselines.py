@@ -1,0 +1,89 @@
+"""Baselines: recordings kept under a name, to compare later runs with. A copy each, so that cleaning up loses none."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.failure import USAGE, Failure
+from app.recording import store
+from app.recording.bounds import SIZE_LIMIT
+from app.state import private, state_dir
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Baseline(msgspec.Struct, frozen=True):
+    name: str
+    recordings: tuple[Path, ...]
+
+
+def directory() -> Path:
+    return state_dir() / "baselines"
+
+
+def save(name: str, files: Sequence[Path]) -> Baseline:
+    """Adds copies; a recording that is there already stays as it is. Raises Failure."""
+    folder = private(directory() / _checked(name))
+    try:
+        for path in files:
+            target = folder / path.name
+            if not target.exists():
+                _copy(path, target)
+    except OSError as error:
+        raise Failure(f"baseline {name}: {error.filename or path}: {error.strerror}") from None
+    return Baseline(name, _inside(folder))
+
+
+def _copy(path: Path, target: Path) -> None:
+    """A file only: a name may lead to a device that never ends. Raises Failure and OSError; leaves no half of it."""
+    if not path.name.endswith(store.SUFFIXES):
+        raise Failure(f"baseline: {path}: is no recording by its name (*.jsonl, *.jsonl.gz)", USAGE)
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as source:
+        found = os.fstat(source.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_size > SIZE_LIMIT:
+            raise Failure(
+                f"baseline: {path}: is no file of at most {SIZE_LIMIT >> 20} MiB, so not a recording"
+            )
+        try:
+            with target.open("xb") as file:
+                shutil.copyfileobj(source, file)
+        except OSError:
+            target.unlink(missing_ok=True)
+            raise
+
+
+def recordings(name: str) -> tuple[Path, ...]:
+    """Those of a baseline. Raises Failure where there is none of that name."""
+    found = _inside(directory() / _checked(name))
+    if not found:
+        known = ", ".join(b.name for b in listed()) or "none is saved"
+        raise Failure(f"baseline {name}: there is no such baseline; there are: {known}", USAGE)
+    return found
+
+
+def listed() -> list[Baseline]:
+    try:
+        folders = sorted(p for p in directory().iterdir() if p.is_dir())
+    except OSError:
+        return []
+    return [Baseline(folder.name, found) for folder in folders if (found := _inside(folder))]
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise Failure(f"baseline {name}: a name has letters, digits, `.`, `_` and `-`, 64 at most", USAGE)
+    return name
+
+
+def _inside(folder: Path) -> tuple[Path, ...]:
+    try:
+        return tuple(sorted(p for p in folder.iterdir() if p.name.endswith(store.SUFFIXES)))
+    except OSError:
+        return ()

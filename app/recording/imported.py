@@ -1,0 +1,95 @@
+"""An import as a recording file: read, recognised, recomputed, written in one go."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from app import __version__
+from app.failure import Failure
+from app.recording.writer import encoded
+from app.state import ELSEWHERE, private, recordings_dir
+from probes.imports.kinds import Kind, parse
+from probes.imports.model import Refused
+from probes.imports.source import Source
+from scenarios import events as ev
+from scenarios.imported import SCENARIO
+from scenarios.imported.recording import events
+from scenarios.imported.snapshot import Imported
+
+_TRIES = 1000
+UNKNOWN_HOST = "unknown host"
+
+
+def read(path: Path, kind: Kind | None = None) -> Imported:
+    """Raises Failure with one line: what, where, why, what next."""
+    try:
+        source = Source.read(path)
+        result = parse(source, kind)
+        modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+    except Refused as why:
+        hint = f"; {why.hint}" if why.hint else ""
+        raise Failure(f"import: {path}: {why.why}{hint}") from None
+    except OSError as error:
+        raise Failure(f"import: {path}: cannot be read: {error.strerror}") from None
+    return Imported(
+        name=path.name,
+        path=str(path),
+        sha256=source.digest,
+        bytes=source.size,
+        modified=modified,
+        result=result,
+    )
+
+
+def lines(files: Sequence[Imported], command: Sequence[str]) -> bytes:
+    """The recording of these files together."""
+    return b"".join(encoded(event) for event in events(files, _began(files, command)))
+
+
+def _began(files: Sequence[Imported], command: Sequence[str]) -> ev.Began:
+    """`wall` is when it was measured, by the files; where they do not say, when they were last changed."""
+    hosts = {f.result.host for f in files if f.result.host}
+    dates = sorted(_utc(f.result.began) or f.modified for f in files)
+    return ev.Began(
+        t=0.0, schema=ev.SCHEMA, version=__version__, scenario=SCENARIO, command=list(command),
+        host=next(iter(hosts)) if len(hosts) == 1 else UNKNOWN_HOST, wall=dates[0], seed=0, pid=0, pid_start=0,
+        boot_id="", options={"kind": files[0].result.kind},
+    )  # fmt: skip
+
+
+def _utc(began: str | None) -> str | None:
+    """A date without a zone is taken as it stands: no zone is known."""
+    return f"{began.removesuffix('Z')}+00:00" if began else None
+
+
+def write(content: bytes, path: Path) -> None:
+    """A new file. Raises Failure: it exists, or cannot be made."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        raise Failure(f"import: {path}: exists already; name another file") from None
+    except OSError as error:
+        raise Failure(f"import: {path}: cannot be made: {error.strerror}; {ELSEWHERE}") from None
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise Failure(f"import: {path}: cannot be written: {error.strerror}; {ELSEWHERE}") from None
+
+
+def keep(content: bytes, kind: str, wall: str) -> Path:
+    """In the state directory, named by kind and date; a name that is taken gets a number."""
+    directory = private(recordings_dir())
+    stamp = "".join(c for c in wall[:19] if c.isdigit())
+    for turn in range(_TRIES):
+        tail = f"-{turn + 1}" if turn else ""
+        path = directory / f"import-{kind}-{stamp[:8]}-{stamp[8:14]}{tail}.jsonl"
+        if path.exists():
+            continue
+        write(content, path)
+        return path
+    raise Failure(f"import: {directory}: {_TRIES} imports of that date are there already; use -o FILE")

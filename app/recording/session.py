@@ -1,0 +1,158 @@
+"""The state of a run as its events tell it: what every view (screen, report, `--json`) is drawn from (law 1)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from app.recording.bounds import CAPS, finding_key, pair
+from scenarios import events as ev
+from scenarios.experiment.recorded_trains import blocks_in, groups_in
+from scenarios.finding import SEVERITIES, Finding
+from scenarios.plan import Plan
+
+
+class Session:
+    """Folds events into state. `apply` is total: any known event in any order is survived."""
+
+    def __init__(self) -> None:
+        self.time: float = 0.0  # the screen's clock: the last event's time
+        self.count: int = 0
+        self.began: ev.Began | None = None
+        self.plan: Plan | None = None
+        self.offers: list[ev.Offer] = []
+        self.facts: dict[str, ev.FactRead] = {}  # by label
+        self.absent: dict[str, ev.AbsentFact] = {}
+        self.checks: dict[str, ev.Checked] = {}
+        self.steps: dict[str, ev.Step] = {}
+        self.actions: dict[str, ev.ActionEvent] = {}
+        self.blocks: dict[str, list[ev.Block]] = {}  # by workload
+        self.trains: dict[
+            str, int
+        ] = {}  # by workload, how many; their groups stand among `blocks` and `groups`
+        self.slices: dict[str, ev.SliceLength] = {}  # by workload: the last word on how long they are
+        self.samples: dict[str, list[ev.SampleTaken]] = {}  # by series
+        self.groups: dict[str, list[ev.Group]] = {}  # by workload
+        self.estimates: dict[tuple[str, str, str, str], ev.Estimate] = {}
+        self.verdicts: dict[tuple[str, str, str, str], ev.Verdict] = {}
+        self.series: list[ev.SeriesVerdict] = []
+        self.guards: list[ev.Guard] = []
+        self.pulses: deque[ev.Pulse] = deque(maxlen=600)
+        self.progress: ev.Progress | None = None
+        self.findings: dict[str, Finding] = {}
+        self.extras: dict[str, ev.Extra] = {}
+        self.notes: list[ev.Note] = []
+        self.ended: ev.Ended | None = None
+        self.left_out: dict[str, int] = {}  # by kind: events beyond the bounds, which are not kept
+        self.workload: str = ""  # the one under way: whose step began, or whose block or group came last
+
+    def apply(self, event: ev.AnyEvent) -> None:
+        if event.t > self.time:
+            self.time = event.t
+        self.count += 1
+        cap = CAPS.get(type(event))
+        if cap is not None:
+            held = cap.place(self)
+            if len(held) >= cap.most and (cap.key is None or cap.key(event) not in held):
+                self.left_out[cap.name] = self.left_out.get(cap.name, 0) + 1
+                return
+        fold = _FOLDS.get(type(event))  # a table: 200,000 events go through here when a recording is loaded
+        if fold is not None:
+            fold(self, event)
+
+    def _fact(self, event: ev.FactRead) -> None:
+        self.facts[event.label] = event
+        self.absent.pop(event.label, None)
+
+    def _block(self, event: ev.Block) -> None:
+        blocks = self.blocks.get(event.workload)
+        if blocks is None:
+            blocks = self.blocks[event.workload] = []
+        blocks.append(event)
+        self.workload = event.workload
+
+    def _step(self, event: ev.Step) -> None:
+        self.steps[event.id] = event
+        if (
+            event.state == "started"
+            and self.plan is not None
+            and any(w.id == event.id for w in self.plan.workloads)
+        ):
+            self.workload = event.id  # plot, estimate and head change together, not with its first block
+
+    def _train(self, event: ev.Train) -> None:
+        self.trains[event.workload] = self.trains.get(event.workload, 0) + 1
+        for block in blocks_in(event):
+            self._block(block)
+        if event.phase == "steady":
+            self.groups.setdefault(event.workload, []).extend(groups_in(event))
+        self.workload = event.workload
+
+    def _sample(self, event: ev.SampleTaken) -> None:
+        samples = self.samples.get(event.series)
+        if samples is None:
+            samples = self.samples[event.series] = []
+        samples.append(event)
+
+    def _group(self, event: ev.Group) -> None:
+        self.groups.setdefault(event.workload, []).append(event)
+        self.workload = event.workload
+
+    @property
+    def worst_first(self) -> list[Finding]:
+        """The findings by severity, worst first; within one severity in the order they came."""
+        return sorted(self.findings.values(), key=lambda f: SEVERITIES.index(f.severity))
+
+    @property
+    def told(self) -> ev.Progress | None:
+        """The progress of the step under way; None where the last one told is of a step that is over."""
+        told = self.progress
+        if told is None:
+            return None
+        about = self.steps.get(told.step)
+        over = about is not None and about.state != "started"
+        return None if over and self._under_way is not None else told
+
+    @property
+    def _under_way(self) -> ev.Step | None:
+        return next((s for s in reversed(self.steps.values()) if s.state == "started"), None)
+
+    @property
+    def doing(self) -> str:
+        """What the run is at: what it told of its progress, until that step is over; empty for nothing yet."""
+        told, step = self.told, self._under_way
+        if told is not None:
+            return told.text
+        return step.title if step is not None else ""
+
+    @property
+    def disturbed_groups(self) -> int:
+        return sum(1 for groups in self.groups.values() for g in groups if g.disturbed)
+
+
+_FOLDS: dict[type, Callable[[Session, Any], None]] = {
+    ev.Began: lambda s, e: setattr(s, "began", e),
+    ev.Planned: lambda s, e: setattr(s, "plan", e.plan),
+    ev.Offer: lambda s, e: s.offers.append(e),
+    ev.FactRead: Session._fact,
+    ev.AbsentFact: lambda s, e: s.absent.__setitem__(e.label, e),
+    ev.Checked: lambda s, e: s.checks.__setitem__(e.rule, e),
+    ev.Step: Session._step,
+    ev.ActionEvent: lambda s, e: s.actions.__setitem__(e.id, e),
+    ev.Block: Session._block,
+    ev.Train: Session._train,
+    ev.SliceLength: lambda s, e: s.slices.__setitem__(e.workload, e),
+    ev.SampleTaken: Session._sample,
+    ev.Group: Session._group,
+    ev.Estimate: lambda s, e: s.estimates.__setitem__(pair(e), e),
+    ev.Verdict: lambda s, e: s.verdicts.__setitem__(pair(e), e),
+    ev.SeriesVerdict: lambda s, e: s.series.append(e),
+    ev.Guard: lambda s, e: s.guards.append(e),
+    ev.Pulse: lambda s, e: s.pulses.append(e),
+    ev.Progress: lambda s, e: setattr(s, "progress", e),
+    ev.Found: lambda s, e: s.findings.__setitem__(finding_key(e), e.finding),
+    ev.Extra: lambda s, e: s.extras.__setitem__(e.name, e),
+    ev.Note: lambda s, e: s.notes.append(e),
+    ev.Ended: lambda s, e: setattr(s, "ended", e),
+}

@@ -1,0 +1,87 @@
+"""The runs of one side of a comparison: recordings and other tools' results, one by one, by directory or column."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Union
+
+import msgspec
+
+from app.failure import USAGE, Failure
+from app.recording import store
+from app.recording.reader import BrokenRecording, events_of
+from probes.imports import kinds, table
+from probes.imports.model import Refused
+from probes.imports.source import Source
+from scenarios.compare.imported import imported
+from scenarios.compare.take import READ, Take, take
+
+_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Union[READ])  # noqa: UP007
+
+
+def paths(arguments: Iterable[str]) -> list[Path]:
+    """A path, a name, `last`, `demo:NAME`, or a directory of recordings. Raises Failure.
+
+    `TABLE:COLUMN` stays as it is: a column of a table of results.
+    """
+    found: list[Path] = []
+    for argument in arguments:
+        folder = Path(argument)
+        if folder.is_dir():
+            inside = sorted(p for p in folder.iterdir() if p.name.endswith(store.SUFFIXES))
+            if not inside:
+                raise Failure(f"{argument}: no recording (*.jsonl, *.jsonl.gz) in this directory", USAGE)
+            found += inside
+        elif _column(argument):
+            found.append(folder)
+        else:
+            found.append(store.resolve(argument))
+    return list(dict.fromkeys(found))
+
+
+def takes(files: Iterable[Path]) -> list[Take]:
+    """One after the other, so that a thousand need the memory of one. Raises Failure."""
+    collecting = gc.isenabled()
+    gc.disable()  # events make no cycles, and looking for some takes a third of the time
+    try:
+        return [_take(path) for path in files]
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _take(path: Path) -> Take:
+    if parts := _column(str(path)):
+        return _of_table(*parts)
+    try:
+        return take(events_of(path, _decoder), path.name)
+    except BrokenRecording as no_recording:
+        try:
+            result = kinds.parse(Source.read(path))
+        except Refused:
+            raise no_recording from None
+        return imported(result, path.name, str(path))
+
+
+def _column(argument: str) -> tuple[Path, str] | None:
+    """`table.tsv:new` where there is a file table.tsv and none of the whole name."""
+    file, _, column = argument.rpartition(":")
+    if not file or not column or Path(argument).exists() or not Path(file).is_file():
+        return None
+    return Path(file), column
+
+
+def _of_table(path: Path, column: str) -> Take:
+    try:
+        found = table.columns(Source.read(path))
+    except Refused as why:
+        raise Failure(f"{path}: {why.why}; {why.hint}", USAGE) from None
+    if column not in found:
+        raise Failure(f"{path}: no column {column}; there are: {_names(found)}", USAGE)
+    return imported(found[column], f"{path.name}:{column}", f"{path}:{column}")
+
+
+def _names(found: Iterable[str]) -> str:
+    return ", ".join(list(found)[:20])

@@ -1,0 +1,164 @@
+"""The recordings kept in the state directory: which there are, which are still being written, and by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from app.failure import USAGE, Failure
+from app.process import Identity, lives
+from app.recording.reader import BrokenRecording, Follower
+from app.recording.writer import LINE_LIMIT
+from app.state import recordings_dir
+from scenarios import events as ev
+
+State: TypeAlias = Literal["running", "done", "skipped", "failed", "interrupted", "dead", "unreadable"]
+SUFFIXES = (".jsonl", ".jsonl.gz")
+HEAD = 1 << 16  # bytes: a list of a thousand recordings must not read a gigabyte
+
+_decoder = msgspec.json.Decoder(ev.AnyEvent)
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """One recording. `dead`: its runner is gone without an end; `seconds` is the last event's time."""
+
+    path: Path
+    name: str
+    state: State
+    scenario: str = ""
+    host: str = ""
+    wall: str = ""
+    seconds: float = 0.0
+    pid: int | None = None
+    reason: str | None = None
+    bytes: int = 0
+
+
+def listed() -> list[Listed]:
+    """Newest first. Only the first and the last lines are read."""
+    return [examined(path) for path in sorted(_files(recordings_dir()), key=_age, reverse=True)]
+
+
+def examined(path: Path) -> Listed:
+    name = path.name
+    try:
+        follower = Follower(path)
+        try:
+            events = follower.poll(HEAD)
+            while not events and follower.unfinished and follower.bytes < LINE_LIMIT:
+                before = follower.bytes
+                events = follower.poll()
+                if follower.bytes == before:
+                    break
+        finally:
+            follower.close()
+        began = events[0] if events else None
+    except BrokenRecording as why:
+        return Listed(path=path, name=name, state="unreadable", reason=why.text)
+    if not isinstance(began, ev.Began):
+        return Listed(
+            path=path, name=name, state="unreadable", reason=f"{path}: line 1: is empty or unfinished"
+        )
+    last = _last_event(path) or events[-1]
+    state: State
+    if isinstance(last, ev.Ended):
+        state = last.status
+    else:
+        state = "running" if lives(Identity(began.pid, began.pid_start, began.boot_id)) else "dead"
+    return Listed(
+        path=path,
+        name=name,
+        state=state,
+        scenario=began.scenario,
+        host=began.host,
+        wall=began.wall,
+        seconds=round(last.t, 1),
+        pid=began.pid if state == "running" else None,
+        reason=last.reason if isinstance(last, ev.Ended) else None,
+        bytes=path.stat().st_size,
+    )
+
+
+def resolve(argument: str) -> Path:
+    """A path, a name in the state directory (unfinished too, where only one begins so), `last`, or `demo:NAME`."""
+    if argument.startswith("demo:"):
+        return _demo(argument.removeprefix("demo:"))
+    if argument == "last":
+        files = sorted(_files(recordings_dir()), key=_age)
+        if not files:
+            raise Failure(f"last: there is no recording in {recordings_dir()}; `hostdx run` makes one", USAGE)
+        return files[-1]
+    path = Path(argument)
+    if "/" in argument or path.exists():
+        return path
+    found = [p for p in _files(recordings_dir()) if p.name.startswith(argument)]
+    exact = [p for p in found if p.name in (argument, *(argument + suffix for suffix in SUFFIXES))]
+    if len(exact or found) == 1:
+        return (exact or found)[0]
+    if found:
+        raise Failure(f"{argument}: {len(found)} recordings begin so; `hostdx recordings` lists them", USAGE)
+    raise Failure(f"{argument}: no such recording; `hostdx recordings` lists them", USAGE)
+
+
+def names() -> list[str]:
+    return [path.name for path in _files(recordings_dir())]
+
+
+def demos() -> list[str]:
+    """The bundled recordings, as arguments: `demo:rpfilter`."""
+    return ["demo:" + path.name.split(".")[0] for path in sorted(_files(demos_dir()))]
+
+
+def demos_dir() -> Path:
+    return Path(__file__).parent / "demos"
+
+
+def _demo(name: str) -> Path:
+    for path in _files(demos_dir()):
+        if path.name.split(".")[0] == name:
+            return path
+    known = ", ".join(demos()) or "none is bundled"
+    raise Failure(f"demo:{name}: no such demo; there are: {known}", USAGE)
+
+
+def _files(directory: Path) -> list[Path]:
+    try:
+        return [path for path in directory.iterdir() if path.name.endswith(SUFFIXES)]
+    except OSError:
+        return []
+
+
+def _age(path: Path) -> tuple[float, str]:
+    """By the last change: the name begins with the time of the run, but files of other names may lie here too."""
+    try:
+        return path.stat().st_mtime, path.name
+    except OSError:
+        return 0.0, path.name
+
+
+def _last_event(path: Path) -> ev.AnyEvent | None:
+    if path.name.endswith(".gz"):
+        return None
+    for length in (HEAD, LINE_LIMIT):  # most last lines are short
+        event = _last_within(path, length)
+        if event is not None:
+            return event
+    return None
+
+
+def _last_within(path: Path, length: int) -> ev.AnyEvent | None:
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - length))
+            lines = file.read(length + 1).split(b"\n")[:-1]
+    except OSError:
+        return None
+    for line in reversed(lines):
+        try:
+            event: ev.AnyEvent = _decoder.decode(line)
+            return event
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+            continue  # of a type that this version does not know, or the line that the tail begins in
+    return None

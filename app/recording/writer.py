@@ -1,0 +1,176 @@
+"""The recording while it is written: one JSON object a line, flushed as it happens."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from app.failure import Failure
+from app.printable import printable_json
+from app.state import ELSEWHERE
+from probes.secrets import masked_tree
+from scenarios import events as ev
+
+LINE_LIMIT = 1 << 20  # bytes, line feed included
+WAITING_LIMIT = 32 << 20  # bytes kept in memory while the disk is full
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(ev.AnyEvent)
+_SYNCED = (ev.Found, ev.ActionEvent, ev.Ended)
+_NUMBERS = (ev.Block, ev.Train, ev.SampleTaken, ev.Group, ev.Estimate, ev.Pulse)
+
+
+def encoded(event: ev.AnyEvent) -> bytes:
+    """The event's line, secrets masked. What JSON cannot hold (lone surrogates, NaN, infinity) is written so that it
+    loads again."""
+    try:
+        event = _without_secrets(event)
+        line = _encoder.encode(event)
+        if b"null" in line:  # also what NaN and infinity become, and then the line may not load
+            _decoder.decode(line)
+    except (UnicodeEncodeError, msgspec.MsgspecError, RecursionError):
+        line = _mended(event)
+    line = printable_json(line)
+    if len(line) >= LINE_LIMIT:
+        line = _encoder.encode(ev.Note(t=event.t, text=f"left out: an event of {len(line)} bytes"))
+    return line + b"\n"
+
+
+def _without_secrets(event: ev.AnyEvent) -> ev.AnyEvent:
+    if isinstance(event, _NUMBERS):  # they come by the thousand
+        return event
+    tree = msgspec.to_builtins(event)
+    told = masked_tree(tree)
+    if told == tree:
+        return event
+    kept: ev.AnyEvent = msgspec.convert(told, ev.AnyEvent)
+    return kept
+
+
+def _mended(event: ev.AnyEvent) -> bytes:
+    try:
+        tree = msgspec.to_builtins(event)
+        line = _encoder.encode(_clean(tree))
+        _decoder.decode(line)
+        return line
+    except (UnicodeEncodeError, msgspec.MsgspecError, RecursionError):
+        kind = type(event).__name__
+        return _encoder.encode(
+            ev.Note(t=event.t, text=f"left out: an event ({kind}) with a value that is not finite")
+        )
+
+
+def _clean(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, dict):
+        return {_clean(k): _clean(v) for k, v in value.items() if not _infinite(v)}
+    if isinstance(value, list | tuple):
+        return [_clean(v) for v in value]
+    return value
+
+
+def _infinite(value: object) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+class Recorder:
+    """Appends to one file. A full disk costs no result: lines wait in memory and follow when there is room.
+
+    Findings and actions are fsync'd. A scenario emits them between its blocks, never from inside one, so that
+    no fsync of ours disturbs what is measured; pulses and progress, which do come inside, are only written.
+    """
+
+    def __init__(self, path: Path, complain: Callable[[str], None], *, named: bool = False) -> None:
+        """`named`: somebody else asked for this very path and looks there, so that it stays, empty or not."""
+        self.path = path
+        self.lost = False  # closed, and not one line could be written
+        self._named = named
+        self._complain = complain
+        self._waiting: deque[bytes] = deque()
+        self._waiting_bytes = 0
+        self._dropped = 0
+        self._good = 0  # length up to the last complete line
+        self._told = False
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            self._fd = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise Failure(f"{path}: cannot record there: {error.strerror}; {ELSEWHERE}") from None
+
+    @property
+    def complete(self) -> bool:
+        return not self._waiting and not self._dropped
+
+    def write(self, event: ev.AnyEvent) -> None:
+        self._waiting.append(encoded(event))
+        self._waiting_bytes += len(self._waiting[-1])
+        self._drain()
+        if isinstance(event, _SYNCED):
+            self._sync()
+
+    def close(self) -> None:
+        self._drain()
+        self._sync()
+        os.close(self._fd)
+        kept = self._rescued()
+        self.lost = self._good == 0 and kept is None
+        if not self._named and (kept is not None or self.lost):
+            try:
+                self.path.unlink()
+            except OSError:
+                pass
+        if kept is not None:
+            self._complain(f"{self.path}: its disk is full; the recording is kept as {kept} instead")
+            self.path = kept
+            self._waiting.clear()
+
+    def _rescued(self) -> Path | None:
+        if not self._waiting or self._dropped:
+            return None
+        from app.recording.rescue import rescued
+
+        return rescued(self.path, self._good, self._waiting)
+
+    def _sync(self) -> None:
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            self._trouble(error)
+
+    def _drain(self) -> None:
+        while self._waiting:
+            line = self._waiting[0]
+            try:
+                view = memoryview(line)
+                while view:
+                    view = view[os.write(self._fd, view) :]
+            except OSError as error:
+                self._trouble(error)
+                return
+            self._good += len(line)
+            self._waiting_bytes -= len(line)
+            self._waiting.popleft()
+
+    def _trouble(self, error: OSError) -> None:
+        try:  # half a line would break the file
+            os.ftruncate(self._fd, self._good)
+            os.lseek(self._fd, self._good, os.SEEK_SET)
+        except OSError:
+            pass
+        while self._waiting_bytes > WAITING_LIMIT:
+            self._waiting_bytes -= len(self._waiting.popleft())
+            self._dropped += 1
+        if not self._told:
+            self._told = True
+            why = "no space left" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror)
+            self._complain(
+                f"{self.path}: the recording cannot be written: {why}; going on in memory; make room there, else it is "
+                "kept elsewhere at the end, or printed only"
+            )

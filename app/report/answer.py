@@ -1,0 +1,133 @@
+"""A run's answer in one sentence, on the screen and in the report: how it went, or the effect that matters most."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, TypeAlias
+
+from app.recording.session import Session
+from app.report.wording import measured, series_sentence, variant_title, verdict_sentence, workload_title
+from probes import units
+from scenarios import events as ev
+from scenarios.experiment.wording import resolution_words
+from scenarios.finding import Severity
+
+Weight: TypeAlias = Severity | Literal["unknown"]
+DISTRUST = "Do not trust this run"
+
+
+class Answer(NamedTuple):
+    sentence: str
+    weight: Weight
+    verdict: ev.Verdict | None = None  # that it rests on
+
+
+def answer(session: Session) -> Answer:
+    """Nothing is claimed that no verdict, trend or finding says; that a run was broken off stands first."""
+    ended = session.ended
+    said = _said(session)
+    if ended is None:
+        if said is None:
+            return Answer("the run has not ended, or was killed", "unknown")
+        return said._replace(sentence=f"without its end; until there: {said.sentence}")
+    if ended.status == "done":
+        return said if said is not None else Answer("nothing to report", "ok")
+    if said is None or not _judged(session):
+        weight: Weight = "critical" if ended.status == "failed" else "warning"
+        return Answer(f"{ended.status}: {ended.reason or 'no reason given'}", weight)
+    return said._replace(sentence=f"broken off; until then: {said.sentence}")
+
+
+def _judged(session: Session) -> bool:
+    return bool(session.verdicts) or bool(session.series)
+
+
+def _said(session: Session) -> Answer | None:
+    """What was found out; first of all that it does not hold, where a control moved."""
+    said = _found_out(session)
+    moved = [v for v in session.verdicts.values() if v.control and v.verdict in ("slower", "faster")]
+    if said is None or not moved:
+        return said
+    worst = max(moved, key=_distance)
+    control = workload_title(session, worst.workload)
+    alone = any(v.workload == worst.workload and not v.control for v in session.verdicts.values())
+    name = f"the control {variant_title(session, worst.variant)}" if alone else f"the control ({control})"
+    size = units.effect(worst.ratio) if worst.ratio else worst.verdict
+    words = f"{DISTRUST}: {name}, which must not differ, is {size}. {said.sentence}"
+    return said._replace(sentence=words, weight="warning")
+
+
+def _found_out(session: Session) -> Answer | None:
+    """The clearest verdict, else the trend, else the worst finding; None where there is nothing."""
+    verdicts = [v for v in session.verdicts.values() if not v.control]
+    changed = [v for v in verdicts if v.verdict in ("slower", "faster")]
+    told = next((f for f in session.findings.values() if f.answers), None)
+    if told is not None:  # the scenario's own answer: a verdict alone would blame what is not there
+        decided = told.confidence == "measured"
+        return Answer(told.title, told.severity if decided else "unknown", _asked(session))
+    if changed:
+        asked = _asked(session)
+        if asked is None:
+            asked, sentence = _both_ways(session, changed)
+        else:
+            sentence = verdict_sentence(session, asked)
+        return Answer(sentence, "critical" if asked.verdict == "slower" else "ok", asked)
+    trends = [s for s in session.series if s.verdict in ("slower", "faster")]
+    if trends:
+        falls = trends[0].verdict == "slower"
+        return Answer(series_sentence(session, trends[0]), "critical" if falls else "ok")
+    if verdicts and all(v.verdict == "no material difference" for v in verdicts):
+        return Answer("no material difference in anything that was measured", "ok")
+    loud = [f for f in session.worst_first if f.severity != "ok"]
+    if loud:
+        return Answer(loud[0].title, loud[0].severity)
+    if verdicts:
+        return _undecided(session, [v for v in verdicts if v.verdict != "no material difference"])
+    if session.findings:
+        return Answer(session.worst_first[0].title, "ok")
+    return None
+
+
+def _undecided(session: Session, verdicts: list[ev.Verdict]) -> Answer:
+    open_ones = [v for v in verdicts if v.verdict == "inconclusive" and measured(v)]
+    if len(open_ones) < 2:
+        first = (open_ones or verdicts)[0]
+        parts = (verdict_sentence(session, first), resolution_words(first))
+        return Answer("; ".join(filter(None, parts)), "unknown", first)
+    seen = max((v.smallest_effect for v in open_ones if v.smallest_effect is not None), default=None)
+    could = f"; smallest detectable effect here: {units.smallest_effect(seen)}" if seen is not None else ""
+    return Answer(f"inconclusive for all {len(open_ones)} comparisons{could}", "unknown")
+
+
+def _both_ways(session: Session, changed: list[ev.Verdict]) -> tuple[ev.Verdict, str]:
+    """The clearest loss; what the same variant wins elsewhere is not left unsaid. Without a loss, the clearest gain."""
+    losses = [v for v in changed if v.verdict == "slower"]
+    worst = max(losses or changed, key=_distance)
+    sentence = verdict_sentence(session, worst)
+    gains = [v for v in changed if v.verdict == "faster" and v.variant == worst.variant]
+    if losses and gains:
+        best = max(gains, key=_distance)
+        size = units.effect(best.ratio) if best.ratio else "faster"
+        sentence += f"; but {size} for {workload_title(session, best.workload)}"
+    return worst, sentence
+
+
+def _distance(verdict: ev.Verdict) -> float:
+    if not verdict.ratio or verdict.ratio <= 0:
+        return 1.0
+    return max(verdict.ratio, 1 / verdict.ratio)
+
+
+def _asked(session: Session) -> ev.Verdict | None:
+    """Where a workload holds several pairs and controls of its own, its first pair is the question.
+
+    The others, however clear, only stand beside it.
+    """
+    if session.plan is None:
+        return None
+    order = {variant.id: place for place, variant in enumerate(session.plan.variants)}
+    for workload in session.plan.workloads:
+        pairs = [v for v in session.verdicts.values() if v.workload == workload.id and not v.control]
+        if workload.controls and any(measured(v) for v in pairs):
+            first = min(pairs, key=lambda v: order.get(v.variant, len(order)))
+            return first if measured(first) else None
+    return None

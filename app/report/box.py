@@ -1,0 +1,170 @@
+"""The bounding box of expectation as a drawing: in cells for screen and ticket, as SVG for the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+import msgspec
+
+from app.printable import printable
+from app.report.braille import Canvas
+from probes import units
+from probes.types import Json
+from scenarios.imported.box import Box, Corner
+
+_MOST = 400  # runs that are drawn
+_SIDE = 11  # cells for the labels of the vertical axis
+_WIDE, _HIGH, _LEFT, _BOTTOM = 640, 400, 90, 50  # SVG
+
+
+def boxes_of(value: Json) -> list[Box]:
+    """Of a recording's `box`; what is none, or holds a value that cannot be drawn, gives nothing."""
+    try:
+        found = msgspec.convert(value, list[Box])
+    except (msgspec.ValidationError, RecursionError):
+        return []
+    return [box for box in found[:8] if all(_sound(corner) for corner in box.corners)]
+
+
+def _sound(corner: Corner) -> bool:
+    values = [corner.median, corner.low, corner.high]
+    return all(math.isfinite(v) and 0 < v < 1e30 for v in values)
+
+
+class Frame(NamedTuple):
+    """The drawing's limits, logarithmic, with room on every side."""
+
+    low_x: float
+    high_x: float
+    low_y: float
+    high_y: float
+
+    def x(self, value: float | None) -> float:
+        return _share(value, self.low_x, self.high_x)
+
+    def y(self, value: float | None) -> float:
+        return _share(value, self.low_y, self.high_y)
+
+
+def _share(value: float | None, low: float, high: float) -> float:
+    """0..1; what cannot be placed lies outside."""
+    if value is None or not value > 0 or not math.isfinite(value):
+        return -1.0
+    return (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
+
+
+def _frame(box: Box) -> Frame:
+    def limits(corners: Sequence[Corner], extra: Sequence[float | None]) -> tuple[float, float]:
+        values = [v for c in corners for v in (*c.values[:_MOST], c.low, c.high) if v is not None]
+        values = [v for v in (*values, *extra) if v is not None and math.isfinite(v) and 0 < v < 1e30]
+        return min(values) / 1.25, max(values) * 1.25
+
+    x = limits(box.corners[:2], [p.bandwidth for p in box.placed])
+    y = limits(box.corners[2:], [p.metadata for p in box.placed])
+    return Frame(*x, *y)
+
+
+def box_lines(box: Box, width: int, height: int, *, ascii_only: bool = False) -> list[str]:
+    """`h` and `e` are a run's hard and easy corner, `!` a corner that does not belong, `A`, `B`, … the applications."""
+    if width < 30 or height < 8:
+        return []
+    hard, easy, meta_hard, meta_easy = box.corners
+    frame = _frame(box)
+    canvas = Canvas(width - _SIDE - 1, height - 3, ascii_only=ascii_only)
+    canvas.rectangle(
+        frame.x(hard.low), frame.y(meta_hard.low), frame.x(easy.high), frame.y(meta_easy.high), every=4
+    )
+    canvas.rectangle(
+        frame.x(hard.median), frame.y(meta_hard.median), frame.x(easy.median), frame.y(meta_easy.median)
+    )
+    odd = {(o.workload, o.index) for o in box.odd}
+    for index in range(min(len(box.runs), _MOST)):
+        for x, y, mark in ((hard, meta_hard, "h"), (easy, meta_easy, "e")):
+            bad = (x.workload, index) in odd or (y.workload, index) in odd
+            canvas.letter(frame.x(_at(x, index)), frame.y(_at(y, index)), "!" if bad else mark)
+    middle = math.sqrt(frame.low_y * frame.high_y)
+    for mark, point in zip("ABCDEFGHIJ", box.placed, strict=False):
+        canvas.letter(frame.x(point.bandwidth), frame.y(point.metadata or middle), mark)
+    drawn = canvas.lines()
+    bar, corner, across = ("|", "+", "-") if ascii_only else ("│", "└", "─")
+    labels = {0: units.prefixed(frame.high_y) + "/s", len(drawn) - 1: units.prefixed(frame.low_y) + "/s"}
+    out = [f"{labels.get(n, ''):>{_SIDE}}{bar}{line}" for n, line in enumerate(drawn)]
+    out.append(" " * _SIDE + corner + across * (width - _SIDE - 1))
+    left, right = units.rate(frame.low_x), units.rate(frame.high_x)
+    out.append(" " * (_SIDE + 1) + left + right.rjust(width - _SIDE - 1 - len(left)))
+    return [line.rstrip() for line in (*out, *legend(box))]
+
+
+def _at(corner: Corner, index: int) -> float | None:
+    return corner.values[index] if index < len(corner.values) else None
+
+
+def legend(box: Box) -> list[str]:
+    """What the marks are, a line each."""
+    title = f"{printable(box.title)[:40]}: " if box.title else ""
+    out = [f"{title}across bandwidth (IOR hard to easy), up metadata (mdtest hard to easy)"]
+    out.append("h, e: a run's hard and easy corner" + ("; !: does not belong" if box.odd else ""))
+    out += [
+        f"{mark}: {printable(p.name)[:60]}" + ("" if p.metadata else " (bandwidth only)")
+        for mark, p in zip("ABCDEFGHIJ", box.placed, strict=False)
+    ]
+    return out
+
+
+def box_svg(box: Box) -> str:
+    """Self-contained, in the page's own colours, readable without a style sheet."""
+    frame = _frame(box)
+    hard, easy, meta_hard, meta_easy = box.corners
+
+    def x(value: float | None) -> float:
+        return _LEFT + frame.x(value) * (_WIDE - _LEFT - 10)
+
+    def y(value: float | None) -> float:
+        return (_HIGH - _BOTTOM) - frame.y(value) * (_HIGH - _BOTTOM - 10)
+
+    def rectangle(x0: float, y0: float, x1: float, y1: float, style: str) -> str:
+        left, top = min(x(x0), x(x1)), min(y(y0), y(y1))
+        wide, high = abs(x(x1) - x(x0)), abs(y(y1) - y(y0))
+        return (
+            f'<rect x="{left:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{high:.1f}" fill="none" {style}/>'
+        )
+
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" font-size="12" '
+        'font-family="sans-serif" stroke="currentColor" fill="currentColor" stroke-width="1">',
+        f"<title>{escape(legend(box)[0])}</title>",
+        f'<path d="M{_LEFT} 10V{_HIGH - _BOTTOM}H{_WIDE - 10}" fill="none"/>',
+        rectangle(hard.low, meta_hard.low, easy.high, meta_easy.high, 'stroke-dasharray="3 5" opacity="0.6"'),
+        rectangle(hard.median, meta_hard.median, easy.median, meta_easy.median, 'stroke-width="2"'),
+    ]
+    odd = {(o.workload, o.index) for o in box.odd}
+    for index, run in enumerate(box.runs[:_MOST]):
+        for a, b, word in ((hard, meta_hard, "hard"), (easy, meta_easy, "easy")):
+            px, py = _at(a, index), _at(b, index)
+            if px is None or py is None or frame.x(px) < 0 or frame.y(py) < 0:
+                continue
+            bad = (a.workload, index) in odd or (b.workload, index) in odd
+            colour = ' stroke="#c62828" fill="#c62828"' if bad else ' fill="none"'
+            about = f"{run} {word}: {units.rate(px)}, {units.prefixed(py)}/s"
+            title = f"<title>{escape(printable(about))}</title>"
+            parts.append(f'<circle cx="{x(px):.1f}" cy="{y(py):.1f}" r="4"{colour}>{title}</circle>')
+    middle = math.sqrt(frame.low_y * frame.high_y)
+    for mark, point in zip("ABCDEFGHIJ", box.placed, strict=False):
+        if frame.x(point.bandwidth) >= 0:
+            parts.append(_text(x(point.bandwidth), y(point.metadata or middle), mark, weight=True))
+    parts += [
+        _text(_LEFT, _HIGH - _BOTTOM + 18, units.rate(frame.low_x)),
+        _text(_WIDE - 10, _HIGH - _BOTTOM + 18, units.rate(frame.high_x), anchor="end"),
+        _text(_LEFT - 6, 20, f"{units.prefixed(frame.high_y)}/s", anchor="end"),
+        _text(_LEFT - 6, _HIGH - _BOTTOM, f"{units.prefixed(frame.low_y)}/s", anchor="end"),
+    ]
+    parts += [_text(_LEFT, _HIGH - _BOTTOM + 36 + 14 * n, line) for n, line in enumerate(legend(box)[:1])]
+    return "\n".join([*parts, "</svg>"])
+
+
+def _text(x: float, y: float, words: str, *, anchor: str = "start", weight: bool = False) -> str:
+    bold = ' font-weight="bold"' if weight else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" stroke="none"{bold}>{escape(printable(words))}</text>'

@@ -1,0 +1,343 @@
+"""A comparison as a document: what is slower on B and how sure that is, then what differs, then how it "
+"was compared."""
+
+from __future__ import annotations
+
+from app.report.comparison_picture import picture
+from app.report.document import Bullets, Code, Document, Part, Section, Strong, Table, Words, say
+from app.report.extra import value_text
+from probes.units import between, number, percent, prefixed, rate, smallest_effect, times
+from probes.units import effect as effect_text
+from scenarios.compare.comparison import Comparison, Side
+from scenarios.compare.differences import Difference
+from scenarios.compare.effects import Effect
+from scenarios.compare.take import FigureKey
+
+MOST_FACTS = 60  # differences shown; all of them are in the JSON document
+
+
+def comparison(found: Comparison) -> Document:
+    sections = (
+        Section("Verdict", tuple(_verdict(found))),
+        Section("Effects", tuple(_effects(found))),
+        Section("Groups and scores", tuple(_means(found))),
+        Section("What differs between A and B", tuple(_differences(found))),
+        Section("Known kernels", tuple(_faults(found))),
+        Section("Not compared", tuple(_left_out(found))),
+        Section("How it was compared", tuple(_method(found))),
+    )
+    return Document(_title(found), (headline(found),), tuple(s for s in sections if s.parts))
+
+
+def _title(found: Comparison) -> str:
+    return f"{_short(found.a, found.b)} (A) against {_short(found.b, found.a)} (B)"
+
+
+def _short(side: Side, other: Side) -> str:
+    """What tells the side from the other one, as far as it fits a title."""
+    if side.hosts != other.hosts:
+        named = side.hosts
+    elif side.kernels != other.kernels and side.kernels:
+        named = side.kernels
+    elif side.first and side.first != other.first:
+        named = (f"{', '.join(side.hosts)}, {side.first[:16].replace('T', ' ')}",)
+    else:
+        named = side.names
+    return ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+
+
+def headline(found: Comparison) -> str:
+    """The answer in one sentence: how many loads are slower and faster on B, the largest of each."""
+    judged = found.effects
+    if not judged:
+        return "Nothing can be compared: the two sides have no load in common."
+    slower = [e for e in judged if e.verdict == "slower"]
+    faster = [e for e in reversed(judged) if e.verdict == "faster"]
+    if not slower and not faster:
+        equal = sum(e.verdict == "no material difference" for e in judged)
+        if equal == len(judged):
+            return f"No material difference in any of {len(judged)} loads."
+        seen = sorted(e.smallest_effect for e in judged if e.smallest_effect is not None)
+        middle = smallest_effect(seen[len(seen) // 2]) if seen else "unknown"
+        return (
+            f"No difference found between A and B in {len(judged)} loads ({equal} shown to be equal); smallest "
+            f"detectable effect in the median load: {middle}."
+        )
+    parts = [
+        f"{len(group)} of {len(judged)} loads {word}, most of all {named(group[0])} ({sized(group[0])})"
+        for word, group in (("slower", slower), ("faster", faster))
+        if group
+    ]
+    return f"B against A: {'; '.join(parts)}."
+
+
+def named(effect: Effect) -> str:
+    """`system call (all)`."""
+    return f"{effect.title} ({effect.key.variant})" if effect.key.variant else effect.title
+
+
+def sized(effect: Effect) -> str:
+    """`4.13 × slower, 95 % CI 3.9 to 4.4 ×`."""
+    if effect.ci95 is None:
+        return effect_text(effect.ratio)
+    least = " at least" if effect.lower_bound else ""
+    return f"{effect_text(effect.ratio)}, 95 % CI{least} {between(*effect.ci95, effect.ratio)}"
+
+
+def _verdict(found: Comparison) -> list[Part]:
+    parts: list[Part] = []
+    changed = [e for e in found.effects if e.changed]
+    if changed:
+        parts.append(Bullets(tuple((f"{named(e)}: {sized(e)}",) for e in changed)))
+    controls = [e for e in changed if e.control]
+    if controls:
+        parts.append(
+            say(
+                Strong("The control moved:"),
+                f"{', '.join(named(e) for e in controls)} uses no system call, so the CPU's clock, the "
+                "hypervisor or the "
+                "quota changed; every other figure moved with it.",
+            )
+        )
+    if found.pattern is not None:
+        parts.append(say(found.pattern.says))
+    parts += [say(*_attribution(found)), *(say(line) for line in _doubts(found))]
+    experiments = found.fingerprints.attribution.experiments
+    if experiments:
+        parts.append(say("What would tell the changes apart, one change at a time:"))
+        parts.append(Bullets(tuple((Strong(f"{name}:"), text) for name, text in experiments.items())))
+    return parts
+
+
+def _attribution(found: Comparison) -> Words:
+    attribution = found.fingerprints.attribution
+    along = f" ({', '.join(attribution.along)} changed along with it)" if attribution.along else ""
+    match attribution.word:
+        case "several":
+            names = " AND ".join(attribution.components)
+            return (Strong(f"{names} changed: this cannot be attributed to one of them{along}."),)
+        case "one":
+            return (f"Of what is recorded, only this differs: {attribution.components[0]}{along}.",)
+        case "nothing differs":
+            return (
+                "Nothing that is known to change a host's speed differs between the recorded facts of A and B.",
+            )
+        case "no fingerprint":
+            return ("At least one side has no facts of its host, so nothing can be attributed.",)
+
+
+def _doubts(found: Comparison) -> list[str]:
+    lines = []
+    if found.a.runs == found.b.runs == 1:
+        spread = (
+            "the spread inside the runs is a lower bound of the spread between runs"
+            if any(e.basis == "blocks" for e in found.effects)
+            else "single values show no spread at all"
+        )
+        lines.append(
+            f"One run a side: {spread}. A load is called slower or faster only beyond what two runs of such a load "
+            "usually differ by. Three boots a side would settle it."
+        )
+    elif any(e.basis == "one side" for e in found.effects):
+        few = "A" if found.a.boots < found.b.boots or found.a.runs < found.b.runs else "B"
+        lines.append(f"Side {few} was measured once: the spread of the other side is used for both.")
+    elif any(e.basis == "runs" and e.lower_bound for e in found.effects):
+        lines.append(
+            "One boot a side: how much one boot differs from the next is not in the intervals, so they "
+            "are lower bounds."
+        )
+    if found.one_after_the_other and found.a.runs + found.b.runs > 2:
+        lines.append(
+            f"Order of the runs: {found.order}. A drift over that time cannot be told from an effect; A B "
+            "B A can tell it."
+        )
+    for side, text in ((found.a, "A"), (found.b, "B")):
+        if side.unfinished:
+            lines.append(f"{side.unfinished} of {side.runs} runs of {text} did not end normally.")
+        if side.groups and side.disturbed / side.groups > 0.25:
+            lines.append(
+                f"{percent(side.disturbed / side.groups)} of the groups of {text} were disturbed and left out."
+            )
+    return lines
+
+
+def _effects(found: Comparison) -> list[Part]:
+    if not found.effects:
+        return []
+    rows = [
+        (
+            named(e),
+            _value(e.a, e.metric.unit),
+            _value(e.b, e.metric.unit),
+            effect_text(e.ratio),
+            _interval(e),
+            e.verdict,
+            "–" if e.smallest_effect is None else smallest_effect(e.smallest_effect),
+        )
+        for e in found.effects
+    ]
+    header = ("load", "A", "B", "B against A", "95 % CI", "verdict", "detectable")
+    return [
+        Code(tuple(picture(found.effects, found.margin))),
+        Table(header, tuple(rows), frozenset({1, 2})).without_empty_columns(),
+    ]
+
+
+def _value(value: float, unit: str) -> str:
+    if unit == "B/s":
+        return rate(value)
+    if unit[:2] in ("MB", "GB", "ms", "µs", "ns", ""):
+        return f"{number(value, 4)} {unit}".rstrip()
+    return f"{prefixed(value)}{unit}"
+
+
+def _interval(effect: Effect) -> str:
+    if effect.ci95 is None:
+        return "–"
+    text = between(*effect.ci95, effect.ratio)
+    return f"at least {text}" if effect.lower_bound else text
+
+
+def _means(found: Comparison) -> list[Part]:
+    means = [*found.groups, *found.scores]
+    if not means:
+        return []
+    loads: dict[str, int] = {}
+    for e in found.effects:
+        loads[e.group] = loads.get(e.group, 0) + 1
+    scores = {e.key.workload for e in found.scores}
+    rows = [
+        (
+            e.title,
+            str(loads.get(e.title, "")) or "–",
+            number(e.a) if e.key.workload in scores else "–",
+            number(e.b) if e.key.workload in scores else "–",
+            effect_text(e.ratio),
+            _interval(e),
+            e.verdict,
+        )
+        for e in means
+    ]
+    header = ("geometric mean of", "loads", "A", "B", "B against A", "95 % CI", "verdict")
+    return [Table(header, tuple(rows), frozenset({1, 2, 3})).without_empty_columns()]
+
+
+def _differences(found: Comparison) -> list[Part]:
+    prints = found.fingerprints
+    if not prints.differences:
+        return [say(f"{prints.same} facts are the same on both sides, none differs.")] if prints.same else []
+    rows = [
+        (d.component, f"{d.subject} {d.name}".strip(), _values(d, d.a), _values(d, d.b), _moves(d))
+        for d in prints.differences[:MOST_FACTS]
+    ]
+    parts: list[Part] = [
+        Table(("what", "fact", "A", "B", "was seen to move, at most"), tuple(rows)),
+        say(
+            f"{len(prints.differences)} facts differ and {prints.same} are the same. What is known to move "
+            "the loads that "
+            "moved here comes first."
+        ),
+    ]
+    if len(prints.differences) > MOST_FACTS:
+        parts.append(
+            say(f"{len(prints.differences) - MOST_FACTS} more are in the JSON document (`--format json`).")
+        )
+    reasons = dict.fromkeys((d.component, d.why) for d in prints.differences[:MOST_FACTS] if d.why)
+    parts.append(Bullets(tuple((Strong(f"{component}:"), why) for component, why in reasons)))
+    return parts
+
+
+def _values(difference: Difference, values: tuple[object, ...]) -> str:
+    if not difference.name:
+        return "there" if values else "not there"
+    return "; ".join(value_text(v) for v in values) if values else "not there"  # type: ignore[arg-type]
+
+
+def _moves(difference: Difference) -> str:
+    return ", ".join(
+        f"{group} {percent(share) if share < 1 else times(1 + share)}"
+        for group, share in sorted(difference.moves.items(), key=lambda item: -item[1])[:3]
+    )
+
+
+def _faults(found: Comparison) -> list[Part]:
+    items: list[Words] = [
+        (
+            Strong(f"{fault.release} ({' and '.join(fault.sides)}):"),
+            f"{fault.title}. {fault.effect}",
+            f"Fixed in: {fault.fixed_in}." if fault.fixed_in else "",
+        )
+        for fault in found.faults
+    ]
+    if not items:
+        return []
+    return [
+        say("By its version alone; whether it shows here is not known from the recordings:"),
+        Bullets(tuple(items)),
+    ]
+
+
+def _left_out(found: Comparison) -> list[Part]:
+    items: list[Words] = []
+    for side, keys in (("A", found.only_a), ("B", found.only_b)):
+        if keys:
+            items.append((f"loads that only {side} has:", ", ".join(_key(k) for k in keys)))
+    prints = found.fingerprints
+    if prints.unknown:
+        items.append((f"{len(prints.unknown)} facts were read on one side only:", _some(prints.unknown)))
+    if prints.varying:
+        items.append((f"{len(prints.varying)} facts differ within a side as well:", _some(prints.varying)))
+    return [Bullets(tuple(items))] if items else []
+
+
+def _key(key: FigureKey) -> str:
+    return f"{key.workload} ({key.variant})" if key.variant else key.workload
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
+
+
+def _method(found: Comparison) -> list[Part]:
+    sides = Table(
+        ("side", "hosts", "kernels", "scenario", "runs", "boots", "from", "to"),
+        tuple(_side_row(name, side) for name, side in (("A", found.a), ("B", found.b))),
+        frozenset({4, 5}),
+    )
+    return [
+        sides,
+        Bullets(
+            (
+                (
+                    "A run gives one figure a load: the mean over its undisturbed blocks. Sides are "
+                    "compared by the logarithms "
+                    "of these figures; the unit is the boot, and where a side was booted once, the run.",
+                ),
+                (
+                    "With few runs the spread of each load is drawn towards that of all loads as far as "
+                    "they are alike (moderated t "
+                    "statistics, Smyth 2004), and is never less than what the runs' own blocks show.",
+                ),
+                (
+                    f"The 95 % intervals hold for all {len(found.effects)} loads together (Bonferroni). "
+                    "Slower or faster: the interval "
+                    f"excludes no change and the estimate exceeds {percent(found.margin)}. No material "
+                    "difference: the interval "
+                    f"lies within {percent(found.margin)}.",
+                ),
+            )
+        ),
+    ]
+
+
+def _side_row(name: str, side: Side) -> tuple[str, ...]:
+    return (
+        name,
+        ", ".join(side.hosts[:4]),
+        ", ".join(side.kernels[:4]),
+        ", ".join(side.scenarios),
+        str(side.runs),
+        str(side.boots),
+        side.first,
+        side.last,
+    )

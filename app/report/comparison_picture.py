@@ -1,0 +1,93 @@
+"""Every effect as an interval on one axis, sorted: lines of text, the same in markdown and HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from probes.units import number
+from scenarios.compare.effects import Effect
+
+LABEL = 34
+AXIS = 41  # columns, an odd number so that no change has one of its own where the axis is symmetric
+WIDEST = math.log(64)  # beyond, an arrow
+GLYPHS = {
+    "left": "├",
+    "right": "┤",
+    "line": "─",
+    "point": "●",
+    "open": "○",
+    "one": "│",
+    "less": "◀",
+    "more": "▶",
+}
+ASCII = {
+    "left": "|",
+    "right": "|",
+    "line": "-",
+    "point": "*",
+    "open": "o",
+    "one": ":",
+    "less": "<",
+    "more": ">",
+}
+
+
+def picture(effects: Sequence[Effect], margin: float, *, ascii_only: bool = False) -> list[str]:
+    """`●`: slower or faster; `○`: not. The line in the middle is no change; the axis is logarithmic.
+
+    An interval that is a lower bound is drawn like the others; the table says so.
+    """
+    glyphs = ASCII if ascii_only else GLYPHS
+    reach = max([math.log1p(margin), *(abs(x) for e in effects for x in _ends(e))])
+    reach = min(reach * 1.05, WIDEST)
+    lines = [_scale(reach)]
+    for effect in effects:
+        lines.append(f"{_label(effect):<{LABEL}} {_bar(effect, reach, glyphs)} {_ratio(effect.ratio):>6}")
+    return lines
+
+
+def _ratio(ratio: float) -> str:
+    return number(ratio) if 0.001 <= ratio < 1000 else "<0.001" if ratio < 1 else ">1000"
+
+
+def _ends(effect: Effect) -> list[float]:
+    return [math.log(r) for r in (effect.ratio, *(effect.ci95 or ())) if r > 0]
+
+
+def _label(effect: Effect) -> str:
+    text = f"{effect.title} ({effect.key.variant})" if effect.key.variant else effect.title
+    return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
+
+
+def _column(log: float, reach: float) -> int:
+    return round((max(-reach, min(reach, log)) / reach + 1) / 2 * (AXIS - 1))
+
+
+def _bar(effect: Effect, reach: float, glyphs: dict[str, str]) -> str:
+    cells = [" "] * AXIS
+    cells[AXIS // 2] = glyphs["one"]
+    if effect.ci95 is not None and effect.ci95[0] > 0:
+        low, high = (math.log(end) for end in effect.ci95)
+        left, right = _column(low, reach), _column(high, reach)
+        for n in range(left, right + 1):
+            cells[n] = glyphs["line"]
+        cells[left] = glyphs["less"] if low < -reach else glyphs["left"]
+        cells[right] = glyphs["more"] if high > reach else glyphs["right"]
+    log = math.log(effect.ratio)
+    point = (
+        glyphs["less"]
+        if log < -reach
+        else glyphs["more"]
+        if log > reach
+        else glyphs["point" if effect.changed else "open"]
+    )
+    cells[_column(log, reach)] = point
+    return "".join(cells)
+
+
+def _scale(reach: float) -> str:
+    """The axis's ends and its middle: `0.24  slower       1        faster  4.1`."""
+    left, right = f"{number(math.exp(-reach), 2)} slower", f"faster {number(math.exp(reach), 2)}"
+    half = AXIS // 2
+    return f"{'B / A, more is better':<{LABEL}} {left:<{half}}1{right:>{half}}"

@@ -1,0 +1,93 @@
+"""A report before it is markdown, HTML or lines on a screen: paragraphs, lists, tables, code. All text is plain text.
+
+It has a JSON form, so that the screen draws what a child process made of a large recording.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+
+class Mono(msgspec.Struct, frozen=True, tag=True):
+    """A path, a command, a value as the host spells it."""
+
+    text: str
+
+
+class Strong(msgspec.Struct, frozen=True, tag=True):
+    text: str
+
+
+Words: TypeAlias = tuple[str | Mono | Strong, ...]
+
+
+class Paragraph(msgspec.Struct, frozen=True, tag=True):
+    words: Words
+
+
+class Bullets(msgspec.Struct, frozen=True, tag=True):
+    items: tuple[Words, ...]
+
+
+class Table(msgspec.Struct, frozen=True, tag=True):
+    """`right`: columns of numbers."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str | Mono, ...], ...]
+    right: frozenset[int] = frozenset()
+
+    def without_empty_columns(self) -> Table:
+        """A column in which no row says anything only makes the others narrow."""
+        kept = [n for n in range(len(self.header)) if any(not _says_nothing(row[n]) for row in self.rows)]
+        return Table(
+            tuple(self.header[n] for n in kept),
+            tuple(tuple(row[n] for n in kept) for row in self.rows),
+            frozenset(kept.index(n) for n in self.right if n in kept),
+        )
+
+
+def _says_nothing(cell: str | Mono) -> bool:
+    return (cell.text if isinstance(cell, Mono) else cell).strip() in ("", "–")
+
+
+class Code(msgspec.Struct, frozen=True, tag=True):
+    """Lines to be copied, or a drawing. `language` is `sh` for commands."""
+
+    lines: tuple[str, ...]
+    language: str = ""
+
+
+class Picture(msgspec.Struct, frozen=True, tag=True):
+    """A drawing: `lines` of cells where text is all there is, `svg` (made by us, escaped) on a page."""
+
+    lines: tuple[str, ...]
+    svg: str
+
+
+class Heading(msgspec.Struct, frozen=True, tag=True):
+    """Inside a section."""
+
+    text: str
+
+
+Part: TypeAlias = Paragraph | Bullets | Table | Code | Heading | Picture
+
+
+class Section(msgspec.Struct, frozen=True):
+    """`appendix`: not on the first page."""
+
+    title: str
+    parts: tuple[Part, ...]
+    appendix: bool = False
+
+
+class Document(msgspec.Struct, frozen=True):
+    title: str
+    lead: Words  # the answer, first of all
+    sections: tuple[Section, ...]
+
+
+def say(*words: str | Mono | Strong) -> Paragraph:
+    return Paragraph(words)

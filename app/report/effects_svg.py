@@ -1,0 +1,122 @@
+"""The effects as SVG: interval and estimate on one logarithmic scale, the margin as a band; and the blocks behind one.
+
+Text comes from the host: every piece is made printable and escaped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from app.printable import printable
+from app.report.plot import Axis, Series
+from app.report.verdict_table import Row
+from probes import units
+
+_WIDE, _LEFT, _RIGHT, _ROW, _TOP = 720, 210, 230, 26, 26
+_HIGH, _SIDE, _FOOT = 190, 64, 34  # of the blocks' picture
+_COLOURS = {"slower": "#d64545", "faster": "#2f9e5b"}
+_SIDES = ("#0e8fb3", "#b3479b", "#8a7a1f", "#6f6fd1")  # in no severity's colour
+_OPEN = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" role="img" font-size="12" '
+    'font-family="sans-serif" fill="currentColor"><title>{title}</title>'
+)
+_MOST = 2000  # marks
+
+
+def effects_svg(rows: Sequence[Row]) -> str:
+    """Empty where no row has an estimate."""
+    drawn = [row for row in rows if _sound(row.verdict.ratio)]
+    if not drawn:
+        return ""
+    values = [v for r in drawn for v in (r.verdict.ratio, *(r.verdict.ci95 or ())) if _sound(v)]
+    reach = min(
+        100.0, max(1.25, *(max(v, 1 / v) for v in values if v), *(1 + r.verdict.margin for r in drawn))
+    )
+    span = math.log(reach) * 1.05
+
+    def x(value: float) -> float:
+        share = (math.log(value) / span + 1) / 2
+        return _LEFT + min(1.0, max(0.0, share)) * (_WIDE - _LEFT - _RIGHT)
+
+    high = _TOP + _ROW * len(drawn) + 6
+    parts = [_OPEN.format(w=_WIDE, h=high, title="effects with their 95 % confidence intervals")]
+    margin = max(r.verdict.margin for r in drawn)
+    low, top = x(1 / (1 + margin)), x(1 + margin)
+    parts.append(
+        f'<rect x="{low:.1f}" y="{_TOP - 4}" width="{top - low:.1f}" height="{high - _TOP}" opacity="0.15"/>'
+        f'<path d="M{x(1):.1f} {_TOP - 4}V{high - 4}" stroke="currentColor" opacity="0.5"/>'
+        f'<text x="{x(1) - 8:.1f}" y="14" text-anchor="end">slower</text>'
+        f'<text x="{x(1) + 8:.1f}" y="14">faster</text>'
+        f'<text x="{_LEFT}" y="14" opacity="0.7">{units.times(reach)}</text>'
+        f'<text x="{_WIDE - _RIGHT}" y="14" text-anchor="end" opacity="0.7">{units.times(reach)}</text>'
+    )
+    for n, row in enumerate(drawn):
+        y = _TOP + _ROW * n + _ROW / 2
+        colour = _COLOURS.get(row.verdict.verdict, "currentColor")
+        parts.append(f'<text x="0" y="{y + 4:.1f}">{_short(row.load, 34)}</text>')
+        ends = row.verdict.ci95
+        if ends is not None and _sound(ends[0]) and _sound(ends[1]):
+            a, b = x(ends[0]), x(ends[1])
+            parts.append(
+                f'<path d="M{a:.1f} {y:.1f}H{b:.1f}M{a:.1f} {y - 5:.1f}v10M{b:.1f} {y - 5:.1f}v10" '
+                f'stroke="{colour}" stroke-width="2" fill="none"/>'
+            )
+        assert row.verdict.ratio is not None
+        parts.append(f'<circle cx="{x(row.verdict.ratio):.1f}" cy="{y:.1f}" r="4.5" fill="{colour}"/>')
+        parts.append(f'<text x="{_WIDE - _RIGHT + 12}" y="{y + 4:.1f}">{_short(row.size, 36)}</text>')
+    return "".join([*parts, "</svg>"])
+
+
+def blocks_svg(series: Sequence[Series], x: Axis, y: Axis, legend: Sequence[str], title: str) -> str:
+    """One mark a block; `x` in seconds, `legend` a text for each series."""
+    if not all(map(math.isfinite, (*x[:2], *y[:2]))) or x.low >= x.high or y.low >= y.high:
+        return ""
+    high = _HIGH + _FOOT
+
+    def up(value: float) -> float:
+        scale = math.log10 if y.log else float
+        return (scale(value) - scale(y.low)) / (scale(y.high) - scale(y.low))
+
+    def place(px: float, py: float) -> tuple[float, float]:
+        return _SIDE + (px - x.low) / (x.high - x.low) * (_WIDE - _SIDE - 10), _HIGH - up(py) * (_HIGH - 14)
+
+    parts = [
+        _OPEN.format(w=_WIDE, h=high + 16 * ((len(legend) + 1) // 2), title=_short(title, 120)),
+        f'<path d="M{_SIDE} 8V{_HIGH}H{_WIDE - 10}" fill="none" stroke="currentColor" opacity="0.6"/>',
+        f'<text x="{_SIDE - 6}" y="18" text-anchor="end">{units.prefixed(y.high)}</text>',
+        f'<text x="{_SIDE - 6}" y="{_HIGH}" text-anchor="end">{units.prefixed(y.low)}</text>',
+        f'<text x="{_SIDE}" y="{_HIGH + 15}">{x.low:g} s</text>',
+        f'<text x="{_WIDE - 10}" y="{_HIGH + 15}" text-anchor="end">{x.high:g} s into the run</text>',
+    ]
+    for n, one in enumerate(series):
+        colour = _SIDES[n % len(_SIDES)]
+        for px, py in one.points[:_MOST]:
+            if math.isfinite(px) and math.isfinite(py) and (py > 0 or not y.log):
+                cx, cy = place(px, py)
+                parts.append(_mark(n, cx, cy, colour))
+    for n, text in enumerate(legend):
+        left, line = _SIDE + 320 * (n % 2), high + 16 * (n // 2)
+        parts.append(_mark(n, left, line - 4, _SIDES[n % len(_SIDES)]))
+        parts.append(f'<text x="{left + 10}" y="{line}">{_short(text, 48)}</text>')
+    if y.log:
+        parts.append(f'<text x="{_SIDE + 6}" y="16" opacity="0.7">logarithmic</text>')
+    return "".join([*parts, "</svg>"])
+
+
+def _mark(side: int, x: float, y: float, colour: str) -> str:
+    """A form of its own for every other side: colour alone is not seen by all, nor printed."""
+    if side % 2:
+        place = f'x="{x - 3:.1f}" y="{y - 3:.1f}" width="6" height="6"'
+        return f'<rect {place} fill="none" stroke="{colour}" stroke-width="1.5"/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
+
+
+def _sound(value: float | None) -> bool:
+    return value is not None and math.isfinite(value) and value > 1e-12
+
+
+def _short(text: str, most: int) -> str:
+    shown = printable(text)
+    return escape(shown if len(shown) <= most else shown[: most - 1] + "…")

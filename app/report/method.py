@@ -1,0 +1,231 @@
+"""How it was measured: enough for another admin to do it again, and to find the weak spot."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Sequence
+from itertools import takewhile
+from statistics import median
+
+from app.recording.session import Session
+from app.report import wording
+from app.report.document import Bullets, Mono, Part, Table, Words, say
+from app.report.numbers import imported
+from probes.secrets import masked_words
+from probes.units import duration, number, size
+from scenarios.experiment.looks import level, looks
+from scenarios.guards.thresholds import LEAST_OPERATIONS_A_SECOND, THRESHOLDS, Threshold
+from scenarios.plan import Workload
+
+EXAMPLE_GROUPS = 30
+EXAMPLE_GROUPS_OF_TRAINS = 200
+
+
+def method(session: Session, recording: str, *, with_arguments: bool = False) -> list[Part]:
+    """`with_arguments`: command lines whole, else only which program."""
+    parts: list[Part] = [_run(session, recording, with_arguments)]
+    if imported(session):
+        return [say("Nothing was measured on this host: the values are those of the imported files."), *parts]
+    workloads = _workloads(session)
+    if workloads is not None:
+        parts.append(workloads)
+    slices = _slices(session)
+    if slices is not None:
+        parts += [
+            say(
+                "The same workers served all variants in turn, in slices by one clock, about a second of them in one "
+                "order (a train). What was in flight at a switch was waited for. The length was found before: the "
+                "shortest slice that holds enough operations and whose first quarter does not differ from the rest "
+                "by more than a quarter of the margin."
+            ),
+            slices,
+        ]
+    groups = _groups(session)
+    if groups is not None:
+        whole = "train that was disturbed" if session.trains else "group with a disturbed block"
+        parts += [
+            say(
+                f"The unit of inference is the group. A {whole} was measured again as a whole; "
+                "the order was drawn by the seed."
+            ),
+            groups,
+            say(_looks(session)),
+            say(
+                f"A {'train' if session.trains else 'block'} counted as disturbed where one of these was passed, "
+                "compared with the run's own median:"
+            ),
+            _guards(),
+        ]
+    own = session.plan.commands if session.plan is not None else ()
+    equivalents = [
+        (w.title, w.equivalent if with_arguments or w.equivalent not in own else w.equivalent.split()[0])
+        for w in _planned(session)
+        if w.equivalent.strip()
+    ]
+    if equivalents:
+        parts.append(say("To check it with another tool:"))
+        parts.append(Bullets(tuple((f"{title}:", Mono(line)) for title, line in equivalents)))
+    actions = _actions(session)
+    if actions is not None:
+        parts += [say("Changes to this host:"), actions]
+    else:
+        parts.append(say("Nothing was changed on this host."))
+    return parts
+
+
+def _run(session: Session, recording: str, with_arguments: bool) -> Bullets:
+    items: list[Words] = []
+    began = session.began
+    if began is not None:
+        took = f", took {duration(session.time)}, seed {began.seed}" if not imported(session) else ""
+        items += [
+            _command(began.command, with_arguments),
+            (f"began {began.wall}{took}",),
+            (f"hostdx {began.version}, schema", Mono(began.schema)),
+        ]
+    plan = session.plan
+    if plan is not None and not imported(session):
+        items.append((f"plan {plan.digest}, {duration(plan.measuring_s)} of measuring at most",))
+        for v in plan.variants:
+            items.append((f"variant {v.id}: {v.label}" + (f", {v.detail}" if v.detail else ""),))
+            items += [(f"{v.id}: {name}:", Mono(value)) for name, value in v.facts.items()]
+        for w in plan.writes:
+            items.append((f"could write at most {size(w.bytes)} to", Mono(w.device)))
+    items.append(("recording", Mono(recording)))
+    return Bullets(tuple(items))
+
+
+def _command(words: Sequence[str], with_arguments: bool) -> Words:
+    """The program and what it was to do; its arguments may tell what a ticket is not to."""
+    if with_arguments:
+        return "command:", Mono(shlex.join(masked_words(words)))
+    shown = list(takewhile(lambda word: not word.startswith("-"), words))
+    left_out = "(--with-arguments shows its arguments)" if len(shown) < len(words) else ""
+    return "command:", Mono(shlex.join(shown)), left_out
+
+
+def _planned(session: Session) -> tuple[Workload, ...]:
+    return session.plan.workloads if session.plan is not None else ()
+
+
+def _workloads(session: Session) -> Table | None:
+    header = ("workload", "block", "at least", "onset apart", "groups at least", "blocks measured")
+    rows = []
+    for w in _planned(session):
+        if w.id in session.trains:
+            continue
+        done = [b.seconds for b in session.blocks.get(w.id, ()) if b.phase not in ("warmup", "onset")]
+        counted = sum(1 for b in session.blocks.get(w.id, ()) if b.phase != "warmup")
+        longest = (
+            f"{w.block_s:g} s" if w.max_block_s <= w.block_s else f"{w.block_s:g} to {w.max_block_s:g} s"
+        )
+        if done and not 0.8 * w.block_s <= median(done) <= 1.2 * max(w.block_s, w.max_block_s):
+            longest += (
+                f" planned, {median(done):.2g} s measured"  # bounded in bytes, or the load's own length
+            )
+        onset = f"{w.onset_s:g} s" if w.onset_s else "–"
+        rows.append(
+            (w.title, longest, f"{w.min_operations} operations", onset, str(w.min_groups), str(counted))
+        )
+    return Table(header, tuple(rows), frozenset({5})).without_empty_columns() if rows else None
+
+
+_LENGTH_BY = {
+    "shortest": "the shortest there is",
+    "operations": "the operations it must hold",
+    "switch": "what a switch costs at first",
+    "block": "no longer than a block",
+    "carry-over": "work that one side left to the other",
+}
+
+
+def _slices(session: Session) -> Table | None:
+    header = ("workload", "slices of", "decided by", "first quarter against the rest", "left out", "groups")
+    rows = []
+    for w in _planned(session):
+        found = session.slices.get(w.id)
+        if found is None:
+            continue
+        quarter = "–"
+        if found.difference is not None:
+            quarter = f"{100 * found.difference:+.1f} %"
+            if found.ci99 is not None:
+                quarter += f" (99 % CI {100 * found.ci99[0]:+.1f} to {100 * found.ci99[1]:+.1f} %)"
+        onset = f"first {1000 * found.onset_s:.0f} ms" if found.onset_s else "–"
+        counted = str(len(session.groups.get(w.id, ())))
+        rows.append(
+            (w.title, f"{1000 * found.seconds:.0f} ms", _LENGTH_BY[found.why], quarter, onset, counted)
+        )
+    return Table(header, tuple(rows), frozenset({1, 5})).without_empty_columns() if rows else None
+
+
+def _groups(session: Session) -> Table | None:
+    rows = []
+    for workload, groups in session.groups.items():
+        orders = Counter(g.order for g in groups)
+        disturbed = [g for g in groups if g.disturbed]
+        looks = max((v.look for v in session.verdicts.values() if v.workload == workload), default=0)
+        why = "; ".join(f"{n}× {text}" for text, n in Counter(g.disturbed for g in disturbed).most_common(3))
+        rows.append(
+            (
+                wording.workload_title(session, workload),
+                str(len(groups)),
+                ", ".join(f"{n}× {order}" for order, n in orders.most_common(4)),
+                str(looks),
+                str(len(disturbed)),
+                why or "–",
+            )
+        )
+    header = ("workload", "groups", "order", "looks", "disturbed", "by what")
+    return Table(header, tuple(rows), frozenset({1, 3, 4})).without_empty_columns() if rows else None
+
+
+def _looks(session: Session) -> str:
+    """How the error was shared out; the levels of one run are the example, for the plan is not recorded."""
+    alpha = min((v.alpha for v in session.verdicts.values() if wording.measured(v)), default=0.05)
+    example = EXAMPLE_GROUPS_OF_TRAINS if session.trains else EXAMPLE_GROUPS
+    planned = looks(example)
+    levels = [share(level(count, planned, alpha)) for count in planned]
+    return (
+        f"Each comparison may err in {share(alpha)} of such runs, all of them together in 5 % (alpha "
+        f"spending by a plan fixed beforehand): with {example} groups planned, interim looks after "
+        f"{', '.join(map(str, planned))} groups take intervals at the levels {', '.join(levels)}."
+    )
+
+
+def share(value: float) -> str:
+    return f"{number(100 * value, 2)} %"
+
+
+def _guards() -> Table:
+    rows = [(rule.kind, _limit(rule), rule.reason) for rule in THRESHOLDS]
+    return Table(("guard", "disturbed beyond", "why"), tuple(rows))
+
+
+def _limit(rule: Threshold) -> str:
+    percent = f"{100 * rule.limit:g} % {rule.unit}"
+    if rule.kind == "space":
+        return f"less than {percent}, or {size(rule.floor)}: the run ends"
+    if rule.kind == "heat":
+        return f"any {rule.unit}"
+    floors = {
+        "cpu": f", where the CPUs were {100 * rule.floor:g} % busy",
+        "device": f", at {size(rule.floor)} or {LEAST_OPERATIONS_A_SECOND:g} operations a second and more",
+    }
+    return percent + (floors.get(rule.kind, "") if rule.floor else "")
+
+
+def _actions(session: Session) -> Table | None:
+    if not session.actions:
+        return None
+    words = {"applied": "not undone yet", "reverted": "undone"}
+    rows = []
+    for event in session.actions.values():
+        state = words.get(event.state, event.state)
+        reason = f": {event.reason}" if event.reason and event.state != "applied" else ""
+        rows.append((event.action.title, Mono(event.action.target), state + reason))
+    if len(rows) > 40:
+        more = (f"and {len(rows) - 40} more; the recording has them all", Mono(""), "")
+        rows = [*rows[:40], more]
+    return Table(("what", "where", "state"), tuple(rows))

@@ -1,0 +1,177 @@
+"""The report's numbers: effects with intervals, what each variant reached, trends, a drawing of the blocks."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+
+from app.printable import printable
+from app.recording.session import Session
+from app.report import wording
+from app.report.document import Heading, Part, Picture, Table, say
+from app.report.effects_svg import blocks_svg
+from app.report.plot import Axis, Series, nice_axis, plot
+from app.report.verdict_table import counts
+from probes import units
+from scenarios import events as ev
+from scenarios.imported import SCENARIO
+from scenarios.plan import Metric
+
+WIDTH, HEIGHT = 78, 16
+MARKS = "ABCDEFGH"
+OPERATIONS_FOR_P99 = 1000
+
+
+def imported(session: Session) -> bool:
+    """The recording was made from other tools' files: nothing was measured on this host."""
+    return session.began is not None and session.began.scenario == SCENARIO
+
+
+def numbers(session: Session) -> list[Part]:
+    parts: list[Part] = []
+    if any(wording.measured(v) for v in session.verdicts.values()):
+        parts.append(_effects(session))
+        parts.append(
+            say(
+                "A ratio is variant over baseline, turned so that under 1 is always slower. The 95 % confidence "
+                "interval is adjusted for interim looks. Smallest effect: the smallest that this run could detect."
+            )
+        )
+    reached = _reached(session)
+    if reached:
+        parts += [Heading("What each variant reached"), reached]
+        if "p99" in reached.header:
+            parts.append(
+                say("p99 is the latency that one operation in a hundred exceeded; it is never judged.")
+            )
+    if session.series:
+        parts += [Heading("Over the rounds"), _trends(session)]
+    if not imported(session):  # its blocks are results, without a clock of their own
+        for workload in session.blocks:
+            parts += _drawing(session, workload)
+    return parts
+
+
+def _effects(session: Session) -> Table:
+    header = (
+        "workload",
+        "metric",
+        "compared",
+        "verdict",
+        "ratio",
+        "95 %",
+        "difference",
+        "groups",
+        "smallest effect",
+    )
+    rows = []
+    for v in session.verdicts.values():
+        if not wording.measured(v):
+            continue
+        title = wording.workload_title(session, v.workload)
+        title = f"{title} (control)" if v.control and "control" not in title else title
+        seen = wording.resolution(v)
+        pair = f"{v.variant} / {v.baseline}"
+        cells = (wording.ratio(v.ratio), wording.interval(v.ci95), wording.delta(v), str(v.groups), seen)
+        rows.append((title, v.metric, pair, v.verdict, *cells))
+    return Table(header, tuple(rows), frozenset({4, 5, 6, 7, 8}))
+
+
+def _reached(session: Session) -> Table | None:
+    """Medians over the steady blocks; onset, warm-up and disturbed ones are not in them."""
+    rows: list[tuple[str, ...]] = []
+    for workload, blocks in session.blocks.items():
+        steady = [b for b in blocks if counts(b)]
+        for metric in dict.fromkeys(name for b in steady for name in b.values):
+            for variant in _ordered(session, steady):
+                own = [b for b in steady if b.variant == variant and metric in b.values]
+                values = [b.values[metric] for b in own]
+                if values:
+                    rows.append(
+                        (
+                            wording.workload_title(session, workload),
+                            metric,
+                            wording.variant_title(session, variant),
+                            units.number(median(values), 4),
+                            f"{units.number(min(values), 4)} to {units.number(max(values), 4)}",
+                            _p99(own),
+                            str(len(values)),
+                        )
+                    )
+    counted = "groups" if session.trains else "blocks"
+    header = ("workload", "metric", "variant", "median", "least to most", "p99", counted)
+    return Table(header, tuple(rows), frozenset({3, 4, 5, 6})).without_empty_columns() if rows else None
+
+
+def _p99(blocks: list[ev.Block]) -> str:
+    """Over all their operations, from 1000 a group on (the design's bound): with fewer it is one operation's luck."""
+    groups: dict[int, int] = {}
+    counts: dict[int, int] = {}
+    for block in blocks:
+        if block.operations:  # a train's stand with its first group
+            groups[block.group] = groups.get(block.group, 0) + block.operations
+        for bound, count in block.histogram:
+            counts[bound] = counts.get(bound, 0) + count
+    total = sum(counts.values())
+    if not total or median(groups.values()) < OPERATIONS_FOR_P99:
+        return "–"
+    passed = 0
+    for bound in sorted(counts):
+        passed += counts[bound]
+        if passed >= 0.99 * total:
+            return units.elapsed(bound)
+    return "–"
+
+
+def _trends(session: Session) -> Table:
+    header = ("workload", "rounds", "verdict", "slope a round", "95 %", "p", "per GB")
+    rows = []
+    for s in session.series:
+        slope = "–" if s.slope_per_round is None else f"{s.slope_per_round * 100:+.2g} %"
+        ci = "–" if s.ci95 is None else f"{s.ci95[0] * 100:+.2g} … {s.ci95[1] * 100:+.2g} %"
+        p = "–" if s.p is None else f"{s.p:.2g}"
+        per_gb = "–" if s.per_gb is None else f"{s.per_gb:.2g}"
+        rows.append(
+            (wording.workload_title(session, s.workload), str(s.rounds), s.verdict, slope, ci, p, per_gb)
+        )
+    return Table(header, tuple(rows), frozenset({1, 3, 4, 5, 6})).without_empty_columns()
+
+
+def _drawing(session: Session, workload: str) -> list[Part]:
+    blocks = [b for b in session.blocks[workload] if counts(b)]
+    metric = _leading(session, workload, blocks)
+    values = [b.values[metric] for b in blocks if metric in b.values and math.isfinite(b.values[metric])]
+    if len(values) < 2:
+        return []
+    variants = _ordered(session, blocks)
+    marks = {v: MARKS[n % len(MARKS)] for n, v in enumerate(variants)}
+    series = [
+        Series(marks[v], [(b.t, b.values[metric]) for b in blocks if b.variant == v and metric in b.values])
+        for v in variants
+    ]
+    times = [b.t for b in blocks]
+    x, y = Axis(math.floor(min(times)), math.floor(max(times)) + 1), nice_axis(values)
+    lines = plot(series, WIDTH, HEIGHT, x, y)
+    legend = [f"{marks[v]} = {wording.variant_label(session, v)}" for v in variants]
+    scale = ", log scale" if y.log else ""
+    title = wording.workload_title(session, workload)
+    mark = "group" if workload in session.trains else "block"
+    heading = f"{title}: {metric} by seconds into the run, one mark a {mark}{scale}"
+    shown = (*(line.rstrip() for line in lines), printable(", ".join(legend)))
+    return [Heading(heading), Picture(shown, blocks_svg(series, x, y, legend, heading))]
+
+
+def _ordered(session: Session, blocks: list[ev.Block]) -> list[str]:
+    """The blocks' variants in the plan's order, the baseline first: they are measured in a random one."""
+    planned = [v.id for v in session.plan.variants] if session.plan is not None else []
+    there = dict.fromkeys(b.variant for b in blocks)
+    return [v for v in planned if v in there] + [v for v in there if v not in planned]
+
+
+def _leading(session: Session, workload: str, blocks: list[ev.Block]) -> str:
+    metrics: tuple[Metric, ...] = ()
+    if session.plan is not None:
+        metrics = next((w.metrics for w in session.plan.workloads if w.id == workload), ())
+    if metrics:
+        return metrics[0].name
+    return next((name for b in blocks for name in b.values), "")

@@ -1,0 +1,165 @@
+"""The report: a session as a document that another admin believes. The answer first, the doubts included."""
+
+from __future__ import annotations
+
+from app.recording.session import Session
+from app.report import wording
+from app.report.answer import answer
+from app.report.document import (
+    Bullets,
+    Code,
+    Document,
+    Heading,
+    Mono,
+    Part,
+    Section,
+    Strong,
+    Table,
+    Words,
+    say,
+)
+from app.report.extra import extra_part, value_text
+from app.report.first_page import first_page
+from app.report.method import method
+from app.report.numbers import imported, numbers
+from probes.units import duration
+from scenarios import events as ev
+from scenarios.finding import Finding, Remedy
+
+
+def report(session: Session, recording: str, *, with_arguments: bool = False) -> Document:
+    """`recording` is the file's name, so that the one who doubts can replay it. `with_arguments`: see method."""
+    appendix = (
+        ("Verdicts in full", _verdicts(session)),
+        ("Findings", _findings(session)),
+        ("Numbers", numbers(session)),
+        *(
+            (extra.name.replace("_", " ").capitalize(), extra_part(session, extra.name, extra.value))
+            for extra in session.extras.values()
+        ),
+        ("What was left out, and what disturbed", _doubts(session)),
+        ("This host", _facts(session)),
+        ("What could not be read", _absent(session)),
+        ("How it was measured", method(session, recording, with_arguments=with_arguments)),
+    )
+    sections = [
+        *first_page(session, recording),
+        *(Section(title, tuple(parts), appendix=True) for title, parts in appendix),
+    ]
+    return Document(_title(session), (answer(session).sentence,), tuple(s for s in sections if s.parts))
+
+
+def _title(session: Session) -> str:
+    question = session.plan.question if session.plan is not None else ""
+    host = session.began.host if session.began is not None else "unknown host"
+    return (
+        f"{host}: {question}"
+        if question
+        else f"{host}: {session.began.scenario if session.began else 'hostdx'}"
+    )
+
+
+def _verdicts(session: Session) -> list[Part]:
+    parts: list[Part] = []
+    told = [v for v in session.verdicts.values() if wording.measured(v)]
+    items: list[Words] = [(_explained(session, v),) for v in told if not v.control]
+    if items:
+        parts.append(Bullets(tuple(items)))
+    controls: list[Words] = [(_explained(session, v),) for v in told if v.control]
+    if controls:
+        parts.append(say("Negative control, which must not move:"))
+        parts.append(Bullets(tuple(controls)))
+    return parts
+
+
+def _explained(session: Session, verdict: ev.Verdict) -> str:
+    return f"{wording.verdict_sentence(session, verdict, short=True, explained=True)}."
+
+
+def _findings(session: Session) -> list[Part]:
+    parts: list[Part] = []
+    for found in session.worst_first:
+        parts.append(Heading(f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}"))
+        parts += _finding(found, imported(session))
+    return parts
+
+
+def _finding(found: Finding, from_files: bool = False) -> list[Part]:
+    how = {"measured": "measured in this run", "rule": "read from the host", "hint": "a hint, not proved"}
+    if from_files:
+        how |= dict.fromkeys(("measured", "rule"), "read from the imported files")
+    parts: list[Part] = [say(f"{how[found.confidence].capitalize()}.", Mono(found.id))]
+    if found.evidence:
+        parts.append(
+            Bullets(tuple((e.text, *((Mono(e.source),) if e.source else ())) for e in found.evidence))
+        )
+    for remedy in found.remedy:
+        parts += _remedy(remedy)
+    if found.prove:
+        command = " ".join(("hostdx run", found.prove, *found.prove_options))
+        parts.append(say("A measurement that would prove it:", Mono(command)))
+    if found.references:
+        parts.append(say("References:"))
+        parts.append(Bullets(tuple((Mono(reference),) for reference in found.references)))
+    return parts
+
+
+def _remedy(remedy: Remedy) -> list[Part]:
+    parts: list[Part] = [say(Strong(f"What to do: {remedy.title}"))]
+    if remedy.warning:
+        parts.append(say(Strong("Beware:"), remedy.warning))
+    named = (
+        ("", remedy.commands),
+        ("To make it last:", remedy.persistent),
+        ("To verify:", remedy.verify),
+        ("To undo:", remedy.undo),
+    )
+    for title, commands in named:
+        if commands:
+            if title:
+                parts.append(say(title))
+            parts.append(Code(tuple(commands), "sh"))
+    return parts
+
+
+def _doubts(session: Session) -> list[Part]:
+    left_out = session.plan.left_out if session.plan is not None else ()
+    items: list[Words] = [(text,) for text in left_out]
+    if more := wording.beyond_bounds(session):
+        items.insert(0, (more,))
+    unfinished = [step for step in session.steps.values() if step.state in ("skipped", "failed")]
+    items += [(f"{step.title}: {step.reason or step.state}",) for step in unfinished]
+    said = {words[0] for words in items}
+    for guard in session.guards:
+        where = wording.workload_title(session, guard.workload) if guard.workload else ""
+        group = f", group {guard.group}" if guard.group is not None else ""
+        words: Words = (
+            f"{duration(guard.t)}: {where}{group}: {guard.text}"
+            if where
+            else f"{duration(guard.t)}: {guard.text}",
+        )
+        items.append((*words, Mono(guard.culprit)) if guard.culprit else words)
+    items += [(f"{duration(note.t)}: {note.text}",) for note in session.notes if note.text not in said]
+    shown = items[:60]
+    if len(items) > len(shown):
+        shown.append((f"and {len(items) - 60} more; the recording has them all",))
+    return [Bullets(tuple(shown))] if shown else []
+
+
+def _facts(session: Session) -> list[Part]:
+    if not session.facts:
+        return []
+    rows = tuple(
+        (fact.label, Mono(value_text(fact.value, fact.unit)), Mono(fact.source))
+        for fact in session.facts.values()
+    )
+    return [Table(("fact", "value", "source"), rows)]
+
+
+def _absent(session: Session) -> list[Part]:
+    unread = [check for check in session.checks.values() if check.state == "unreadable"]
+    if not session.absent and not unread:
+        return []
+    rows = [(absent.label, absent.reason) for absent in session.absent.values()]
+    rows += [(check.rule, check.reason) for check in unread]
+    return [Table(("what", "why"), tuple(rows))]

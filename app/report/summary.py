@@ -1,0 +1,130 @@
+"""What `hostdx run` prints at its end: the answer, both sides' numbers, the findings, and where the report is."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from app.printable import printable
+from app.recording.session import Session
+from app.report import trust, wording
+from app.report.answer import answer
+from app.report.document import Mono, Table
+from app.report.verdict_table import rows, table
+from app.state import recordings_dir
+
+WIDE = 100  # cells where no terminal says how many it has
+_GAP = 2
+_KEPT = "\u00a0"
+_NUMBER = re.compile(r"(?<=\d) (?=(?:[%×]|[kMGT] |[a-zµ]?[sB](?:\b|/)))")
+_ROLES = {"slower": "critical", "faster": "ok", "no material difference": "strong"}
+
+Line: TypeAlias = list[tuple[str, str]]  # (text, role): app.output.out_parts prints it
+
+
+def summary(session: Session, recording: Path | None, width: int = WIDE) -> list[Line]:
+    """Lines of at most `width` cells, unless a word is longer: nothing is broken within a word."""
+    ended = session.ended
+    lines: list[Line] = []
+    if ended is None or ended.status in ("done", "interrupted"):
+        said = answer(session)
+        lines += _wrapped(said.sentence, width, said.weight if said.weight != "notice" else "strong")
+    verdicts = list(session.verdicts.values())
+    compared = table(session)
+    if compared is not None:
+        variants = session.plan.variants if session.plan is not None else ()
+        named = [f"{v.id}: {v.label}" for v in variants if v.label not in ("", v.id)]
+        lines.append([("", "")])
+        for name in named:
+            lines += _wrapped(name, width, "dim", "  ")
+        roles = [_ROLES.get(row.verdict.verdict, "unknown") for row in rows(session)]
+        lines += table_lines(compared, width, roles)
+    for text in wording.unmeasured(session, verdicts):
+        lines += _wrapped(text, width, "unknown", "  ")
+    for series in session.series:
+        lines += _wrapped(wording.series_sentence(session, series), width, "", "  ")
+    signs = trust.trust(session)
+    if signs:
+        lines.append([("", "")])
+    for sign in signs:
+        role = {"critical": "critical", "notice": "warning", "unknown": "unknown"}.get(sign.state, "")
+        lines += _wrapped(f"{trust.MARKS[sign.state]} {sign.text}", width, role, "  ")
+    if session.findings:
+        lines.append([("", "")])
+    for found in session.worst_first:
+        text = f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}"
+        lines += _wrapped(text, width, found.severity, "  ")
+    if more := wording.beyond_bounds(session):
+        lines += _wrapped(more, width, "warning", "  ")
+    if recording is not None:
+        kept = recording.parent == recordings_dir()
+        name = shlex.quote(recording.name if kept else str(recording))
+        lines.append([(f"report: hostdx report {name}", "dim")])
+    return lines
+
+
+def summary_lines(session: Session, recording: Path | None) -> list[str]:
+    """The same without roles. Safe to print."""
+    return [printable("".join(text for text, _ in line)) for line in summary(session, recording)]
+
+
+def table_lines(found: Table, width: int, roles: Sequence[str]) -> list[Line]:
+    """Columns as wide as their cells; where that is too much, the widest text columns break between words."""
+    cells = [[_unbroken(printable(_plain(cell))) for cell in row] for row in (found.header, *found.rows)]
+    widths = [max(len(row[n]) for row in cells) for n in range(len(found.header))]
+    least = [
+        max(len(word) for row in cells for word in (row[n].split(" ") or [""])) for n in range(len(widths))
+    ]
+    room = width - 2 - _GAP * (len(widths) - 1)
+    if sum(widths) > room and found.header[-1] == "groups":  # the report has them
+        cells = [row[:-1] for row in cells]
+        room += _GAP
+        del widths[-1], least[-1]
+    while sum(widths) > room:
+        slack = [widths[n] - least[n] for n in range(len(widths))]
+        if max(slack) <= 0:
+            break  # no word is cut: the terminal may wrap the line
+        widths[max(range(len(widths)), key=lambda n: (slack[n] > 0, widths[n]))] -= 1
+    out: list[Line] = []
+    for index, row in enumerate(cells):
+        parts = [
+            textwrap.wrap(c, w, break_long_words=False) or [""] for c, w in zip(row, widths, strict=True)
+        ]
+        role = "dim" if index == 0 else roles[index - 1]
+        for height in range(max(map(len, parts))):
+            shown = [part[height].replace(_KEPT, " ") if height < len(part) else "" for part in parts]
+            aligned = [
+                text.rjust(w) if n in found.right else text.ljust(w)
+                for n, (text, w) in enumerate(zip(shown, widths, strict=True))
+            ]
+            gap = " " * _GAP
+            effect = found.header.index("effect") if index and "effect" in found.header else 0
+            before, after = gap.join(aligned[:effect]), gap.join(aligned[effect:])
+            head = "  " + before + (gap if effect else "")
+            out.append([(head, ""), (after.rstrip(), role)])
+    return out
+
+
+def _plain(cell: str | Mono) -> str:
+    return cell.text if isinstance(cell, Mono) else cell
+
+
+def _wrapped(text: str, width: int, role: str, indent: str = "") -> list[Line]:
+    shown = textwrap.wrap(
+        _unbroken(printable(text)),
+        max(20, width),
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [[(line.replace(_KEPT, " "), role)] for line in shown]
+
+
+def _unbroken(text: str) -> str:
+    """A number stays with its unit."""
+    return _NUMBER.sub(_KEPT, text)

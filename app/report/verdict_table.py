@@ -1,0 +1,112 @@
+"""The verdicts as a table: both sides' medians with their unit, the effect and its interval, the largest first.
+
+One place for the end of `hostdx run` and the report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from statistics import median
+from typing import NamedTuple
+
+from app.recording.session import Session
+from app.report import wording
+from app.report.document import Table
+from probes import units
+from scenarios import events as ev
+from scenarios.experiment.wording import effect_cells
+from scenarios.plan import Metric
+
+
+class Row(NamedTuple):
+    """`left` and `right` are the medians of baseline and variant, `–` where no block has the metric."""
+
+    load: str
+    left: str
+    right: str
+    size: str
+    interval: str
+    verdict: ev.Verdict
+
+
+def counts(block: ev.Block) -> bool:
+    """Onset, warm-up and disturbed blocks are in no number that is shown."""
+    return not block.disturbed and block.phase not in ("warmup", "onset")
+
+
+def rows(session: Session) -> list[Row]:
+    """What was measured: decided ones by their size, then the others, the controls last."""
+    told = [v for v in session.verdicts.values() if wording.measured(v)]
+    found = []
+    for v in sorted(told, key=lambda v: (v.control, v.verdict not in ("slower", "faster"), -_distance(v))):
+        unit = _metric(session, v).unit
+        title = wording.workload_title(session, v.workload)
+        several = len({o.metric for o in told if o.workload == v.workload}) > 1
+        title = f"{title}, {v.metric}" if several else title
+        title = f"{title} (control)" if v.control and "control" not in title else title
+        sides = (_median(session, v, side) for side in (v.baseline, v.variant))
+        left, right = ("–" if value is None else amount(value, unit) for value in sides)
+        found.append(Row(title, left, right, *effect_cells(v), v))
+    return found
+
+
+def table(session: Session) -> Table | None:
+    """None where nothing was compared."""
+    found = rows(session)
+    if not found:
+        return None
+    pairs = {(row.verdict.baseline, row.verdict.variant) for row in found}
+    if len(pairs) == 1:
+        ((left, right),) = pairs
+        header = ("load", left, right, "effect", "95 % CI", "groups")
+        single = tuple(
+            (r.load, r.left, r.right, r.size, r.interval or "–", str(r.verdict.groups)) for r in found
+        )
+        return Table(header, single, frozenset({1, 2, 5})).without_empty_columns()
+    head = ("load", "compared", "baseline", "variant", "effect", "95 % CI", "groups")
+    body = tuple(
+        (r.load, pair(r.verdict), r.left, r.right, r.size, r.interval or "–", str(r.verdict.groups))
+        for r in found
+    )
+    return Table(head, body, frozenset({2, 3, 6})).without_empty_columns()
+
+
+def pair(verdict: ev.Verdict) -> str:
+    """`bfq against mq-deadline`."""
+    return f"{verdict.variant} against {verdict.baseline}"
+
+
+def amount(value: float, unit: str) -> str:
+    """A metric's value as a person reads it: `8.14 k IOPS`, `213 µs`, `98.4 MB/s`."""
+    if unit in ("ns", "µs", "ms", "s"):
+        return units.elapsed(value * {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit])
+    if unit == "MB/s":
+        return units.rate(value * 1e6)
+    if unit == "1/s":
+        return f"{units.prefixed(value).strip()}/s"
+    return f"{units.prefixed(value).strip()} {unit}".rstrip()
+
+
+def _metric(session: Session, verdict: ev.Verdict) -> Metric:
+    planned = session.plan.workloads if session.plan is not None else ()
+    found: Iterable[Metric] = (
+        m for w in planned if w.id == verdict.workload for m in w.metrics if m.name == verdict.metric
+    )
+    return next(iter(found), Metric(verdict.metric, verdict.metric))
+
+
+def _median(session: Session, verdict: ev.Verdict, side: str) -> float | None:
+    values = [
+        b.values[verdict.metric]
+        for b in session.blocks.get(verdict.workload, ())
+        if b.variant == side and counts(b) and math.isfinite(b.values.get(verdict.metric, math.nan))
+    ]
+    return median(values) if values else None
+
+
+def _distance(verdict: ev.Verdict) -> float:
+    """How far from no difference, either way."""
+    if verdict.ratio is None or not verdict.ratio > 0 or not math.isfinite(verdict.ratio):
+        return 0.0
+    return abs(math.log(verdict.ratio))

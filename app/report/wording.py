@@ -1,0 +1,132 @@
+"""Verdicts and severities in the words of the reports: the same in every view that is text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from app.recording.session import Session
+from probes import units
+from scenarios import events as ev
+from scenarios.experiment.wording import effect_cells, explanation
+from scenarios.finding import Severity
+
+SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}
+
+
+def workload_title(session: Session, workload: str) -> str:
+    if session.plan is not None:
+        for planned in session.plan.workloads:
+            if planned.id == workload:
+                return planned.title
+    return workload
+
+
+def variant_title(session: Session, variant: str) -> str:
+    """`B (sda)`: the id and what tells it from the others."""
+    if session.plan is not None:
+        for planned in session.plan.variants:
+            if planned.id == variant:
+                return variant if planned.label in ("", variant) else f"{variant} ({planned.label})"
+    return variant
+
+
+def variant_label(session: Session, variant: str) -> str:
+    """What tells it from the others; its id where there is nothing else."""
+    planned = session.plan.variants if session.plan is not None else ()
+    return next((v.label for v in planned if v.id == variant and v.label), variant)
+
+
+def ratio(value: float | None) -> str:
+    """`0.73`, `0.083`, `12.4`."""
+    return "–" if value is None else units.number(value)
+
+
+def interval(pair: ev.Interval | None) -> str:
+    return "–" if pair is None else f"{units.number(pair[0])} to {units.number(pair[1])}"
+
+
+def resolution(verdict: ev.Verdict) -> str:
+    """The smallest detectable effect."""
+    return "–" if verdict.smallest_effect is None else units.smallest_effect(verdict.smallest_effect)
+
+
+def delta(verdict: ev.Verdict) -> str:
+    if verdict.delta is None:
+        return "–"
+    sign = "+" if verdict.delta > 0 else ""
+    return f"{sign}{units.number(verdict.delta)} {verdict.delta_unit}".rstrip()
+
+
+def measured(verdict: ev.Verdict) -> bool:
+    """Whether there is anything behind it; the rest was not started, or does not apply."""
+    return verdict.groups > 0 or verdict.ratio is not None
+
+
+def _cost(session: Session, verdict: ev.Verdict) -> bool:
+    """Whether less of the metric is better, and its difference is known."""
+    planned = session.plan.workloads if session.plan is not None else ()
+    metrics = [m for w in planned if w.id == verdict.workload for m in w.metrics]
+    return verdict.delta is not None and any(m.name == verdict.metric and m.better == "less" for m in metrics)
+
+
+def verdict_sentence(
+    session: Session, verdict: ev.Verdict, *, short: bool = False, explained: bool = False
+) -> str:
+    """`random read: B (sda) is 27 % slower than A (vda) in IOPS (95 % CI 24 to 29 %), this disk`.
+
+    `short`: variants by their ids alone, where a list of them is at hand. `explained`: with how it came about.
+    """
+    why = explanation(verdict) if explained else ""
+    return _sentence(session, verdict, short) + (f". {why}" if why else "")
+
+
+def _sentence(session: Session, verdict: ev.Verdict, short: bool) -> str:
+    title = workload_title(session, verdict.workload)
+    left, right = verdict.variant, verdict.baseline
+    if not short:
+        left, right = variant_title(session, left), variant_title(session, right)
+    scope = f", {verdict.scope}" if verdict.scope else ""
+    decided = verdict.verdict in ("slower", "faster")
+    _, interval = effect_cells(verdict)
+    within = f" (95 % CI {interval})" if interval else ""
+    if decided:
+        size = units.effect(verdict.ratio) if verdict.ratio else verdict.verdict
+        cost = f": {delta(verdict)}" if _cost(session, verdict) else f" in {verdict.metric}"
+        return f"{title}: {left} is {size} than {right}{cost}{within}{scope}"
+    if verdict.verdict == "no material difference":
+        return (
+            f"{title}: no material difference between {left} and {right} in {verdict.metric}{within}{scope}"
+        )
+    why = f": {verdict.reason}" if verdict.reason else ""
+    if verdict.verdict == "not measured":
+        return f"{title}: not measured{why}"
+    return f"{title}: {left} against {right} in {verdict.metric}: {verdict.verdict}{within}{why}"
+
+
+def unmeasured(session: Session, verdicts: Iterable[ev.Verdict]) -> list[str]:
+    """One line for each reason why something was not measured, with all that it holds for."""
+    lines: dict[str, dict[str, None]] = {}
+    for verdict in verdicts:
+        if not measured(verdict):
+            why = f"{verdict.verdict}: {verdict.reason}" if verdict.reason else str(verdict.verdict)
+            lines.setdefault(why, {})[workload_title(session, verdict.workload)] = None
+    return [f"{'; '.join(titles)}: {why}" for why, titles in lines.items()]
+
+
+def series_sentence(session: Session, series: ev.SeriesVerdict) -> str:
+    title = workload_title(session, series.workload)
+    slope = ""
+    if series.slope_per_round is not None:
+        slope = f": {series.slope_per_round * 100:+.2g} % a round"
+        if series.ci95 is not None:
+            slope += f" (95 % CI {series.ci95[0] * 100:+.2g} to {series.ci95[1] * 100:+.2g} %)"
+    why = f"; {series.reason}" if series.reason else ""
+    return f"{title}: {series.verdict} over {series.rounds} rounds{slope}{why}"
+
+
+def beyond_bounds(session: Session) -> str:
+    """What of a recording was counted only; empty where nothing was."""
+    if not session.left_out:
+        return ""
+    counted = ", ".join(f"{number} more {kind}" for kind, number in session.left_out.items())
+    return f"not kept, as the recording holds more than is read of one: {counted}"

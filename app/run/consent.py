@@ -1,0 +1,78 @@
+"""Whether a person agreed to the plan: `--yes`, a question on the terminal, or the digest of the plan shown."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+
+from app import output
+from app.failure import Failure
+from app.report import plan_text
+from app.undo import killed_ending, undo
+from scenarios.plan import Plan
+
+
+def asked(plan: Plan, *, yes: bool, digest: str) -> bool:
+    """True where the plan's changes may be made. Raises Failure where they may not."""
+    if digest:
+        if digest != plan.digest:
+            raise Failure(
+                f"agreed to plan {digest[:40]}, but the plan is now {plan.digest}: "
+                f"something changed since it was shown; look at `hostdx plan {plan.scenario}` again"
+            )
+        return True
+    if yes or not plan.needs_consent:
+        return yes or not plan.needs_consent
+    if not _terminal():
+        settings = any(action.consent for action in plan.actions)
+        what = "changes settings of this host" if settings else _risk(plan)
+        raise Failure(
+            f"{what}, and there is no terminal to ask on; "
+            f"see `hostdx plan {plan.scenario}`, then add --yes or --consent {plan.digest}"
+        )
+    for line in plan_text.plan_lines(plan):
+        output.say(line)
+    if not _answered_yes("go ahead? [y/N] "):
+        raise Failure("not agreed to; nothing was changed")
+    return True
+
+
+def offer_undo(who: str, leftover: undo.Leftover) -> bool:
+    """Asks whether a killed run's changes are to be undone now; True when they are."""
+    if not _terminal():
+        return False
+    output.say(f"{who}:")
+    for entry, what in undo.foreseen(leftover):
+        output.say(f"  {entry.action.title}: {what}")
+    if not _answered_yes("undo them now? [y/N] "):
+        return False
+    try:
+        journal = undo.take(leftover.path, undo.PATIENCE_S)
+    except undo.Busy:
+        return False
+    if journal is None:
+        return True
+    done = undo.undo_entries(journal)
+    journal.close()
+    with suppress(OSError):
+        killed_ending.write(journal.header, done)
+    return all(one.outcome.state != "failed" for one in done)
+
+
+def _risk(plan: Plan) -> str:
+    return next(action.risk for action in plan.actions if action.exposed)
+
+
+def agreed(question: str) -> bool:
+    """Asked on the terminal; False where there is none."""
+    return _terminal() and _answered_yes(question)
+
+
+def _terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()
+
+
+def _answered_yes(question: str) -> bool:
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -1,0 +1,263 @@
+"""One `hostdx run` from the request to its end: plan, consent, lock, recording, runner."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from app import __version__, bug, failure, locks
+from app.failure import Failure
+from app.process import Identity, identity
+from app.recording.events_output import Tee
+from app.recording.session import Session
+from app.recording.stream import Stream
+from app.run import consent
+from app.run.runner import LATER, Monotonic, Runner, listen_for_stops
+from app.run.signals import Stopped, Stops, stop_early
+from app.state import check_room, journal_dir, private, recordings_dir
+from app.undo import leftovers, undo
+from app.undo.changes import Changes
+from app.undo.journal import SCHEMA as JOURNAL_SCHEMA
+from app.undo.journal import Header
+from probes.host import Host
+from probes.secrets import masked_words
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.model import Options, Refused, Scenario, Usage
+from scenarios.plan import Option, Plan
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked for on the command line."""
+
+    options: dict[str, Json]
+    declared: tuple[Option, ...]
+    command: list[str]
+    yes: bool = False
+    consent: str = ""
+    recording: str = ""
+    events: str = ""
+
+
+class Execution:
+    """Made for one run; `outcome` never raises, whatever happens: it ends with an `Ended` event."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        host: Host,
+        request: Request,
+        show: Callable[[ev.AnyEvent], None],
+        complain: Callable[[str], None],
+    ) -> None:
+        self._scenario = scenario
+        self._host = host
+        self._request = request
+        self._complain = complain
+        self._clock = Monotonic()
+        self._began_s = self._clock.now()
+        self._wall = datetime.now(UTC)
+        self._me = identity()
+        self._options = Options(request.options, request.declared)
+        self._seed = (
+            self._options.integer("seed")
+            if "seed" in request.options
+            else random.SystemRandom().getrandbits(32)
+        )
+        self._stops = Stops()
+        self._stream = Stream(complain)
+        self._stream.show = show
+        self._lock: locks.Lock | None = None
+        self._reads_only = False
+
+    @property
+    def session(self) -> Session:
+        return self._stream.session
+
+    @property
+    def recording(self) -> Path | None:
+        return self._stream.recording
+
+    def outcome(self) -> ev.Ended:
+        with stop_early():
+            ended = self._guarded()
+        if self._lock is not None:  # before a reader of our events is waited for
+            self._lock.release()
+        self._stream.close(hurry=ended.status == "interrupted")
+        return ended
+
+    def _guarded(self) -> ev.Ended:
+        """What goes wrong before the scenario runs, as the event that it would have ended with."""
+        try:
+            return self._steps()
+        except Stopped as stopped:
+            self._stops.signal = stopped.number
+            return self._end("interrupted", self._stops.reason, self._stops.status)
+        except Usage as why:
+            return self._end("failed", str(why), failure.USAGE)
+        except Refused as why:
+            return self._end("skipped", str(why), failure.COULD_NOT)
+        except Failure as why:
+            return self._end("failed" if why.status == failure.USAGE else "skipped", why.text, why.status)
+        except Exception as error:
+            return self._end("failed", bug.save(error), failure.COULD_NOT)
+
+    def _end(self, status: ev.Status, reason: str, code: int) -> ev.Ended:
+        ended = ev.Ended(t=self._time(), status=status, reason=reason, exit=code)
+        self._stream.emit(ended)
+        return ended
+
+    def _steps(self) -> ev.Ended:
+        request = self._request
+        if request.events:
+            self._stream.tee = Tee(request.events, self._complain)
+        if request.recording:  # by the app: it follows this file, also to learn of a refusal
+            self._stream.record(Path(request.recording).absolute(), named=True)
+        self._stream.emit(self._began())
+        plan = self._plan()
+        self._stream.emit(ev.Planned(t=self._time(), plan=plan))
+        if plan.refusal:
+            raise Refused(plan.refusal)
+        self._check_journal_place(plan)
+        if plan.actions:
+            check_room()
+        self._check_leftovers(plan)
+        consented = consent.asked(plan, yes=request.yes, digest=request.consent)
+        # A watch that starts no load, and a run that can only read, may go beside a measurement.
+        if self._scenario.measures and not self._reads_only:
+            since = f"{self._wall:%H:%M:%S} UTC"
+            self._lock = locks.measuring(self._scenario.id, since, self._warn)
+        if self._stream.recorder is None:
+            self._record(plan)
+        return asyncio.run(self._conduct(plan, consented))
+
+    def _record(self, plan: Plan) -> None:
+        """A watch that changes nothing does not need its recording: with a full disk it is wanted most."""
+        try:
+            self._stream.record(private(recordings_dir()) / f"{self._run_id}.jsonl")
+        except Failure as why:
+            if plan.actions:
+                raise
+            self._complain(f"{why.text}; going on: the result is printed only")
+
+    async def _conduct(self, plan: Plan, consented: bool) -> ev.Ended:
+        listen_for_stops(asyncio.get_running_loop(), self._stops)
+        changes = Changes(
+            plan=plan,
+            consented=consented,
+            header=self._journal_header(),
+            lies_on=self._lies_on,
+            warn=self._complain,
+        )
+        runner = Runner(
+            scenario=self._scenario,
+            host=self._host,
+            clock=self._clock,
+            options=self._options,
+            plan=plan,
+            seed=self._seed,
+            changes=changes,
+            began_s=self._began_s,
+            emit=self._stream.emit,
+            save_bug=bug.save,
+            pulse=_pulse_source(self._host, plan),
+        )
+        try:
+            return await runner.conduct(self._facts, self._stops)
+        finally:
+            left = changes.close()
+            for entry in left:
+                self._complain(f"could not be undone: {entry.action.title} ({entry.value}); {LATER}")
+
+    def _plan(self) -> Plan:
+        if blocked := self._scenario.blocked(self._host):
+            if not self._scenario.reads_anyway:
+                raise Refused(blocked)
+            self._reads_only = True  # it says what it reads, and then refuses by itself
+        return self._scenario.plan(self._host, self._options).sealed()
+
+    def _check_journal_place(self, plan: Plan) -> None:
+        """Said before anything is written: the change itself would be refused for it, minutes later."""
+        from app.undo.journal_disk import refusal
+
+        if why := refusal(self._host, journal_dir(), plan):
+            raise Refused(why)
+
+    def _check_leftovers(self, plan: Plan) -> None:
+        """A killed run's settings would be measured as if they were the host's own."""
+        found, troubles = undo.leftovers()
+        for trouble in troubles:
+            self._complain(trouble)
+        for leftover in found:
+            undo.sweep(leftover)
+            if leftover.living or not leftover.entries:
+                continue
+            line = leftovers.mention(leftover)
+            if not leftovers.in_the_way(self._host, leftover, plan):
+                self._complain(line)
+            elif not consent.offer_undo(line, leftover):
+                raise Failure(f"{line}: they would be measured, or changed again; run `hostdx undo` first")
+
+    def _facts(self) -> list[ev.AnyEvent]:
+        from app.run.null_quote import resolution
+        from scenarios.triage import fact_events
+
+        events = list(fact_events(self._host, self._time))
+        if self._scenario.id != "null" and (known := resolution(os.uname().nodename)):
+            events.append(ev.Note(t=self._time(), text=known))
+        return events
+
+    def _lies_on(self, target: str) -> str:
+        from app.undo.journal_disk import lies_on
+
+        return lies_on(self._host, private(journal_dir()), target)
+
+    def _time(self) -> float:
+        return round(self._clock.now() - self._began_s, 4)
+
+    @property
+    def _run_id(self) -> str:
+        return f"{self._wall:%Y%m%dT%H%M%SZ}-{self._scenario.id}-{self._me.pid}"
+
+    def _warn(self, text: str) -> None:
+        """For whoever starts the run, and for whoever reads its recording."""
+        self._complain(text)
+        self._stream.emit(ev.Note(t=self._time(), text=text))
+
+    def _began(self) -> ev.Began:
+        return ev.Began(
+            t=0.0,
+            schema=ev.SCHEMA,
+            version=__version__,
+            scenario=self._scenario.id,
+            command=self._request.command,
+            host=os.uname().nodename,
+            wall=f"{self._wall:%Y-%m-%dT%H:%M:%SZ}",
+            seed=self._seed,
+            pid=self._me.pid,
+            pid_start=self._me.start,
+            boot_id=self._me.boot_id,
+            options=self._request.options,
+        )
+
+    def _journal_header(self) -> Header:
+        return Header(
+            schema=JOURNAL_SCHEMA,
+            run=self._run_id,
+            who=Identity(self._me.pid, self._me.start, self._me.boot_id),
+            command=masked_words(self._request.command),
+            recording=str(self.recording or ""),
+            began_s=self._began_s,
+        )
+
+
+def _pulse_source(host: Host, plan: Plan) -> Callable[[float], ev.Pulse] | None:
+    from scenarios.guards.pulse import PulseSource
+
+    return PulseSource(host, sorted({written.device for written in plan.writes})).next

@@ -1,0 +1,143 @@
+"""Starts a runner that outlives the viewer, and stops one: by its pid, after its start time was checked (law 2)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from app.process import Identity, lives, runs_hostdx, writes
+from app.state import check_room, private, recordings_dir
+from probes.types import Json
+from scenarios.events import Began
+from scenarios.plan import Option
+
+HOSTDX = (
+    sys.executable,
+    "-P",
+    "-m",
+    "app.cli",
+)  # -P: a folder `app` in the current directory must not run instead
+
+
+GONE = "the runner is gone"
+
+
+def arguments(values: Mapping[str, Json], declared: Iterable[Option] = ()) -> list[str]:
+    """Options as the command line takes them; what equals its declared default is left out."""
+    defaults = {o.name: o.default for o in declared}
+    out: list[str] = []
+    for name, value in values.items():
+        if value is None or value == defaults.get(name) or value in ([], "", False):
+            continue
+        flag = f"--{name}"
+        if value is True:
+            out.append(flag)
+            continue
+        for item in value if isinstance(value, list) else [value]:
+            # one argument, so that a directory called `-x` is not taken for an option
+            out.append(f"{flag}={item}")
+    return out
+
+
+def new_recording(scenario: str) -> Path:
+    """A name in the recordings' directory that nothing has yet. Raises Failure, also where the disk is full: the
+    runner's own words about it would have no place either.
+    """
+    check_room()
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    return private(recordings_dir()) / f"{stamp}-{scenario}-{uuid.uuid4().hex[:6]}.jsonl"
+
+
+def start(scenario: str, options: Sequence[str], *, digest: str, recording: Path) -> subprocess.Popen[bytes]:
+    """`hostdx run` in a session of its own: a dropped line, a closed terminal and Ctrl-C here do not reach it.
+
+    What it says on stderr goes to a file beside the recording, for the case that it never gets to record anything.
+    """
+    argv = [*HOSTDX, "run", scenario, *options, "--recording", str(recording)]
+    if digest:
+        argv += ["--consent", digest]
+    with open(log_of(recording), "wb", opener=_private_file) as log:
+        return subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def log_of(recording: Path) -> Path:
+    return recording.with_suffix(".log")
+
+
+def last_words(recording: Path) -> str:
+    """The runner's last line on stderr; empty where it said nothing."""
+    try:
+        lines = (
+            log_of(recording).read_bytes()[-4096:].decode("utf-8", "backslashreplace").strip().splitlines()
+        )
+    except OSError:
+        return ""
+    return lines[-1] if lines else ""
+
+
+def running(began: Began | None) -> bool:
+    """Whether the runner that wrote this first line still runs."""
+    return began is not None and lives(_runner(began))
+
+
+def stop(recording: Path, began: Began) -> str:
+    """Asks the runner to stop and undo (SIGINT); empty where it was asked, else why not.
+
+    A recording names any process it likes: only one that is a run of ours and writes this very file is signalled.
+    """
+    try:
+        # the pidfd pins the process: what is checked from here on is what is hit, or nothing is
+        pidfd = os.pidfd_open(began.pid)
+    except (OSError, OverflowError):
+        return GONE
+    try:
+        why = _not_ours(recording, began)
+        if not why:
+            signal.pidfd_send_signal(pidfd, signal.SIGINT)
+        return why
+    except ProcessLookupError:
+        return GONE
+    except OSError as error:
+        return f"pid {began.pid} cannot be signalled: {error.strerror}"
+    finally:
+        os.close(pidfd)
+
+
+def _not_ours(recording: Path, began: Began) -> str:
+    """Why the process that a recording names is not to be stopped; empty for our own run that writes it."""
+    if not running(began):
+        return GONE
+    try:
+        inside = recording.parent.resolve() == recordings_dir().resolve()
+        descriptor = os.open(recording, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        return f"{recording}: cannot be read: {error.strerror}"
+    try:
+        file = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    if not inside or file.st_uid != os.geteuid():
+        return f"the recording is not one of yours in {recordings_dir()}; stop the run where it was started"
+    if not runs_hostdx(began.pid) or not writes(began.pid, file.st_dev, file.st_ino):
+        return f"pid {began.pid}, which the recording names, is no hostdx that writes it"
+    return ""
+
+
+def _runner(began: Began) -> Identity:
+    return Identity(began.pid, began.pid_start, began.boot_id)
+
+
+def _private_file(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -1,0 +1,218 @@
+"""The runner: gives a scenario its host, clock and changes, and turns however it ends into an `Ended` event."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from typing import Any
+
+from app import failure
+from app.failure import Failure, NotUndone
+from app.run.signals import PROMISED_S, Stops, through
+from app.undo.changes import Changes
+from probes.action import Action
+from probes.bench.measured import BenchRefused, NotApplicable
+from probes.host import Host
+from probes.system.processes import family_of
+from scenarios import events as ev
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.model import Applied, Clock, Options, Refused, Run, Scenario, Usage
+from scenarios.plan import Plan
+
+PULSE_S = 1.0
+LATER = "its supervisor undoes it as soon as the device answers, else `hostdx undo` does"
+
+
+class Monotonic:
+    """Implements `scenarios.model.Clock`: seconds since an arbitrary moment, never going back."""
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+class Runner(Run):
+    """Implements `scenarios.model.Run`."""
+
+    def __init__(
+        self,
+        *,
+        scenario: Scenario,
+        host: Host,
+        clock: Clock,
+        options: Options,
+        plan: Plan,
+        seed: int,
+        changes: Changes,
+        began_s: float,
+        emit: Callable[[ev.AnyEvent], None],
+        save_bug: Callable[[BaseException], str],
+        pulse: Callable[[float], ev.Pulse] | None = None,
+    ) -> None:
+        self.scenario = scenario
+        self.host = host
+        self.clock = clock
+        self.options = options
+        self.plan = plan
+        self.seed = seed
+        self.rng = random.Random(seed)
+        self._changes = changes
+        self._began_s = began_s
+        self._emit = emit
+        self._save_bug = save_bug
+        self._pulse = pulse
+
+    def time(self) -> float:
+        return round(max(0.0, self.clock.now() - self._began_s), 4)
+
+    def emit(self, event: ev.AnyEvent) -> None:
+        self._emit(event)
+
+    def change(self, action: Action) -> AbstractAsyncContextManager[Applied]:
+        return self._change(action)
+
+    @asynccontextmanager
+    async def _change(self, action: Action) -> AsyncIterator[Applied]:
+        # Neither half may be broken off: what is half applied could not be undone (a second Ctrl-C must be harmless).
+        try:
+            applied, stopped = await through(
+                asyncio.to_thread(self._changes.apply, action), self._changes.break_off
+            )
+        except NotUndone as why:
+            self._tell(why.identifier, action, "failed", why.text)
+            raise
+        except Failure as why:
+            self._tell("", action, "refused", why.text)
+            raise Refused(why.text) from None
+        interrupted = False
+        try:
+            self._tell(applied.id, action, "applied", applied.value)
+            if stopped:
+                raise asyncio.CancelledError
+            yield applied
+        except asyncio.CancelledError:
+            interrupted = True
+            raise
+        finally:
+            outcome, stopped = await through(asyncio.to_thread(self._changes.revert, applied.id))
+            applied.endings.append((outcome.state, outcome.reason))
+            self._tell(applied.id, action, outcome.state, outcome.reason)
+            if stopped:
+                raise asyncio.CancelledError
+            if outcome.state == "failed" and not interrupted:
+                # nothing may be measured on what is left like that
+                raise NotUndone(f"could not be undone: {action.title}: {outcome.reason}", applied.id)
+
+    def _tell(self, identifier: str, action: Action, state: ev.ActionState, reason: str) -> None:
+        self.emit(ev.ActionEvent(t=self.time(), id=identifier, action=action, state=state, reason=reason))
+
+    async def conduct(self, prologue: Callable[[], list[ev.AnyEvent]], stops: Stops) -> ev.Ended:
+        """Runs the scenario to whatever end and emits that end. `prologue` reads the facts (in a thread)."""
+        pulses = asyncio.ensure_future(self._pulses())
+        stops.late = self._late
+        try:
+            ended = await self._ending(self._work(prologue), stops)
+            ended = await self._undo_the_rest(ended)
+        finally:
+            stops.over = True
+            pulses.cancel()
+            with suppress(asyncio.CancelledError):
+                await pulses
+        self.emit(ended)
+        return ended
+
+    def _late(self) -> None:
+        family = family_of(self.host) if self.host.live else {}
+        stuck = [f"{p.name} (pid {p.pid})" for p in family.values() if p.state == "D"]
+        if stuck:
+            why = f"waits for {', '.join(stuck)}, which hangs on a device or a frozen file system (see dmesg)"
+        else:
+            why = "its changes are being undone"
+        self.emit(ev.Note(t=self.time(), text=f"stopping takes longer than {PROMISED_S:.0f} s: {why}"))
+
+    async def _work(self, prologue: Callable[[], list[ev.AnyEvent]]) -> None:
+        for event in await asyncio.to_thread(prologue):
+            self.emit(event)
+        await self.scenario.run(self)
+
+    async def _ending(self, work: Coroutine[Any, Any, None], stops: Stops) -> ev.Ended:
+        task = asyncio.ensure_future(work)
+        stops.watch(task)
+        status: ev.Status = "done"
+        reason: str | None = None
+        code = 0
+        try:
+            await task
+        except asyncio.CancelledError:
+            pass
+        except (Refused, BenchRefused, NotApplicable) as why:
+            status, reason, code = "skipped", str(why), failure.COULD_NOT
+        except Usage as why:
+            status, reason, code = "failed", str(why), failure.USAGE
+        except Failure as why:
+            status, reason, code = "failed", why.text, why.status
+        except Exception as error:
+            status, reason, code = "failed", self._save_bug(error), failure.COULD_NOT
+        if stops.signal is not None:
+            status, reason, code = "interrupted", stops.reason, stops.status
+        elif task.cancelled():
+            status, reason, code = "failed", "the scenario broke itself off", failure.COULD_NOT
+        return ev.Ended(t=self.time(), status=status, reason=reason, exit=code)
+
+    async def _undo_the_rest(self, ended: ev.Ended) -> ev.Ended:
+        """What could not be undone when its time came, once more: a stuck device may answer by now."""
+        done = await asyncio.to_thread(self._changes.retry)
+        for one in done:
+            self._tell(one.entry.id, one.entry.action, one.outcome.state, one.outcome.reason)
+            if one.outcome.state == "failed":
+                finding = _left_behind(one.entry.action, one.outcome.reason)
+                self.emit(ev.Found(t=self.time(), finding=finding))
+        if not done:
+            return ended
+        left = [one for one in done if one.outcome.state == "failed"]
+        titles = ", ".join(one.entry.action.title for one in left)
+        rest = f"still in the undo journal: {titles}; {LATER}" if left else "undone at the end of the run"
+        reason = f"{ended.reason}; {rest}" if ended.reason else rest
+        status: ev.Status = "interrupted" if ended.status == "interrupted" else "failed"
+        return ev.Ended(t=self.time(), status=status, reason=reason, exit=ended.exit or failure.COULD_NOT)
+
+    async def _pulses(self) -> None:
+        """Also a missing pulse tells something: a view's clock stops, so a bad reading must not end them."""
+        while self._pulse is not None:
+            await asyncio.sleep(PULSE_S)
+            try:
+                self.emit(self._pulse(self.time()))
+            except Exception as error:
+                self.emit(ev.Note(t=self.time(), text=f"no more pulses: {self._save_bug(error)}"))
+                return
+
+
+def listen_for_stops(loop: asyncio.AbstractEventLoop, stops: Stops) -> None:
+    """Ctrl-C and SIGTERM stop the run; a closed terminal does not: the run goes on to its end."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stops.stop, number)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+def _left_behind(action: Action, reason: str) -> Finding:
+    return Finding(
+        id="hostdx.not-undone",
+        severity="critical",
+        confidence="measured",
+        title=f"could not be undone: {action.title}",
+        subject=action.target,
+        evidence=(Evidence(text=reason, source=action.target),),
+        remedy=(
+            Remedy(
+                title="try again when the cause is gone; the journal still knows it",
+                commands=("hostdx undo",),
+                verify=("hostdx undo --dry-run",),
+            ),
+        ),
+    )

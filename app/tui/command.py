@@ -1,0 +1,52 @@
+"""Another hostdx command as a bounded child, off the screen's thread; its answer comes back on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from app.run.launch import HOSTDX
+
+if TYPE_CHECKING:
+    from app.tui.requests import Errands
+
+TIMEOUT_S = 60.0
+
+
+class Outcome(NamedTuple):
+    """`error` is empty where the command did what it should."""
+
+    output: str
+    error: str
+
+
+async def answer(argv: Sequence[str]) -> Outcome:
+    child = await asyncio.create_subprocess_exec(
+        *HOSTDX,
+        *argv,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        out, err = await asyncio.wait_for(child.communicate(), TIMEOUT_S)
+    except TimeoutError:
+        child.kill()
+        await child.wait()
+        return Outcome("", f"hostdx {argv[0]} gave no answer within {TIMEOUT_S:.0f} s")
+    words = err.decode("utf-8", "backslashreplace").strip().splitlines()
+    text = out.decode("utf-8", "backslashreplace")
+    if child.returncode:
+        last = words[-1].removeprefix("hostdx: ") if words else f"exit status {child.returncode}"
+        return Outcome(text, last)
+    return Outcome(text, "")
+
+
+def hostdx(shell: Errands, argv: Sequence[str], then: Callable[[Outcome], None]) -> None:
+    """Runs it and calls `then` on the screen's thread."""
+
+    async def ask() -> None:
+        then(await answer(argv))
+
+    shell.run_worker(ask(), exclusive=False, exit_on_error=True, name=argv[0])

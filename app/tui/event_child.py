@@ -1,0 +1,101 @@
+"""A hostdx child whose events are read from its stdout as they come: triage for the home screen, plan for its step."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from app.recording.session import Session
+from app.recording.writer import LINE_LIMIT
+from scenarios import events as ev
+
+_decoder = msgspec.json.Decoder(ev.AnyEvent)
+
+
+class EventChild:
+    """`poll` never blocks. `session` is what its events tell; `error` why it ended without being done."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self.session = Session()
+        self.ended = False
+        self.error = ""
+        self.before_close: Callable[[], object] | None = None
+        self._rest = b""
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the child)
+        self._process = subprocess.Popen(
+            list(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._stderr, bufsize=0
+        )
+        assert self._process.stdout is not None
+        self._fd = self._process.stdout.fileno()
+        os.set_blocking(self._fd, False)
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def poll(self) -> bool:
+        """Takes in what has come; True where anything changed."""
+        if self.ended:
+            return False
+        before = self.session.count
+        while True:
+            try:
+                data = os.read(self._fd, 1 << 16)
+            except BlockingIOError:
+                break
+            if not data:
+                self._finish()
+                return True
+            self._take(data)
+            if len(self._rest) >= LINE_LIMIT:
+                self.error = "it wrote a line longer than 1 MiB"
+                self.close()
+                return True
+        return self.session.count != before
+
+    def _take(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            try:
+                self.session.apply(_decoder.decode(line))
+            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+                continue  # our own version wrote it: an unknown type only, and the others still count
+
+    def _finish(self) -> None:
+        self.ended = True
+        try:
+            status = self._process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        ended = self.session.ended
+        if ended is not None and ended.status != "done":
+            self.error = ended.reason or ended.status
+        elif status != 0:
+            self._stderr.seek(0)
+            words = self._stderr.read()[-4096:].decode("utf-8", "backslashreplace").strip().splitlines()
+            self.error = (words[-1] if words else f"exit status {status}").removeprefix("hostdx: ")
+        self._release()
+
+    def close(self) -> None:
+        """Ends the child where it still runs (it only reads)."""
+        if self.ended:
+            return
+        self.ended = True
+        with contextlib.suppress(OSError):
+            self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+        self._release()
+
+    def _release(self) -> None:
+        if self.before_close is not None:
+            self.before_close()
+            self.before_close = None
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._stderr.close()

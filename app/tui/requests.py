@@ -1,0 +1,338 @@
+"""What the screens ask the app to do: open, start, stop, follow, save, copy. Each is said on the last line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from textual.app import App
+
+from app import state
+from app.failure import Failure
+from app.printable import printable_lines
+from app.recording.session import Session
+from app.run import launch
+from app.tui.command import Outcome, hostdx
+from app.tui.event_child import EventChild
+from app.tui.glyphs import clean
+from scenarios.events import Offer
+from scenarios.finding import Finding
+from scenarios.plan import Plan
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from app.tui.feed import RunFeed
+
+RECENT_S = 30  # a run under way writes a pulse every second
+STOP_AGAIN_S = 5.0
+
+
+class Errands(App[int]):
+    """The lower half of `Shell`, apart for length: it decides what is opened, `Shell` how it is shown."""
+
+    triage: EventChild | None
+    _feed: RunFeed | None
+
+    def __init__(self, ansi_color: bool | None = None) -> None:
+        super().__init__(ansi_color=ansi_color)
+        self.running_words = ""
+        self.running: Path | None = None
+        self.left_over = 0
+        self.left: list[tuple[str, str]] = []  # of these: what was changed, and what would be done about it
+        self._journals: tuple[str, ...] = ()
+        self.recorded = 0
+        self._runner: subprocess.Popen[bytes] | None = None
+        self._stop_asked = -STOP_AGAIN_S
+
+    def say(self, words: str) -> None:
+        raise NotImplementedError
+
+    def draw(self) -> None:
+        raise NotImplementedError
+
+    def open_feed(self, feed: RunFeed) -> None:
+        raise NotImplementedError
+
+    def watch_triage(self) -> None:
+        raise NotImplementedError
+
+    @property
+    def feed(self) -> RunFeed:
+        assert self._feed is not None
+        return self._feed
+
+    def home_session(self) -> Session:
+        return self.triage.session if self.triage is not None else Session()
+
+    # Looking around
+
+    def look_around(self) -> None:
+        """Once after the start: earlier recordings, runs under way, and whether a killed run left changes behind."""
+        self._journals = _journal_names()
+        self.look_for_runs()
+        if self._journals:
+            self.offer_undo()
+
+    def look_for_runs(self) -> None:
+        """Only what was written to in the last half minute is opened: there may be thousands."""
+        from app.recording import store as recordings
+
+        directory = state.recordings_dir()
+        names = recordings.names()
+        self.recorded = len(names)
+        self.running, self.running_words = None, ""
+        recent = []
+        for name in names:
+            try:
+                if time.time() - (directory / name).stat().st_mtime < RECENT_S:
+                    recent.append(name)
+            except OSError:
+                continue
+        for name in sorted(recent, reverse=True)[:3]:
+            found = recordings.examined(directory / name)
+            if found.state == "running":
+                self.running = found.path
+                self.running_words = f"{clean(found.scenario)} running for {found.seconds:.0f} s"
+                self.recorded -= 1
+                break
+        journals = _journal_names()
+        if self.running is None and journals != self._journals:  # a run under way has one, too
+            self._journals = journals
+            self._look_for_changes()
+        self.draw()
+
+    def _look_for_changes(self) -> None:
+        """What a run that was killed meanwhile has left changed."""
+        from app.tui.screens.undo import open_entries
+
+        def seen(outcome: Outcome) -> None:
+            self.left = open_entries(outcome.output)
+            self.left_over = len(self.left)
+            self.draw()
+
+        hostdx(self, ["undo", "--dry-run"], seen)
+
+    def read_host(self) -> None:
+        """Triage once more."""
+        if self.triage is not None:
+            self.triage.close()
+        self.triage = EventChild([*launch.HOSTDX, "triage", "--events", "-"])
+        self.watch_triage()
+
+    # Opening
+
+    def open_plan(self, scenario: str, argv: Sequence[str] = ()) -> None:
+        from app.tui.option_values import is_scenario, proposed
+        from app.tui.screens.plan import PlanScreen
+
+        if not is_scenario(scenario):
+            self.say(f"{clean(scenario)} is no scenario's name")
+            return
+        offers = self.home_session().offers
+        offer = next((o for o in offers if o.id == scenario), None)
+        if offer is None:
+            offer = Offer(t=0.0, id=scenario, title=scenario, question="", takes_s=0.0)
+        if offer.blocked:
+            asked = f". It would answer: {clean(offer.question)}" if offer.question else ""
+            self.say(f"{clean(offer.id)} cannot run here: {clean(offer.blocked)}{asked}")
+            return
+        self.push_screen(PlanScreen(offer, proposed(argv, offer.options)))
+
+    def open_finding(self, finding: Finding) -> None:
+        from app.tui.screens.finding import FindingScreen
+
+        self.push_screen(FindingScreen(finding))
+
+    def open_facts(self, session: Session | None = None) -> None:
+        from app.tui.screens.facts import FactsScreen
+
+        self.push_screen(FactsScreen(session if session is not None else self.home_session()))
+
+    def open_recordings(self) -> None:
+        from app.tui.screens.recordings import RecordingsScreen
+
+        self.push_screen(RecordingsScreen())
+
+    def open_recording(self, path: Path, *, live: bool) -> None:
+        """From the end where it is under way or was asked for; a finished one opens on its verdict."""
+        from app.tui.feed import RunFeed
+
+        try:
+            feed = RunFeed(path)
+        except Failure as why:
+            self.say(clean(why.text))
+            return
+        feed.playback.finish(live=live and feed.growing)
+        self.open_feed(feed)
+
+    def replay(self, path: Path) -> None:
+        """From the start, playing. Raises Failure."""
+        from app.tui.feed import RunFeed
+
+        feed = RunFeed(path)
+        feed.playback.playing = True
+        self.open_feed(feed)
+
+    def attach_running(self) -> None:
+        if self.running is None:
+            self.say("no run is under way")
+            return
+        self.open_recording(self.running, live=True)
+
+    # Running
+
+    def start_run(self, scenario: str, argv: Sequence[str], plan: Plan) -> None:
+        from app.tui.feed import RunFeed
+
+        try:
+            path = launch.new_recording(scenario)
+            self._runner = launch.start(scenario, argv, digest=plan.digest, recording=path)
+        except (Failure, OSError) as why:
+            self.say(f"it could not be started: {clean(str(why))}")
+            return
+        self.open_feed(RunFeed(path, live=True, awaited=True))
+
+    def watch_runner(self) -> None:
+        """A runner that was refused at once leaves no recording: its last words are shown instead."""
+        if self._runner is None or self._runner.poll() is None:
+            return
+        self._runner = None
+        words = self.feed.refused()
+        if words and not self.feed.playback.events:
+            self.feed.dead = True
+            if len(self.screen_stack) > 1:
+                self.pop_screen()
+            self.say(f"not run: {clean(words.removeprefix('hostdx: '))}")
+
+    def stop_run(self) -> None:
+        now = time.monotonic()
+        if now - self._stop_asked > STOP_AGAIN_S:
+            self._stop_asked = now
+            self.say("press s again to stop the run and undo its changes; any other key continues")
+        else:
+            self.stop_now()
+
+    def stop_now(self) -> None:
+        why = self.feed.stop()
+        self.say(clean(f"not stopped: {why}") if why else "stopping: everything is undone first, within 2 s")
+
+    def parting_words(self) -> str:
+        """What is said on the way out: that a run goes on without us."""
+        feed = self._feed
+        if feed is None or not feed.playback.events or not feed.growing:
+            return ""
+        began = feed.playback.events[0]
+        return f"{clean(getattr(began, 'scenario', 'the run'))} goes on; `hostdx attach` follows it"
+
+    def import_file(self, path: Path, then: Callable[[], None]) -> None:
+        """Another tool's result, read by a child: `then` once there is a recording of it."""
+
+        def imported(outcome: Outcome) -> None:
+            if outcome.error:
+                self.say(f"not imported: {clean(outcome.error.removeprefix('import: '))}")
+                return
+            self.say(clean(outcome.output.splitlines()[0] if outcome.output else f"imported {path}"))
+            then()
+
+        self.say(clean(f"importing {path}"))
+        hostdx(self, ["import", "--", str(path)], imported)
+
+    # Reports
+
+    def open_report(self, path: Path) -> None:
+        from app.report.document import Document
+        from app.tui.screens.report import ReportScreen
+
+        def show(outcome: Outcome) -> None:
+            if outcome.error:
+                self.say(f"no report: {clean(outcome.error)}")
+            else:
+                self.message = ""
+                self.push_screen(ReportScreen(path.name, msgspec.json.decode(outcome.output, type=Document)))
+
+        self.say("writing the report")
+        hostdx(self, ["report", str(path), "--format", "document"], show)
+
+    def open_comparison(self, a: Sequence[Path], b: Sequence[Path]) -> None:
+        from app.report.document import Document
+        from app.tui.screens.report import ReportScreen
+
+        def show(outcome: Outcome) -> None:
+            if outcome.error:
+                self.say(f"no comparison: {clean(outcome.error)}")
+            else:
+                self.message = ""
+                document = msgspec.json.decode(outcome.output, type=Document)
+                self.push_screen(ReportScreen("comparison", document))
+
+        self.say("comparing")
+        hostdx(self, ["compare", *map(str, a), "--format", "document", "--", *map(str, b)], show)
+
+    def save_report(self, path: Path) -> None:
+        def save(outcome: Outcome) -> None:
+            if outcome.error:
+                self.say(f"no report: {clean(outcome.error)}")
+            else:
+                self.save_text(path.name, outcome.output)
+
+        hostdx(self, ["report", str(path), "--format", "md"], save)
+
+    def save_text(self, name: str, text: str) -> None:
+        """Into the current directory, else beside the recordings; never over another file."""
+        stem = name.removesuffix(".gz").removesuffix(".jsonl")
+        for directory in (Path.cwd(), state.state_dir() / "reports"):
+            try:
+                if directory != Path.cwd():
+                    state.private(directory)
+                self.say(f"saved {clean(str(_written(directory, stem, text)))}")
+                return
+            except (OSError, Failure) as why:
+                trouble = why
+        self.say(f"not saved: {clean(str(trouble))}")
+
+    def copy(self, text: str, what: str) -> None:
+        if not text:
+            self.say("there is nothing to copy")
+            return
+        self.copy_to_clipboard(printable_lines(text))
+        self.say(f"{what}: sent to the terminal's clipboard (OSC 52), where the terminal allows it")
+
+    # Undo
+
+    def offer_undo(self, asked: bool = False) -> None:
+        from app.tui.screens.undo import UndoScreen, open_entries
+
+        def show(outcome: Outcome) -> None:
+            lines = open_entries(outcome.output)
+            self.left, self.left_over = lines, len(lines)
+            if lines:
+                self.push_screen(UndoScreen(lines))
+            elif asked:
+                self.say(clean(outcome.error) or "nothing is left over")
+
+        hostdx(self, ["undo", "--dry-run"], show)
+
+
+def _journal_names() -> tuple[str, ...]:
+    try:
+        return tuple(sorted(p.name for p in state.journal_dir().iterdir() if p.is_file()))
+    except OSError:
+        return ()
+
+
+def _written(directory: Path, stem: str, text: str) -> Path:
+    for number in range(1, 1000):
+        path = directory / (f"hostdx-{stem}.md" if number == 1 else f"hostdx-{stem}-{number}.md")
+        try:
+            if path.is_file() and not path.is_symlink() and path.read_text("utf-8", "replace") == text:
+                return path
+            with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(text)
+            return path
+        except FileExistsError:
+            continue
+    raise OSError("a thousand reports of that name are there already")

@@ -1,0 +1,49 @@
+"""A journal that cannot be read to its end: shown to a person as far as it can, and given up by hand.
+
+Nothing is ever undone by it: what its missing lines said may be the contrary of what the others say.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+import msgspec
+
+from app.failure import Failure
+from app.undo.journal import Busy, Entry, Header, Line, content, fold, opened, sync_directory
+
+_decoder = msgspec.json.Decoder(Line)
+
+
+def legible(path: Path) -> list[Entry]:
+    """What it still says is open. Raises Failure where it is not a journal of ours."""
+    descriptor = opened(path)
+    entries: dict[str, Entry] = {}
+    try:
+        for line in content(descriptor).split(b"\n"):
+            try:
+                read = _decoder.decode(line)
+            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+                continue
+            if not isinstance(read, Header):
+                fold(entries, read)
+    finally:
+        os.close(descriptor)
+    return list(entries.values())
+
+
+def discard(path: Path) -> None:
+    """Raises Failure where it is not ours, Busy where somebody holds it."""
+    descriptor = opened(path)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink(missing_ok=True)
+        sync_directory(path.parent)
+    except BlockingIOError:
+        raise Busy from None
+    except OSError as error:
+        raise Failure(f"{path}: the journal cannot be removed: {error.strerror}") from None
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,118 @@
+"""The one way to change the host: carries out an action, and undoes it.
+
+Each kind has three steps: `prepare` reads what is there and chooses exact names (nothing is changed), `carry_out` does
+it, `revert` undoes it and can be repeated: after a crash nobody knows how far the first two came. Only this file
+calls what changes anything: `app/undo/settings.py` for attributes, `app/undo/resources.py` for what is made.
+"""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import msgspec
+
+from app.failure import NotDone
+from app.process import lives
+from app.undo import resources, settings
+from app.undo.command import TIMEOUT_S, CommandFailed, command
+from app.undo.file_system_identity import place_of
+from app.undo.journal import UNDONE, Entry, Outcome, Place
+from probes.action import Action
+
+MOST_SAID = 4096  # characters of what a command said
+
+
+def prepare(action: Action, identifier: str) -> Entry:
+    """What will be done exactly, with the old values. Changes nothing. Raises NotDone."""
+    value = action.target
+    old: str | None = None
+    place: Place | None = None
+    saved: dict[str, str] = {}
+    if action.kind == "attribute":
+        old, saved = settings.old_values(action)
+        value = action.new if action.new is not None else ""
+    elif action.kind == "resource":
+        value = resources.named(action)
+        if action.resource == "directory":
+            place = place_of(Path(value).parent)
+    return Entry(id=identifier, action=action, value=value, old=old, saved=saved, place=place)
+
+
+def carry_out(entry: Entry, keep: tuple[int, ...], stop: threading.Event | None = None) -> Entry:
+    """Does it; `keep` are descriptors that children hold while they are at it. Raises NotDone.
+
+    A command's value is what it said. `stop` breaks off one that nothing could undo anyway: a trim may take minutes.
+    """
+    action = entry.action
+    try:
+        if action.kind == "attribute":
+            return settings.switch(entry, keep)
+        if action.kind == "command":
+            timeout_s = float(action.parameters.get("timeout_s", TIMEOUT_S))
+            said = command(
+                action.apply, keep=keep, timeout_s=timeout_s, stop=stop if action.irreversible else None
+            ).strip()
+            return msgspec.structs.replace(entry, made=True, value=said[:MOST_SAID] or entry.value)
+        return msgspec.structs.replace(entry, made=True, inode=resources.create(entry, keep))
+    except CommandFailed as why:
+        raise NotDone(str(why), why.writer) from None
+    except OSError as why:
+        raise NotDone(f"{action.title}: {entry.value}: {why.strerror or why}") from None
+
+
+def revert(entry: Entry, keep: tuple[int, ...] = (), notes: settings.Notes | None = None) -> Outcome:
+    """Undoes it as far as it was done. Never raises. `notes` is told between its steps (the journal)."""
+    hanging = [str(writer.pid) for writer in entry.writers if lives(writer)]
+    what = entry.action.target if entry.action.kind == "attribute" else entry.value
+    if hanging:  # whatever is read or written now, that one may still write after it
+        return Outcome(
+            "failed",
+            f"{what}: a change of it still hangs (pid {', '.join(hanging)}) on a stuck device",
+            stuck=True,
+        )
+    try:
+        if entry.action.kind == "attribute":
+            return settings.put_back(entry, keep, notes or _Silent())
+        if entry.action.kind == "command":
+            return _revert_command(entry, keep)
+        return resources.remove(entry, keep)
+    except CommandFailed as why:
+        return Outcome("failed", str(why), why.writer is not None, why.writer)
+    except OSError as why:
+        return Outcome("failed", f"{entry.value}: {why.strerror or why}")
+    except Exception as why:  # a mistake of ours with one entry must not keep the others from being undone
+        return Outcome("failed", f"{entry.value}: {type(why).__name__}: {why}")
+
+
+class _Silent:
+    def undoing(self, identifier: str) -> None:
+        pass
+
+    def back(self, identifier: str, left: dict[str, str]) -> None:
+        pass
+
+
+def survives_reboot(action: Action) -> bool:
+    """Directories do; sysfs and procfs values and namespaces do not."""
+    if action.kind == "resource":
+        return action.resource == "directory"
+    return action.kind == "command" and action.survives_reboot
+
+
+def _revert_command(entry: Entry, keep: tuple[int, ...]) -> Outcome:
+    if not entry.action.undo:
+        return Outcome(
+            "kept",
+            "it cannot be undone, as was said before" if entry.action.irreversible else "needs no undoing",
+        )
+    try:
+        command(entry.action.undo, keep=keep)
+    except CommandFailed as why:
+        if entry.made:
+            raise
+        return Outcome("reverted", f"was not carried out, or undone already ({why})")
+    return UNDONE
+
+
+__all__ = ["UNDONE", "NotDone", "carry_out", "prepare", "revert", "survives_reboot"]

@@ -1,0 +1,53 @@
+"""On which file system something was made: a name that is missing on another one says nothing about ours."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from app.process import boot_id
+from app.undo.journal import Place
+from probes.host import Host
+from probes.system.disk.mounts import IN_MEMORY, mount_of
+from probes.types import Absent
+
+
+def place_of(directory: Path) -> Place | None:
+    """None where it cannot be told."""
+    try:
+        device, number = _signs(directory)
+    except OSError:
+        return None
+    mount = mount_of(Host(), str(directory))
+    if isinstance(mount, Absent):
+        return Place(device=device, number=number, boot=boot_id())
+    return Place(
+        device=device,
+        number=number,
+        boot=boot_id(),
+        mountpoint=mount.mountpoint,
+        source=mount.source,
+        in_memory=mount.fstype in IN_MEMORY,
+    )
+
+
+def is_there(place: Place, path: Path) -> bool:
+    """Whether that file system is the one on which `path` is looked for, however much of the path exists."""
+    for directory in path.parents:
+        try:
+            device, number = _signs(directory)
+        except OSError:
+            continue
+        return number == place.number if number or place.number else device == place.device
+    return False
+
+
+def lost(place: Place) -> bool:
+    """The device went away in this boot: pulled, or a loop device that was removed."""
+    major = place.device.partition(":")[0]
+    return major != "0" and place.boot == boot_id() and not Path("/sys/dev/block", place.device).exists()
+
+
+def _signs(directory: Path) -> tuple[str, int]:
+    found = directory.stat().st_dev
+    return f"{os.major(found)}:{os.minor(found)}", os.statvfs(directory).f_fsid

@@ -1,0 +1,377 @@
+"""The undo journal: what is about to be changed is on the disk before it is changed, and struck out after it is undone.
+
+One file a run. Its lock is held by the runner and by the children that change something for it, so that whoever
+gets the lock knows that nobody is changing anything any more.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from app.failure import Failure
+from app.process import Identity
+from app.state import ELSEWHERE
+from probes.action import Action
+from probes.exposure import ruled_by_others
+from probes.private_directory import Inode
+
+SCHEMA = "hostdx-journal/1"
+SIZE_LIMIT = 64 << 20
+_MOVED = "as root set XDG_STATE_HOME to a directory that is root's all the way up (default: /var/lib)"
+
+State: TypeAlias = Literal["reverted", "kept", "failed"]
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """How undoing went. `kept`: left as it is on purpose; `failed`: to be tried again."""
+
+    state: State
+    reason: str = ""
+    stuck: bool = False  # no answer from the device: worth another try later
+    writer: Identity | None = None  # a child that was abandoned at it: what it had begun may still happen
+
+
+UNDONE = Outcome("reverted")
+
+
+class Header(msgspec.Struct, frozen=True, tag="header", tag_field="line", kw_only=True):
+    """`began_s` is CLOCK_MONOTONIC at t = 0 of the recording."""
+
+    schema: str
+    run: str
+    who: Identity
+    command: list[str]
+    recording: str
+    began_s: float
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """`device` is st_dev ("8:1"), `number` f_fsid of statvfs(2): ext4 and btrfs make it of their UUID, so it stays the
+    same over a reboot, XFS of the device number; 0 where there is none. The rest is to be shown to a person."""
+
+    device: str
+    number: int
+    boot: str
+    mountpoint: str = ""
+    source: str = ""
+    in_memory: bool = False
+
+
+class Entry(msgspec.Struct, frozen=True, tag="intend", tag_field="line", kw_only=True):
+    """An action as it is carried out. `value` is the exact name made or value written; `old` what was there;
+    `saved` the side paths' texts; `became` what could be read back, or the start time of a process.
+
+    What the later lines say of it: `left` are the side paths' texts as our own last write of the target left them;
+    `inode`: which directory or file was made;
+    `undoing`: the old value is being written back, `back`: it was; `writers` are abandoned children."""
+
+    id: str
+    action: Action
+    value: str
+    old: str | None = None
+    saved: dict[str, str] = {}
+    made: bool = False
+    became: str = ""
+    left: dict[str, str] = {}
+    undoing: bool = False
+    back: bool = False
+    writers: tuple[Identity, ...] = ()
+    place: Place | None = None
+    inode: Inode | None = None
+
+
+class Made(msgspec.Struct, frozen=True, tag="made", tag_field="line"):
+    """`inode`: which directory or file it is; a journal of an earlier version does not tell."""
+
+    id: str
+    value: str
+    became: str = ""
+    left: dict[str, str] = {}
+    inode: Inode | None = None
+
+
+class Undoing(msgspec.Struct, frozen=True, tag="undoing", tag_field="line"):
+    id: str
+
+
+class Back(msgspec.Struct, frozen=True, tag="back", tag_field="line"):
+    id: str
+    left: dict[str, str]
+
+
+class Hanging(msgspec.Struct, frozen=True, tag="hanging", tag_field="line"):
+    id: str
+    writer: Identity
+
+
+class Struck(msgspec.Struct, frozen=True, tag="struck", tag_field="line"):
+    id: str
+    state: State
+    reason: str = ""
+
+
+Line: TypeAlias = Header | Entry | Made | Undoing | Back | Hanging | Struck
+_decoder = msgspec.json.Decoder(Line)
+
+
+class Busy(Exception):
+    """Somebody holds the journal's lock."""
+
+
+class Journal:
+    """An open, locked journal file. `open_entries` are those not struck out yet, in the order they were made."""
+
+    def __init__(self, path: Path, descriptor: int, header: Header, entries: list[Entry]) -> None:
+        self.path = path
+        self.descriptor = descriptor
+        self.header = header
+        self._entries = {entry.id: entry for entry in entries}
+
+    @classmethod
+    def create(cls, path: Path, header: Header) -> Journal:
+        """Raises Failure where it cannot be written: then nothing may be changed."""
+        if why := _ruled(path):
+            raise Failure(f"{why}; so nothing was changed; {_MOVED}")
+        try:
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+            descriptor = os.open(path, flags, 0o600)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            journal = cls(path, descriptor, header, [])
+            journal._append(header)
+            if os.fstat(descriptor).st_nlink == 0:  # somebody cleaned it away while it was empty
+                raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+            sync_directory(path.parent)
+        except FileExistsError as error:  # another run's, with what it has to undo
+            raise _unwritable(path, error) from None
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise _unwritable(path, error) from None
+        return journal
+
+    @classmethod
+    def wait(cls, path: Path) -> Journal | None:
+        """As `take`, but sleeps until nobody holds its lock, however long that takes."""
+        return cls.take(path, 0)
+
+    @classmethod
+    def take(cls, path: Path, how: int = fcntl.LOCK_NB) -> Journal | None:
+        """A dead run's journal; None when it is gone meanwhile. Raises Busy, or Failure where it is not trusted."""
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise Failure(f"{path}: the journal cannot be opened: {error.strerror}") from None
+        try:
+            _check_trust(path, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | how)
+            if os.fstat(descriptor).st_nlink == 0:
+                os.close(descriptor)
+                return None
+            data = content(descriptor)
+            header, entries = _parse(path, data)
+            os.ftruncate(descriptor, data.rfind(b"\n") + 1)  # half a line from a power cut: never acted upon
+            return cls(path, descriptor, header, entries)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise Busy from None
+        except BaseException:
+            os.close(descriptor)
+            raise
+
+    @property
+    def open_entries(self) -> list[Entry]:
+        return list(self._entries.values())
+
+    def entry(self, identifier: str) -> Entry:
+        return self._entries[identifier]
+
+    def intend(self, entry: Entry) -> None:
+        """On the disk before anything is done. Raises Failure: then nothing may be done."""
+        try:
+            self._append(entry)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+        self._entries[entry.id] = entry
+
+    def made(self, entry: Entry) -> None:
+        """Says what it became. A full disk is survived: without this line a directory is removed only if it is empty.
+        Undoing does not depend on the next three."""
+        self._entries[entry.id] = entry
+        self._note(Made(entry.id, entry.value, entry.became, entry.left, entry.inode))
+
+    def undoing(self, identifier: str) -> None:
+        """From here on the old value may be there because of us."""
+        self._note(Undoing(identifier))
+
+    def back(self, identifier: str, left: dict[str, str]) -> None:
+        """The old value is there; `left` is what writing it made of the side paths."""
+        self._note(Back(identifier, left))
+
+    def hanging(self, identifier: str, writer: Identity) -> None:
+        """An abandoned child may still finish what it had begun: until it is gone nobody knows how this stands."""
+        self._note(Hanging(identifier, writer))
+
+    def strike(self, identifier: str, outcome: Outcome) -> None:
+        """A full disk is survived too: undoing twice does no harm."""
+        self._entries.pop(identifier, None)
+        self._note(Struck(identifier, outcome.state, outcome.reason))
+
+    def _note(self, line: Line) -> None:
+        fold(self._entries, line)
+        try:
+            self._append(line)
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        """Removes the file when everything is struck out."""
+        if not self._entries:
+            try:
+                self.path.unlink(missing_ok=True)
+                sync_directory(self.path.parent)
+            except OSError:
+                pass
+        os.close(self.descriptor)
+
+    def _append(self, line: Line) -> None:
+        data = msgspec.json.encode(line) + b"\n"
+        length = os.fstat(self.descriptor).st_size
+        try:
+            if os.write(self.descriptor, data) != len(data):
+                raise OSError(28, "no space left on device")
+            os.fsync(self.descriptor)
+        except OSError:
+            os.ftruncate(self.descriptor, length)
+            raise
+
+
+def peek(path: Path) -> tuple[Header, list[Entry]]:
+    """A journal's header and open entries without its lock. Raises Failure."""
+    descriptor = opened(path)
+    try:
+        return _parse(path, content(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def opened(path: Path) -> int:
+    """A descriptor of a journal that is ours alone. Raises Failure."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise Failure(f"{path}: the journal cannot be opened: {error.strerror}") from None
+    try:
+        _check_trust(path, descriptor)
+    except Failure:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def journals(directory: Path) -> list[Path]:
+    """Oldest first (the name begins with the time). Raises Failure where nobody can tell whether there are any."""
+    try:
+        return sorted(p for p in directory.iterdir() if p.suffix == ".jsonl")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise Failure(f"{directory}: the undo journals cannot be read: {error.strerror}") from None
+
+
+def content(descriptor: int) -> bytes:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return b"".join(iter(lambda: os.read(descriptor, 1 << 20), b""))
+
+
+def _lines(path: Path, data: bytes) -> Iterator[Line]:
+    # what follows the last line end was never fsync'd completely, so it was never acted upon
+    for number, line in enumerate(data.split(b"\n")[:-1], 1):
+        try:
+            yield _decoder.decode(line)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            text = " ".join(str(error).split())[:120]
+            removed = f"undo it by hand, then `hostdx undo --forget {path.stem}` removes it"
+            raise Failure(f"{path}: line {number}: the journal is damaged: {text}; {removed}") from None
+
+
+def _parse(path: Path, data: bytes) -> tuple[Header, list[Entry]]:
+    header: Header | None = None
+    entries: dict[str, Entry] = {}
+    for line in _lines(path, data):
+        if isinstance(line, Header):
+            header = line
+        else:
+            fold(entries, line)
+    if header is None:
+        if entries:
+            raise Failure(f"{path}: the journal has no header; undo it by hand")
+        header = Header(
+            schema=SCHEMA, run=path.stem, who=Identity(0, 0, ""), command=[], recording="", began_s=0.0
+        )
+    return header, list(entries.values())
+
+
+def fold(entries: dict[str, Entry], line: Line) -> None:
+    """What a line makes of the open entries."""
+    if isinstance(line, Entry):
+        entries[line.id] = line
+        return
+    entry = None if isinstance(line, Header) else entries.get(line.id)
+    if entry is None:
+        return
+    match line:
+        case Made():
+            entry = replace(
+                entry, made=True, value=line.value, became=line.became, left=line.left, inode=line.inode
+            )
+        case Undoing():
+            entry = replace(entry, undoing=True)
+        case Back():
+            entry = replace(entry, back=True, left=line.left)
+        case Hanging():
+            entry = replace(entry, writers=(*entry.writers, line.writer))
+        case Struck():
+            del entries[line.id]
+            return
+    entries[entry.id] = entry
+
+
+def _check_trust(path: Path, descriptor: int) -> None:
+    """What a journal says is carried out: it must be ours alone."""
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise Failure(f"{path}: is not a journal of yours alone (owner or mode); not touched")
+    if found.st_size > SIZE_LIMIT:
+        raise Failure(f"{path}: larger than {SIZE_LIMIT >> 20} MiB; not a journal")
+    if why := _ruled(path):
+        raise Failure(f"{why}; not trusted; {_MOVED}")
+
+
+def _ruled(path: Path) -> str:
+    who = ruled_by_others(str(path.parent))
+    return f"{path}: {who}, who can put other journals there" if who else ""
+
+
+def sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unwritable(path: Path, error: OSError) -> Failure:
+    return Failure(
+        f"{path.parent}: the undo journal cannot be written: {error.strerror}; so nothing was changed; "
+        f"{ELSEWHERE}"
+    )

@@ -1,0 +1,79 @@
+"""Whether the undo journal lies on the very device that is about to be changed: then it could not be relied on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from probes.host import Host
+from probes.system.disk.block import leaves
+from probes.system.disk.mounts import IN_MEMORY, NETWORK, placement
+from probes.types import Absent, present
+from scenarios.plan import Plan
+
+_ELSEWHERE = "set XDG_STATE_HOME to a directory on another disk or on a tmpfs"
+
+
+def refusal(host: Host, journal_dir: Path, plan: Plan) -> str:
+    """Why a run of this plan is refused: said before anything is written, by `plan` and `run` in the same words."""
+    attributes = (action.target for action in plan.actions if action.kind == "attribute")
+    return next((why for target in attributes if (why := lies_on(host, journal_dir, target))), "")
+
+
+def lies_on(host: Host, journal_dir: Path, target: str) -> str:
+    """The refusal in one line; empty where the journal is elsewhere or the target is no block device's attribute."""
+    device = device_of(target)
+    if not device:
+        return ""
+    under = devices_under(host, str(_existing(journal_dir)))
+    if isinstance(under, Absent):
+        return (
+            f"{target}: not changed: whether the undo journal ({journal_dir}) lies on {device} cannot be known "
+            f"({under.reason}); {_ELSEWHERE}"
+        )
+    through = next((under[name] for name in (device, *leaves(host, device)) if name in under), None)
+    if through is None:
+        return ""
+    return (
+        f"{target}: not changed: the undo journal ({journal_dir}) lies on {device} itself{through}, and if {device} "
+        f"hangs nothing could be undone; {_ELSEWHERE}"
+    )
+
+
+def devices_under(host: Host, directory: str) -> dict[str, str] | Absent:
+    """Every device that writing there needs, and through which loop device if any; empty: memory, another machine.
+
+    A loop device is a leaf of its own stack, but its file lies on another one: that is followed down too.
+    """
+    found: dict[str, str] = {}
+    waiting = [(directory, "")]
+    while waiting:
+        path, through = waiting.pop()
+        place = placement(host, path)
+        if isinstance(place, Absent):
+            return place
+        if isinstance(place.device, Absent):
+            if place.mount.fstype in IN_MEMORY | NETWORK:
+                continue
+            return place.device  # an overlay, zfs: on some disk, but nobody says on which
+        for name in (place.device, *place.layers, *place.leaves):
+            if name in found:
+                continue
+            found[name] = through
+            backing = host.text(f"/sys/block/{name}/loop/backing_file")
+            if present(backing):
+                waiting.append((backing, through or f" (through {name}, whose file is {backing})"))
+    return found
+
+
+def device_of(target: str) -> str:
+    """`sda` of `/sys/block/sda/queue/scheduler`, also by its long path."""
+    parts = Path(os.path.realpath(target)).parts
+    if "block" in parts[:-2] and parts[:2] == ("/", "sys"):
+        return parts[parts.index("block") + 1]
+    return ""
+
+
+def _existing(directory: Path) -> Path:
+    """What is there of it: a plan asks before the directory is made."""
+    return next((path for path in (directory, *directory.parents) if path.exists()), directory)

@@ -1,0 +1,63 @@
+"""The end of a recording whose runner was killed: written by who undoes it, so that no viewer waits for ever."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+import msgspec
+
+from app.recording.writer import LINE_LIMIT, encoded
+from app.undo.journal import Header
+from app.undo.undo import Undone, after_reboot
+from scenarios import events as ev
+
+KILLED = "the runner was killed, or the power was cut"
+_decoder = msgspec.json.Decoder(ev.AnyEvent)
+
+
+def write(header: Header, done: list[Undone]) -> None:
+    """Takes half a line back and appends what was undone, and the end, unless it has one. Raises OSError."""
+    if not header.recording:
+        return
+    descriptor = os.open(header.recording, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
+            return
+        complete, last = _complete(descriptor, found.st_size)
+        if last is None or isinstance(last, ev.Ended):
+            return
+        os.ftruncate(descriptor, complete)
+        os.lseek(descriptor, 0, os.SEEK_END)
+        t = last.t if after_reboot(header.who) else max(last.t, time.monotonic() - header.began_s)
+        os.write(descriptor, b"".join(encoded(event) for event in _events(round(t, 4), done)))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _complete(descriptor: int, size: int) -> tuple[int, ev.AnyEvent | None]:
+    """The length up to the last line end, and the last event."""
+    start = max(0, size - 2 * LINE_LIMIT)
+    tail = os.pread(descriptor, size - start, start)
+    end = tail.rfind(b"\n") + 1
+    try:
+        last: ev.AnyEvent = _decoder.decode(tail[tail.rfind(b"\n", 0, max(0, end - 1)) + 1 : end])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return start + end, None
+    return start + end, last
+
+
+def _events(t: float, done: list[Undone]) -> list[ev.AnyEvent]:
+    events: list[ev.AnyEvent] = [
+        ev.ActionEvent(
+            t=t, id=u.entry.id, action=u.entry.action, state=u.outcome.state, reason=u.outcome.reason
+        )
+        for u in done
+    ]
+    failed = sum(1 for u in done if u.outcome.state == "failed")
+    rest = f"; {failed} could not be undone, run `hostdx undo`" if failed else "; everything was undone"
+    events.append(ev.Ended(t=t, status="failed", reason=KILLED + rest, exit=137))
+    return events

@@ -1,0 +1,67 @@
+"""What killed runs left, in one line each, for whoever reads the host or is about to measure on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.undo import undo
+from app.undo.journal import Entry
+from app.undo.journal_disk import device_of, devices_under
+from app.undo.undo import Leftover
+from probes.host import Host
+from probes.types import Absent
+from scenarios.plan import Plan
+
+MOST_NAMED = 3
+
+
+def mentions() -> list[str]:
+    """One line for each journal with something open in it; also for one that cannot be read."""
+    found, troubles = undo.leftovers()
+    return troubles + [mention(leftover) for leftover in found if leftover.entries]
+
+
+def mention(leftover: Leftover) -> str:
+    run, count = leftover.header.run, len(leftover.entries)
+    if leftover.living:
+        pid = leftover.header.who.pid
+        return f"a run is under way ({run}, pid {pid}) and holds {count} change(s): {_what(leftover)}"
+    return f"an earlier run ({run}) ended without undoing {count} change(s): {_what(leftover)}; see `hostdx undo`"
+
+
+def _what(leftover: Leftover) -> str:
+    if undo.after_reboot(leftover.header.who):
+        return "a reboot undid the settings, files may be left"
+    settings = [_setting(entry) for entry in leftover.settings]
+    if not settings:
+        return "no setting"
+    more = len(settings) - MOST_NAMED
+    return ", ".join(settings[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _setting(entry: Entry) -> str:
+    if entry.action.kind != "attribute":
+        return entry.action.title
+    return f"{entry.action.target} is {entry.value}, was {entry.old}"
+
+
+def in_the_way(host: Host, leftover: Leftover, plan: Plan) -> bool:
+    """Whether a run of this plan would measure, or change, what the killed run left changed.
+
+    A run that makes nothing and changes nothing only watches: it is wanted most when something hangs.
+    """
+    if not leftover.settings or not plan.actions or undo.after_reboot(leftover.header.who):
+        return False
+    if plan.needs_consent:
+        return True
+    changed = {device_of(entry.action.target) for entry in leftover.settings}
+    if "" in changed:  # no block device's: it may bear on anything that is measured
+        return True
+    met = {written.device for written in plan.writes}
+    for action in plan.actions:
+        if action.target.startswith("/"):
+            under = devices_under(host, str(Path(action.target).parent))
+            if isinstance(under, Absent):
+                return True
+            met |= under.keys()
+    return bool(changed & met)

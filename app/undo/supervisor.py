@@ -1,0 +1,139 @@
+"""Undoes at once what a killed runner left behind: `python -P -m app.undo.supervisor JOURNAL`, started by the runner.
+
+It has a session of its own, so neither a closed terminal nor a signal to the runner's group reaches it. It waits
+without waking up (a pidfd, and a pipe that the runner holds) and so disturbs no measurement. A change that hangs on
+a stuck device holds the journal's lock: it waits for that too, however long it takes, and undoes it then. Where the
+child that hung could be ended, it tries again now and then, for some hours.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from time import sleep
+
+from app.failure import Failure
+from app.process import Identity, lives
+from app.undo import killed_ending, undo
+from app.undo.journal import Journal, peek
+
+ROUNDS = 1000  # each waits for what hung in the one before, or a while
+AGAIN_S = 10.0
+READY_S = 30.0  # an interpreter takes seconds to start where the load is 1000
+GOODBYE = b"q"
+POLL_S = 0.5  # only on kernels before 5.3, which have no pidfd
+
+
+def main(argv: list[str]) -> int:
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGTSTP):
+        signal.signal(number, signal.SIG_IGN)
+    path = Path(argv[0])
+    header, _ = peek(path)
+    os.write(1, b"r")
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    os.dup2(null, 1)
+    if _dismissed(header.who):
+        return 0
+    for _ in range(ROUNDS):
+        journal = Journal.wait(path)
+        if journal is None:
+            return 0
+        try:
+            done = undo.undo_entries(journal)
+        finally:
+            journal.close()
+        with suppress(OSError, Failure):
+            killed_ending.write(header, done)
+        stuck = [one for one in done if one.outcome.stuck]
+        if not stuck:
+            break
+        if not all(
+            one.outcome.writer for one in stuck
+        ):  # nothing is left that holds the lock until it answers
+            sleep(AGAIN_S)
+    return (
+        0 if all(one.outcome.state != "failed" for one in done) else 3
+    )  # the journal stays for `hostdx undo`
+
+
+def _dismissed(runner: Identity) -> bool:
+    """Waits until the runner says goodbye (True) or is dead (False)."""
+    pidfd = _pidfd(runner)
+    poll = select.poll()
+    if pidfd is not None:
+        poll.register(pidfd, select.POLLIN)
+    poll.register(0, select.POLLIN)
+    while lives(runner):
+        ready = poll.poll(None if pidfd is not None else POLL_S * 1000)
+        for descriptor, _ in ready:
+            if descriptor != 0:
+                continue
+            if os.read(0, 1) == GOODBYE:
+                return True
+            poll.unregister(0)  # closed without goodbye: the runner is dying; the pidfd says when it is dead
+    return False
+
+
+def _pidfd(runner: Identity) -> int | None:
+    try:
+        return os.pidfd_open(runner.pid)
+    except (OSError, AttributeError):
+        return None
+
+
+class Guardian:
+    """A supervisor process in a session of its own. It acts when this process dies without saying goodbye."""
+
+    def __init__(self, journal: Path) -> None:
+        self.ready = False
+        self._process: subprocess.Popen[bytes] | None = None
+        argv = [sys.executable, "-P", "-m", "app.undo.supervisor", str(journal.absolute())]
+        try:
+            self._process = subprocess.Popen(
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                cwd="/",
+            )
+        except OSError:
+            return
+        assert self._process.stdout is not None
+        answers, _, _ = select.select([self._process.stdout], [], [], READY_S)
+        self.ready = bool(answers) and self._process.stdout.read(1) == b"r"
+        self._process.stdout.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process is not None else 0
+
+    def dismiss(self) -> None:
+        """Everything is undone: there is nothing left to watch."""
+        if self._process is None or self._process.stdin is None:
+            return
+        try:
+            self._process.stdin.write(GOODBYE)
+            self._process.stdin.close()
+        except OSError:
+            pass
+        try:
+            self._process.wait(timeout=2.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+    def bequeath(self) -> None:
+        """Something is left: it tries again as soon as we are gone and nothing hangs at it any more."""
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.close()
+
+
+if __name__ == "__main__":
+    with suppress(Failure):
+        sys.exit(main(sys.argv[1:]))
+    sys.exit(3)

@@ -1,0 +1,170 @@
+"""Undoing what a dead run left behind, in reverse order, by its journal."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import msgspec
+
+from app.failure import Failure
+from app.process import Identity, boot_id, lives
+from app.state import journal_dir
+from app.undo import effects
+from app.undo.journal import Busy, Entry, Header, Journal, Outcome, journals, peek
+
+PATIENCE_S = 10.0
+
+
+class Undone(msgspec.Struct, frozen=True):
+    """One entry and how undoing it went (or would go)."""
+
+    entry: Entry
+    outcome: Outcome
+
+
+class Leftover(msgspec.Struct, frozen=True):
+    """A journal that still has open entries. `living`: its runner is still there."""
+
+    path: Path
+    header: Header
+    entries: tuple[Entry, ...]
+    living: bool
+
+    @property
+    def settings(self) -> tuple[Entry, ...]:
+        """The entries that a measurement or another change would meet: everything but private directories."""
+        return tuple(entry for entry in self.entries if entry.action.consent)
+
+
+def leftovers() -> tuple[list[Leftover], list[str]]:
+    """Every journal in the state directory, and a line for each that cannot be read."""
+    found: list[Leftover] = []
+    troubles: list[str] = []
+    try:
+        paths = journals(journal_dir())
+    except Failure as why:
+        return [], [why.text]
+    for path in paths:
+        try:
+            header, entries = peek(path)
+        except Failure as why:
+            if path.exists():
+                troubles.append(why.text)
+            continue
+        found.append(Leftover(path, header, tuple(entries), lives(header.who)))
+    return found, troubles
+
+
+def sweep(leftover: Leftover) -> None:
+    """Removes the journal of a run that was killed before it changed anything."""
+    if leftover.living or leftover.entries:
+        return
+    try:
+        journal = take(leftover.path)
+    except (Busy, Failure):
+        return
+    if journal is not None:
+        journal.close()
+
+
+def undo_entry(journal: Journal, entry: Entry) -> Outcome:
+    """Undoes it and strikes it out; what fails stays open, with the child that hangs at it."""
+    outcome = effects.revert(entry, (journal.descriptor,), journal)
+    if outcome.state != "failed":
+        journal.strike(entry.id, outcome)
+    elif outcome.writer is not None:
+        journal.hanging(entry.id, outcome.writer)
+    return outcome
+
+
+def take(path: Path, patience_s: float = 0.0) -> Journal | None:
+    """The journal with its lock; None when it is gone meanwhile. Raises Busy.
+
+    A dying runner holds the lock for the moment in which its last thread goes, a child that was writing for it until
+    that is done, its supervisor while it undoes.
+    """
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            return Journal.take(path)
+        except Busy:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.05)
+
+
+def undo_entries(journal: Journal) -> list[Undone]:
+    """Undoes every open entry, last first, and strikes it out; what fails stays open."""
+    rebooted = after_reboot(journal.header.who)
+    done: list[Undone] = []
+    for entry in reversed(journal.open_entries):
+        outcome = _by_reboot(entry) if rebooted else None
+        if outcome is None:
+            outcome = undo_entry(journal, entry)
+        else:
+            journal.strike(entry.id, outcome)
+        done.append(Undone(entry, outcome))
+    return done
+
+
+def forget(journal: Journal, identifier: str) -> list[Undone]:
+    """Strikes out the run's open entries, or the one of that id, and leaves what they are about as it is."""
+    done: list[Undone] = []
+    for entry in reversed(journal.open_entries):
+        if identifier in (journal.header.run, entry.id):
+            outcome = Outcome("kept", "struck out by hand: left as it is")
+            journal.strike(entry.id, outcome)
+            done.append(Undone(entry, outcome))
+    return done
+
+
+def after_reboot(runner: Identity) -> bool:
+    return bool(runner.boot_id) and runner.boot_id != boot_id()
+
+
+def hanging(path: Path) -> list[int]:
+    """The children that are still at a change on a device that does not answer."""
+    try:
+        _, entries = peek(path)
+    except Failure:
+        return []
+    return [writer.pid for entry in entries for writer in entry.writers if lives(writer)]
+
+
+def foreseen(leftover: Leftover) -> list[tuple[Entry, str]]:
+    """What `undo` would do, in its order, in words; changes nothing."""
+    rebooted = after_reboot(leftover.header.who)
+    return [(entry, _foreseen(entry, rebooted)) for entry in reversed(leftover.entries)]
+
+
+def _by_reboot(entry: Entry) -> Outcome | None:
+    if effects.survives_reboot(entry.action):
+        return None
+    return Outcome("reverted", "the reboot has undone it")
+
+
+def _foreseen(entry: Entry, rebooted: bool) -> str:
+    if rebooted and _by_reboot(entry) is not None:
+        return "strike it out: the reboot has undone it"
+    action = entry.action
+    if action.kind == "attribute":
+        return f"write {entry.old!r} back to {action.target}, unless somebody else changed it meanwhile"
+    if action.kind == "command":
+        return f"run `{' '.join(action.undo)}`" if action.undo else "strike it out: it cannot be undone"
+    return f"remove the {action.resource} {entry.value}"
+
+
+__all__ = [
+    "Busy",
+    "Leftover",
+    "Undone",
+    "after_reboot",
+    "foreseen",
+    "forget",
+    "leftovers",
+    "sweep",
+    "take",
+    "undo_entries",
+    "undo_entry",
+]

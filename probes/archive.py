@@ -1,0 +1,138 @@
+"""A captured host in a tar: unpacked into a private folder, trusting nothing of it.
+
+Only folders, regular files and symlinks are made; names that lead out, devices, pipes and hard links are left out.
+Symlinks are never followed while unpacking, and afterwards only inside the tree (`captured_paths`). Bounded in members
+and bytes, left out ones included: tarfile reads a header of any size whole into memory, and 4 MB of gzip hold one of a
+gigabyte. `tarfile.data_filter` is not in Python 3.11.2.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import tarfile
+from pathlib import Path
+from typing import IO, Protocol
+
+MOST_MEMBERS = 500_000
+MOST_FILE_BYTES = 64 << 20
+MOST_BYTES = 1 << 30
+MOST_STREAM_BYTES = 4 << 30  # with what is left out: some 20 s of unpacking
+MOST_HEADER_BYTES = 1 << 20  # of one member: long names and extended attributes
+_OFTEN = 1 << 16
+
+
+class Refused(Exception):
+    """Why the archive cannot be used, in one line."""
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+class _Bounded:
+    """Hands out no more than `allowed` bytes; more is asked for by a header that is longer than any."""
+
+    def __init__(self, archive: str, source: _Readable) -> None:
+        self._archive, self._source, self._given = archive, source, 0
+        self.allowed = MOST_HEADER_BYTES
+
+    def read(self, size: int, /) -> bytes:
+        data = self._source.read(min(size, _OFTEN))
+        self._given += len(data)
+        if self._given > MOST_STREAM_BYTES:
+            raise Refused(f"{self._archive}: more than {MOST_STREAM_BYTES} bytes unpacked")
+        if self._given > self.allowed:
+            raise Refused(f"{self._archive}: a header of more than {MOST_HEADER_BYTES} bytes")
+        return data
+
+    def allow(self, member_bytes: int) -> None:
+        """A member's data, and the next header."""
+        self.allowed = self._given + member_bytes + MOST_HEADER_BYTES
+
+
+def _unpacked(file: IO[bytes]) -> _Readable:
+    magic = file.read(6)
+    file.seek(0)
+    if magic.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=file)
+    if magic.startswith(b"BZh"):
+        return bz2.BZ2File(file)
+    if magic.startswith((b"\xfd7zXZ\0", b"\x5d\0\0\x80")):
+        return lzma.LZMAFile(file)
+    return file
+
+
+def unpack(archive: str, into: str) -> tuple[int, int]:
+    """How many files were unpacked and how many members left out. Raises Refused."""
+    count = kept = left_out = total = 0
+    try:
+        with Path(archive).open("rb") as file:
+            stream = _Bounded(archive, _unpacked(file))
+            tar = tarfile.open(fileobj=stream, mode="r|", errorlevel=1)  # type: ignore[call-overload] # noqa: SIM115
+            while (member := tar.next()) is not None:
+                tar.members.clear()  # it would keep half a million of them
+                count += 1
+                stream.allow(member.size)
+                if count > MOST_MEMBERS:
+                    raise Refused(f"{archive}: more than {MOST_MEMBERS} members")
+                path = _inside(into, member.name)
+                if path is None or not _fits(member):
+                    left_out += 1
+                    continue
+                total += member.size if member.isreg() else 0
+                if total > MOST_BYTES:
+                    raise Refused(f"{archive}: more than {MOST_BYTES} bytes unpacked")
+                try:
+                    _place(tar, member, path)
+                    kept += 1
+                except OSError:  # a name that is too long, a file in the place of a folder
+                    left_out += 1
+    except (tarfile.TarError, EOFError, ValueError, OverflowError, MemoryError) as error:
+        raise Refused(f"{archive}: not a tar that can be read: {error}") from None
+    except OSError as error:
+        raise Refused(f"{archive}: {error.strerror or error}") from None
+    except Exception as error:  # lzma and zlib have errors of their own
+        if isinstance(error, Refused):
+            raise
+        raise Refused(f"{archive}: not a tar that can be read: {type(error).__name__}: {error}") from None
+    return kept, left_out
+
+
+def _fits(member: tarfile.TarInfo) -> bool:
+    plain = member.isdir() or member.issym() or member.isreg()
+    return plain and member.size <= MOST_FILE_BYTES and "\0" not in member.linkname
+
+
+def _inside(into: str, name: str) -> str | None:
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if not parts or ".." in parts or "\0" in name:
+        return None
+    path = into
+    for part in parts[:-1]:
+        path = f"{path}/{part}"
+        if os.path.islink(path):  # noqa: PTH114 (a member must not be written through a symlink of another)
+            return None
+    return f"{path}/{parts[-1]}"
+
+
+def _place(tar: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> None:
+    place = Path(path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if member.isdir():
+        place.mkdir(exist_ok=True)
+        return
+    if os.path.lexists(path):
+        if place.is_dir() and not place.is_symlink():
+            return
+        place.unlink()
+    if member.issym():
+        place.symlink_to(member.linkname)
+        return
+    source = tar.extractfile(member)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+        while source is not None and (data := source.read(_OFTEN)):
+            file.write(data)

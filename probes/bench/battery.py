@@ -1,0 +1,185 @@
+"""The battery: many small loads in fine slices, by the storage engine's workers.
+
+Each slice lasts some hundredths of a second and all loads take turns, so that every figure spreads over the whole run:
+what disturbs the host for some seconds falls on all of them alike.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from probes.bench.battery_loads import (
+    CALL_SLICE_S,
+    CALLS,
+    DISK_SLICE_S,
+    FILES,
+    LEAST_FILES,
+    PROCESSES,
+    SLOTS,
+    Call,
+    Slot,
+    disk_loads,
+)
+from probes.bench.budget import WriteBudget
+from probes.bench.engine.pool import Crew, Pool
+from probes.bench.measured import Measured, NotApplicable
+from probes.bench.storage import Progress, StorageBench
+from probes.bench.workloads import MIB, Load
+from probes.host import Host
+from probes.private_directory import PrivateDirectory
+
+LEAD_S = 0.002
+COPIED_BYTES = 256 * MIB  # by all workers together: more than the caches of a socket hold
+LEAST_COPIED = 2 * MIB
+MOST_COPIED = 32 * MIB  # a worker
+MOST_FILES_A_SLICE = 20_000
+PROGRAMS = ("/bin/true", "/usr/bin/true")
+DISK_KINDS = ("randread-4k-qd1", "fsync-4k-qd1")  # of the engine's own loads: what makes it write both files
+
+
+class Battery:
+    """One host, and a directory of it.
+
+    cpus               that may be used.
+    stretch            plants longer operations: by load id, the share.
+    directory          where the disk's test files are made; None: neither disk nor file loads.
+    private            a directory of our own, made and removed by the caller.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        directory: str | None,
+        private: PrivateDirectory | None,
+        size_bytes: int,
+        seed: int,
+        leaves: Sequence[str],
+        cpus: Sequence[int],
+        *,
+        budget: WriteBudget | None = None,
+        stretch: dict[str, float] | None = None,
+    ) -> None:
+        self.cpus = tuple(cpus)
+        self.stretch = dict(stretch or {})
+        self._private = private
+        self._rng = random.Random(seed)
+        self._crew = Crew()
+        self._processes = Pool(())
+        self._names_fd: int | None = None
+        self._files: dict[Slot, list[int]] = {}  # how many each worker made and has not deleted
+        self._program = next((p for p in PROGRAMS if os.access(p, os.X_OK)), "")
+        self._disk = (
+            StorageBench(host, directory, private, size_bytes, seed, leaves, budget=budget, crew=self._crew)
+            if directory is not None
+            else None
+        )
+        self._loads: dict[tuple[str, Slot], Load] = {
+            (load.id, slot): load for slot in SLOTS for load in disk_loads(self.workers(slot))
+        }
+
+    def workers(self, slot: Slot) -> int:
+        return 1 if slot == "one" else len(self.cpus)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._disk.notes if self._disk is not None else ()
+
+    async def prepare(self, progress: Progress | None = None) -> None:
+        """Writes the test files. Raises BenchRefused."""
+        if self._private is not None:
+            self._names_fd = os.dup(self._private.fd)
+            await self._crew.join([self._names_fd])
+        if self._disk is not None:
+            await self._disk.prepare(progress, DISK_KINDS)
+
+    async def slice(self, load: str, slot: Slot) -> Measured:
+        """One slice of a load. Raises NotApplicable where it cannot run here, Spent, and BenchRefused."""
+        call = next((c for c in CALLS if c.id == load), None)
+        if call is not None:
+            return await self._call(call, slot)
+        if self._disk is None:
+            raise NotApplicable("no directory to measure in")
+        wanted = self._loads[load, slot]
+        measured = await self._disk.block(self._renamed(wanted, slot), DISK_SLICE_S, min_operations=1)
+        await self._disk.quiesce()
+        return measured
+
+    def _renamed(self, load: Load, slot: Slot) -> Load:
+        """The write budget reckons by load: one and all CPUs write at different rates."""
+        return msgspec.structs.replace(load, id=f"{load.id} {slot}")
+
+    async def _call(self, call: Call, slot: Slot) -> Measured:
+        count = self.workers(slot)
+        if call.call in FILES and self._names_fd is None:
+            raise NotApplicable("no directory of our own to create files in")
+        if call.call == "exec" and not self._program:
+            raise NotApplicable(f"none of {', '.join(PROGRAMS)} is there")
+        pool = self._processes if call.call in PROCESSES else self._crew.pool
+        specs = [self._spec(call, slot, index, count) for index in range(count)]
+        if call.call in ("stat", "delete") and not all(spec["most"] != 0 for spec in specs):
+            raise NotApplicable("no file was created")
+        replies = await pool.block(specs, LEAD_S + 0.0002 * count)
+        if call.call == "create":
+            self._files[slot] = [int(reply["n"]) for reply in replies]
+        elif call.call == "delete":
+            self._files.pop(slot, None)
+        return _measured(call, replies)
+
+    def _spec(self, call: Call, slot: Slot, index: int, count: int) -> dict[str, Any]:
+        most: int | None = None
+        if call.call == "create":
+            most = MOST_FILES_A_SLICE // count
+        elif call.call == "delete":
+            made = self._files.get(slot, [])
+            most = made[index] if index < len(made) else 0
+        elif call.call == "stat" and not self._files.get(slot):
+            most = 0
+        return {
+            "kind": "call",
+            "call": call.call,
+            "seed": self._rng.getrandbits(48),
+            "stretch": self.stretch.get(call.id, 0.0),
+            "slices": [CALL_SLICE_S],
+            "least": -(-LEAST_FILES // count) if call.call == "create" else 1,
+            "most": most,
+            "at_most_s": 20 * CALL_SLICE_S,
+            "fd": self._names_fd if self._names_fd is not None else -1,
+            "cpu": self.cpus[index % len(self.cpus)],
+            "program": self._program,
+            "bytes": max(LEAST_COPIED, min(MOST_COPIED, COPIED_BYTES // count // MIB * MIB)),
+        }
+
+    async def close(self) -> None:
+        """Ends the workers and closes the files. May be called twice."""
+        await self._processes.close()
+        if self._disk is not None:
+            await self._disk.close()
+        await self._crew.pool.close()
+        fd, self._names_fd = self._names_fd, None
+        if fd is not None:
+            os.close(fd)
+
+
+def _measured(call: Call, replies: Sequence[dict[str, Any]]) -> Measured:
+    """The workers' rates at their lower quartiles, summed."""
+    pieces = [piece for reply in replies for piece in reply["slices"]]
+    rate = sum(1e9 / piece["q"] for piece in pieces if piece["q"] > 0)
+    value = rate * call.bytes / 1e6 if call.unit == "MB/s" else rate * call.calls
+    operations = sum(int(piece["n"]) for piece in pieces)
+    return Measured(
+        seconds=max(piece["ns"] for piece in pieces) / 1e9,
+        values={call.unit: value},
+        operations=operations * call.calls,
+        bytes=operations * call.bytes,
+        cpu_s=sum(piece["cpu"] for piece in pieces),
+    )
+
+
+def usable_cpus() -> tuple[int, ...]:
+    """Those that this process may run on (cpuset, taskset)."""
+    return tuple(sorted(os.sched_getaffinity(0)))

@@ -1,0 +1,181 @@
+"""The battery's loads, as data: what a host does all day, each measured on one CPU and on all of them at once."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.bench.engine import calls
+from probes.bench.workloads import MIB, Load
+
+Slot: TypeAlias = Literal["one", "all"]
+SLOTS: tuple[Slot, ...] = ("one", "all")
+
+CALL_SLICE_S = 0.04
+LEAST_FILES = 200  # a slice of deleting has only what the slice of creating made
+DISK_SLICE_S = 0.1
+STREAMED_A_SLICE = 32 * MIB
+MOST_WORKERS_ON_DISK = 32
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """One everyday service. `call` names it in `engine.calls`; an operation of it is `calls` calls or `bytes` bytes.
+
+    The value is the rate at the lower quartile of the operations' times: what it costs while nobody is in the way.
+    """
+
+    id: str
+    title: str
+    call: str
+    unit: str
+    why: str
+    calls: int = 1
+    bytes: int = 0
+    control: bool = False
+
+
+CALLS: tuple[Call, ...] = (
+    Call(
+        id="cpu-integer",
+        title="CPU, integer arithmetic",
+        call="integer",
+        unit="loops/s",
+        control=True,
+        why="no system call in it: a kernel alone must not move it; if it moves, the clock or the hypervisor did",
+    ),
+    Call(
+        id="cpu-hash",
+        title="CPU, SHA-256",
+        call="hash",
+        unit="MB/s",
+        bytes=calls.BLOCK_BYTES,
+        why="vector and SHA instructions, in OpenSSL",
+    ),
+    Call(
+        id="cpu-compress",
+        title="CPU, zlib",
+        call="compress",
+        unit="MB/s",
+        bytes=calls.BLOCK_BYTES,
+        why="branches and the first-level cache",
+    ),
+    Call(
+        id="memory-copy",
+        title="memory copy",
+        call="copy",
+        unit="MB/s",
+        bytes=MIB,
+        why="memory bandwidth; at all CPUs the channels' limit",
+    ),
+    Call(
+        id="page-fault",
+        title="page fault, 4 KiB",
+        call="fault",
+        unit="faults/s",
+        calls=calls.FAULTED_PAGES,
+        why="starting and growing processes; nested paging and memory control groups cost here",
+    ),
+    Call(
+        id="syscall",
+        title="system call",
+        call="syscall",
+        unit="calls/s",
+        calls=calls.SYSTEM_CALLS,
+        why="the way into the kernel: mitigations, audit and seccomp cost here",
+    ),
+    Call(
+        id="context-switch",
+        title="context switch",
+        call="switch",
+        unit="switches/s",
+        calls=2 * calls.SWITCHES,
+        why="two processes on one CPU: scheduler and the mitigations between processes",
+    ),
+    Call(
+        id="pipe",
+        title="pipe, 64 KiB",
+        call="pipe",
+        unit="MB/s",
+        bytes=calls.PIPED_BYTES,
+        why="data between processes: wake-ups, copies",
+    ),
+    Call(
+        id="fork",
+        title="fork and exit",
+        call="fork",
+        unit="forks/s",
+        why="builds, shell scripts, web servers",
+    ),
+    Call(
+        id="exec", title="start a program", call="exec", unit="starts/s", why="exec, the dynamic linker, exit"
+    ),
+    Call(
+        id="file-create",
+        title="create a file",
+        call="create",
+        unit="files/s",
+        why="unpacking, building: the file system's names and inodes",
+    ),
+    Call(id="file-stat", title="stat a file", call="stat", unit="files/s", why="searching, build systems"),
+    Call(id="file-delete", title="delete a file", call="delete", unit="files/s", why="cleaning up"),
+    Call(
+        id="tcp-stream",
+        title="TCP within the host",
+        call="tcp",
+        unit="MB/s",
+        bytes=calls.SENT_BYTES,
+        why="the network stack without a card: filters, offloads, wake-ups",
+    ),
+    Call(
+        id="udp-echo",
+        title="UDP round trip within the host",
+        call="udp",
+        unit="round trips/s",
+        why="the cost of a packet there and back",
+    ),
+)
+FILES = frozenset({"create", "stat", "delete"})  # need a directory, and each other: in this order
+PROCESSES = frozenset(
+    {"fork", "exec"}
+)  # have workers of their own: what a fork costs hangs on what it copies
+
+
+# What is measured without a break between, in this order; the turns themselves come in any order.
+TURNS: tuple[tuple[str, ...], ...] = (
+    *((call.id,) for call in CALLS if call.call not in FILES),
+    tuple(call.id for call in CALLS if call.call in FILES),
+)
+
+
+def disk_loads(workers: int) -> tuple[Load, ...]:
+    """The storage loads at so many operations in flight, each in slices of a tenth of a second."""
+    count = min(workers, MOST_WORKERS_ON_DISK)
+
+    def load(name: str, title: str, kind: Literal["read", "write"], why: str, **more: object) -> Load:
+        settings: dict[str, object] = {
+            "id": name,
+            "title": title,
+            "kind": kind,
+            "metric": "IOPS",
+            "unit": "IOPS",
+            "why": why,
+            "workers": count,
+            "block_s": DISK_SLICE_S,
+            "max_block_s": 5 * DISK_SLICE_S,
+            "min_operations": 1,
+            **more,
+        }
+        return msgspec.convert(settings, Load)
+
+    stream = {"metric": "MB/s", "unit": "MB/s", "block_bytes": MIB, "sequential": True}
+    bounded = {"most_bytes": STREAMED_A_SLICE}
+    return (
+        load("randread-4k", "random read, 4 KiB", "read", "databases, small files, starting programs"),
+        load("randwrite-4k", "random write, 4 KiB", "write", "databases, virtual disks", budget_share=0.5),
+        load(
+            "fsync-4k", "synced write, 4 KiB", "write", "the price of durability", sync=True, budget_share=0.5
+        ),
+        load("read-1m", "sequential read, 1 MiB", "read", "streaming event files", **stream),
+        load("write-1m", "sequential write, 1 MiB", "write", "output and checkpoints", **stream, **bounded),
+    )

@@ -1,0 +1,99 @@
+"""The files under test: without a name, so that nothing is left even after a power cut."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import mmap
+import os
+import secrets
+
+import msgspec
+
+from probes.bench.measured import BenchRefused
+
+# What open(2) answers where a file system knows no O_TMPFILE or no O_DIRECT.
+_NOT_THIS_WAY = {errno.EINVAL, errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.ENOSYS}
+_MODE = 0o600
+
+
+class TestFile(msgspec.Struct, frozen=True):
+    """An open file of `bytes` bytes; `direct` where O_DIRECT works, `unnamed` where it never had a name."""
+
+    __test__ = False  # not a test class
+
+    fd: int
+    bytes: int
+    direct: bool
+    unnamed: bool
+
+
+def open_unnamed(directory: int, shown: str, size_bytes: int) -> TestFile:
+    """In the directory of that descriptor; `shown` is its name in messages.
+
+    Makes the file and reserves its space; it is not written yet. Raises BenchRefused with one line.
+    """
+    first: OSError | None = None
+    for direct in (True, False):
+        for unnamed in (True, False):
+            try:
+                fd = _open(directory, direct, unnamed)
+            except OSError as error:
+                if error.errno not in _NOT_THIS_WAY:
+                    raise BenchRefused(_why(shown, error)) from error
+                first = first or error
+                continue
+            try:
+                if direct and not _takes_direct(fd):
+                    os.close(fd)
+                    continue
+                reserve(fd, size_bytes)
+            except OSError as error:
+                os.close(fd)
+                raise BenchRefused(_why(shown, error, size_bytes)) from error
+            return TestFile(fd=fd, bytes=size_bytes, direct=direct, unnamed=unnamed)
+    assert first is not None
+    raise BenchRefused(_why(shown, first))
+
+
+def _open(directory: int, direct: bool, unnamed: bool) -> int:
+    flags = os.O_RDWR | os.O_CLOEXEC | (os.O_DIRECT if direct else 0)
+    if unnamed:
+        return os.open(".", flags | os.O_TMPFILE, _MODE, dir_fd=directory)
+    name = f".hostdx-{secrets.token_hex(8)}"
+    fd = os.open(name, flags | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _MODE, dir_fd=directory)
+    os.unlink(name, dir_fd=directory)
+    return fd
+
+
+def _takes_direct(fd: int) -> bool:
+    """Some file systems take the flag at open and refuse the transfer."""
+    with mmap.mmap(-1, 4096) as page:
+        try:
+            return os.pwritev(fd, [page], 0) == 4096
+        except OSError as error:
+            if error.errno in _NOT_THIS_WAY:
+                return False
+            raise
+
+
+def reserve(fd: int, size_bytes: int) -> None:
+    """Not os.posix_fallocate: where the file system cannot, glibc would write into every block instead (its manual)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    call = getattr(libc, "fallocate64", None) or libc.fallocate  # musl has only the second, with 64 bits
+    call.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+    if call(fd, 0, 0, size_bytes) != 0:
+        number = ctypes.get_errno()
+        if number not in {errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}:
+            raise OSError(number, os.strerror(number))
+
+
+def _why(directory: str, error: OSError, size_bytes: int = 0) -> str:
+    what = f"a test file of {size_bytes >> 20} MiB" if size_bytes else "a test file"
+    hint = {
+        errno.ENOSPC: "free some space, or name another --dir",
+        errno.EDQUOT: "the quota is used up; name another --dir",
+        errno.EACCES: "name a directory that you may write to",
+        errno.EROFS: "it is mounted read-only; name another --dir",
+    }.get(error.errno or 0, "name another --dir")
+    return f"{directory}: cannot make {what}: {os.strerror(error.errno or 0)}; {hint}"

@@ -1,0 +1,51 @@
+"""Processes that end with the one that made them, however that ends. Standard library only."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from collections.abc import Callable, Sequence
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+
+
+def tie_to(parent: int) -> None:
+    """Dies with that process (prctl(2)); if it is gone already we have another parent."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0 or os.getppid() != parent:
+        os._exit(1)
+
+
+def as_a_shell_would() -> None:
+    """Before exec: Python ignores two signals, and a command inherits that: `yes | head -1` would complain."""
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(ignored, signal.SIG_DFL)
+
+
+def be_expendable() -> None:
+    """Where memory runs out the kernel takes the measurement, not the job that it measures beside."""
+    try:
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
+            file.write("1000")
+    except OSError:
+        pass
+
+
+def partner(serve: Callable[[], None], *, keep: Sequence[int] = (), leave: Sequence[int] = ()) -> None:
+    """Forks the other end of a worker's pipe or connection; `serve` runs until its input ends.
+
+    `keep` are its descriptors, closed here; `leave` the worker's own: holding these, it would hold its own input open
+    and never see the end.
+    """
+    own = os.getpid()
+    if os.fork() == 0:
+        try:
+            tie_to(own)
+            for fd in leave:
+                os.close(fd)
+            serve()
+        finally:
+            os._exit(0)
+    for fd in keep:
+        os.close(fd)

@@ -1,0 +1,248 @@
+"""One block of one worker: made ready, run against the clock, folded afterwards. Standard library only."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import mmap
+import os
+import random
+import resource
+import sys
+import time
+from array import array
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from probes.bench.engine import calls, histogram, loops
+from probes.bench.engine.metadata import Names
+from probes.bench.engine.new_files import NewFiles
+from probes.bench.engine.priority import set_priority
+
+POOL_BYTES = 4 << 20
+MOST_OFFSETS = 1 << 18
+CPU_BYTES = bytes(range(256)) * 256  # 64 KiB
+CPU_STEPS = 2000
+
+
+class Source:
+    """What one worker keeps over its blocks: buffers, where it is in the file, how fast it was."""
+
+    def __init__(self) -> None:
+        self.rng = random.Random()
+        self.position: dict[tuple[int, int, int], int] = {}
+        self.rate = 20_000.0
+        self._read: mmap.mmap | None = None
+        self._pool: mmap.mmap | None = None
+        self._random = b""
+
+    def read_buffer(self, size: int) -> loops.Buffers:
+        # An anonymous map is page aligned, as O_DIRECT wants it.
+        if self._read is None or len(self._read) < size:
+            self._read = mmap.mmap(-1, size)
+        return [memoryview(self._read)[:size]]
+
+    def pool(self) -> mmap.mmap:
+        """4 MiB that neither compress nor repeat: random once, rotated by an odd number of words every time."""
+        if self._pool is None:
+            self._pool = mmap.mmap(-1, POOL_BYTES)
+            half = os.urandom(POOL_BYTES)
+            self._random = half + half
+        start = self.rng.randrange(POOL_BYTES // 16) * 16 + 8
+        self._pool[:] = self._random[start : start + POOL_BYTES]
+        return self._pool
+
+    def turns(self, size: int) -> Iterator[loops.Buffers]:
+        """Aligned windows on the pool, one write each, in turn."""
+        view = memoryview(self.pool())
+        step = min(size, 1 << 18)
+        starts = list(range(0, POOL_BYTES - size + 1, step))
+        self.rng.shuffle(starts)
+        return itertools.cycle([[view[at : at + size]] for at in starts])
+
+    def random_offsets(self, first: int, length: int, size: int, count: int) -> Iterator[int]:
+        """`count` uniform offsets of blocks of `size` bytes in `length` bytes from `first`."""
+        blocks = length // size
+        drawn = array("Q", self.rng.randbytes(8 * count))
+        return iter(array("q", [first + number % blocks * size for number in drawn]))
+
+    def next_offsets(
+        self, fd: int, first: int, length: int, size: int, count: int, drawn: int
+    ) -> Iterator[int]:
+        """`count` offsets one after the other, `drawn` after where the last block stopped, round and round."""
+        blocks = length // size
+        at = self.position.get((fd, first, size), 0) + drawn
+        return iter(array("q", [first + number % blocks * size for number in range(at, at + count)]))
+
+    def went(self, fd: int, first: int, size: int, blocks: int) -> None:
+        self.position[fd, first, size] = self.position.get((fd, first, size), 0) + blocks
+
+
+def run_block(spec: dict[str, Any], source: Source, ready: Callable[[], int]) -> dict[str, Any]:
+    """`ready` says that all is prepared and gives the common start (perf_counter_ns).
+
+    spec: kind, seed, fd, first, length, block_bytes, sequential, sync, direct, stretch; slices: ends in seconds after
+    the start; rate: bytes a second at most (writes only); buffered: writes end in the page cache, on purpose;
+    priority: (class, level) of ioprio_set(2) or null;
+    least: operations to reach (until `at_most_s`); most: operations not to exceed, or null.
+    Returns slices of {"ns", "n", "cpu", "h", "q"}: duration, operations, own CPU seconds, bucket numbers with counts,
+    and the lower quartile of the latencies in ns, exact (the buckets are 3 % wide).
+    """
+    source.rng.seed(spec["seed"])
+    if "priority" in spec:
+        set_priority(spec["priority"])
+    run, finish, draw = prepared(spec, source)
+    most = sys.maxsize if spec["most"] is None else spec["most"]
+    # Twice what the block needs at the rate of the last one is drawn before the clock runs.
+    stock = min(MOST_OFFSETS, max(1024, spec["least"], int(2 * source.rate * spec["slices"][-1])))
+    offsets = draw(stock)
+    done = 0
+    raw: list[tuple[int, array[int], float]] = []  # nanoseconds, latencies, CPU seconds
+    last = start = 0
+
+    def go(stop: int, limit: int) -> None:
+        nonlocal offsets, done, last
+        latencies = array("q")  # a fifth of a list's memory: less of it passes through the caches
+        began, cpu = time.perf_counter_ns(), cpu_s()
+        at = began
+        while at < stop and (left := limit - len(latencies)) > 0:
+            ended = run(itertools.islice(offsets, left), stop, latencies.append)
+            if ended:
+                at = last = ended
+            else:
+                offsets = draw(stock)
+        raw.append((at - began, latencies, cpu_s() - cpu))
+        done += len(latencies)
+
+    start = last = loops.wait_until(ready())
+    try:
+        for end in spec["slices"]:
+            go(start + int(end * 1e9), most - done)
+        if done < min(spec["least"], most):
+            go(start + int(spec["at_most_s"] * 1e9), min(spec["least"], most) - done)
+    finally:
+        finish(done)
+    if done and last > start:
+        source.rate = done / (last - start) * 1e9
+    return {"slices": [_folded(*part) for part in raw], "ns": last - start, "n": done}
+
+
+def cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def _folded(ns: int, latencies: array[int], cpu_s: float) -> dict[str, Any]:
+    quartile = sorted(latencies)[len(latencies) // 4] if latencies else 0
+    return {
+        "ns": ns,
+        "n": len(latencies),
+        "cpu": cpu_s,
+        "q": quartile,
+        "h": sorted(histogram.fold(latencies).items()),
+    }
+
+
+Loop = Callable[[Iterator[int], int, loops.Note], int]
+Offsets = Callable[[int], Iterator[int]]
+
+
+def prepared(spec: dict[str, Any], source: Source) -> tuple[Loop, Callable[[int], None], Offsets]:
+    """The loop, what must be done after it (given the operations done), and where offsets come from."""
+    kind, stretch = spec["kind"], spec["stretch"]
+    if kind == "call":
+        return calls.prepared(spec)
+    if kind == "metadata":
+        return _metadata(spec)
+    if kind == "churn":
+        return _churn(spec, source)
+    if kind == "cpu":
+        counting = itertools.count()
+        return (
+            lambda offsets, stop, note: loops.any_operation(cpu_work, offsets, stop, note, stretch),
+            lambda done: None,
+            lambda count: itertools.islice(counting, count),
+        )
+    fd, first, length, size = spec["fd"], spec["first"], spec["length"], spec["block_bytes"]
+    if spec["sequential"]:
+        drawn = 0
+
+        def offsets(count: int) -> Iterator[int]:
+            nonlocal drawn
+            drawn += count
+            return source.next_offsets(fd, first, length, size, count, drawn - count)
+
+        def finish(done: int) -> None:
+            source.went(fd, first, size, done)
+    else:
+
+        def offsets(count: int) -> Iterator[int]:
+            return source.random_offsets(first, length, size, count)
+
+        def finish(done: int) -> None:
+            pass
+
+    return _transfer(spec, source, fd, size, stretch), finish, offsets
+
+
+def _transfer(spec: dict[str, Any], source: Source, fd: int, size: int, stretch: float) -> Loop:
+    direct, sync = spec["direct"], spec["sync"]
+    rate, buffered = spec.get("rate"), spec.get("buffered", False)
+    if spec["kind"] == "read":
+        buffers = source.read_buffer(size)
+        if direct and not stretch:
+            return lambda offsets, stop, note: loops.reads(fd, buffers, size, offsets, stop, note)
+
+        def operation(offset: int) -> None:
+            if os.preadv(fd, buffers, offset) != size:
+                raise loops.Short(offset)
+            if not direct:
+                os.posix_fadvise(fd, offset, size, os.POSIX_FADV_DONTNEED)
+    else:
+        turns = source.turns(size)
+        if direct and not stretch and not rate:
+            loop = loops.synced_writes if sync else loops.writes
+            return lambda offsets, stop, note: loop(fd, turns, size, offsets, stop, note)
+
+        due = 0
+
+        def operation(offset: int) -> None:
+            nonlocal due
+            if rate:  # one that fell behind does not catch up: it would come as a burst
+                due = loops.wait_until(max(due, time.perf_counter_ns())) + int(size / rate * 1e9)
+            if os.pwritev(fd, next(turns), offset) != size:
+                raise loops.Short(offset)
+            # Without O_DIRECT a write ends in memory: only fdatasync makes it reach the device.
+            if sync or not (direct or buffered):
+                os.fdatasync(fd)
+
+    return lambda offsets, stop, note: loops.any_operation(operation, offsets, stop, note, stretch)
+
+
+def _metadata(spec: dict[str, Any]) -> tuple[Loop, Callable[[int], None], Offsets]:
+    names = Names(spec["fd"], spec["names"], spec.get("mark", 0))
+    counting = itertools.count()
+    return (
+        lambda offsets, stop, note: loops.any_operation(names.step, offsets, stop, note, spec["stretch"]),
+        lambda done: names.clear(),
+        lambda count: itertools.islice(counting, count),
+    )
+
+
+def _churn(spec: dict[str, Any], source: Source) -> tuple[Loop, Callable[[int], None], Offsets]:
+    size = spec["block_bytes"]
+    files = NewFiles(spec["fd"], spec["seed"], spec["file_bytes"], size, source.turns(size), spec["direct"])
+    counting = itertools.count()
+    return (
+        lambda offsets, stop, note: loops.any_operation(files.step, offsets, stop, note, spec["stretch"]),
+        lambda done: files.finish(),
+        lambda count: itertools.islice(counting, count),
+    )
+
+
+def cpu_work(_number: int) -> None:
+    """Always the same: a hash in C and integer arithmetic in the interpreter, together some hundred microseconds."""
+    hashlib.sha256(CPU_BYTES).digest()
+    value = 1
+    for step in range(CPU_STEPS):
+        value = (value * 1103515245 + step) & 0xFFFFFFFF

@@ -1,0 +1,272 @@
+"""The storage engine's worker processes, from the runner's side."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from probes.bench.measured import BenchRefused
+
+HELLO_S = 30.0  # sixteen interpreters start on one busy core
+STUCK_S = 60.0  # an operation that takes longer hangs: better to say so than to wait for ever
+LINE_BYTES = 4 << 20
+
+
+class WorkerFailed(BenchRefused):
+    """A worker could not do what it was told. `errno` is the system's, or 0."""
+
+    def __init__(self, text: str, errno: int = 0) -> None:
+        super().__init__(text)
+        self.errno = errno
+
+
+class Worker:
+    """One process. Requests are numbered, so that an answer nobody waited for is passed over."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server: ForkServer
+    ) -> None:
+        self.number = 0
+        self._reader = reader
+        self._writer = writer
+        self._server = server
+
+    @classmethod
+    async def start(cls, server: ForkServer) -> Worker:
+        reader, writer = await asyncio.open_connection(sock=server.fork(), limit=LINE_BYTES)
+        worker = cls(reader, writer, server)
+        try:
+            server.pids.append(int((await worker.answer(0, HELLO_S))["hello"]))
+        except BaseException:
+            writer.close()
+            raise
+        return worker
+
+    def send(self, message: dict[str, Any]) -> None:
+        self._writer.write(json.dumps(message).encode() + b"\n")
+
+    def ask(self, do: str, **what: Any) -> int:
+        self.number += 1
+        self.send({"id": self.number, "do": do, **what})
+        return self.number
+
+    async def answer(self, number: int, seconds: float = STUCK_S) -> dict[str, Any]:
+        """The next message to this request; WorkerFailed where it could not, died or hangs."""
+        try:
+            async with asyncio.timeout(seconds):
+                message = await self._next(number)
+        except TimeoutError:
+            raise WorkerFailed(
+                f"a storage worker did not answer for {seconds:.0f} s: the device or file system hangs; see dmesg"
+            ) from None
+        if "error" in message:
+            raise WorkerFailed(str(message["error"]), int(message["errno"]))
+        return message
+
+    async def _next(self, number: int) -> dict[str, Any]:
+        while True:
+            try:
+                line = await self._reader.readline()
+                message = json.loads(line) if line else None
+            except (ConnectionError, ValueError):
+                message = None
+            if message is None:
+                raise WorkerFailed(await self._server.why_gone())
+            if message["to"] == number:
+                return dict(message)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class ForkServer:
+    """The interpreter that the workers are forked from."""
+
+    def __init__(self, fds: Sequence[int]) -> None:
+        """Only in a thread that outlives it: PR_SET_PDEATHSIG looks at the thread (prctl(2))."""
+        self.pids: list[int] = []
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "probes.bench.engine.worker", str(os.getpid())],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=theirs.fileno(),
+                pass_fds=tuple(fds),
+                env=os.environ | {"LC_ALL": "C"},
+            )
+
+    def fork(self) -> socket.socket:
+        """The socket of a new worker."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                socket.send_fds(self._control, [b"f"], [theirs.fileno()])
+            except OSError:
+                pass  # it is gone: reading from `ours` finds the end, and `why_gone` the reason
+        return ours
+
+    async def why_gone(self) -> str:
+        status = await self.ended(0.2)
+        if status is None or status == -signal.SIGKILL:
+            return "a storage worker was killed (out of memory? see dmesg); the block is lost"
+        self._control.setblocking(False)
+        try:
+            said = self._control.recv(1 << 16).decode(errors="backslashreplace").strip()
+        except OSError:
+            said = ""
+        last = said.splitlines()[-1] if said else "it said nothing"
+        return f"the storage workers ended (status {status}): {last[:200]}"
+
+    def kill(self) -> None:
+        """All of them at once: the workers are tied to it. One that is in an operation dies when that returns."""
+        if self.process.returncode is None:
+            self.process.kill()
+        self._control.close()
+
+    async def ended(self, seconds: float) -> int | None:
+        """Its exit status, or None after `seconds`; no thread and no child watcher for what ends at once."""
+        until = time.monotonic() + seconds
+        while self.process.poll() is None and time.monotonic() < until:
+            await asyncio.sleep(0.005)
+        return self.process.returncode
+
+    async def gone(self, seconds: float) -> bool:
+        """Whether it and all its workers have ended, waited for at most `seconds`."""
+        until = time.monotonic() + seconds
+        while await self.ended(seconds) is None or any(_runs(pid) for pid in self.pids):
+            if time.monotonic() >= until:
+                return False
+            await asyncio.sleep(0.002)
+        return True
+
+
+class Pool:
+    """Workers, started as they are needed; they inherit `fds`. After `kill` the next use starts new ones."""
+
+    def __init__(self, fds: Sequence[int]) -> None:
+        self.fds = tuple(fds)
+        self.workers: list[Worker] = []
+        self._server: ForkServer | None = None
+        self._dying: list[ForkServer] = []
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Of the workers and of the process that they are forked from."""
+        return () if self._server is None else (self._server.process.pid, *self._server.pids)
+
+    async def ensure(self, count: int) -> list[Worker]:
+        missing = count - len(self.workers)
+        if missing > 0:
+            try:
+                server = self._server = self._server or ForkServer(self.fds)
+                self.workers += await asyncio.gather(*(Worker.start(server) for _ in range(missing)))
+            except OSError as error:
+                self.kill()
+                raise BenchRefused(f"cannot start the storage workers: {error.strerror}") from error
+            except BaseException:
+                self.kill()
+                raise
+        return self.workers[:count]
+
+    async def long(self, do: str, progress: Callable[[int], None], **what: Any) -> None:
+        """A command of the first worker that reports on its way; it may take as long as it goes on reporting."""
+        (worker,) = await self.ensure(1)
+        try:
+            number = worker.ask(do, **what)
+            while "done" not in (message := await worker.answer(number)):
+                progress(int(message["written"]))
+        except BaseException:
+            self.kill()
+            raise
+
+    async def block(self, specs: Sequence[dict[str, Any]], lead_s: float) -> list[dict[str, Any]]:
+        """One block of as many workers as specs: all get ready, then start at the same moment."""
+        longest = max(max(spec["at_most_s"], spec["slices"][-1]) for spec in specs)
+        return await self.together("block", specs, lead_s, longest)
+
+    async def together(
+        self, do: str, specs: Sequence[dict[str, Any]], lead_s: float, longest: float
+    ) -> list[dict[str, Any]]:
+        """As many workers as specs get ready and start at the same moment; they take `longest` seconds at most."""
+        workers = await self.ensure(len(specs))
+        try:
+            asked = [worker.ask(do, **spec) for worker, spec in zip(workers, specs, strict=True)]
+            await asyncio.gather(*(w.answer(n) for w, n in zip(workers, asked, strict=True)))
+            start = time.perf_counter_ns() + int(lead_s * 1e9)
+            for worker in workers:
+                worker.send({"go": start})
+            return await asyncio.gather(
+                *(w.answer(n, longest + STUCK_S) for w, n in zip(workers, asked, strict=True))
+            )
+        except BaseException:
+            self.kill()
+            raise
+
+    async def sync(self, fd: int, seconds: float) -> bool:
+        """fdatasync in the first worker; False where it takes longer than `seconds` (it goes on)."""
+        if not self.workers:
+            return True
+        number = self.workers[0].ask("sync", fd=fd)
+        try:
+            await self.workers[0].answer(number, seconds)
+        except WorkerFailed:
+            return False
+        return True
+
+    def kill(self) -> None:
+        """Ends all workers at once."""
+        for worker in self.workers:
+            worker.close()
+        self.workers = []
+        if self._server is not None:
+            self._server.kill()
+            self._dying.append(self._server)
+            self._server = None
+
+    async def close(self, seconds: float = 2.0) -> None:
+        """Ends them and waits, bounded, until they are gone."""
+        self.kill()
+        until = time.monotonic() + seconds
+        for server in self._dying:
+            await server.gone(max(0.0, until - time.monotonic()))
+        self._dying = [server for server in self._dying if server.process.returncode is None]
+
+
+class Crew:
+    """One set of workers for all the benches that are compared: what a side's own workers are like would tell on it.
+
+    With a pool a side, one of two like directories streamed 20 to 30 % faster than the other in most runs, until the
+    workers were started anew (physical pages, places in the scheduler); with one pool for both they differed by 1 %.
+    """
+
+    def __init__(self) -> None:
+        self.pool = Pool(())
+
+    async def join(self, fds: Sequence[int]) -> None:
+        """The workers started from now on inherit these as well; those that run are ended."""
+        await self._renew((*self.pool.fds, *fds))
+
+    async def leave(self, fds: Sequence[int]) -> None:
+        await self._renew(tuple(fd for fd in self.pool.fds if fd not in fds))
+
+    async def _renew(self, fds: tuple[int, ...]) -> None:
+        await self.pool.close()
+        self.pool = Pool(fds)
+
+
+def _runs(pid: int) -> bool:
+    """False as well for a process that has ended and that nobody has waited for (proc(5): state Z or X)."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except (OSError, IndexError):
+        return False

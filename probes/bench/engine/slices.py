@@ -1,0 +1,161 @@
+"""A train in one worker: slices of all sides in a given order, by one clock. Standard library only.
+
+An operation that is under way when its slice ends is waited for and belongs to that slice, with its time: the rate is
+operations over the time that they took, so slices neither gain nor lose by where the clock cuts them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import time
+from array import array
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from probes.bench.engine import histogram, loops
+from probes.bench.engine.meeting import Meeting
+from probes.bench.engine.operations import MOST_OFFSETS, Source, cpu_s, prepared
+
+TRAIN_OVERRUN = 3.0  # a train may take so many times as long as planned before no further slice is begun
+TRAIN_AT_LEAST_S = 5.0
+
+
+class _Side:
+    """One side of the comparison: its files, its offsets, the latencies of the whole train."""
+
+    def __init__(self, spec: dict[str, Any], source: Source, stock: int) -> None:
+        self._run, self._finish, self._draw = prepared(spec, source)
+        self._stock = stock
+        self._offsets: Iterator[int] = self._draw(stock)
+        self.latencies = array("q")
+        self.kept = 0  # latencies of the slices before
+        self._done = 0  # operations that do not count
+
+    def go(self, stop_ns: int, most: int) -> int:
+        """Until `stop_ns`, at least one operation and at most `most`; when the last one ended."""
+        latencies = self.latencies
+        first = len(latencies)
+        at = 0
+        while at < stop_ns and (left := most - len(latencies) + first) > 0:
+            ended = self._run(itertools.islice(self._offsets, left), stop_ns, latencies.append)
+            if ended:
+                at = ended
+            else:
+                self._offsets = self._draw(self._stock)
+        return at
+
+    def forget(self) -> None:
+        """What was done in this slice until now does not count."""
+        self._done += len(self.latencies) - self.kept
+        del self.latencies[self.kept :]
+
+    def finish(self) -> None:
+        self._finish(self._done + len(self.latencies))
+
+
+class _Delay:
+    """How long this worker waited for a CPU (Documentation/scheduler/sched-stats.rst); 0 where nobody tells."""
+
+    def __init__(self) -> None:
+        try:
+            self._fd = os.open("/proc/thread-self/schedstat", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            self._fd = -1
+
+    def ns(self) -> int:
+        if self._fd < 0:
+            return 0
+        try:
+            return int(os.pread(self._fd, 100, 0).split()[1])
+        except (OSError, IndexError, ValueError):
+            return 0
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+
+
+def run_train(
+    spec: dict[str, Any], source: Source, meeting: Meeting, ready: Callable[[], int]
+) -> dict[str, Any]:
+    """`ready` says that all is prepared and gives the common start (perf_counter_ns).
+
+    spec: seed; sides: what each does (`operations.prepared`); order: a side's number for every slice; slice_s;
+    onset_s: of each slice, done and not counted; quarters: whether the rates within the slices are wanted;
+    most: operations a slice at most, or null; place, crew: which of how many workers this is.
+    Returns by slice "n" (operations), "ns" (what they took), "cpu" and "waited" (ns), "quarters" (operations in each
+    fourth of "ns"; those under way in part); by side "h" (buckets with counts).
+    """
+    source.rng.seed(spec["seed"])
+    order: list[int] = spec["order"]
+    slice_ns = int(spec["slice_s"] * 1e9)
+    most = sys.maxsize if spec["most"] is None else max(1, spec["most"])
+    # As much as a side needs for the whole train at the rate of the last one is drawn before the clock runs.
+    stock = min(MOST_OFFSETS, max(1024, int(1.5 * source.rate * spec["slice_s"] * len(order))))
+    onset_ns = int(spec["onset_s"] * 1e9)
+    place, crew = spec["place"], spec["crew"]
+    sides = [_Side(side, source, stock) for side in spec["sides"]]
+    slices: list[tuple[int, int, int, int]] = []
+    ranges: list[tuple[int, int]] = []  # of each slice among its side's latencies
+    delay = _Delay()
+    meeting.begin()
+    began = loops.wait_until(ready())
+    until = began + int(max(TRAIN_AT_LEAST_S * 1e9, TRAIN_OVERRUN * slice_ns * len(order)))
+    busy = done = 0
+    try:
+        for number in order:
+            start = meeting.wait(place, crew, until)
+            if not start:
+                break
+            side = sides[number]
+            if onset_ns:
+                side.go(start + onset_ns, most)
+                side.forget()
+            before, waited, cpu = len(side.latencies), delay.ns(), cpu_s()
+            at = time.perf_counter_ns()
+            took = side.go(start + slice_ns, most) - at
+            side.kept = len(side.latencies)
+            ranges.append((before, side.kept))
+            count = side.kept - before
+            slices.append((count, took, int((cpu_s() - cpu) * 1e9), delay.ns() - waited))
+            busy += took
+            done += count
+    finally:
+        for side in sides:
+            side.finish()
+        delay.close()
+    if busy and done:
+        source.rate = done / busy * 1e9
+    return {
+        "n": [part[0] for part in slices],
+        "ns": [part[1] for part in slices],
+        "cpu": [part[2] for part in slices],
+        "waited": [part[3] for part in slices],
+        "quarters": [
+            quarters(sides[number].latencies[first:last])
+            for number, (first, last) in zip(order, ranges, strict=False)
+        ]
+        if spec["quarters"]
+        else [],
+        "h": [sorted(histogram.fold(side.latencies).items()) for side in sides],
+    }
+
+
+def quarters(latencies: array[int]) -> list[float]:
+    """Operations in each fourth of the time that they took one after the other; one under way counts in part."""
+    fourth = sum(latencies) / 4
+    work = [0.0] * 4
+    at = 0.0
+    for latency in latencies:
+        end = at + latency
+        first, last = min(3, int(at / fourth)), min(3, int(end / fourth))
+        if first == last:
+            work[first] += 1
+        else:
+            for part in range(first, last + 1):
+                within = min(end, (part + 1) * fourth) - max(at, part * fourth)
+                work[part] += within / latency
+        at = end
+    return [round(amount, 3) for amount in work]

@@ -1,0 +1,207 @@
+"""The cost of a check on the receive path, measured between two private network namespaces of a child process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from probes.bench.measured import BenchRefused, Measured, NotApplicable, Train, Unfit
+from probes.bench.net.lab_messages import (
+    Activate,
+    Answer,
+    Counted,
+    Failed,
+    Measure,
+    Moved,
+    Ready,
+    Request,
+    SetUp,
+    Slice,
+    Slices,
+    answers,
+)
+from probes.bench.net.route_set import RouteSet
+from probes.bench.net.rules import Treatment
+
+_START_S = 10.0
+_ANSWER_S = 20.0
+_ARRIVE_AT_LEAST = 0.99  # of the packets sent; the private link loses none unless its queue overflows
+
+
+class Network:
+    """The child process with its namespaces. `name` is what the undo journal knows it by."""
+
+    def __init__(self, process: asyncio.subprocess.Process, ready: Ready) -> None:
+        self._process = process
+        self.in_user_namespace = ready.in_user_namespace
+        self._lock = asyncio.Lock()
+
+    @classmethod
+    async def start(cls, name: str) -> Network:
+        """Raises BenchRefused where no network namespace can be made."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",
+            "-m",
+            "probes.bench.net.lab",
+            name,
+            str(os.getpid()),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+            cwd="/",
+        )
+        try:
+            first = await _read(process, _START_S)
+        except BaseException:
+            await _end(process)
+            raise
+        if not isinstance(first, Ready):
+            await _end(process)
+            reason = first.reason if isinstance(first, Failed) else "no answer"
+            raise BenchRefused(reason)
+        return cls(process, first)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def set_up(self, routes: RouteSet, *, ipv6: bool, pair: int = 0) -> Ready:
+        """Links, addresses, routes of a pair of namespaces. Returns how many routes were really added."""
+        seconds = _ANSWER_S + 0.003 * (len(routes.ipv6) + len(routes.ipv4))
+        answer = await self._ask(SetUp(ipv6=ipv6, routes=routes, pair=pair), seconds)
+        assert isinstance(answer, Ready)
+        return answer
+
+    async def activate(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> Ready:
+        """Makes a variant active and proves it. Raises NotApplicable with the reason."""
+        answer = await self._ask(Activate(treatment=treatment, offload=offload, pair=pair), _ANSWER_S)
+        assert isinstance(answer, Ready)
+        return answer
+
+    async def measure(
+        self, load: Literal["udp", "tcp"], protocol: Literal["IPv6", "IPv4"], seconds: float
+    ) -> Measured:
+        """One block. Raises NotApplicable where the packets did not get where they are counted."""
+        request = Measure(load=load, protocol=protocol, seconds=seconds)
+        moved = await self._ask(request, seconds + _ANSWER_S)
+        assert isinstance(moved, Moved)
+        sent = moved.sent
+        if sent.seconds <= 0 or (sent.packets == 0 and load == "udp"):
+            raise NotApplicable("no packet was sent")
+        if load == "tcp":
+            values = {"MB/s": sent.bytes / sent.seconds / 1e6}
+            return Measured(seconds=sent.seconds, values=values, bytes=sent.bytes, cpu_s=sent.cpu_s)
+        if moved.arrived < _ARRIVE_AT_LEAST * sent.packets:
+            raise NotApplicable(f"only {moved.arrived} of {sent.packets} packets arrived")
+        return Measured(
+            seconds=sent.seconds,
+            values={"ns/packet": (sent.seconds - sent.others_s) / sent.packets * 1e9},
+            operations=sent.packets,
+            bytes=sent.bytes,
+            cpu_s=sent.cpu_s,
+        )
+
+    async def train(
+        self, protocol: Literal["IPv6", "IPv4"], order: Sequence[int], slice_s: float, *, onset_s: float = 0.0
+    ) -> Train:
+        """Small packets through these pairs in turn; `order` holds their numbers. The sides are numbered likewise.
+
+        Raises Unfit with the pairs' numbers as text where packets did not arrive, NotApplicable as `measure` does.
+        """
+        request = Slices(protocol=protocol, order=list(order), slice_s=slice_s, onset_s=onset_s)
+        began = time.perf_counter()
+        counted = await self._ask(request, 3 * slice_s * len(order) + _ANSWER_S)
+        assert isinstance(counted, Counted)
+        lost = [n for n, sent in counted.sent.items() if counted.arrived[n] < _ARRIVE_AT_LEAST * sent]
+        if lost:
+            got, of = counted.arrived[lost[0]], counted.sent[lost[0]]
+            raise Unfit([str(n) for n in lost], f"only {got} of {of} packets arrived")
+        return _train(order, slice_s, counted.slices, time.perf_counter() - began)
+
+    async def close(self) -> None:
+        """Ends the child, and with it the namespaces."""
+        await _end(self._process)
+
+    async def _ask(self, request: Request, seconds: float) -> Answer:
+        """One request, one answer. When cancelled, the load stops within a batch and its answer is read off."""
+        async with self._lock:
+            assert self._process.stdin is not None
+            try:
+                self._process.stdin.write(msgspec.json.encode(request) + b"\n")
+                await self._process.stdin.drain()
+                answer = await _read(self._process, seconds)
+            except asyncio.CancelledError:
+                await asyncio.shield(self._calm())
+                raise
+            except (ConnectionError, BrokenPipeError):
+                raise BenchRefused("the process with the private namespaces has ended") from None
+        if isinstance(answer, Failed):
+            raise (NotApplicable if answer.kind == "not applicable" else BenchRefused)(answer.reason)
+        return answer
+
+    async def _calm(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signal.SIGUSR1)
+        try:
+            await _read(self._process, 1.0)
+        except (BenchRefused, asyncio.CancelledError):
+            await _end(self._process)
+
+
+def _train(order: Sequence[int], slice_s: float, slices: Sequence[Slice], seconds: float) -> Train:
+    values = [(s.seconds - s.others_s) / s.packets * 1e9 for s in slices]
+    sides = []
+    for number in range(max(order) + 1):
+        own = [at for at, which in enumerate(order[: len(slices)]) if which == number]
+        packets = sum(slices[at].packets for at in own)
+        took = sum(slices[at].seconds for at in own)
+        others = sum(slices[at].others_s for at in own)
+        sides.append(
+            Measured(
+                seconds=took,
+                values={"ns/packet": (took - others) / packets * 1e9} if packets else {},
+                operations=packets,
+                bytes=64 * packets,
+                cpu_s=took - others,
+            )
+        )
+    return Train(
+        seconds=seconds,
+        slice_s=slice_s,
+        order=list(order[: len(slices)]),
+        values={"ns/packet": values},
+        lengths=[s.seconds for s in slices],
+        operations=[s.packets for s in slices],
+        quarters=[list(s.quarters) for s in slices],
+        sides=sides,
+        waited_s=sum(s.others_s for s in slices),
+    )
+
+
+async def _read(process: asyncio.subprocess.Process, seconds: float) -> Answer:
+    assert process.stdout is not None
+    try:
+        line = await asyncio.wait_for(process.stdout.readline(), seconds)
+    except TimeoutError:
+        await _end(process)
+        raise BenchRefused(f"the private namespaces did not answer within {seconds:.0f} s") from None
+    if not line:
+        raise BenchRefused("the process with the private namespaces has ended")
+    answer: Answer = answers.decode(line)
+    return answer
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()

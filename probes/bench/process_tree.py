@@ -1,0 +1,151 @@
+"""All that a process has started, orphans too if it is their subreaper: found, looked at, ended. Stdlib only."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+MOST_PROCESSES = 4000  # a fork bomb does not keep us looking
+MOST_THREADS = 4000
+FEW = 64  # processes whose threads are looked at in every sample
+PASSES = 50  # of stopping what forks faster than it is found
+KILLING_S = 5.0
+BLKIO_FIELD = 42 - 3  # of what follows the name in /proc/PID/stat (proc_pid_stat(5)): delayacct_blkio_ticks
+
+
+def descendants(of: int) -> list[int]:
+    """Living ones and zombies, parents before their children; at most MOST_PROCESSES."""
+    found: list[int] = []
+    waiting = [of]
+    while waiting and len(found) < MOST_PROCESSES:
+        for child in children(waiting.pop()):
+            found.append(child)
+            waiting.append(child)
+    return found
+
+
+def children(pid: int) -> list[int]:
+    found: list[int] = []
+    for thread in _threads(pid):
+        text = _text(f"/proc/{pid}/task/{thread}/children")
+        found += [int(word) for word in text.split()]
+    return found
+
+
+def living(of: int) -> list[int]:
+    return [pid for pid in descendants(of) if state(pid) not in ("Z", "X", "")]
+
+
+def state(pid: int) -> str:
+    """The letter of /proc/PID/stat; empty for one that is gone."""
+    return _text(f"/proc/{pid}/stat").rpartition(")")[2].strip()[:1]
+
+
+def end(of: int, grace_s: float, reap: Callable[[], None]) -> tuple[int, int]:
+    """SIGTERM, after `grace_s` SIGKILL. How many there were, and how many could not be ended (another user's).
+
+    They are stopped before they are killed, so that one that forks without end does not outrun it. `reap` waits for
+    those that ended, without blocking.
+    """
+    reap()
+    first = living(of)
+    for pid in first:
+        _signal(pid, signal.SIGTERM)
+        _signal(pid, signal.SIGCONT)
+    until = time.monotonic() + grace_s
+    while living(of) and time.monotonic() < until:
+        time.sleep(0.005)
+        reap()
+    until = time.monotonic() + KILLING_S
+    while (left := living(of)) and time.monotonic() < until:
+        seen: set[int] = set()
+        for _ in range(PASSES):
+            new = set(left) - seen
+            if not new:
+                break
+            for pid in new:
+                _signal(pid, signal.SIGSTOP)
+            seen |= new
+            left = living(of)
+        for pid in seen:
+            _signal(pid, signal.SIGKILL)
+        time.sleep(0.002)
+        reap()
+    return len(first), len(living(of))
+
+
+class Spent(NamedTuple):
+    """Of one thread: nanoseconds on a CPU and waiting for one, clock ticks waiting for block I/O."""
+
+    ran_ns: int
+    waited_ns: int
+    blocked_ticks: int
+
+
+class Look:
+    """What the threads of a tree spent, as far as was seen: the last look at each that has ended."""
+
+    def __init__(self) -> None:
+        self._now: dict[int, Spent] = {}
+        self._before = Spent(0, 0, 0)  # of threads whose number was given to another one
+
+    def at(self, pids: list[int]) -> None:
+        for pid in pids[:FEW]:
+            for thread in _threads(pid)[:MOST_THREADS]:
+                self._thread(f"/proc/{pid}/task/{thread}", thread)
+
+    def _thread(self, path: str, thread: int) -> None:
+        times = _text(f"{path}/schedstat").split()
+        fields = _text(f"{path}/stat").rpartition(")")[2].split()
+        if len(times) < 2 or len(fields) <= BLKIO_FIELD:
+            return
+        spent = Spent(int(times[0]), int(times[1]), int(fields[BLKIO_FIELD]))
+        last = self._now.get(thread)
+        if last is not None and spent.ran_ns < last.ran_ns:
+            self._before = _sum(self._before, last)
+        self._now[thread] = spent
+
+    @property
+    def total(self) -> Spent:
+        total = self._before
+        for spent in self._now.values():
+            total = _sum(total, spent)
+        return total
+
+
+def read_and_written(pid: int) -> tuple[int, int] | None:
+    """Bytes that it and the children it waited for caused to be read and written (/proc/PID/io); also of a zombie."""
+    values = dict(line.split(": ") for line in _text(f"/proc/{pid}/io").splitlines())
+    try:
+        return int(values["read_bytes"]), int(values["write_bytes"])
+    except (KeyError, ValueError):
+        return None
+
+
+def _sum(one: Spent, other: Spent) -> Spent:
+    return Spent(*(a + b for a, b in zip(one, other, strict=True)))
+
+
+def _threads(pid: int) -> list[int]:
+    try:
+        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]  # noqa: PTH208 (a Path each costs)
+    except OSError:
+        return []
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    try:
+        os.kill(pid, number)
+    except OSError:
+        pass

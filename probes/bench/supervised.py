@@ -1,0 +1,134 @@
+"""A command of the user's with all that it starts, run by a supervisor (`probes.bench.supervisor`) and measured."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import msgspec
+
+from probes.bench.measured import BenchRefused
+
+_LAUNCH = (sys.executable, "-P", "-m", "probes.bench.supervisor")
+ENDING_S = 8.0  # the supervisor's own bounds: a grace of 0.5 s, killing at most 5 s
+OUTPUT_BYTES = 1 << 20  # of a command's output kept, where its score is looked for in it
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """What is started and how. Never given to a shell. `env` is the whole environment; `cpus` empty: any.
+
+    `ionice` is (class, level) as ioprio_set(2) has them, empty: as it is. `keep`: bytes of standard output kept, its
+    end; with 0 it goes to /dev/null, unread.
+    """
+
+    argv: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+    cpus: tuple[int, ...] = ()
+    node: int | None = None
+    nice: int = 0
+    ionice: tuple[int, ...] = ()
+    keep: int = 0
+    at_most_s: float = 600.0
+
+
+class JobRun(msgspec.Struct, frozen=True, kw_only=True):
+    """One run that was started. Processes: the command, what it waited for and its orphans.
+
+    peak_rss_bytes  of the largest process; None where it is below what the launcher itself had (execve(2) keeps it).
+    read_bytes      from block devices, `written_bytes` to be written there (/proc/PID/io); None where unreadable.
+    waited_s        thread seconds in a run queue, `blocked_s` waiting for block I/O (None: delay accounting is off).
+    seen            share of its CPU time whose threads were looked at: `waited_s` and `blocked_s` rest on these.
+    left            processes that were still alive when it ended and were ended; `survivors` could not be.
+    stopped         "", "time" or "told".
+    """
+
+    stopped: str
+    status: int | None
+    wall_s: float
+    user_s: float
+    system_s: float
+    peak_rss_bytes: int | None
+    minor_faults: int
+    major_faults: int
+    voluntary_switches: int
+    involuntary_switches: int
+    read_bytes: int | None
+    written_bytes: int | None
+    waited_s: float
+    blocked_s: float | None
+    seen: float
+    left: int
+    survivors: int
+    errors: str
+    output: str
+    output_bytes: int
+
+    @property
+    def cpu_s(self) -> float:
+        return self.user_s + self.system_s
+
+
+async def supervised(order: Order) -> JobRun:
+    """One run. Cancelling ends it with all that it started. Raises BenchRefused where it cannot be started."""
+    child = subprocess.Popen(
+        _LAUNCH,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,
+    )
+    assert child.stdin is not None and child.stdout is not None
+    answering = asyncio.ensure_future(asyncio.to_thread(_talk, child, msgspec.json.encode(_plain(order))))
+    try:
+        answer = await asyncio.shield(answering)
+    finally:
+        await _end(child, answering)
+    try:
+        said = json.loads(answer)
+    except ValueError:
+        raise BenchRefused(f"{order.argv[0]}: its supervisor was killed; run it again") from None
+    if said.get("problem"):
+        raise BenchRefused(f"{order.argv[0]} cannot be started: {said['problem']}")
+    return msgspec.convert(said, JobRun)
+
+
+def _plain(order: Order) -> msgspec.Raw:
+    # json, not msgspec: the environment may hold bytes that are no text (surrogates)
+    return msgspec.Raw(json.dumps(msgspec.structs.asdict(order)).encode())
+
+
+def _talk(child: subprocess.Popen[bytes], order: bytes) -> bytes:
+    """Its answer; stdin stays open, for its end would end the run."""
+    assert child.stdin is not None and child.stdout is not None
+    try:
+        child.stdin.write(order + b"\n")
+        child.stdin.flush()
+    except BrokenPipeError:
+        return b""
+    return child.stdout.read()
+
+
+async def _end(child: subprocess.Popen[bytes], answering: asyncio.Future[bytes]) -> None:
+    """Shielded by its shortness: what is stopped twice still waits until nothing is left."""
+    assert child.stdin is not None and child.stdout is not None
+    if not answering.done():
+        os.kill(
+            child.pid, signal.SIGTERM
+        )  # its end of stdin may be in use by the thread that writes the order
+        await asyncio.wait({answering}, timeout=ENDING_S)
+    if not answering.done():
+        child.kill()
+        await asyncio.wait({answering}, timeout=1.0)
+    try:
+        child.stdin.close()
+    except BrokenPipeError:
+        pass
+    child.stdout.close()
+    await asyncio.to_thread(child.wait)

@@ -1,0 +1,121 @@
+"""Reads in a child process that is abandoned when it hangs: a thread stuck in the kernel cannot."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import selectors
+import subprocess
+import sys
+import threading
+import time
+import weakref
+
+ABANDON_AFTER_S = 2.0
+MOST_REQUEST_BYTES = 32 << 10  # any path that the kernel takes; a pipe holds 64 KiB
+RETRY_AFTER_S = 60.0  # a path that hung is not tried again before: each try costs a process and 2 s
+
+
+class Hung(Exception):
+    """The read did not come back in time; its process was abandoned."""
+
+
+class NotStarted(Exception):
+    """The reading process cannot be started; says why. It tells nothing of the path that was asked for."""
+
+
+class GuardedReader:
+    """One child process, started with the first read, reused, replaced when it hangs. Thread-safe."""
+
+    def __init__(self, abandon_after_s: float = ABANDON_AFTER_S) -> None:
+        self.abandon_after_s = abandon_after_s
+        self._child: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+        self._hung: dict[str, float] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, operation: str, path: str, *, root: str = "", limit_bytes: int = 0) -> object:
+        """What `probes.hang_safe.child.answer` gives for it. Raises OSError from the child, Hung, and NotStarted."""
+        request = json.dumps([operation, path, root, limit_bytes]).encode() + b"\n"
+        if len(request) > MOST_REQUEST_BYTES:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path[:100])
+        with self._lock:
+            if time.monotonic() - self._hung.get(path, -RETRY_AFTER_S) < RETRY_AFTER_S:
+                raise Hung(path)
+            try:
+                # A child that was killed from outside is replaced once; one that hangs is not.
+                reply = self._exchange(request) or self._exchange(request)
+            except TimeoutError:
+                self._hung[path] = time.monotonic()
+                raise Hung(path) from None
+        if reply is None:
+            raise OSError(errno.EIO, "the reading process ended", path)
+        answer = json.loads(reply)
+        if "errno" in answer:
+            raise OSError(answer["errno"], answer["text"], path)
+        return answer["value"]
+
+    def close(self) -> None:
+        if self._child is not None and self._owner == os.getpid():
+            _stop(self._child)
+        self._child = None
+
+    def _exchange(self, request: bytes) -> bytes | None:
+        """The answer's line; None when the child ended. A child that gave no answer is gone after this."""
+        deadline = time.monotonic() + self.abandon_after_s
+        child = self._running()
+        assert child.stdin is not None and child.stdout is not None
+        reply = bytearray()
+        try:
+            os.write(child.stdin.fileno(), request)  # fits the empty pipe: never partial, never blocks
+            with selectors.DefaultSelector() as ready:
+                ready.register(child.stdout.fileno(), selectors.EVENT_READ)
+                while not reply.endswith(b"\n"):
+                    left = deadline - time.monotonic()
+                    if left <= 0 or not ready.select(left):
+                        raise TimeoutError
+                    data = os.read(child.stdout.fileno(), 1 << 16)
+                    if not data:
+                        raise BrokenPipeError
+                    reply += data
+        except TimeoutError:
+            self.close()
+            raise
+        except OSError:
+            self.close()
+            return None
+        return bytes(reply)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        # After a fork the pipes belong to the parent: answers would get mixed up.
+        if self._child is None or self._owner != os.getpid() or self._child.poll() is not None:
+            try:
+                self._child = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "probes.hang_safe.child"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    bufsize=0,
+                    cwd="/",
+                    start_new_session=True,  # a Ctrl-C at the terminal is ours to handle
+                )
+            except OSError as error:
+                why = os.strerror(error.errno or 0)
+                raise NotStarted(f"{sys.executable} -m probes.hang_safe.child: {why}") from error
+            self._owner = os.getpid()
+            weakref.finalize(self, _stop, self._child, os.getpid())
+        return self._child
+
+
+def _stop(child: subprocess.Popen[bytes], owner: int | None = None) -> None:
+    if owner is not None and owner != os.getpid():
+        return
+    child.kill()
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            pipe.close()
+    try:
+        child.wait(0.2)  # stuck in the kernel: left behind, reaped by a later Popen
+    except subprocess.TimeoutExpired:
+        pass

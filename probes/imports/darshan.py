@@ -1,0 +1,310 @@
+"""Darshan: sums per module over the records of a log, from `darshan-parser` text or from PyDarshan's records.
+
+A counter of −1 is "not observed" and left out of sums. MPI-IO and HDF5 traffic is counted again under POSIX: modules
+are never added. Times are sums over ranks; old releases stored negative ones.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from probes.imports.dates import epoch
+from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble
+from probes.imports.numbers import number
+from probes.imports.source import Source
+
+MODULES = ("POSIX", "MPI-IO", "STDIO", "H5D")
+_PREFIX = {"POSIX": "POSIX", "MPI-IO": "MPIIO", "STDIO": "STDIO", "H5D": "H5D"}
+_HEAD = re.compile(r"^# ([a-z_]+(?: [a-z]+)*): (.*)$")
+_METADATA = re.compile(r"^# metadata: lib_ver = (\S+)")
+_SIZE = re.compile(r"^(?:POSIX|MPIIO|H5D)_SIZE_(READ|WRITE)(?:_AGG)?_(\w+)$")
+_ACCESS = re.compile(r"^(?:POSIX|MPIIO)_ACCESS(\d)_(ACCESS|COUNT)$")
+_READS = {"POSIX": ("READS",), "STDIO": ("READS",), "H5D": ("READS",),
+          "MPI-IO": ("INDEP_READS", "COLL_READS", "SPLIT_READS", "NB_READS")}  # fmt: skip
+_PARTIAL = re.compile(r"^# \*WARNING\*:? .*incomplete|^# \*ERROR\*", re.IGNORECASE)
+_MOST_RECORDS = 1_000_000
+
+
+class Module(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Sums over the records; times in seconds, summed over ranks. `sizes_read`: "1M_4M" → calls."""
+
+    records: int = 0
+    shared_records: int = 0
+    files: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    reads: int = 0
+    writes: int = 0
+    opens: int | None = None
+    read_time_s: float = 0.0
+    write_time_s: float = 0.0
+    meta_time_s: float = 0.0
+    sizes_read: dict[str, int] = {}
+    sizes_write: dict[str, int] = {}
+    common_access_sizes: dict[str, int] = {}
+    sequential_reads: int = 0
+    sequential_writes: int = 0
+    not_aligned: int = 0
+    collective_reads: int | None = None
+    collective_writes: int | None = None
+    partial: bool = False
+
+
+class Darshan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    exe: str | None = None
+    command: str | None = None
+    nprocs: int | None = None
+    jobid: int | None = None
+    run_time_s: float | None = None
+    start: int | None = None
+    end: int | None = None
+    log_version: str | None = None
+    lib_version: str | None = None
+    modules: dict[str, int] = {}  # records of the modules that were read
+    io: dict[str, Module] = {}
+
+
+class Sums:
+    """Adds up one module's records, counter by counter."""
+
+    def __init__(self) -> None:
+        self.io: dict[str, Module] = {}
+        self._records: dict[str, set[str]] = {}
+        self._files: dict[str, set[str]] = {}
+        self._access: dict[str, tuple[str, int]] = {}
+
+    def record(self, module: str, rank: int, identifier: str, times: int = 1) -> None:
+        """Called for every counter or once a record: known ones are not counted again."""
+        known = self._records.setdefault(module, set())
+        key = f"{rank} {identifier}"
+        if key in known or len(known) >= _MOST_RECORDS:
+            return
+        known.add(key)
+        self._files.setdefault(module, set()).add(identifier)
+        part = self.io.setdefault(module, Module())
+        part.records += times
+        part.shared_records += rank == -1
+        part.files = len(self._files[module])
+
+    def counter(self, module: str, name: str, value: float, record: str) -> None:
+        part = self.io.setdefault(module, Module())
+        prefix = _PREFIX[module]
+        short = name.removeprefix(prefix + "_")
+        if short.startswith("F_"):
+            self._time(part, short, value)
+            return
+        whole = int(value)
+        if whole == -1:
+            return
+        if found := _SIZE.match(name):
+            sizes = part.sizes_read if found[1] == "READ" else part.sizes_write
+            if whole > 0:
+                sizes[found[2]] = sizes.get(found[2], 0) + whole
+        elif found := _ACCESS.match(name):
+            self._common(part, f"{module} {record} {found[1]}", found[2], whole)
+        elif short == "BYTES_READ":
+            part.bytes_read += whole
+        elif short == "BYTES_WRITTEN":
+            part.bytes_written += whole
+        elif short in _READS[module]:
+            part.reads += whole
+        elif short.replace("WRITES", "READS") in _READS[module] and "WRITES" in short:
+            part.writes += whole
+        elif short == "OPENS":
+            part.opens = (part.opens or 0) + whole
+        elif short == "SEQ_READS":
+            part.sequential_reads += whole
+        elif short == "SEQ_WRITES":
+            part.sequential_writes += whole
+        elif short == "FILE_NOT_ALIGNED":
+            part.not_aligned += whole
+        if short == "COLL_READS":
+            part.collective_reads = (part.collective_reads or 0) + whole
+        elif short == "COLL_WRITES":
+            part.collective_writes = (part.collective_writes or 0) + whole
+
+    @staticmethod
+    def _time(part: Module, short: str, value: float) -> None:
+        if value == -1:
+            return
+        if short == "F_READ_TIME":
+            part.read_time_s += value
+        elif short == "F_WRITE_TIME":
+            part.write_time_s += value
+        elif short == "F_META_TIME":
+            part.meta_time_s += value
+
+    def _common(self, part: Module, key: str, what: str, value: int) -> None:
+        """ACCESSn_ACCESS is the size, ACCESSn_COUNT how often: both of the same record, in either order."""
+        other = self._access.pop(key, None)
+        if other is None:
+            if len(self._access) < _MOST_RECORDS:
+                self._access[key] = (what, value)
+            return
+        size, count = (value, other[1]) if what == "ACCESS" else (other[1], value)
+        if other[0] == what or count <= 0:
+            return
+        part.common_access_sizes[str(size)] = part.common_access_sizes.get(str(size), 0) + count
+
+
+def recognised(source: Source) -> bool:
+    return source.has(b"# darshan log version:")
+
+
+def parse(source: Source) -> Result:
+    """The text of `darshan-parser` (not `--total` and not `--perf` alone)."""
+    head: dict[str, str] = {}
+    library = None
+    sums = Sums()
+    modules: dict[str, set[str]] = {}
+    partial = False
+    for line in source.lines():
+        if line.startswith("#"):
+            if found := _METADATA.match(line):
+                library = found[1][:40]
+            elif (found := _HEAD.match(line)) and len(head) < 100:
+                head.setdefault(found[1], found[2].strip())
+            partial = partial or _PARTIAL.match(line) is not None
+            continue
+        fields = line.split("\t")
+        if len(fields) < 5:
+            continue
+        module, rank, identifier, name = fields[0], number(fields[1]), fields[2], fields[3]
+        if rank is None or len(modules) > 100:
+            continue
+        seen = modules.setdefault(module[:40], set())
+        if len(seen) < _MOST_RECORDS:
+            seen.add(f"{fields[1]} {identifier}")
+        value = number(fields[4])
+        if module in MODULES and value is not None:
+            sums.record(module, int(rank), identifier)
+            sums.counter(module, name, value, f"{fields[1]} {identifier}")
+    detail = Darshan(
+        exe=head.get("exe"),
+        command=head.get("exe"),
+        nprocs=_int(head.get("nprocs")),
+        jobid=_int(head.get("jobid")),
+        run_time_s=number(head.get("run time")),
+        start=_int(head.get("start_time")),
+        end=_int(head.get("end_time")),
+        log_version=head.get("darshan log version"),
+        lib_version=library,
+        modules={name: len(records) for name, records in modules.items()},
+        io=sums.io,
+    )
+    return result(detail, "darshan-text", partial)
+
+
+def result(detail: Darshan, kind: str, partial: bool = False) -> Result:
+    if not any(part.records for part in detail.io.values()):
+        raise Refused(
+            "Darshan: no module has a record",
+            "the program did no I/O that Darshan watches, or the log is damaged: repeat the job",
+        )
+    troubles = [Trouble(id="darshan.partial", subject=n) for n, p in detail.io.items() if p.partial]
+    if partial and not troubles:
+        troubles.append(Trouble(id="darshan.partial"))
+    measures: list[Measure] = []
+    found: list[Contradiction] = []
+    for name, part in detail.io.items():
+        measures += _measures(name, part, detail)
+        for what, seconds in (
+            ("read", part.read_time_s), ("write", part.write_time_s), ("metadata", part.meta_time_s)
+        ):  # fmt: skip
+            if seconds < 0:
+                troubles.append(
+                    Trouble(id="darshan.negative-time", subject=f"{name} {what}", said=f"{seconds:.1f}")
+                )
+        found += _histogram(name, part)
+    facts = [
+        Noted(name=n, value=v, unit=u)
+        for n, v, u in (
+            ("program", detail.exe, ""), ("command", detail.command, ""), ("processes", detail.nprocs, ""),
+            ("job", detail.jobid, ""), ("run time", detail.run_time_s, "s"), ("log version", detail.log_version, ""),
+        )
+        if v is not None
+    ]  # fmt: skip
+    for name, part in detail.io.items():
+        sizes = sorted(part.common_access_sizes.items(), key=lambda item: -item[1])[:4]
+        if sizes:
+            facts.append(
+                Noted(name="common access sizes", value=dict(sizes), unit="B", subject=f"module:{name}")
+            )
+    return Result(
+        kind=kind, tool="Darshan", version=detail.lib_version, began=epoch(detail.start),
+        seconds=detail.run_time_s, measures=tuple(measures), facts=tuple(facts), troubles=tuple(troubles),
+        contradictions=tuple(found), recomputed=("calls from the size histogram",), detail=detail,
+    )  # fmt: skip
+
+
+def _measures(name: str, part: Module, detail: Darshan) -> list[Measure]:
+    """Rates are bytes ÷ the mean time a process spent in the calls: what the application itself saw."""
+    seconds = detail.run_time_s or 0.0
+    processes = max(1, detail.nprocs or 1)
+    made = []
+    for what, moved, calls, busy in (
+        ("read", part.bytes_read, part.reads, part.read_time_s),
+        ("write", part.bytes_written, part.writes, part.write_time_s),
+    ):
+        workload = f"{name} {what}"
+        if moved > 0:
+            made.append(
+                Measure(
+                    workload=workload,
+                    metric="bytes",
+                    value=float(moved),
+                    unit="B",
+                    seconds=seconds,
+                    judged=False,
+                )
+            )
+        if calls > 0:
+            made.append(
+                Measure(
+                    workload=workload,
+                    metric="calls",
+                    value=float(calls),
+                    unit="",
+                    seconds=seconds,
+                    judged=False,
+                )
+            )
+        if moved > 0 and busy > 0:
+            made.append(
+                Measure(
+                    workload=workload, metric="bandwidth", value=moved / (busy / processes), unit="B/s",
+                    seconds=seconds,
+                )
+            )  # fmt: skip
+    if part.meta_time_s > 0:
+        made.append(
+            Measure(
+                workload=f"{name} metadata", metric="time", value=part.meta_time_s, unit="s", better="less",
+                seconds=seconds, judged=False,
+            )
+        )  # fmt: skip
+    return made
+
+
+def _histogram(name: str, part: Module) -> list[Contradiction]:
+    found = []
+    for what, calls, sizes in (
+        ("reads", part.reads, part.sizes_read),
+        ("writes", part.writes, part.sizes_write),
+    ):
+        total = sum(sizes.values())
+        if sizes and calls and total != calls and abs(total - calls) > 0.01 * calls:
+            found.append(
+                Contradiction(
+                    id="darshan.histogram", subject=f"{name} {what}", claimed=float(calls), recomputed=float(total),
+                    rule="sum of the size histogram",
+                )
+            )  # fmt: skip
+    return found
+
+
+def _int(text: str | None) -> int | None:
+    value = number(text)
+    return int(value) if value is not None else None

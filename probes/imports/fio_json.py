@@ -1,0 +1,119 @@
+"""fio's JSON as it is written, 2.0 to 3.x: which key holds what, in which unit.
+
+2.x: latencies in µs, `io_bytes` in KiB. 3.x: `…_ns`, `io_bytes` in bytes. Told by the keys, not by the version;
+`bw` is KiB/s in both. Numbers are `Any`: versions print 1, 1.0 and "1", and a job without I/O prints nan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from probes.imports.numbers import KIB, integer, number
+
+
+class Latency(msgspec.Struct, frozen=True):
+    """In ns or µs. `percentile` has the user's list; `bins` (json+) stays raw: a large file is mostly those."""
+
+    min: Any = None
+    max: Any = None
+    mean: Any = None
+    stddev: Any = None
+    N: Any = None
+    percentile: dict[str, Any] = {}
+    bins: msgspec.Raw = msgspec.Raw(b"")
+
+
+class Direction(msgspec.Struct, frozen=True):
+    io_bytes: Any = None
+    io_kbytes: Any = None
+    bw: Any = None
+    bw_bytes: Any = None
+    iops: Any = None
+    runtime: Any = None
+    total_ios: Any = None
+    slat: Latency | None = None
+    clat: Latency | None = None
+    lat: Latency | None = None
+    slat_ns: Latency | None = None
+    clat_ns: Latency | None = None
+    lat_ns: Latency | None = None
+
+    @property
+    def nanoseconds(self) -> bool:
+        return self.clat_ns is not None or self.lat_ns is not None or self.slat_ns is not None
+
+    @property
+    def bytes_exact(self) -> bool:
+        return self.nanoseconds or self.io_kbytes is not None
+
+    @property
+    def bytes(self) -> int | None:
+        moved = integer(self.io_bytes)
+        return moved if moved is None or self.bytes_exact else moved * KIB
+
+    @property
+    def bandwidth_kib(self) -> float | None:
+        return number(self.bw)
+
+    def latency_ns(self, name: str) -> Latency | None:
+        chosen: Latency | None = getattr(self, f"{name}_ns") or getattr(self, name)
+        return chosen
+
+    @property
+    def to_ns(self) -> float:
+        return 1.0 if self.nanoseconds else 1000.0
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One job, or one client's job."""
+
+    jobname: Any = ""
+    groupid: Any = None
+    error: Any = 0
+    eta: Any = None
+    elapsed: Any = None
+    hostname: Any = None
+    options: dict[str, Any] | None = msgspec.field(name="job options", default=None)
+    read: Direction | None = None
+    write: Direction | None = None
+    trim: Direction | None = None
+    mixed: Direction | None = None
+
+
+class Head(msgspec.Struct, frozen=True):
+    """What tells two interim results of one run from two runs."""
+
+    jobname: Any = ""
+    elapsed: Any = None
+
+
+class Document(msgspec.Struct, frozen=True):
+    """The jobs stay raw and are decoded one by one: a file of 100 MB has thousands of them."""
+
+    version: Any = msgspec.field(name="fio version", default=None)
+    timestamp: Any = None
+    timestamp_ms: Any = None
+    time: Any = None
+    options: dict[str, Any] | None = msgspec.field(name="global options", default=None)
+    jobs: list[msgspec.Raw] | None = None
+    client_stats: list[msgspec.Raw] | None = None
+
+    @property
+    def raw(self) -> list[msgspec.Raw]:
+        return self.jobs if self.jobs is not None else self.client_stats or []
+
+    def entries(self) -> Iterator[Entry]:
+        """Raises msgspec.MsgspecError where one is no job."""
+        for part in self.raw:
+            yield _entry.decode(part)
+
+    def heads(self) -> list[Head]:
+        """Of the first thousand jobs."""
+        return [_head.decode(part) for part in self.raw[:1000]]
+
+
+_entry = msgspec.json.Decoder(Entry)
+_head = msgspec.json.Decoder(Head)

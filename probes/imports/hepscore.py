@@ -1,0 +1,300 @@
+"""hep-score: the score file of 2019 to 2.x, and a workload's own summary.
+
+Score (hep-score's hepscore.py): in a run every sub-score with a reference is divided by it and rounded to 4 digits,
+their geometric mean rounded to 4 digits is the run's value; a workload's value is the median of its runs; the score
+is the weighted geometric mean over the workloads × scaling.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from probes.imports import json_text
+from probes.imports.dates import iso
+from probes.imports.json_text import mapping, numbers, text
+from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble
+from probes.imports.numbers import close, geometric_mean, integer, median, number
+from probes.imports.source import Source
+
+_MOST_WORKLOADS = 200
+_MOST_RUNS = 100
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    name: str
+    scores: dict[str, float] = {}
+    log: str | None = None
+    seconds: float | None = None
+    value: float | None = None  # normalised; None: a sub-score or its reference is missing
+
+
+class HepWorkload(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    name: str
+    version: str | None = None
+    weight: float = 1.0
+    copies: int | None = None
+    threads_per_copy: int | None = None
+    events_per_thread: int | None = None
+    ref: dict[str, float] = {}
+    runs: tuple[Run, ...] = ()
+    normalised: float | None = None
+    chosen: dict[str, float] = {}  # the medians that the file stores
+
+
+class HepScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    name: str | None = None
+    score: float | None = None
+    score_per_core: float | None = None
+    status: str | None = None
+    scaling: float | None = None
+    repetitions: int | None = None
+    reference: str | None = None
+    version: str | None = None
+    environment: dict[str, Any] = {}
+    workloads: tuple[HepWorkload, ...] = ()
+    recomputed: float | None = None
+    measured: bool = True  # False: score −1 or 0, nothing ran
+
+
+def recognised(source: Source) -> bool:
+    head = source.data[: 1 << 20]
+    return b'"benchmarks"' in head and (
+        b'"hepscore_ver"' in head or b'"HEPscore' in head or b'"wl-scores"' in head
+    )
+
+
+def workload_recognised(source: Source) -> bool:
+    head = source.data[: 1 << 20]
+    return b'"wl-scores"' in head and (b'"run_info"' in head or b'"threads_per_copy"' in head)
+
+
+def parse(source: Source) -> Result:
+    document = json_text.untyped(source.data, "hep-score")
+    if not isinstance(document, dict) or not isinstance(document.get("benchmarks"), dict):
+        raise Refused('hep-score: no "benchmarks" in it', "import the HEPscore result file")
+    detail = scored(document)
+    measures, contradictions, troubles = judged(detail)
+    when = detail.environment.get("start_at") or detail.environment.get("date")
+    return Result(
+        kind="hepscore", tool="hep-score", version=detail.version, began=iso(when),
+        host=host(detail), measures=tuple(measures), contradictions=tuple(contradictions),
+        troubles=tuple(troubles), facts=tuple(facts(detail)), recomputed=("score from the runs",),
+        seconds=sum(r.seconds or 0.0 for w in detail.workloads for r in w.runs) or None, detail=detail,
+    )  # fmt: skip
+
+
+def scored(document: Mapping[str, Any]) -> HepScore:
+    """A score document, alone or as a profile of the suite."""
+    settings, info = mapping(document.get("settings")), mapping(document.get("app_info"))
+    merged = {**document, **info, **settings}
+    chosen = mapping(document.get("wl-scores"))
+    workloads = tuple(
+        _workload(str(name)[:120], mapping(body), mapping(chosen.get(name)))
+        for name, body in list(document["benchmarks"].items())[:_MOST_WORKLOADS]
+    )
+    scaling = number(merged.get("scaling"))
+    version = merged.get("hepscore_ver", merged.get("version"))
+    score = number(document.get("score"))
+    return HepScore(
+        name=text(settings.get("name", document.get("name", info.get("name")))),
+        score=score,
+        score_per_core=number(document.get("score_per_core")),
+        status=text(document.get("status")),
+        scaling=scaling,
+        repetitions=integer(merged.get("repetitions")),
+        reference=text(merged.get("reference_machine")),
+        version=text(version),
+        environment={str(k)[:60]: v for k, v in mapping(document.get("environment")).items() if _plain(v)},
+        workloads=workloads,
+        recomputed=_score(workloads, scaling),
+        measured=bool(workloads) and score is not None and score > 0,
+    )
+
+
+def _workload(name: str, body: dict[str, Any], chosen: dict[str, Any]) -> HepWorkload:
+    ref = {k.removesuffix("_ref"): v for k, v in numbers(chosen).items() if k.endswith("_ref")}
+    ref = ref or numbers(mapping(body.get("ref_scores")))
+    reports = [
+        (key, value) for key, value in body.items() if key.startswith("run") and mapping(value).get("report")
+    ]
+    info = mapping(body.get("run_info"))
+    runs = []
+    for key, value in sorted(reports)[:_MOST_RUNS]:
+        report = mapping(mapping(value)["report"])
+        info = info or report
+        scores = numbers(mapping(report.get("wl-scores")))
+        runs.append(
+            Run(
+                name=key[:20], scores=scores, log=text(report.get("log")), value=_normalised(scores, ref),
+                seconds=number(value.get("duration")),
+            )
+        )  # fmt: skip
+    values = [r.value for r in runs if r.value is not None]
+    weight = number(body.get("weight"))
+    return HepWorkload(
+        name=name,
+        version=text(body.get("version")),
+        weight=1.0 if weight is None else weight,
+        copies=integer(info.get("copies")),
+        threads_per_copy=integer(info.get("threads_per_copy")),
+        events_per_thread=integer(info.get("events_per_thread")),
+        ref=ref,
+        runs=tuple(runs),
+        normalised=median(values) if values else None,
+        chosen={k: v for k, v in numbers(chosen).items() if not k.endswith("_ref")},
+    )
+
+
+def _normalised(scores: Mapping[str, float], ref: Mapping[str, float]) -> float | None:
+    """None where a sub-score is missing or its reference is 0."""
+    if not ref or any(k not in scores or scores[k] <= 0 or v <= 0 for k, v in ref.items()):
+        return None
+    mean = geometric_mean(round(scores[k] / v, 4) for k, v in ref.items())
+    return round(mean, 4) if mean is not None else None
+
+
+def _score(workloads: tuple[HepWorkload, ...], scaling: float | None) -> float | None:
+    counted = [(w.normalised, w.weight) for w in workloads if w.weight > 0]
+    if not counted or scaling is None:
+        return None
+    total = math.fsum(weight for _, weight in counted)
+    logs = []
+    for value, weight in counted:
+        if value is None or value <= 0:
+            return None
+        logs.append(weight * math.log(value))
+    return math.exp(math.fsum(logs) / total) * scaling
+
+
+def judged(detail: HepScore) -> tuple[list[Measure], list[Contradiction], list[Trouble]]:
+    """Measures in the tool's own unit (a score), with the spread of the runs."""
+    name = detail.name or "HEPscore"
+    troubles: list[Trouble] = []
+    found: list[Contradiction] = []
+    measures: list[Measure] = []
+    if not detail.measured:
+        said = "none" if detail.score is None else f"{detail.score:g}"
+        troubles.append(Trouble(id="hepscore.not-measured", subject=name, said=said, fatal=True))
+    elif detail.score is not None:
+        measures.append(Measure(workload=name, metric="score", value=detail.score, unit=""))
+        if detail.recomputed is None:
+            troubles.append(Trouble(id="hepscore.not-recomputed", subject=name))
+        elif not close(detail.score, detail.recomputed, 1e-5, 2e-4 * max(1.0, detail.scaling or 1.0) / 2):
+            found.append(
+                Contradiction(
+                    id="hepscore.score", subject=name, claimed=detail.score, recomputed=detail.recomputed,
+                    rule="weighted geometric mean of the workloads' median runs × scaling",
+                )
+            )  # fmt: skip
+    if detail.status is not None and detail.status.lower() != "success":
+        troubles.append(Trouble(id="hepscore.status", subject=name, said=detail.status))
+    for w in detail.workloads:
+        if w.normalised is not None:
+            values = tuple(r.value for r in w.runs if r.value is not None)
+            seconds = sum(r.seconds or 0.0 for r in w.runs)
+            measures.append(
+                Measure(
+                    workload=w.name, metric="score", value=w.normalised, unit="", runs=values, seconds=seconds
+                )
+            )
+        troubles += [
+            Trouble(id="hepscore.workload-log", subject=f"{w.name} {r.name}", said=r.log)
+            for r in w.runs
+            if r.log is not None and r.log != "ok"
+        ]
+        if w.normalised is None:
+            troubles.append(Trouble(id="hepscore.workload-without-score", subject=w.name))
+        if detail.repetitions and len(w.runs) < detail.repetitions:
+            troubles.append(Trouble(id="hepscore.runs-missing", subject=w.name, said=f"{len(w.runs)}"))
+        found += _stored_medians(w)
+    return measures, found, troubles[:100]
+
+
+def _stored_medians(w: HepWorkload) -> list[Contradiction]:
+    """The stored value of every counted sub-score must lie within its runs."""
+    found = []
+    for key in w.ref:
+        runs = [r.scores[key] for r in w.runs if key in r.scores]
+        stored = w.chosen.get(key)
+        if stored is None or not runs:
+            continue
+        slack = 1e-3 * max(map(abs, runs))
+        if not min(runs) - slack <= stored <= max(runs) + slack:
+            found.append(
+                Contradiction(
+                    id="hepscore.workload-score", subject=f"{w.name} {key}", claimed=stored,
+                    recomputed=median(runs), rule="median of the runs",
+                )
+            )  # fmt: skip
+    return found
+
+
+def facts(detail: HepScore) -> list[Noted]:
+    made = [
+        Noted(name=name, value=value)
+        for name, value in (
+            ("scaling", detail.scaling),
+            ("repetitions", detail.repetitions),
+            ("reference machine", detail.reference),
+            ("status", detail.status),
+            ("score per core", detail.score_per_core),
+        )
+        if value is not None
+    ]
+    for w in detail.workloads:
+        if w.copies is not None and w.threads_per_copy is not None:
+            made.append(Noted(name="copies", value=w.copies, subject=f"workload:{w.name}"))
+            made.append(
+                Noted(name="threads per copy", value=w.threads_per_copy, subject=f"workload:{w.name}")
+            )
+    return made
+
+
+def host(detail: HepScore) -> str | None:
+    """From `uname -a`, the second word; None where only the system's name was kept."""
+    words = str(detail.environment.get("system", "")).split()
+    return words[1][:120] if len(words) > 2 and words[0] == "Linux" else None
+
+
+def parse_workload(source: Source) -> Result:
+    """A workload's own `…_summary.json`, in its old layout (everything at the top) or the new one."""
+    document = json_text.untyped(source.data, "hep-workload")
+    top = mapping(document)
+    report, info = mapping(top.get("report")) or top, mapping(top.get("run_info")) or top
+    scores = numbers(mapping(report.get("wl-scores")))
+    if not scores:
+        raise Refused('hep-workload: no number in its "wl-scores"', "check the workload's own log")
+    app = mapping(top.get("app"))
+    name = text(app.get("description")) or text(report.get("description")) or "workload"
+    old_app = mapping(report.get("app"))
+    name = text(old_app.get("description")) or name if name == "workload" else name
+    copies, threads = integer(info.get("copies", info.get("ncopies"))), integer(info.get("threads_per_copy"))
+    log = report.get("log")
+    troubles = []
+    if isinstance(log, str) and log != "ok":
+        troubles.append(Trouble(id="hepscore.workload-log", subject=name, said=log[:200]))
+    done = text(mapping(report.get("status")).get("successful/all"))
+    if done and done.partition("/")[0] != done.partition("/")[2]:
+        troubles.append(Trouble(id="hepscore.copies-failed", subject=name, said=done))
+    noted = [("copies", copies), ("threads per copy", threads)]
+    noted.append(("events per thread", integer(info.get("events_per_thread"))))
+    return Result(
+        kind="hep-workload", tool="hep-workload", version=text(app.get("version")),
+        measures=tuple(
+            Measure(workload=f"{name} {key}"[:200], metric="throughput", value=v, unit="events/s")
+            for key, v in scores.items()
+        ),
+        facts=tuple(Noted(name=n, value=v) for n, v in noted if v is not None), troubles=tuple(troubles),
+        detail=HepWorkload(
+            name=name, version=text(app.get("version")), copies=copies, threads_per_copy=threads,
+            events_per_thread=integer(info.get("events_per_thread")), chosen=scores,
+        ),
+    )  # fmt: skip
+
+
+def _plain(value: Any) -> bool:
+    return isinstance(value, str | int | float) and len(str(value)) < 500

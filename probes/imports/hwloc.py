@@ -1,0 +1,113 @@
+"""lstopo's XML (hwloc 1, 2 and 3) as facts: streamed, without entities, without a document type's file.
+
+hwloc 1 says Socket where 2 and 3 say Package; a NUMANode is a parent in 1 and a memory child from 2 on.
+"""
+
+from __future__ import annotations
+
+from xml.parsers import expat
+
+import msgspec
+
+from probes.imports.model import Noted, Refused, Result
+from probes.imports.numbers import number
+from probes.imports.source import Source
+
+_MOST_TYPES = 200
+_MOST_DEPTH = 1000
+
+
+class Hwloc(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    objects: dict[str, int] = {}
+    pus: int = 0
+    cores: int = 0
+    packages: int = 0
+    numa: int = 0
+    cpu_model: str | None = None
+    format: str | None = None
+    cache_bytes: dict[str, int] = {}
+    memory_bytes: int = 0
+
+
+def recognised(source: Source) -> bool:
+    return b"<topology" in source.head[:4096]
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.objects: dict[str, int] = {}
+        self.infos: dict[str, str] = {}
+        self.caches: dict[str, int] = {}
+        self.memory = 0
+        self.format: str | None = None
+        self.seen = False
+        self._depth = 0
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > _MOST_DEPTH:
+            raise Refused("hwloc: nested too deeply", "export it again: lstopo --of xml FILE")
+        if name == "topology":
+            self.seen, self.format = True, attributes.get("version", "1")[:20]
+        elif name == "object":
+            kind = attributes.get("type", "")[:40]
+            if kind in self.objects or len(self.objects) < _MOST_TYPES:
+                self.objects[kind] = self.objects.get(kind, 0) + 1
+            size = number(attributes.get("cache_size"))
+            if size:
+                self.caches.setdefault(kind, int(size))
+            self.memory += int(number(attributes.get("local_memory")) or 0)
+        elif name == "info" and len(self.infos) < 200:
+            self.infos.setdefault(attributes.get("name", "")[:60], attributes.get("value", "")[:200])
+
+    def end(self, _name: str) -> None:
+        self._depth -= 1
+
+
+def parse(source: Source) -> Result:
+    reader = _Reader()
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = reader.start
+    parser.EndElementHandler = reader.end
+    parser.EntityDeclHandler = _no_entities
+    try:
+        parser.Parse(source.data, True)
+    except expat.ExpatError as error:
+        raise Refused(
+            f"hwloc: line {error.lineno} column {error.offset + 1}: {expat.ErrorString(error.code)}",
+            "export it again: lstopo --of xml FILE",
+        ) from None
+    objects = reader.objects
+    if not reader.seen or not objects:
+        raise Refused("hwloc: no object in its topology", "export it again: lstopo --of xml FILE")
+    detail = Hwloc(
+        objects=objects,
+        pus=objects.get("PU", 0),
+        cores=objects.get("Core", 0),
+        packages=objects.get("Package", objects.get("Socket", 0)),
+        numa=objects.get("NUMANode", 0),
+        cpu_model=reader.infos.get("CPUModel") or None,
+        format=reader.format,
+        cache_bytes=reader.caches,
+        memory_bytes=reader.memory,
+    )
+    facts = [
+        Noted(name=n, value=v, unit=u)
+        for n, v, u in (
+            ("CPUs", detail.pus, ""), ("cores", detail.cores, ""), ("packages", detail.packages, ""),
+            ("memory nodes", detail.numa, ""), ("CPU model", detail.cpu_model, ""),
+            ("memory", detail.memory_bytes or None, "B"),
+        )
+        if v is not None
+    ]  # fmt: skip
+    facts += [Noted(name=f"{n} size", value=v, unit="B") for n, v in detail.cache_bytes.items()]
+    return Result(
+        kind="hwloc", tool="hwloc", version=reader.infos.get("hwlocVersion"), host=reader.infos.get("HostName"),
+        facts=tuple(facts), detail=detail,
+    )  # fmt: skip
+
+
+def _no_entities(*_arguments: object) -> None:
+    raise Refused(
+        "hwloc: it declares entities, which no lstopo writes", "export it again: lstopo --of xml FILE"
+    )

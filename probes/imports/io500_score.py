@@ -1,0 +1,141 @@
+"""IO500's score: what the phases give, against what is printed, within the rounding of the printed digits.
+
+Definition: `calc_score` in the program's src/main.c. BW is the geometric mean of four IOR phases (GiB/s), MD of
+eight metadata phases (kIOPS), TOTAL = sqrt(BW × MD). A phase at or below 0 drops out of its mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import msgspec
+
+from probes.imports.model import Contradiction
+from probes.imports.numbers import Printed, geometric_mean, printed
+
+BW = ("ior-easy-write", "ior-hard-write", "ior-easy-read", "ior-hard-read")
+MD = (
+    "mdtest-easy-write", "mdtest-hard-write", "find", "mdtest-easy-stat",
+    "mdtest-hard-stat", "mdtest-easy-delete", "mdtest-hard-read", "mdtest-hard-delete",
+)  # fmt: skip
+_NO_ROUNDING = Printed(0.0, 0.0)
+_MASK = 0xFFFFFFFF
+
+
+class Scores(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """GiB/s, kIOPS and sqrt(GiB/s × kIOPS), each with half a unit of its last digit or the error of its parts."""
+
+    bw: float | None = None
+    md: float | None = None
+    total: float | None = None
+    bw_half: float = 0.0
+    md_half: float = 0.0
+    total_half: float = 0.0
+    bw_phases: int = 0
+    md_phases: int = 0
+    unit: str = "GiB/s"
+    invalid: bool = False
+
+    @classmethod
+    def of(
+        cls, bw: str, md: str, total: str, tail: str = "", tag: str | None = None, unit: str = "GiB/s"
+    ) -> Scores:
+        b, m, t = (printed(text, significant=6) for text in (bw, md, total))
+        return cls(
+            bw=b and b.value, md=m and m.value, total=t and t.value,
+            bw_half=(b or _NO_ROUNDING).half, md_half=(m or _NO_ROUNDING).half,
+            total_half=(t or _NO_ROUNDING).half, unit=unit, invalid=bool(tag) or "INVALID" in tail.upper(),
+        )  # fmt: skip
+
+
+def recomputed(phases: Mapping[str, tuple[float, float]]) -> Scores:
+    """From value and rounding of every phase; the halves are those of the result."""
+
+    def mean(names: tuple[str, ...]) -> tuple[float | None, float, int]:
+        kept = [phases[n] for n in names if n in phases and phases[n][0] > 0]
+        middle = geometric_mean(v for v, _ in kept)
+        if middle is None:
+            return None, 0.0, 0
+        low = geometric_mean(max(v - h, v / 2) for v, h in kept) or middle
+        high = geometric_mean(v + h for v, h in kept) or middle
+        return middle, max(high - middle, middle - low), len(kept)
+
+    bw, bw_half, bw_n = mean(BW)
+    md, md_half, md_n = mean(MD)
+    total, total_half = None, 0.0
+    if bw is not None and md is not None:
+        total = math.sqrt(bw * md)
+        total_half = math.sqrt((bw + bw_half) * (md + md_half)) - total
+    return Scores(
+        bw=bw, md=md, total=total, bw_half=bw_half, md_half=md_half, total_half=total_half,
+        bw_phases=bw_n, md_phases=md_n,
+    )  # fmt: skip
+
+
+def contradictions(claimed: Scores | None, again: Scores) -> tuple[list[Contradiction], dict[str, bool]]:
+    """What is printed and does not follow from the phases. A TOTAL that is the product is named as such."""
+    if claimed is None:
+        return [], {}
+    agrees = {"total_is_product": False}
+    found: list[Contradiction] = []
+    for name, unit, rule in (
+        ("bw", "GiB/s", f"geometric mean of the {again.bw_phases} bandwidth phases above 0"),
+        ("md", "kIOPS", f"geometric mean of the {again.md_phases} metadata phases above 0"),
+        ("total", "", "square root of bandwidth × metadata score"),
+    ):
+        said, gives = getattr(claimed, name), getattr(again, name)
+        if said is None or gives is None:
+            continue
+        slack = getattr(claimed, f"{name}_half") + getattr(again, f"{name}_half") + 1e-9 * abs(gives)
+        agrees[name] = abs(said - gives) <= slack
+        if not agrees[name]:
+            product = name == "total" and _is_product(claimed, again)
+            agrees["total_is_product"] = product
+            found.append(
+                Contradiction(
+                    id="io500.total-is-product" if product else "io500.score",
+                    subject={"bw": "Bandwidth", "md": "IOPS", "total": "TOTAL"}[name],
+                    claimed=said, recomputed=gives, unit=unit, rule=rule,
+                )
+            )  # fmt: skip
+    return found, agrees
+
+
+def _is_product(claimed: Scores, again: Scores) -> bool:
+    if claimed.total is None or again.bw is None or again.md is None:
+        return False
+    product = again.bw * again.md
+    slack = again.bw_half * again.md + again.md_half * again.bw + claimed.total_half
+    return abs(claimed.total - product) <= slack + 1e-6 * product
+
+
+def matching_hash(
+    version: str, phases: Mapping[str, str], totals: Mapping[str, str], stored: str, *, invalid: bool
+) -> str:
+    """The hash in the layout that gives the stored one; where none does, in the usual layout.
+
+    32 bit; for each character x = rotl(x, 2) + c over key then value as printed, all XORed. Results of 2021 leave
+    MD and BW out; an invalid run adds ("valid", "NO").
+    """
+    names = [n for n in (*BW, *MD) if n in phases]
+    usual = ""
+    for keys in (("MD", "BW", "SCORE"), ("SCORE",)):
+        x = _hash("version" + version)
+        for name in names:
+            x ^= _hash(name + phases[name])
+        for key in keys:
+            x ^= _hash(key + totals.get(key, "").partition(" ")[0])
+        for value in (x, x ^ _hash("validNO")):
+            text = f"{value:X}"
+            if text == stored.upper().lstrip("0"):
+                return stored.upper()
+            usual = usual or f"{value ^ (_hash('validNO') if invalid else 0):08X}"
+    return usual
+
+
+def _hash(text: str) -> int:
+    x = 0
+    for c in text.encode("utf-8", "backslashreplace"):
+        x = (((x << 2) | (x >> 30)) + c) & _MASK
+    return x

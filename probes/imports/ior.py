@@ -1,0 +1,295 @@
+"""IOR: text of 3.0 to 4.x (three table layouts, several runs in one log), its JSON and its CSV.
+
+Rates in MiB/s (2^20) in `detail`, sizes in bytes, times in seconds. A run started by the io500 program ends after
+the table: that is complete, not cut off.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from probes.imports.dates import iso
+from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble
+from probes.imports.numbers import MIB, close, number, size
+from probes.imports.source import Source
+
+_BANNER = re.compile(r"^(?:.{0,40}\s)?IOR-(\S+?): MPI Coordinated")
+_OPTION = re.compile(r"^\s*([A-Za-z][\w ./-]*?)\s*[=:]\s*(.*?)\s*$")
+_CLIENTS = re.compile(r"^(\d+) \((\d+) per node\)")
+_MAX = re.compile(r"^Max (Write|Read):\s+(\S+) MiB/sec")
+_STONEWALL = re.compile(r"stonewalling pairs accessed min: (\d+) max: (\d+)")
+_OPERATIONS = ("write", "read")
+_MOST_RUNS = 10_000
+_MOST_ROWS = 10_000
+_COLUMNS = {
+    "bw(MiB/s)": "mib_s", "IOPS": "iops", "Latency(s)": "latency_s", "open(s)": "open_s", "wr/rd(s)": "io_s",
+    "close(s)": "close_s", "total(s)": "total_s", "iter": "iter",
+}  # fmt: skip
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    op: str
+    mib_s: float
+    iops: float | None = None
+    latency_s: float | None = None
+    open_s: float | None = None
+    io_s: float | None = None
+    close_s: float | None = None
+    total_s: float | None = None
+    iter: int | None = None
+
+
+class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One IOR run. None: not in the file. `aggregate_bytes` is what was planned, rounded as it is printed."""
+
+    version: str
+    began: str | None = None
+    command: str | None = None
+    machine: str | None = None
+    api: str | None = None
+    access: str | None = None
+    tasks: int | None = None
+    tasks_per_node: int | None = None
+    nodes: int | None = None
+    transfer_bytes: int | None = None
+    block_bytes: int | None = None
+    segments: int | None = None
+    repetitions: int | None = None
+    aggregate_bytes: int | None = None
+    stonewall_s: float | None = None
+    rows: list[Row] = []
+    max: dict[str, float] = {}  # "write": MiB/s, with all its decimals
+    max_ops: dict[str, float] = {}
+    stonewall_pairs: tuple[int, int] | None = None
+    finished: bool = False
+    warnings: int = 0
+    errors: int = 0
+
+
+class Ior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    runs: tuple[Run, ...] = ()
+
+
+def recognised(source: Source) -> bool:
+    return b"IOR-" in source.data and b": MPI Coordinated Test of Parallel I/O" in source.data
+
+
+def parse(source: Source) -> Result:
+    runs: list[Run] = []
+    reader: _Reader | None = None
+    for line in source.lines():
+        if banner := _BANNER.match(line):
+            if len(runs) >= _MOST_RUNS:
+                break
+            reader = _Reader(Run(version=banner[1][:40]))
+            runs.append(reader.run)
+        elif reader is not None:
+            reader.read(line)
+    return result(runs, "ior")
+
+
+class _Reader:
+    """Reads one run's lines: options, then the table by its header, then the summary."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self._columns: list[str] = []
+        self._summary: list[str] = []
+
+    def read(self, line: str) -> None:
+        text = line.strip()
+        run = self.run
+        word = text.partition(" ")[0]
+        if not run.finished:
+            # of the text: "WARNING:", "ior WARNING:", "ERROR" of MPI or of IOR itself
+            run.warnings += "WARNING" in text
+            run.errors += "ERROR" in text
+        if word == "access" and "bw(MiB/s)" in text:
+            self._columns, self._summary = text.split(), []
+        elif word == "Operation" and "Max(MiB)" in text:
+            self._summary, self._columns = text.split(), []
+        elif word in _OPERATIONS and self._columns:
+            self._row(text)
+        elif word in _OPERATIONS and self._summary:
+            self._summarised(text)
+        elif found := _MAX.match(text):
+            value = number(found[2])
+            if value is not None:
+                run.max[found[1].lower()] = value
+        elif found := _STONEWALL.search(text):
+            run.stonewall_pairs = (int(found[1][:18]), int(found[2][:18]))
+        elif word == "Finished" or text.startswith("Finished"):
+            run.finished = True
+        elif not self._columns and (found := _OPTION.match(line)):
+            self._option(found[1].strip(), found[2])
+
+    def _row(self, text: str) -> None:
+        values = dict(zip(self._columns, text.split(), strict=False))
+        numbers = {name: number(values.get(column)) for column, name in _COLUMNS.items()}
+        rate = numbers.pop("mib_s")
+        turn = numbers.pop("iter")
+        if rate is None or len(self.run.rows) >= _MOST_ROWS:
+            return
+        self.run.rows.append(
+            Row(op=values["access"], mib_s=rate, iter=int(turn) if turn is not None else None, **numbers)
+        )
+
+    def _summarised(self, text: str) -> None:
+        fields = text.split()
+        best = number(fields[1]) if len(fields) > 1 else None
+        if best is not None:
+            self.run.max.setdefault(fields[0], best)
+        if "Max(OPs)" in self._summary:
+            place = self._summary.index("Max(OPs)")
+            ops = number(fields[place]) if place < len(fields) else None
+            if ops is not None:
+                self.run.max_ops.setdefault(fields[0], ops)
+
+    def _option(self, name: str, value: str) -> None:
+        run = self.run
+        match name:
+            case "Began":
+                run.began = run.began or value[:60]
+            case "Command line" | "Command line used":
+                run.command = value[:2000]
+            case "Machine":
+                run.machine = value[:300]
+            case "api":
+                run.api = value.partition(" ")[0][:40] or None
+            case "access":
+                run.access = value[:60]
+            case "clients" if found := _CLIENTS.match(value):
+                run.tasks, run.tasks_per_node = int(found[1][:9]), int(found[2][:9])
+            case "tasks" | "nodes" | "segments" | "repetitions":
+                setattr(run, name, _count(value))
+            case "clients per node":
+                run.tasks_per_node = _count(value)
+            case "xfersize":
+                run.transfer_bytes = size(value)
+            case "blocksize":
+                run.block_bytes = size(value)
+            case "aggregate filesize":
+                run.aggregate_bytes = size(value)
+            case "stonewallingTime" | "stonewallingtime":
+                run.stonewall_s = number(value)
+
+
+def result(runs: list[Run], kind: str) -> Result:
+    """What all forms of IOR's output have in common."""
+    measured = [run for run in runs if run.rows or run.max]
+    if not measured:
+        raise Refused("IOR: no result row in it", "the run ended before its table: import a finished one")
+    troubles: list[Trouble] = []
+    if len(measured) < len(runs):
+        troubles.append(Trouble(id="ior.runs-without-result", said=str(len(runs) - len(measured))))
+    errors = sum(run.errors for run in runs)
+    if errors:
+        troubles.append(Trouble(id="ior.errors", said=str(errors)))
+    measures: list[Measure] = []
+    found: list[Contradiction] = []
+    facts: list[Noted] = []
+    for index, run in enumerate(measured):
+        prefix = f"run {index + 1}: " if len(measured) > 1 else ""
+        measures += _measures(run, prefix)
+        found += contradictions(run, prefix)
+        if index < 200:
+            facts += _facts(run, f"run:{index + 1}" if len(measured) > 1 else "")
+    first = measured[0]
+    machine = (first.machine or "").split()
+    return Result(
+        kind=kind, tool="IOR", version=first.version or None, began=iso(first.began),
+        host=machine[1][:120] if len(machine) > 1 else None,
+        seconds=sum(r.total_s or 0.0 for run in measured for r in run.rows) or None,
+        measures=tuple(measures), facts=tuple(facts), contradictions=tuple(found[:200]),
+        troubles=tuple(troubles), recomputed=("bytes from rate and time", "maximum from the rows"),
+        detail=Ior(runs=tuple(runs)),
+    )  # fmt: skip
+
+
+def _measures(run: Run, prefix: str) -> list[Measure]:
+    made = []
+    for op in _OPERATIONS:
+        rows = [r for r in run.rows if r.op == op]
+        rates = [r.mib_s for r in rows]
+        if not rates and op not in run.max:
+            continue
+        seconds = sum(r.total_s or 0.0 for r in rows)
+        best = run.max.get(op, max(rates, default=0.0))
+        runs = tuple(r * MIB for r in rates) if len(rates) > 1 else ()
+        if best > 0:
+            made.append(
+                Measure(
+                    workload=f"{prefix}ior {op}", metric="bandwidth", value=best * MIB, unit="B/s",
+                    seconds=seconds, runs=runs,
+                )
+            )  # fmt: skip
+        iops = [r.iops for r in rows if r.iops is not None]
+        if iops:
+            made.append(
+                Measure(
+                    workload=f"{prefix}ior {op}", metric="IOPS", value=run.max_ops.get(op, max(iops)),
+                    unit="IOPS", seconds=seconds,
+                )
+            )  # fmt: skip
+    return made
+
+
+def contradictions(run: Run, prefix: str = "") -> list[Contradiction]:
+    found = []
+    for op in _OPERATIONS:
+        rows = [r for r in run.rows if r.op == op]
+        if not rows:
+            continue
+        subject, best = f"{prefix}{op}", run.max.get(op)
+        most, last = max(r.mib_s for r in rows), rows[-1].mib_s
+        if best is not None and not close(best, most, 0.005, 0.01):
+            found.append(_rate("ior.max-not-in-rows", subject, best, most, "largest row of the table"))
+        elif best is not None and not close(best, last, 0.2):
+            found.append(_rate("ior.row-is-not-max", subject, best, last, "last row of the table"))
+        planned = (run.tasks or 0) * (run.block_bytes or 0) * (run.segments or 1)
+        for row in rows if planned and not _stonewalled(run) else []:
+            if row.total_s is None or row.total_s < 0.01:
+                continue
+            gives = planned / row.total_s / MIB
+            slack = 0.02 + 0.005 / row.total_s + 0.01 / max(row.mib_s, 0.01)
+            if run.segments is None and run.aggregate_bytes:  # 3.0 and 3.1 do not print the segments
+                gives = run.aggregate_bytes / row.total_s / MIB
+            if not close(row.mib_s, gives, slack):
+                found.append(_rate("ior.bandwidth", subject, row.mib_s, gives, "bytes planned ÷ total time"))
+        ops = [r.iops for r in rows if r.iops is not None]
+        if ops and op in run.max_ops and not close(max(ops), run.max_ops[op], 0.01):
+            found.append(
+                Contradiction(
+                    id="ior.iops", subject=subject, claimed=max(ops), recomputed=run.max_ops[op], unit="IOPS",
+                    rule="maximum of the summary",
+                )
+            )  # fmt: skip
+    return found
+
+
+def _stonewalled(run: Run) -> bool:
+    """A stonewall, or the status file of an earlier one, changes how many bytes are moved."""
+    given = run.stonewall_s is not None or run.stonewall_pairs is not None
+    return given or "stoneWalling" in (run.command or "")
+
+
+def _rate(identifier: str, subject: str, said: float, gives: float, rule: str) -> Contradiction:
+    return Contradiction(
+        id=identifier, subject=subject, claimed=said * MIB, recomputed=gives * MIB, unit="B/s", rule=rule
+    )
+
+
+def _facts(run: Run, subject: str) -> list[Noted]:
+    named = (
+        ("API", run.api, ""), ("access", run.access, ""), ("tasks", run.tasks, ""), ("nodes", run.nodes, ""),
+        ("tasks per node", run.tasks_per_node, ""), ("transfer size", run.transfer_bytes, "B"),
+        ("block size", run.block_bytes, "B"), ("stonewall", run.stonewall_s, "s"),
+    )  # fmt: skip
+    return [Noted(name=n, value=v, unit=u, subject=subject) for n, v, u in named if v is not None]
+
+
+def _count(text: str) -> int | None:
+    value = number(text)
+    return int(value) if value is not None else None

@@ -1,0 +1,129 @@
+"""JSON inside other text: warnings before it, a summary after it, several documents one after another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import msgspec
+
+from probes.imports.model import Refused
+from probes.imports.numbers import number
+
+T = TypeVar("T")
+
+UNTYPED_LIMIT = 32 << 20  # bytes: as Python objects JSON takes some ten times its length
+_TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
+# an object or array, not a brace or bracket in a line of text: "[eta 00m:17s]"
+_START = re.compile(rb"^[ \t]*[{\[](?=\s*[\"{\[\]}])", re.MULTILINE)
+# old fio, sysbench and others print C's floats
+_NOT_FINITE = re.compile(rb"([:\[,]\s*)[+-]?(?:nan|inf|infinity|NaN|Infinity)(?=\s*[,}\]])")
+_BROKEN = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+_MOST_STARTS = 200  # lines that begin with a brace and are no document
+MOST_DOCUMENTS = 100_000
+
+
+def decode(data: bytes | memoryview, kind: type[T], what: str) -> T:
+    """One document. Raises Refused with the place."""
+    value, end = first(data, kind, what)
+    rest = bytes(data[end : end + 4096]).strip()
+    if rest:
+        line = bytes(data[:end]).count(b"\n") + 1
+        raise Refused(f"line {line}: something follows the JSON document", "keep the document alone")
+    return value
+
+
+def untyped(data: bytes, what: str) -> Any:
+    """One document as Python objects, up to 32 MiB."""
+    if len(data) > UNTYPED_LIMIT:
+        raise Refused(f"{what} larger than {UNTYPED_LIMIT >> 20} MiB", "import a part of it")
+    return decode(data, Any, what)
+
+
+def first(data: bytes | memoryview, kind: type[T], what: str) -> tuple[T, int]:
+    """The first document and where it ends. NaN and infinity are read as null."""
+    view = memoryview(data)
+    try:
+        return _first(view, kind)
+    except _BROKEN as error:
+        broken: Exception = error
+    cleaned, changed = _NOT_FINITE.subn(lambda found: found[1] + b"null", bytes(view))
+    if changed:
+        try:
+            value, end = _first(memoryview(cleaned), kind)
+            return value, min(len(view), end + len(view) - len(cleaned))
+        except _BROKEN as error:
+            broken = error
+    raise _refused(view, broken, what)
+
+
+def _first(view: memoryview, kind: type[T]) -> tuple[T, int]:
+    try:
+        return msgspec.json.decode(view, type=kind), len(view)
+    except msgspec.DecodeError as error:
+        trailing = _TRAILING.search(str(error))
+        if trailing is None or isinstance(error, msgspec.ValidationError):
+            raise
+        end = int(trailing[1]) - 1  # msgspec names the place after the character
+        return msgspec.json.decode(view[:end], type=kind), end
+
+
+def documents(data: bytes, kind: type[T], what: str) -> Iterator[tuple[int, int, T]]:
+    """Start, end and value of every document that begins a line. Text between them is left out.
+
+    Raises Refused where none can be read at all; a broken one after a good one ends the list with Refused too.
+    """
+    position, tried, found = 0, 0, 0
+    view = memoryview(data)
+    while found < MOST_DOCUMENTS:
+        start = _START.search(data, position)
+        if start is None:
+            break
+        begin = start.end() - 1
+        try:
+            value, length = first(view[begin:], kind, what)
+        except Refused:
+            tried += 1
+            # a brace in a line of text is no document; one that opens an object with a key is
+            if found or tried >= _MOST_STARTS or re.match(rb'[{\[]\s*"', data[begin : begin + 200]):
+                raise
+            position = start.end()
+            continue
+        yield begin, begin + length, value
+        position, found = begin + length, found + 1
+
+
+def _refused(view: memoryview, error: Exception, what: str) -> Refused:
+    if isinstance(error, RecursionError):
+        return Refused(f"{what}: nested too deeply", "check how the file was made")
+    if isinstance(error, UnicodeDecodeError):
+        return Refused(f"{what}: byte {error.start} is not UTF-8", "check how the file was copied")
+    text = " ".join(str(error).split())[:160]
+    place = re.search(r"\(byte (\d+)\)", text)
+    if place is not None:
+        before = bytes(view[: int(place[1])])
+        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+        return Refused(f"{what}: line {line} column {column}: {text}", "repair it there, or export it again")
+    if "truncated" in text:
+        lines = bytes(view).count(b"\n") + 1
+        return Refused(f"{what}: ends in line {lines} before it is complete", "copy or export it again")
+    return Refused(f"{what}: {text}", "check which tool and version wrote it")
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """The object, or an empty one where it is something else."""
+    return value if isinstance(value, dict) else {}
+
+
+def text(value: Any, limit: int = 300) -> str | None:
+    """Text, or a number as text; None for everything else and for ""."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
+        return None
+    return str(value)[:limit]
+
+
+def numbers(values: Any, most: int = 200) -> dict[str, float]:
+    """The members that are numbers: "" and other text are absent, not zero."""
+    read = {str(k)[:120]: number(v) for k, v in list(mapping(values).items())[:most]}
+    return {k: v for k, v in read.items() if v is not None}

@@ -1,0 +1,116 @@
+"""Which kinds there are, recognised by what is in the file and never by its name.
+
+The first that recognises the content parses it. What nothing recognises is refused in one line that quotes how the
+file begins: often that is the tool's own error message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from probes.imports import (
+    darshan,
+    darshan_log,
+    fio,
+    fio_terse,
+    hep_suite,
+    hepscore,
+    hwloc,
+    io500,
+    io500_table,
+    ior,
+    ior_json,
+    iostat,
+    iperf3,
+    mdtest,
+    mlc,
+    numactl,
+    perf_stat,
+    prmon,
+    refuse,
+    sar,
+    stream,
+    stress_ng,
+    sysbench,
+    sysstat_json,
+    unixbench,
+    vmstat,
+)
+from probes.imports.model import Refused, Result
+from probes.imports.source import Source
+
+
+class Kind(NamedTuple):
+    id: str
+    title: str
+    recognised: Callable[[Source], bool]
+    parse: Callable[[Source], Result]
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("io500", "IO500 result_summary.txt, result.txt or stdout", io500.recognised, io500.parse),
+    Kind("io500-table", "table of IO500 results", io500_table.recognised, io500_table.parse),
+    Kind("fio", "fio JSON or json+", fio.recognised, fio.parse),
+    Kind("fio-terse", "fio terse output", fio_terse.recognised, fio_terse.parse),
+    Kind("hep-suite", "HEP benchmark suite document", hep_suite.recognised, hep_suite.parse),
+    Kind("hep-suite-text", "HEP benchmark suite summary", hep_suite.text_recognised, hep_suite.parse_text),
+    Kind("hepscore", "hep-score result", hepscore.recognised, hepscore.parse),
+    Kind("hep-workload", "hep-workload summary", hepscore.workload_recognised, hepscore.parse_workload),
+    Kind("prmon-text", "prmon time series", prmon.text_recognised, prmon.parse_text),
+    Kind("prmon-json", "prmon summary", prmon.json_recognised, prmon.parse_json),
+    Kind("ior", "IOR output", ior.recognised, ior.parse),
+    Kind("ior-json", "IOR JSON summary", ior_json.recognised, ior_json.parse),
+    Kind("ior-csv", "IOR CSV summary", ior_json.csv_recognised, ior_json.parse_csv),
+    Kind("mdtest", "mdtest output", mdtest.recognised, mdtest.parse),
+    Kind("darshan", "Darshan log", darshan_log.recognised, darshan_log.parse),
+    Kind("darshan-text", "darshan-parser output", darshan.recognised, darshan.parse),
+    Kind("sadf", "sadf, iostat or mpstat JSON", sysstat_json.recognised, sysstat_json.parse),
+    Kind("iostat-text", "iostat output", iostat.recognised, iostat.parse),
+    Kind("vmstat", "vmstat output", vmstat.recognised, vmstat.parse),
+    Kind("sar", "sar or mpstat output", sar.recognised, sar.parse),
+    Kind("iperf3", "iperf3 JSON", iperf3.recognised, iperf3.parse),
+    Kind("sysbench", "sysbench output", sysbench.recognised, sysbench.parse),
+    Kind("stream", "STREAM output", stream.recognised, stream.parse),
+    Kind("stress-ng", "stress-ng YAML or metrics", stress_ng.recognised, stress_ng.parse),
+    Kind("perf-json", "perf stat -j", perf_stat.json_recognised, perf_stat.parse_json),
+    Kind("perf-csv", "perf stat -x", perf_stat.csv_recognised, perf_stat.parse_csv),
+    Kind("mlc", "Intel MLC output", mlc.recognised, mlc.parse),
+    Kind("numactl", "numactl -H", numactl.recognised, numactl.parse),
+    Kind("hwloc", "lstopo XML", hwloc.recognised, hwloc.parse),
+    Kind("unixbench", "UnixBench report", unixbench.recognised, unixbench.parse),
+)
+
+
+def named(identifier: str) -> Kind | None:
+    return next((kind for kind in KINDS if kind.id == identifier), None)
+
+
+def recognise(source: Source) -> Kind | None:
+    return next((kind for kind in KINDS if kind.recognised(source)), None)
+
+
+def parse(source: Source, kind: Kind | None = None) -> Result:
+    """The file as a result. Raises Refused, and nothing else, whatever the bytes are."""
+    refuse.unreadable(source)
+    chosen = kind or recognise(source)
+    if chosen is None:
+        raise refuse.unknown(source)
+    try:
+        return chosen.parse(source)
+    except Refused:
+        raise
+    except (
+        ArithmeticError,
+        LookupError,
+        MemoryError,
+        RecursionError,
+        StopIteration,
+        TypeError,
+        ValueError,
+    ) as error:
+        # a shape no version of the tool writes; the kind is named so that a mistake of ours can be reported
+        raise Refused(
+            f"{chosen.title}: a part of it has an unexpected form ({type(error).__name__})",
+            "check the file; if the tool did write it so, report it with the file",
+        ) from error

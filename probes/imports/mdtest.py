@@ -1,0 +1,172 @@
+"""mdtest: text of 1.9.3 to 4.x. A row of zeros means "not asked for", not a rate of zero.
+
+The second table of 4.1.0 is titled "time (in ms/op)" and holds seconds of the phase (317 of 336 phase times of the
+IO500 archive): read as seconds. From 3.3 on maximum and minimum "of 1 iterations" are over ranks.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from probes.imports.dates import iso
+from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble
+from probes.imports.numbers import close, number
+from probes.imports.source import Source
+
+_BANNER = re.compile(r"mdtest-(\S+) was launched with (\d{1,12}) total task\(s\) on (\d{1,12}) node\(s\)")
+_STARTED = re.compile(r"^-- started at (.+?) --")
+_ITEMS = re.compile(r"^(\d{1,12}) tasks, (\d{1,18}) (files/directories|files|directories)")
+_SUMMARY = re.compile(
+    r"^SUMMARY\s*(rate|time)?\s*(?:\((?:in )?[^)]*\))?\s*:?\s*(?:\(of (\d{1,9}) iterations\))?"
+)
+_ROW = re.compile(r"^\s*([A-Z][a-z]+(?: [a-z]+)*)\s*:?\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s*$")
+_MOST_RUNS = 10_000
+
+
+class Stat(msgspec.Struct, frozen=True, kw_only=True):
+    max: float
+    min: float
+    mean: float
+    stddev: float
+
+
+class Run(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """`rate` in operations a second, `time` in seconds of the phase; only what was asked for."""
+
+    version: str
+    tasks: int
+    nodes: int
+    began: str | None = None
+    command: str | None = None
+    items: int | None = None
+    item_kind: str | None = None
+    rate: dict[str, Stat] = {}
+    time: dict[str, Stat] = {}
+    iterations: int | None = None
+    finished: bool = False
+    not_computed: list[str] = []  # the rate is 0 and the time is not
+
+
+class Mdtest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    runs: tuple[Run, ...] = ()
+
+
+def recognised(source: Source) -> bool:
+    return b" was launched with " in source.data and b"mdtest-" in source.data
+
+
+def parse(source: Source) -> Result:
+    runs: list[Run] = []
+    table, began = "", None
+    zero: set[str] = set()
+    for line in source.lines():
+        if found := _STARTED.match(line):
+            began = found[1]
+        elif found := _BANNER.search(line):
+            if len(runs) >= _MOST_RUNS:
+                break
+            runs.append(Run(version=found[1][:40], tasks=int(found[2]), nodes=int(found[3]), began=began))
+            table, zero = "", set()
+        elif not runs:
+            continue
+        elif line.startswith(("Command line used:", "Command line:")):
+            runs[-1].command = line.partition(":")[2].strip()[:2000]
+        elif found := _ITEMS.match(line):
+            runs[-1].items, runs[-1].item_kind = int(found[2]), found[3]
+        elif line.startswith("SUMMARY") and (found := _SUMMARY.match(line)):
+            table = found[1] or "rate"
+            if found[2]:
+                runs[-1].iterations = int(found[2])
+        elif line.startswith("-- finished"):
+            runs[-1].finished, table = True, ""
+        elif table and (found := _ROW.match(line)):
+            _row(runs[-1], table, found, zero)
+    return _result(runs)
+
+
+def _row(run: Run, table: str, found: re.Match[str], zero: set[str]) -> None:
+    values = [number(found[i]) for i in range(2, 6)]
+    if values[0] is None or values[1] is None or values[2] is None:
+        return
+    name = found[1]
+    if not any(values):
+        if table == "rate":
+            zero.add(name)
+        return
+    stat = Stat(max=values[0], min=values[1], mean=values[2], stddev=values[3] or 0.0)
+    if table == "rate":
+        run.rate[name] = stat
+    else:
+        run.time[name] = stat
+        if name in zero:
+            run.not_computed.append(name)
+
+
+def _result(runs: list[Run]) -> Result:
+    measured = [run for run in runs if run.rate]
+    if not measured:
+        raise Refused(
+            "mdtest: no rate in its summary", "the run ended before its summary: import a finished one"
+        )
+    measures: list[Measure] = []
+    found: list[Contradiction] = []
+    troubles: list[Trouble] = []
+    facts: list[Noted] = []
+    for index, run in enumerate(measured):
+        prefix = f"run {index + 1}: " if len(measured) > 1 else ""
+        for name, stat in run.rate.items():
+            seconds = run.time[name].max if name in run.time else 0.0
+            measures.append(
+                Measure(
+                    workload=f"{prefix}mdtest {name.lower()}", metric="IOPS", value=stat.max, unit="IOPS",
+                    seconds=seconds, judged=not name.startswith("Tree"),
+                )
+            )  # fmt: skip
+        found += contradictions(run, prefix)
+        troubles += [Trouble(id="mdtest.not-computed", subject=f"{prefix}{n}") for n in run.not_computed]
+        if not run.finished:
+            troubles.append(Trouble(id="mdtest.unfinished", subject=prefix.rstrip(": ")))
+        subject = f"run:{index + 1}" if prefix else ""
+        named = (("tasks", run.tasks), ("nodes", run.nodes), (run.item_kind or "items", run.items))
+        facts += [Noted(name=n, value=v, subject=subject) for n, v in named if v is not None]
+    if len(measured) < len(runs):
+        troubles.append(Trouble(id="mdtest.runs-without-result", said=str(len(runs) - len(measured))))
+    return Result(
+        kind="mdtest", tool="mdtest", version=measured[0].version, began=iso(measured[0].began),
+        measures=tuple(measures), facts=tuple(facts[:1000]), contradictions=tuple(found[:200]),
+        troubles=tuple(troubles[:200]), recomputed=("rate from items and time",), detail=Mdtest(runs=tuple(runs)),
+    )  # fmt: skip
+
+
+def contradictions(run: Run, prefix: str = "") -> list[Contradiction]:
+    """min ≤ mean ≤ max; and where nothing was cut short, items ÷ time must be the rate."""
+    found = []
+    for name, stat in run.rate.items():
+        slack = 0.001 + 1e-6 * abs(stat.max)
+        if not stat.min - slack <= stat.mean <= stat.max + slack:
+            found.append(
+                Contradiction(
+                    id="mdtest.mean-outside", subject=f"{prefix}{name}", claimed=stat.mean,
+                    recomputed=f"{stat.min:g} to {stat.max:g}", unit="IOPS", rule="minimum to maximum",
+                )
+            )  # fmt: skip
+        time = run.time.get(name)
+        whole = run.item_kind == "files" and name.startswith("File") and run.iterations == 1
+        if time is None or time.max < 0.1 or not whole or not run.items or _stonewalled(run):
+            continue
+        gives = run.items / time.max
+        if not close(stat.max, gives, 0.02):
+            found.append(
+                Contradiction(
+                    id="mdtest.rate", subject=f"{prefix}{name}", claimed=stat.max, recomputed=gives, unit="IOPS",
+                    rule="items ÷ time of the phase",
+                )
+            )  # fmt: skip
+    return found
+
+
+def _stonewalled(run: Run) -> bool:
+    """A stonewall, or the status file of an earlier one, changes how many items there are."""
+    return run.command is None or "-W" in run.command or "-x" in run.command

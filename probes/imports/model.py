@@ -1,0 +1,116 @@
+"""What an import gives, whatever the tool: measures in hostdx's own units, facts, doubts, and the kind's own struct.
+
+Units: bytes, seconds, operations a second. `detail` holds the values as the tool printed them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.types import Json
+
+Better: TypeAlias = Literal["more", "less"]
+
+
+class Refused(Exception):
+    """Not a result that can be imported: `why` says what is wrong with it and where, `hint` what to do next."""
+
+    def __init__(self, why: str, hint: str = "") -> None:
+        super().__init__(why)
+        self.why = why
+        self.hint = hint
+
+
+class Measure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One measured value. `workload` and `metric` are the same in every result of the same benchmark.
+
+    `runs` are the repetitions the value stands for, in the value's unit. `seconds` is how long it ran.
+    `judged`: False for a value shown beside the others (a metric of the tool's own definition).
+    """
+
+    workload: str
+    metric: str
+    value: float
+    unit: str
+    better: Better = "more"
+    seconds: float = 0.0
+    runs: tuple[float, ...] = ()
+    judged: bool = True
+
+
+class Noted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A fact of the file about the host or the run. `subject` as in `disk:sda`; "" is the run as a whole."""
+
+    name: str
+    value: Json
+    unit: str = ""
+    subject: str = ""
+
+
+class Missing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A value that such a file usually has and this one has not."""
+
+    name: str
+    reason: str
+
+
+class Contradiction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the file claims against what its own parts give. `id` says which rule ("io500.total-is-product").
+
+    `rule` is the formula of the recomputation, for the reader who checks it by hand.
+    """
+
+    id: str
+    subject: str
+    claimed: float | str
+    recomputed: float | str
+    unit: str = ""
+    rule: str = ""
+
+
+class Trouble(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that limits what the file proves: an error the tool reported, an interrupted or invalid run.
+
+    `id` says which; `said` is the tool's own text, data of the file. `fatal`: nothing was measured.
+    """
+
+    id: str
+    subject: str = ""
+    said: str = ""
+    fatal: bool = False
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One value of a series in time; `at_s` counts from the series' first sample."""
+
+    series: str
+    at_s: float
+    value: float
+    unit: str
+    subject: str = ""
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One imported file. `began` is as the file gives it: ISO 8601 in UTC where the zone is known, else local."""
+
+    kind: str
+    tool: str
+    version: str | None = None
+    host: str | None = None
+    began: str | None = None
+    seconds: float | None = None
+    measures: tuple[Measure, ...] = ()
+    facts: tuple[Noted, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+    points: tuple[Point, ...] = ()
+    points_left_out: int = 0
+    recomputed: tuple[str, ...] = ()  # what was recomputed from the parts and agrees or is contradicted
+    detail: msgspec.Struct | None = None
+
+    @property
+    def fatal(self) -> bool:
+        return (not self.measures and not self.facts) or any(t.fatal for t in self.troubles)

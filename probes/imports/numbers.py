@@ -1,0 +1,86 @@
+"""Numbers as other tools print them: finite or absent, with the rounding that their digits carry."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+_NUMBER = re.compile(r"[+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?", re.ASCII)
+
+_LARGEST, _SMALLEST = 1e100, 1e-100
+
+KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+
+_SIZES = {
+    "": 1, "b": 1, "bytes": 1, "byte": 1,
+    "k": KIB, "kib": KIB, "kb": 1000, "m": MIB, "mib": MIB, "mb": 10**6,
+    "g": GIB, "gib": GIB, "gb": 10**9, "t": TIB, "tib": TIB, "tb": 10**12,
+    "p": 1 << 50, "pib": 1 << 50, "e": 1 << 60, "eib": 1 << 60,
+}  # fmt: skip
+
+
+class Printed(NamedTuple):
+    """A printed number and half a unit of its last digit: the true value lies within value ± half."""
+
+    value: float
+    half: float
+
+
+def number(text: object) -> float | None:
+    """A finite number, from a JSON value or its text; None for "", "-nan", "NA", "<not counted>" and the like.
+
+    What no tool measures (beyond 1e100) is no number either: so products and quotients of two stay finite.
+    """
+    kind = type(text)
+    if kind is float or kind is int:
+        value = float(text) if -_LARGEST < text < _LARGEST else None  # type: ignore[arg-type,operator]
+    elif kind is str:
+        stripped = text.strip()  # type: ignore[attr-defined]
+        value = float(stripped) if _NUMBER.fullmatch(stripped) else None
+    else:
+        return None
+    if value is None or not -_LARGEST < value < _LARGEST:
+        return None
+    return value if abs(value) > _SMALLEST else 0.0
+
+
+def integer(text: object) -> int | None:
+    value = number(text)
+    return int(value) if value is not None and value == int(value) else None
+
+
+def printed(text: str, significant: int | None = None) -> Printed | None:
+    """The number with its rounding. `significant`: the tool prints at most so many digits (%g filled up with zeros)."""
+    value = number(text)
+    if value is None:
+        return None
+    decimals = len(text.strip().partition(".")[2]) if "e" not in text.lower() else 6
+    half = 0.5 * 10.0**-decimals
+    if significant is not None and value:
+        half = max(half, 0.5 * 10.0 ** (math.floor(math.log10(abs(value))) + 1 - significant))
+    return Printed(value, half)
+
+
+def size(text: str) -> int | None:
+    """Bytes of "47008 bytes", "1 MiB", "218.90 GiB", "2048k", "4k", "1m"; None where it is no size."""
+    found = re.fullmatch(r"\s*(\d{1,18}(?:\.\d{1,18})?)\s*([A-Za-z]*)\s*", text)
+    unit = _SIZES.get(found[2].lower()) if found else None
+    return round(float(found[1]) * unit) if found and unit is not None else None
+
+
+def geometric_mean(values: Iterable[float]) -> float | None:
+    """Of the positive values; None where there is none."""
+    logs = [math.log(v) for v in values if v > 0]
+    return math.exp(math.fsum(logs) / len(logs)) if logs else None
+
+
+def median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def close(claimed: float, recomputed: float, relative: float, absolute: float = 0.0) -> bool:
+    return abs(claimed - recomputed) <= max(absolute, relative * max(abs(claimed), abs(recomputed)))

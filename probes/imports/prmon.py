@@ -1,0 +1,290 @@
+"""prmon: the time series (tab-separated text) and the JSON summary of a job's memory, I/O and CPU.
+
+Memory in kB of the kernel (1024 bytes), I/O and network in bytes and cumulative, times in whole seconds and
+cumulative. The JSON averages of 3.2.0 for I/O and network are a hundred times the true rate (138 of 138 summaries
+looked at), so rates are recomputed: last value ÷ wall time.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.imports import json_text
+from probes.imports.dates import epoch
+from probes.imports.json_text import mapping, numbers
+from probes.imports.model import Contradiction, Measure, Missing, Noted, Point, Refused, Result, Trouble
+from probes.imports.numbers import KIB, close, number
+from probes.imports.source import Source
+
+CUMULATIVE = ("utime", "stime", "rchar", "read_bytes", "wchar", "write_bytes", "rx_bytes", "tx_bytes")
+CURRENT = ("pss", "rss", "swap", "vmem", "nprocs", "nthreads", "gpufbmem", "ngpus")
+_MEMORY = ("pss", "rss", "swap", "vmem")
+_IO = CUMULATIVE[2:]
+_MOST_ROWS = 10_000_000
+_POINTS = 600  # rows kept for the drawing
+_MOST_COLUMNS = 200
+
+
+class Column(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Of a current value `max` and `avg` (over the samples, as prmon does); of a cumulative one `last`, `per_s`."""
+
+    max: float = 0.0
+    avg: float = 0.0
+    last: float = 0.0
+    per_s: float | None = None
+    decreases: int = 0
+
+
+class PrmonText(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    columns: tuple[str, ...] = ()
+    rows: int = 0
+    malformed: int = 0
+    wall_s: float = 0.0
+    span_s: float = 0.0
+    first_time: float = 0.0
+    nondecreasing_wtime: bool = True
+    values: dict[str, Column] = {}
+    cpu_cores_mean: float | None = None
+
+
+class PrmonJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`max` and `avg` as printed; `rates`: Max ÷ wtime; `avg_over_true_rate`: how many times too high."""
+
+    version: str | None = None
+    wall_s: float | None = None
+    max: dict[str, float] = {}
+    avg: dict[str, float] = {}
+    rates: dict[str, float] = {}
+    avg_over_true_rate: dict[str, float] = {}
+    hw: str | None = None
+
+
+def text_recognised(source: Source) -> bool:
+    first = source.head.partition(b"\n")[0].rstrip(b"\r").split(b"\t")
+    return b"Time" in first and b"wtime" in first and (b"pss" in first or b"rchar" in first)
+
+
+def json_recognised(source: Source) -> bool:
+    head = source.data[: 1 << 20]
+    return b'"Max"' in head and b'"Avg"' in head and b'"wtime"' in head
+
+
+def parse_text(source: Source) -> Result:
+    lines = source.lines()
+    columns = tuple(name.strip() for name in next(lines).split("\t"))[:_MOST_COLUMNS]
+    if "Time" not in columns or "wtime" not in columns:
+        raise Refused(
+            "prmon: its first line names no Time and wtime", "import the series from its first line on"
+        )
+    table = _Table(columns)
+    for line in lines:
+        if line.strip() and table.rows < _MOST_ROWS:
+            table.add(line)
+    if not table.rows:
+        raise Refused(
+            "prmon: a header and no sample", "the job ended before the first sample: import another run"
+        )
+    detail = table.detail()
+    wall = detail.wall_s
+    troubles = [Trouble(id="prmon.malformed", said=str(detail.malformed))] if detail.malformed else []
+    if not detail.nondecreasing_wtime:
+        troubles.append(Trouble(id="prmon.time-goes-back"))
+    troubles += [
+        Trouble(id="prmon.counter-decreases", subject=name, said=str(v.decreases))
+        for name, v in detail.values.items()
+        if v.decreases
+    ]
+    if wall <= 0:
+        troubles.append(Trouble(id="prmon.no-duration", said=str(detail.rows)))
+    measures = _measures(
+        {n: v.max for n, v in detail.values.items()}, {n: v.avg for n, v in detail.values.items()},
+        {n: v.per_s for n, v in detail.values.items() if v.per_s is not None}, wall,
+    )  # fmt: skip
+    missing = tuple(
+        Missing(name=n, reason="no such column in this version of prmon")
+        for n in ("nprocs", "nthreads")
+        if n not in columns
+    )
+    return Result(
+        kind="prmon-text", tool="prmon", began=epoch(detail.first_time - wall if wall else detail.first_time),
+        seconds=wall, measures=tuple(measures), missing=missing, troubles=tuple(troubles),
+        points=tuple(table.points), points_left_out=table.left_out,
+        recomputed=("rates from the last value and the wall time",), detail=detail,
+    )  # fmt: skip
+
+
+class _Table:
+    """The running sums of the series; keeps at most _POINTS rows for the drawing, evenly spread."""
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        self.columns = columns
+        self.index = {name: i for i, name in enumerate(columns)}
+        self.rows = self.malformed = self.left_out = 0
+        self.points: list[Point] = []
+        self._kept: list[tuple[float, dict[str, float]]] = []
+        self._step = 1
+        self._known = [n for n in (*CURRENT, *CUMULATIVE) if n in self.index]
+        self._max: dict[str, float] = {}
+        self._sum: dict[str, float] = {}
+        self._last: dict[str, float] = {}
+        self._decreases: dict[str, int] = {}
+        self._first_time = self._time = self._wall = 0.0
+        self._in_order = True
+
+    def add(self, line: str) -> None:
+        fields = line.split("\t")
+        values = [number(f) for f in fields[: len(self.columns)]]
+        if len(values) < len(self.columns) or any(v is None for v in values):
+            self.malformed += 1
+            return
+        row = {name: float(values[i] or 0.0) for name, i in self.index.items()}
+        wall, time = row["wtime"], row["Time"]
+        if not self.rows:
+            self._first_time = time
+        elif wall < self._wall:
+            self._in_order = False
+        self._wall, self._time = max(self._wall, wall), time
+        for name in self._known:
+            value = row[name]
+            if name in CUMULATIVE and value < self._last.get(name, value):
+                self._decreases[name] = self._decreases.get(name, 0) + 1
+            self._last[name] = value
+            self._max[name] = max(self._max.get(name, value), value)
+            self._sum[name] = self._sum.get(name, 0.0) + value
+        if self.rows % self._step == 0:
+            self._kept.append((wall, row))
+            if len(self._kept) > _POINTS:
+                self._kept, self._step = self._kept[::2], self._step * 2
+        self.rows += 1
+
+    def detail(self) -> PrmonText:
+        wall = self._wall
+        values = {
+            name: Column(
+                max=self._max[name],
+                avg=self._sum[name] / self.rows,
+                last=self._last[name],
+                per_s=self._last[name] / wall if wall > 0 and name in CUMULATIVE else None,
+                decreases=self._decreases.get(name, 0),
+            )
+            for name in self._known
+        }
+        self._draw()
+        cpu = self._last.get("utime", 0.0) + self._last.get("stime", 0.0)
+        return PrmonText(
+            columns=self.columns, rows=self.rows, malformed=self.malformed, wall_s=wall,
+            span_s=self._time - self._first_time, first_time=self._first_time,
+            nondecreasing_wtime=self._in_order, values=values,
+            cpu_cores_mean=cpu / wall if wall > 0 and "utime" in self.index else None,
+        )  # fmt: skip
+
+    def _draw(self) -> None:
+        self.left_out = self.rows - len(self._kept)
+        start = self._kept[0][0]
+        before: tuple[float, dict[str, float]] | None = None
+        for wall, row in self._kept:
+            if "pss" in row:
+                self.points.append(Point(series="PSS", at_s=wall - start, value=row["pss"] * KIB, unit="B"))
+            if before is not None and wall > before[0]:
+                seconds = wall - before[0]
+                for name, series in (("rchar", "read calls"), ("wchar", "write calls")):
+                    moved = row.get(name, 0.0) - before[1].get(name, 0.0)
+                    if name in row and moved >= 0:
+                        self.points.append(
+                            Point(series=series, at_s=wall - start, value=moved / seconds, unit="B/s")
+                        )
+                if "utime" in row and "stime" in row:
+                    cpu = sum(row[n] - before[1][n] for n in ("utime", "stime"))
+                    if cpu >= 0:
+                        self.points.append(
+                            Point(series="CPU", at_s=wall - start, value=cpu / seconds, unit="cores")
+                        )
+            before = (wall, row)
+
+
+def parse_json(source: Source) -> Result:
+    document = json_text.untyped(source.data, "prmon")
+    top = mapping(document)
+    most, mean = numbers(top.get("Max")), numbers(top.get("Avg"))
+    if "wtime" not in most or not mean:
+        raise Refused('prmon: no "Max" with "wtime" and "Avg" in it', "import prmon's JSON summary")
+    wall = most["wtime"]
+    rates = {n: most[n] / wall for n in _IO if n in most and wall > 0}
+    over = {n: mean[n] / rates[n] for n in rates if n in mean and rates[n] > 0}
+    cpu = mapping(mapping(top.get("HW")).get("cpu"))
+    tool = mapping(top.get("prmon"))
+    version = str(tool["Version"])[:40] if "Version" in tool else None
+    model = str(cpu["ModelName"])[:200] if cpu.get("ModelName") else None
+    found = [
+        Contradiction(
+            id="prmon.hundredfold" if close(ratio, 100, 0.01) else "prmon.average", subject=name,
+            claimed=mean[name], recomputed=rates[name], unit="B/s", rule="Max ÷ wall time",
+        )
+        for name, ratio in over.items()
+        # the average is of whole bytes and wtime of whole seconds
+        if not close(mean[name], rates[name], 1.0 / max(wall, 1.0) + 0.01, 1.0)
+    ]  # fmt: skip
+    facts = [Noted(name="CPU model", value=model)] if model else []
+    for name, key in (("CPUs", "CPUs"), ("sockets", "Sockets"), ("threads per core", "ThreadsPerCore")):
+        if (count := number(cpu.get(key))) is not None:
+            facts.append(Noted(name=name, value=int(count)))
+    troubles = [Trouble(id="prmon.no-duration")] if wall <= 0 else []
+    return Result(
+        kind="prmon-json", tool="prmon", version=version, seconds=wall, facts=tuple(facts),
+        measures=tuple(_measures(most, mean, rates, wall)), contradictions=tuple(found), troubles=tuple(troubles),
+        recomputed=("I/O rates from the maximum and the wall time",),
+        detail=PrmonJson(
+            version=version, wall_s=wall, max=most, avg=mean, rates=rates, avg_over_true_rate=over, hw=model
+        ),
+    )  # fmt: skip
+
+
+def pair(text: PrmonText, summary: PrmonJson) -> list[Contradiction]:
+    """A .json beside a .txt of the same name can be of another run: wall time and maxima tell."""
+    claims = [("wall time", summary.wall_s, text.wall_s, "s", 1.5, 0.02)]
+    for name in ("pss", "rss"):
+        if name in summary.max and name in text.values:
+            claims.append((name, summary.max[name] * KIB, text.values[name].max * KIB, "B", 4096.0, 0.02))
+    for name in ("rchar", "wchar"):
+        if name in summary.max and name in text.values:
+            claims.append((name, summary.max[name], text.values[name].last, "B", 65536.0, 0.1))
+    return [
+        Contradiction(
+            id="prmon.other-run",
+            subject=name,
+            claimed=said,
+            recomputed=gives,
+            unit=unit,
+            rule="the text series",
+        )
+        for name, said, gives, unit, absolute, relative in claims
+        if said is not None and not close(said, gives, relative, absolute)
+    ]
+
+
+def _measures(
+    most: dict[str, float], mean: dict[str, float], rates: dict[str, float], wall: float
+) -> list[Measure]:
+    made = [Measure(workload="job", metric="wall time", value=wall, unit="s", better="less", seconds=wall)]
+    cpu = most.get("utime", 0.0) + most.get("stime", 0.0)
+    if "utime" in most:
+        made.append(
+            Measure(workload="job", metric="CPU time", value=cpu, unit="s", better="less", seconds=wall)
+        )
+    for name in _MEMORY:
+        for what, values in (("max", most), ("mean", mean)):
+            if name in values:
+                made.append(
+                    Measure(
+                        workload="job", metric=f"{what} {name}", value=values[name] * KIB, unit="B", better="less",
+                        seconds=wall, judged=name == "pss",
+                    )
+                )  # fmt: skip
+    made += [
+        Measure(
+            workload="job", metric=f"{name} rate", value=rates[name], unit="B/s", seconds=wall, judged=False
+        )
+        for name in _IO
+        if name in rates
+    ]
+    return made

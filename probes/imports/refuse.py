@@ -1,0 +1,66 @@
+"""Why a file is not imported, in the words of the file where it has some."""
+
+from __future__ import annotations
+
+import re
+
+from probes.imports.model import Refused
+from probes.imports.source import Source
+
+_QUOTED = 100  # characters of the file's first line
+_NAMED: tuple[tuple[bytes, str, str], ...] = (
+    (
+        b"\x00\x05\x16\x07",
+        "is an AppleDouble file that macOS left beside the result",
+        "import the file without ._",
+    ),
+    (b"darshan log", "is a Darshan file", "import the log itself"),
+    (b"SQLite format 3", "is a database", "export the result as JSON or text"),
+    (b"\x89HDF", "is an HDF5 file", "export the result as JSON or text"),
+    (b"\x7fELF", "is a program", "import its output"),
+    (b"%PDF", "is a PDF", "import the text or JSON it was made from"),
+)
+_HINTS = (
+    (b"Performance counter stats for", "run perf stat with -j, or with -x,"),
+    (b"No NUMA available on this system", "the host has one memory node: there is nothing to import"),
+    (b"Machine (", "run lstopo --of xml FILE"),
+    (b"Connecting to host", "run iperf3 with -J"),
+)
+_FIO_TEXT = re.compile(rb"^\S.{0,200}: \(g(?:roupid)?=\d+", re.MULTILINE)
+_JSON = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*[\[{\"\d\]-])")
+_SYSSTAT_BINARY = (b"\x96\xd5", b"\xd5\x96")
+
+
+def unreadable(source: Source) -> None:
+    """Raises Refused for what no kind can be: empty, packed, another program's binary."""
+    if not source.data.strip():
+        raise Refused("is empty", "import the file that the tool wrote")
+    if source.packed is not None:
+        name, command = source.packed
+        raise Refused(f"is compressed ({name})", f"unpack it first: {command}")
+    for magic, why, hint in _NAMED:
+        if source.data.startswith(magic):
+            raise Refused(why, hint)
+    if source.data[:2] in _SYSSTAT_BINARY:
+        raise Refused("is a binary sysstat file", "convert it: sadf -j FILE -- -A > result.json")
+
+
+def unknown(source: Source) -> Refused:
+    if source.binary:
+        return Refused(
+            "is binary and of no kind that can be imported", "`hostdx import --help` lists the kinds"
+        )
+    first = next((line.strip() for line in source.lines() if line.strip()), "")
+    quoted = first[:_QUOTED] + ("…" if len(first) > _QUOTED else "")
+    if first.startswith(("fio: ", "fio-")) or _FIO_TEXT.search(source.head):
+        return Refused(f"holds no fio result, but text: {quoted}", "run fio with --output-format=json")
+    if source.has(b"[ior-easy]", b"[mdtest-easy]"):
+        return Refused("is the configuration of an IO500 run, not its result", "import result_summary.txt")
+    for words, hint in _HINTS:
+        if words in source.head:
+            return Refused(f"is text that is not read: {quoted}", hint)
+    if _JSON.match(source.head):
+        return Refused("is JSON of no kind that can be imported", "`hostdx import --help` lists the kinds")
+    return Refused(
+        f"is of no kind that can be imported; it begins: {quoted}", "`hostdx import --help` lists the kinds"
+    )

@@ -1,0 +1,130 @@
+"""sar and mpstat as text: activities follow one another, headings repeat, averages at the end.
+
+12- or 24-hour clock, decimal point or comma, date by locale: columns are read by the name in their heading. "all"
+also stands in front of MHz (sar -m): the heading decides.
+"""
+
+from __future__ import annotations
+
+import re
+
+from probes.imports.model import Refused, Result
+from probes.imports.source import Source
+from probes.imports.sysstat_table import Header, Sysstat, Tables, floats, header, result
+
+_TIME = re.compile(r"^(?:(\d\d):(\d\d):(\d\d)(?: ([AP]M))?|Average:|Summary:)\s+(.*)$")
+_KEYS = {
+    "CPU": "", "DEV": "disk:", "IFACE": "net:", "INTR": "irq:", "TTY": "tty:", "FAN": "fan:", "TEMP": "temp:",
+    "IN": "in:", "BUS": "usb:",
+}  # fmt: skip
+_MOST_HEADINGS = 500
+_DAY = 86400
+
+
+def recognised(source: Source) -> bool:
+    lines = source.head.split(b"\n", 40)
+    begins = any(b" CPU)" in line and b"(" in line for line in lines[:3])
+    return begins and any(_TIME.match(line.decode("latin-1")) for line in lines[1:])
+
+
+def parse(source: Source) -> Result:
+    reader = _Reader()
+    for line in source.lines():
+        reader.read(line)
+    head = reader.header
+    if head is None:
+        raise Refused(
+            "sar: no header line with the host and its CPUs", "import the output from its first line on"
+        )
+    cpu = reader.tables.tables.get("CPU", {}).get("all", {})
+    samples = max((s.count for s in cpu.values()), default=0)
+    detail = Sysstat(
+        tool="sar", host=head.host, kernel=head.kernel, arch=head.arch, cpus=head.cpus, date=head.date,
+        samples=samples or max(reader.rows.values(), default=0), keys=tuple(reader.headings),
+        headings=len(reader.headings), restarts=reader.restarts, tables=reader.tables.tables,
+    )  # fmt: skip
+    return result(detail, reader.tables)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.header: Header | None = None
+        self.tables = Tables()
+        self.headings: dict[str, None] = {}
+        self.rows: dict[str, int] = {}
+        self.restarts = 0
+        self._columns: list[str] = []
+        self._activity = ""
+        self._prefix: str | None = None
+        self._fresh = True  # the next line with a time is a heading
+        self._began: float | None = None
+        self._days = 0.0
+        self._clock = 0.0
+
+    def read(self, line: str) -> None:
+        if not line.strip():
+            self._fresh = True
+            return
+        if self.header is None:
+            self.header = header(line)
+            return
+        found = _TIME.match(line)
+        if found is None:
+            return
+        rest = found[5]
+        if not rest.split():
+            return
+        if "LINUX RESTART" in rest:
+            self.restarts += 1
+            self._fresh = True
+        elif self._fresh or self._is_heading(rest):
+            self._heading(rest)
+            self._fresh = False
+        else:
+            self._row(rest, found)
+
+    def _is_heading(self, rest: str) -> bool:
+        return bool(self._columns) and rest.split() == self._columns
+
+    def _heading(self, rest: str) -> None:
+        self._columns = rest.split()[:200]
+        first = self._columns[0]
+        self._prefix = _KEYS.get(first)
+        second = self._columns[1] if len(self._columns) > 1 else ""
+        self._activity = first
+        if first == "CPU" and not second.startswith("%"):
+            self._activity = f"CPU {second}"  # MHz, interrupts: "all" is no utilisation there
+        elif first in ("IFACE", "TTY") or self._prefix is None:
+            self._activity = f"{first} {second}".strip()
+        if len(self.headings) < _MOST_HEADINGS:
+            self.headings[" ".join(self._columns)] = None
+
+    def _row(self, rest: str, found: re.Match[str]) -> None:
+        fields = rest.split()
+        average = found[1] is None
+        subject, columns, values = "", self._columns, fields
+        if self._prefix is not None and fields:
+            subject = "all" if fields[0] == "all" else f"{self._prefix or 'cpu:'}{fields[0][:120]}"
+            columns, values = columns[1:], fields[1:]
+        elif columns and columns[-1] == "FILESYSTEM" and len(fields) == len(columns):
+            subject, columns, values = f"fs:{fields[-1][:200]}", columns[:-1], fields[:-1]
+        if len(values) < len(columns):
+            return
+        read = floats(dict(zip(columns, values, strict=False)))
+        self.tables.add(self._activity, subject, read, average)
+        if not average:
+            self.rows[self._activity] = self.rows.get(self._activity, 0) + (subject in ("", "all"))
+            if self._activity == "CPU" and subject == "all":
+                self.tables.point(self._seconds(found), read)
+
+    def _seconds(self, found: re.Match[str]) -> float:
+        """Since the first row, over midnight too."""
+        hour = int(found[1]) % 12 + (12 if found[4] == "PM" else 0) if found[4] else int(found[1])
+        now = hour * 3600 + int(found[2]) * 60 + int(found[3]) + self._days
+        if self._began is None:
+            self._began = now
+        elif now < self._clock:
+            self._days += _DAY
+            now += _DAY
+        self._clock = now
+        return now - self._began

@@ -1,0 +1,98 @@
+"""A file to be imported: read once, bounded, as bytes or as lines. Never more than `LIMIT` in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from probes.imports.model import Refused
+
+LIMIT = 256 << 20  # bytes
+HEAD = 64 << 10
+LINE_LIMIT = 1 << 20  # a longer line is cut: mdtest's node map has one character a task
+_PACKED = {
+    b"\x1f\x8b": ("gzip", "gunzip"),
+    b"BZh": ("bzip2", "bunzip2"),
+    b"\xfd7zXZ": ("xz", "unxz"),
+    b"PK\x03\x04": ("zip", "unzip"),
+    b"\x28\xb5\x2f\xfd": ("zstd", "unzstd"),
+}
+
+
+class Source:
+    """`name` is for messages and recognition by nothing else; `data` is the whole file without a byte order mark."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        self.name = name
+        self.size = len(data)
+        self._raw = data
+        self.data = _as_utf8(data)
+        self.head = self.data[:HEAD]
+
+    @classmethod
+    def read(cls, path: Path) -> Source:
+        """Raises Refused: not there, not readable, no regular file, empty, or larger than LIMIT."""
+        try:
+            # O_NONBLOCK: opening a FIFO that nobody writes to would wait for ever
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise Refused(f"cannot be read: {why}", "check the path and its rights") from None
+        try:
+            status = os.fstat(descriptor)
+            if stat.S_ISDIR(status.st_mode):
+                raise Refused("is a directory", "name the files in it")
+            if not stat.S_ISREG(status.st_mode):
+                raise Refused("is not a regular file", "save the output to a file first")
+            if status.st_size > LIMIT:
+                raise Refused(f"is larger than {LIMIT >> 20} MiB", "import the parts of it one by one")
+            with os.fdopen(os.dup(descriptor), "rb") as file:
+                data = file.read(LIMIT + 1)
+        except OSError as error:
+            raise Refused(f"cannot be read: {error.strerror}", "check the disk it is on") from None
+        finally:
+            os.close(descriptor)
+        if len(data) > LIMIT:
+            raise Refused(f"is larger than {LIMIT >> 20} MiB", "import the parts of it one by one")
+        return cls(str(path), data)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the file as it is on the disk, in hexadecimal."""
+        return hashlib.sha256(self._raw).hexdigest()
+
+    @cached_property
+    def packed(self) -> tuple[str, str] | None:
+        """The packer's name and the command that unpacks, where the file is compressed."""
+        return next((names for magic, names in _PACKED.items() if self._raw.startswith(magic)), None)
+
+    @cached_property
+    def binary(self) -> bool:
+        return b"\0" in self.head
+
+    def has(self, *needles: bytes) -> bool:
+        """All of them occur in the first 64 KiB."""
+        return all(needle in self.head for needle in needles)
+
+    def lines(self) -> Iterator[str]:
+        """Every line without its end; what is not UTF-8 becomes `\\xNN`. Control characters stay: they are data."""
+        start, data = 0, self.data
+        while start < len(data):
+            end = data.find(b"\n", start)
+            stop = len(data) if end < 0 else end
+            line = data[start : min(stop, start + LINE_LIMIT)]
+            yield line.decode("utf-8", "backslashreplace").rstrip("\r")
+            start = stop + 1
+
+
+def _as_utf8(data: bytes) -> bytes:
+    if data.startswith(b"\xef\xbb\xbf"):
+        return data[3:]
+    for mark, encoding in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+        if data.startswith(mark) and len(data) <= LIMIT // 4:
+            return data[2:].decode(encoding, "replace").encode("utf-8", "backslashreplace")
+    return data

@@ -1,0 +1,85 @@
+"""What looks like a secret on a command line, in a URL or in an environment, masked before it is kept.
+
+A guess from names and forms that are in use; a secret that looks like any other word is not found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TypeVar, cast
+
+MASK = "***"
+
+T = TypeVar("T")
+
+# `--password`, `db_password`, `PGPASSWORD`, `AWS_SECRET_ACCESS_KEY`, `api-key`; not `--passes`, `tokens` or `key`
+_NAME = (
+    r"(?:[\w.-]*?(?:passwor[dt]|passwd|passphrase|passcode|secret)|[\w.-]*[_-]pwd|(?:[\w.-]*[_.-])?(?:pass|token|credentials?|"
+    r"auth|authorization|apikey|(?:api|auth|access|private|secret|signing|encryption|account|master)[_-]?key)"
+    r")(?:[_-](?:key|value|string))?"
+)
+_VALUE = r"(?:\"[^\"]*(?:\"|$)|'[^']*(?:'|$)|[^\s\"'&]+)"
+_ASSIGNED = re.compile(rf"(?i)(?<![\w./-])(-{{0,2}}{_NAME}\s?[=:]\s?)(?:(bearer|basic|token)\s+)?{_VALUE}")
+_FOLLOWS = re.compile(rf"(?i)(?<![\w.-])(--?{_NAME}\s+)(?!-){_VALUE}")
+_OPTION = re.compile(rf"(?i)--?{_NAME}")  # a word of its own, its value the next one
+_BEARER = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
+_USERINFO = re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s/@\"']+@")  # RFC 3986, section 3.2.1
+# tokens known by their beginning: GitHub, GitLab, AWS, Slack, Stripe and others, JSON web tokens, private keys
+_KNOWN = re.compile(
+    r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|(?:AKIA|ASIA)[0-9A-Z]{16}|xox[abprs]-[\w-]{10,}|"
+    r"[sr]k_live_\w{10,}|sk-(?=[\w-]*\d)[\w-]{20,}|AIza[\w-]{35}|eyJ[\w-]{8,}\.eyJ[\w-]+\.[\w-]*)"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*-----|$)"
+)
+_HINT = re.compile(
+    r"(?i)pass|secret|token|pwd|credential|auth|key|bearer|://|gh[pousr]_|glpat|AKIA|ASIA|xox|k_live_|sk-|AIza|eyJ"
+)
+
+
+def masked(text: str) -> str:
+    """The text with `***` in place of every value that looks like a secret; its name stays."""
+    if not _HINT.search(text):
+        return text
+    text = _KNOWN.sub(MASK, text)
+    text = _USERINFO.sub(rf"\1{MASK}@", text)
+    text = _ASSIGNED.sub(_keep_name, text)
+    text = _FOLLOWS.sub(rf"\1{MASK}", text)
+    return _BEARER.sub(rf"\1{MASK}", text)
+
+
+def masked_words(words: Sequence[str]) -> list[str]:
+    """A command's words. `--password` alone: the word after it is its value, blanks in it included."""
+    out: list[str] = []
+    for before, word in zip(("", *words), words, strict=False):
+        follows = _OPTION.fullmatch(before) and not word.startswith("-")
+        out.append(MASK if follows else masked(word))
+    return out
+
+
+def masked_tree(value: T) -> T:
+    """Every text in lists and dictionaries at any depth; a list of texts alone is taken for a command's words."""
+    tree: object = value
+    if isinstance(tree, str):
+        tree = masked(tree)
+    elif isinstance(tree, list | tuple):
+        if tree and all(isinstance(one, str) for one in tree):
+            tree = masked_words(cast("Sequence[str]", tree))
+        else:
+            tree = [masked_tree(one) for one in tree]
+    elif isinstance(tree, dict):
+        tree = {key: MASK if _names(key, one) else masked_tree(one) for key, one in tree.items()}
+    return cast("T", tree)
+
+
+def _names(key: object, value: object) -> bool:
+    return (
+        isinstance(key, str)
+        and isinstance(value, str)
+        and bool(value)
+        and _OPTION.fullmatch("-" + key) is not None
+    )
+
+
+def _keep_name(found: re.Match[str]) -> str:
+    scheme = f"{found[2]} " if found[2] else ""
+    return f"{found[1]}{scheme}{MASK}"

@@ -1,0 +1,101 @@
+"""The CPU caches: level, kind, size, and which CPUs share each (Documentation/ABI/testing/sysfs-devices-system-cpu)."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from probes.host import Host, once_if_still
+from probes.system.cpulist import read_cpus
+from probes.system.topology import ROOT, topology
+from probes.types import Absent, present
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+class Cache(msgspec.Struct, frozen=True, kw_only=True):
+    """`kind` is Data, Instruction or Unified. A hypervisor may invent all of it (260 MiB of L3 for two CPUs)."""
+
+    level: int
+    kind: str
+    size_bytes: int | Absent
+    cpus: frozenset[int]
+
+    @property
+    def name(self) -> str:
+        return f"L{self.level}" + {"Data": "d", "Instruction": "i"}.get(self.kind, "")
+
+
+class CacheKind(msgspec.Struct, frozen=True, kw_only=True):
+    """All caches of a name: `sizes_bytes` smallest first (a hybrid processor has several), `shared_by` CPUs each."""
+
+    name: str
+    instances: int
+    sizes_bytes: tuple[int, ...]
+    shared_by: tuple[int, ...]
+
+
+@once_if_still
+def caches(host: Host) -> tuple[Cache, ...] | Absent:
+    """Each cache once, by level, kind and first CPU; only online CPUs. One whose sharers are not told is left out."""
+    online = host.once(topology).online
+    found: dict[tuple[int, str, frozenset[int]], Cache] = {}
+    covered: dict[str, set[int]] = {}
+    for n in sorted(online):
+        names = host.listing(f"{ROOT}/cpu{n}/cache")
+        for index in names if present(names) else ():
+            # On a thousand CPUs each read counts: who shares the last level is read once, not for each sharer.
+            if not index.startswith("index") or n in covered.setdefault(index, set()):
+                continue
+            it = _read(host, f"{ROOT}/cpu{n}/cache/{index}", n, online)
+            if it is not None:
+                found.setdefault((it.level, it.kind, it.cpus), it)
+                covered[index] |= it.cpus
+    if not found:
+        return Absent("sysfs tells no cache", "missing" if host.live else "captured", f"{ROOT}/cpu*/cache")
+    return tuple(sorted(found.values(), key=lambda c: (c.level, c.kind, min(c.cpus))))
+
+
+def kinds(all_of_them: tuple[Cache, ...]) -> tuple[CacheKind, ...]:
+    """As `lscpu` counts: one row a name, smallest level first."""
+    by_name: dict[str, list[Cache]] = {}
+    for cache in all_of_them:
+        by_name.setdefault(cache.name, []).append(cache)
+    return tuple(
+        CacheKind(
+            name=name,
+            instances=len(some),
+            sizes_bytes=tuple(sorted({c.size_bytes for c in some if present(c.size_bytes)})),
+            shared_by=tuple(sorted({len(c.cpus) for c in some})),
+        )
+        for name, some in by_name.items()
+    )
+
+
+def last_level(all_of_them: tuple[Cache, ...]) -> tuple[Cache, ...]:
+    """The outermost caches. An L4 beside memory (Crystal Well, KNL) counts like any other level."""
+    deepest = max((c.level for c in all_of_them if c.kind != "Instruction"), default=0)
+    return tuple(c for c in all_of_them if c.level == deepest and c.kind != "Instruction")
+
+
+def _read(host: Host, folder: str, n: int, online: frozenset[int]) -> Cache | None:
+    level, kind = host.integer(f"{folder}/level"), host.text(f"{folder}/type", 64)
+    cpus = read_cpus(host, folder, "shared_cpu_list", "shared_cpu_map")
+    if isinstance(level, Absent) or isinstance(cpus, Absent) or n not in cpus or not 0 < level < 10:
+        return None
+    return Cache(
+        level=level,
+        kind=kind.strip() if present(kind) else "Unified",
+        size_bytes=_size(host, f"{folder}/size"),
+        cpus=cpus & online,
+    )
+
+
+def _size(host: Host, path: str) -> int | Absent:
+    text = host.text(path, 64)
+    if isinstance(text, Absent):
+        return text
+    found = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text.strip())
+    size = int(found[1]) * _UNITS[found[2]] if found else 0
+    return size or Absent(f"no size: {text[:20]!r}", "unsupported", path)  # POWER and some guests say 0

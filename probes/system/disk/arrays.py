@@ -1,0 +1,133 @@
+"""Arrays and pools under a file system: md arrays, multipath, LVM thin pools, and how they are."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from probes.host import Host, once_if_still
+from probes.system.disk.block import layers
+from probes.types import Absent, present
+
+
+class MdArray(msgspec.Struct, frozen=True, kw_only=True):
+    """An md array (Documentation/admin-guide/md.rst). `action` is idle, resync, recover, check, repair, reshape or
+    frozen; `done` the part of it that is done, 0 to 1.
+    """
+
+    name: str
+    level: str | Absent
+    state: str | Absent
+    disks: int | Absent
+    missing: int | Absent
+    action: str | Absent
+    done: float | Absent
+
+    @property
+    def degraded(self) -> bool:
+        return isinstance(self.missing, int) and self.missing > 0
+
+    @property
+    def busy(self) -> bool:
+        return isinstance(self.action, str) and self.action not in ("idle", "frozen", "")
+
+
+class ThinPool(msgspec.Struct, frozen=True, kw_only=True):
+    """Fill of an LVM thin pool, 0 to 1. `mode` is rw, ro or out_of_data_space."""
+
+    name: str
+    device: str
+    data: float | Absent
+    metadata: float | Absent
+    mode: str | Absent
+
+
+class Multipath(msgspec.Struct, frozen=True, kw_only=True):
+    """The paths of a multipath device by kernel name, with the kernel's word on each (running, offline, ...)."""
+
+    name: str
+    paths: dict[str, str]
+
+
+def md_array(host: Host, name: str) -> MdArray:
+    """Of `md0` and the like; fields of arrays without redundancy are absent."""
+    folder = f"/sys/block/{name}/md"
+    level, state = host.text(f"{folder}/level"), host.text(f"{folder}/array_state")
+    action = host.text(f"{folder}/sync_action")
+    done = host.text(f"{folder}/sync_completed")  # `1234 / 5678` in sectors, or `none`
+    pair = re.match(r"(\d+) / (\d+)", done) if present(done) else None
+    return MdArray(
+        name=name,
+        level=level.strip() if present(level) else level,
+        state=state.strip() if present(state) else state,
+        disks=host.integer(f"{folder}/raid_disks"),
+        missing=host.integer(f"{folder}/degraded"),
+        action=action.strip() if present(action) else action,
+        done=int(pair[1]) / int(pair[2])
+        if pair and int(pair[2])
+        else Absent("nothing is under way", "unsupported", folder),
+    )
+
+
+@once_if_still
+def md_arrays(host: Host) -> tuple[MdArray, ...]:
+    folders = host.glob("/sys/block/md*/md")
+    return tuple(md_array(host, folder.split("/")[3]) for folder in folders)
+
+
+def thin_pool(host: Host, name: str) -> ThinPool | None:
+    """The thin pool under a device, None where there is none. LVM gives it a device whose uuid ends in `-tpool`."""
+    for layer in layers(host, name):
+        uuid = host.text(f"/sys/block/{layer}/dm/uuid")
+        label = host.text(f"/sys/block/{layer}/dm/name")
+        if present(uuid) and uuid.strip().endswith("-tpool"):
+            return _pool(host, layer, label.strip() if present(label) else layer)
+    return None
+
+
+def multipaths(host: Host) -> tuple[Multipath, ...]:
+    """All multipath devices of the device mapper."""
+    found = []
+    for path in host.glob("/sys/block/dm-*/dm/uuid"):
+        uuid = host.text(path)
+        if not present(uuid) or not uuid.startswith("mpath-"):
+            continue
+        name = path.split("/")[3]
+        slaves = host.listing(f"/sys/block/{name}/slaves")
+        states = {s: host.text(f"/sys/block/{s}/device/state") for s in slaves} if present(slaves) else {}
+        known = {s: text.strip() if present(text) else "unknown" for s, text in states.items()}
+        found.append(Multipath(name=name, paths=known))
+    return tuple(found)
+
+
+def parse_thin_status(line: str) -> tuple[float, float, str] | None:
+    """Data fill, metadata fill and mode of a `thin-pool` status line (dm-thin's Status; Documentation/admin-guide/
+    device-mapper/thin-provisioning.rst): `0 409600 thin-pool 1 118/1024 51200/3200000 - rw no_discard_passdown ...`.
+    """
+    words = line.split("thin-pool", 1)[-1].split()
+    if "thin-pool" not in line or len(words) < 5:
+        return None
+    metadata, data = (re.fullmatch(r"(\d+)/(\d+)", word) for word in words[1:3])
+    if not metadata or not data or not int(metadata[2]) or not int(data[2]):
+        return None
+    return int(data[1]) / int(data[2]), int(metadata[1]) / int(metadata[2]), words[4]
+
+
+def _pool(host: Host, device: str, label: str) -> ThinPool:
+    source = f"dmsetup status {label}"
+    text = host.command("dmsetup", "status", label) if host.live else host.command("dmsetup", "status")
+    if isinstance(text, Absent):
+        return ThinPool(name=label, device=device, data=text, metadata=text, mode=text)
+    # With a name only its line is printed, without one each line begins with `name: `.
+    lines = [
+        line.removeprefix(f"{label}: ")
+        for line in text.splitlines()
+        if host.live or line.startswith(f"{label}: ")
+    ]
+    parsed = next((found for line in lines if (found := parse_thin_status(line)) is not None), None)
+    if parsed is None:
+        # A pool whose metadata failed answers `thin-pool Fail`.
+        failed = Absent(f"{label} tells no fill: {' '.join(lines)[:80]}", "invalid", source)
+        return ThinPool(name=label, device=device, data=failed, metadata=failed, mode=failed)
+    return ThinPool(name=label, device=device, data=parsed[0], metadata=parsed[1], mode=parsed[2])

@@ -1,0 +1,77 @@
+"""The devices' own counters: /proc/diskstats with 14, 18 (discards, Linux 4.18) or 20 columns (flushes, 5.5).
+
+Fields and units: Documentation/admin-guide/iostats.rst. Sectors here are always 512 bytes.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.host import Host, once_if_still
+from probes.types import Absent
+
+SECTOR_BYTES = 512
+
+
+class DiskCounters(msgspec.Struct, frozen=True):
+    """Since boot. `busy_s`: time with something in flight; `waited_s`: over all requests; None: unknown.
+
+    `read_wait_s` and `write_wait_s` sum the time from submission to completion over the requests that are done.
+    """
+
+    reads: int
+    read_bytes: int
+    writes: int
+    write_bytes: int
+    in_flight: int
+    busy_s: float
+    waited_s: float
+    discards: int | None = None
+    discard_bytes: int | None = None
+    flushes: int | None = None
+    read_wait_s: float = 0.0
+    write_wait_s: float = 0.0
+
+    @property
+    def operations(self) -> int:
+        return self.reads + self.writes
+
+    @property
+    def bytes(self) -> int:
+        return self.read_bytes + self.write_bytes
+
+
+@once_if_still
+def disk_counters(host: Host) -> dict[str, DiskCounters] | Absent:
+    """By kernel name ("sda", "sda1", "dm-0"). Lines in no known form are left out."""
+    text = host.text("/proc/diskstats")
+    if isinstance(text, Absent):
+        return text
+    found: dict[str, DiskCounters] = {}
+    for line in text.splitlines():
+        fields = line.split()
+        counters = _parse(fields[3:])
+        if counters is not None:
+            found[fields[2]] = counters
+    return found
+
+
+def _parse(fields: list[str]) -> DiskCounters | None:
+    # Fewer than 11 counters: the short lines that partitions had before Linux 2.6.25.
+    if len(fields) < 11 or not all(f.isdecimal() for f in fields):
+        return None
+    n = [int(f) for f in fields]
+    return DiskCounters(
+        reads=n[0],
+        read_bytes=n[2] * SECTOR_BYTES,
+        writes=n[4],
+        write_bytes=n[6] * SECTOR_BYTES,
+        in_flight=n[8],
+        busy_s=n[9] / 1000,
+        waited_s=n[10] / 1000,
+        discards=n[11] if len(n) >= 15 else None,
+        discard_bytes=n[13] * SECTOR_BYTES if len(n) >= 15 else None,
+        flushes=n[15] if len(n) >= 17 else None,
+        read_wait_s=n[3] / 1000,
+        write_wait_s=n[7] / 1000,
+    )

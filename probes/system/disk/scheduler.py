@@ -1,0 +1,105 @@
+"""The I/O scheduler of a block device: which, which are offered, and its settings.
+
+Sources: Documentation/block/switching-sched.rst (the brackets), Documentation/ABI/stable/sysfs-block
+(nr_requests, wbt_lat_usec), block/elevator.c (the default).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Absent, present
+
+# What write-back throttling starts with: 75 ms on a rotational queue, 2 ms else (block/blk-wbt.c,
+# wbt_default_latency_nsec), 0 while bfq is active or where it is not built. Anything else was written by a
+# person or a tool. A loop device may show 2000 although its rotational flag says 1: wbt starts before the
+# flag is known (measured).
+WBT_DEFAULTS_USEC: tuple[int, ...] = (75000, 2000, 0)
+
+
+class Scheduling(msgspec.Struct, frozen=True, kw_only=True):
+    """One device's scheduler and what belongs to it. `inflight` is (reads, writes) held by the driver."""
+
+    device: str
+    active: str | Absent
+    offered: tuple[str, ...]
+    tunables: dict[str, str]
+    nr_requests: int | Absent
+    wbt_lat_usec: int | Absent
+    hw_queues: int | Absent
+    inflight: tuple[int, int] | Absent
+
+    @property
+    def wbt_by_hand(self) -> bool:
+        """True where write-back throttling has a value that the kernel never chooses itself."""
+        return present(self.wbt_lat_usec) and self.wbt_lat_usec not in WBT_DEFAULTS_USEC
+
+
+def queue_path(device: str) -> str:
+    return f"/sys/block/{device}/queue"
+
+
+def bracketed(text: str) -> tuple[str | Absent, tuple[str, ...]]:
+    """The active scheduler and all offered: "[none] mq-deadline" gives ("none", ("none", "mq-deadline")).
+
+    A bio-based device (dm, md on old kernels) shows `none` alone, without brackets.
+    """
+    words = text.split()
+    offered = tuple(w.strip("[]") for w in words)
+    active = [w.strip("[]") for w in words if w.startswith("[") and w.endswith("]")]
+    if active:
+        return active[0], offered
+    if offered == ("none",):
+        return "none", offered
+    return Absent("no scheduler is marked as active", kind="invalid"), offered
+
+
+def inflight(host: Host, device: str) -> tuple[int, int] | Absent:
+    """Reads and writes that the driver holds now. On blk-mq what waits in the scheduler is not counted."""
+    text = host.text(f"/sys/block/{device}/inflight")
+    if isinstance(text, Absent):
+        return text
+    words = text.split()
+    if len(words) != 2 or not all(w.isdecimal() for w in words):
+        return Absent("not two numbers", kind="invalid", source=f"/sys/block/{device}/inflight")
+    return int(words[0]), int(words[1])
+
+
+def hardware_queues(host: Host, device: str) -> int | Absent:
+    names = host.listing(f"/sys/block/{device}/mq")
+    return names if isinstance(names, Absent) else sum(1 for n in names if n.isdecimal())
+
+
+def tunables(host: Host, device: str) -> dict[str, str]:
+    """The active scheduler's settings by name; empty for none."""
+    directory = f"{queue_path(device)}/iosched"
+    names = host.listing(directory)
+    if isinstance(names, Absent):
+        return {}
+    read = {name: host.text(f"{directory}/{name}") for name in sorted(names)}
+    return {name: text.strip() for name, text in read.items() if present(text)}
+
+
+def scheduling(host: Host, device: str) -> Scheduling | Absent:
+    """What `device` (a kernel name, "sda") does now; absent where it has no scheduler file."""
+    queue = queue_path(device)
+    text = host.text(f"{queue}/scheduler")
+    if isinstance(text, Absent):
+        return text
+    active, offered = bracketed(text)
+    return Scheduling(
+        device=device,
+        active=active,
+        offered=offered,
+        tunables=tunables(host, device),
+        nr_requests=host.integer(f"{queue}/nr_requests"),
+        wbt_lat_usec=host.integer(f"{queue}/wbt_lat_usec"),
+        hw_queues=hardware_queues(host, device),
+        inflight=inflight(host, device),
+    )
+
+
+def kernel_default(hw_queues: int | Absent, offered: tuple[str, ...]) -> str:
+    """What the kernel takes by itself: mq-deadline for one hardware queue, none for several."""
+    return "mq-deadline" if hw_queues == 1 and "mq-deadline" in offered else "none"

@@ -1,0 +1,191 @@
+"""Who chose a device's I/O scheduler: a udev rule, a tuned profile, a boot parameter, or the kernel.
+
+Sources: udev(7), udev_rules(5), tuned's disk plugin (`elevator`), tuned-profiles(7).
+"""
+
+from __future__ import annotations
+
+import configparser
+import re
+from fnmatch import fnmatchcase
+from typing import Literal
+
+import msgspec
+
+from probes.host import Host
+from probes.system.disk.scheduler import Scheduling, kernel_default
+from probes.types import Absent, present
+
+# The schedulers of the single-queue block layer (until 4.20). Its default was cfq; EL7 takes deadline except for SATA.
+LEGACY = frozenset({"noop", "deadline", "cfq"})
+LEGACY_DEFAULTS = frozenset({"deadline", "cfq"})
+_UDEV_DIRECTORIES = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d", "/lib/udev/rules.d")
+_TUNED_DIRECTORIES = ("/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned")
+_UDEV_MATCH = re.compile(r'(KERNEL|ATTR\{[^}]*\})\s*(==|!=)\s*"([^"]*)"')
+_UDEV_SETS = re.compile(r'ATTR\{queue/scheduler\}\s*=\s*"([^"]*)"')
+
+
+class Why(msgspec.Struct, frozen=True):
+    """Who chose the scheduler. `says` is what the rule, profile or parameter asks for."""
+
+    kind: Literal["udev", "tuned", "boot", "default", "unknown"]
+    text: str
+    source: str
+    says: str = ""
+
+
+def udev_rules(host: Host) -> tuple[tuple[str, str, str], ...]:
+    """Every udev line that sets a scheduler: (path, scheduler, line).
+
+    A file in /etc hides its namesake in the directories after it.
+    """
+    seen: set[str] = set()
+    found: list[tuple[str, str, str]] = []
+    for directory in _UDEV_DIRECTORIES:
+        names = host.listing(directory)
+        if isinstance(names, Absent):
+            continue
+        for name in sorted(n for n in names if n.endswith(".rules") and n not in seen):
+            seen.add(name)
+            text = host.text(f"{directory}/{name}")
+            if isinstance(text, Absent) or "queue/scheduler" not in text:
+                continue
+            for line in text.replace("\\\n", " ").splitlines():
+                match = _UDEV_SETS.search(line)
+                if match and not line.lstrip().startswith("#"):
+                    found.append((f"{directory}/{name}", match.group(1), " ".join(line.split())))
+    return tuple(found)
+
+
+def tuned_profile(host: Host) -> str | Absent:
+    """The active tuned profiles' names as written ("throughput-performance our-disks")."""
+    text = host.text("/etc/tuned/active_profile")
+    if isinstance(text, Absent):
+        return text
+    return text.strip() or Absent("no profile is active", source="/etc/tuned/active_profile")
+
+
+def tuned_elevator(host: Host, profile: str, device: str, depth: int = 0) -> tuple[str, str] | Absent:
+    """What the profile (or one that it includes) sets as `elevator` of this device: (scheduler, path)."""
+    if depth > 8:
+        return Absent("profiles include each other", kind="invalid")
+    for directory in _TUNED_DIRECTORIES:
+        path = f"{directory}/{profile}/tuned.conf"
+        text = host.text(path)
+        if isinstance(text, Absent):
+            continue
+        parser = configparser.ConfigParser(
+            strict=False, interpolation=None, allow_no_value=True, delimiters=("=",)
+        )
+        try:
+            parser.read_string(text)
+        except configparser.Error as error:
+            return Absent(f"not a profile: {str(error).splitlines()[0]}", kind="invalid", source=path)
+        for section in parser.sections():
+            kind = parser[section].get("type") or section
+            elevator = parser[section].get("elevator")
+            if kind == "disk" and elevator and _concerns(parser[section].get("devices") or "", device):
+                return elevator.strip(), path
+        include = parser.get("main", "include", fallback=None)
+        for name in re.split(r"[,\s]+", include or ""):
+            inherited = tuned_elevator(host, name, device, depth + 1) if name else Absent("")
+            if present(inherited):
+                return inherited
+        return Absent("the profile sets no elevator", source=path)
+    return Absent(f"no profile {profile}")
+
+
+def _concerns(expression: str, device: str) -> bool:
+    """tuned's `devices=`: names and wildcards by comma, `!` takes one out, none at all means every disk."""
+    names = [name for name in re.split(r"[,\s]+", expression) if name]
+    if any(fnmatchcase(device, name[1:]) for name in names if name.startswith("!")):
+        return False
+    wanted = [name for name in names if not name.startswith("!")]
+    return not wanted or any(fnmatchcase(device, name) for name in wanted)
+
+
+def tuned_asks(host: Host, device: str) -> tuple[str, str] | Absent:
+    """What the active profiles set as `elevator` of this device: (scheduler, path)."""
+    profiles = tuned_profile(host)
+    if isinstance(profiles, Absent):
+        return profiles
+    for name in reversed(profiles.split()):  # the last profile wins
+        found = tuned_elevator(host, name, device)
+        if present(found):
+            return found
+    return Absent("no active profile sets an elevator")
+
+
+def why(host: Host, state: Scheduling) -> Why:
+    """The likeliest reason for the active scheduler; udev and tuned come after the kernel's own choice."""
+    active = state.active if present(state.active) else ""
+    asked = tuned_asks(host, state.device)
+    if present(asked) and asked[0] == active:
+        return Why("tuned", f"tuned's profile sets elevator={asked[0]}", asked[1], asked[0])
+    for path, scheduler, line in host.once(udev_rules):
+        if scheduler == active and fits(host, line, state.device):
+            return Why("udev", f"a udev rule sets {scheduler}: {line}", path, scheduler)
+    boot = _boot_parameter(host)
+    legacy = {"deadline": "mq-deadline", "noop": "none"}
+    if boot and active in (boot, legacy.get(boot)) and _heeds_elevator(host, state):
+        return Why("boot", f"the boot parameter elevator={boot}", "/proc/cmdline", boot)
+    ignored = f"; elevator={boot} on the kernel's command line does nothing" if boot else ""
+    default = kernel_default(state.hw_queues, state.offered)
+    if active == default and present(state.hw_queues):
+        text = f"the kernel's default with {state.hw_queues} hardware queue{'s' * (state.hw_queues != 1)}{ignored}"
+        return Why("default", text, f"/sys/block/{state.device}/mq", default)
+    if active in LEGACY_DEFAULTS and LEGACY & set(state.offered):
+        text = f"a default of the kernel's single-queue block layer{ignored}"
+        return Why("default", text, f"/sys/block/{state.device}/queue/scheduler", active)
+    where = (
+        "not the kernel's default" if present(state.hw_queues) or active != default else "perhaps the default"
+    )
+    if not rules_seen(host):
+        text = f"{where} ({default}); udev rules and tuned profiles were not captured{ignored}"
+    else:
+        text = f"{where} ({default}), and no udev rule or tuned profile asks for it{ignored}"
+    return Why("unknown", text, "")
+
+
+def rules_seen(host: Host) -> bool:
+    """Whether it can be known what asks for a scheduler: a live host, or a capture with udev's or tuned's folders."""
+    return host.live or any(host.exists(folder) for folder in (*_UDEV_DIRECTORIES, *_TUNED_DIRECTORIES))
+
+
+def _boot_parameter(host: Host) -> str:
+    text = host.text("/proc/cmdline")
+    found = re.search(r"(?:^|\s)elevator=(\S+)", text) if present(text) else None
+    return found.group(1) if found else ""
+
+
+def _heeds_elevator(host: Host, state: Scheduling) -> bool:
+    """The single-queue block layer heeded it; it went with 5.0, and blk-mq has never heeded it (block/elevator.c).
+
+    A device of that layer offers noop, deadline or cfq.
+    """
+    release = host.text("/proc/sys/kernel/osrelease")
+    major = re.match(r"\d+", release) if present(release) else None
+    old = not major or int(major.group()) < 5
+    return old and bool(LEGACY & set(state.offered))
+
+
+def fits(host: Host, line: str, device: str) -> bool:
+    """Whether a rule's matches on name and attributes hold for the device; others are taken to hold."""
+    for key, operator, value in _UDEV_MATCH.findall(line):
+        if key == "KERNEL":
+            own = device
+        elif key.startswith("ATTR{"):
+            text = host.text(f"/sys/block/{device}/{key[5:-1]}", 4096)
+            own = text.strip() if present(text) else ""
+        else:
+            continue
+        matches = any(re.fullmatch(_glob(pattern), own) for pattern in value.split("|"))
+        if matches != (operator == "=="):
+            return False
+    return True
+
+
+def _glob(pattern: str) -> str:
+    """A udev glob as a regular expression: *, ? and [set] as in fnmatch, the rest literal."""
+    out = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    return re.sub(r"\\\[(.*?)\\\]", lambda m: "[" + m.group(1).replace("\\", "") + "]", out)

@@ -1,0 +1,113 @@
+"""What a card's driver tells ethtool(8): rings and channels by the kernel's answer, live; from its output, captured.
+
+linux/ethtool.h: ETHTOOL_GRINGPARAM and ETHTOOL_GCHANNELS need no right.
+"""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import re
+import socket
+import struct
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Absent
+
+_SIOCETHTOOL = 0x8946
+_GRINGPARAM, _GCHANNELS = 0x10, 0x3C
+_UNKNOWN = Absent("the driver does not tell", "unsupported", "ethtool")
+
+
+class Rings(msgspec.Struct, frozen=True, kw_only=True):
+    """Descriptors; `most_*` is what the card could have."""
+
+    rx: int
+    tx: int
+    most_rx: int
+    most_tx: int
+
+
+class Channels(msgspec.Struct, frozen=True, kw_only=True):
+    """Queues, `combined` or `rx` alone; `most` is what the card could have."""
+
+    now: int
+    most: int
+
+
+def rings(host: Host, card: str) -> Rings | Absent:
+    if host.live:
+        # struct ethtool_ringparam: cmd, most of rx, mini, jumbo, tx; then the same as set
+        found = _ask(card, _GRINGPARAM, 9)
+        return (
+            found
+            if isinstance(found, Absent)
+            else Rings(rx=found[5], tx=found[8], most_rx=found[1], most_tx=found[4])
+        )
+    text = host.command("ethtool", "-g", card)
+    if isinstance(text, Absent):
+        return text
+    pairs = [_number(text, name) for name in ("RX", "TX")]
+    if any(len(pair) != 2 for pair in pairs):
+        return Absent("ethtool -g tells no rings", "invalid", f"ethtool -g {card}")
+    return Rings(most_rx=pairs[0][0], rx=pairs[0][1], most_tx=pairs[1][0], tx=pairs[1][1])
+
+
+def channels(host: Host, card: str) -> Channels | Absent:
+    if host.live:
+        # struct ethtool_channels: cmd, most of rx, tx, other, combined; then the same as set
+        found = _ask(card, _GCHANNELS, 9)
+        if isinstance(found, Absent):
+            return found
+        most, now = (found[4], found[8]) if found[4] else (found[1], found[5])
+        return Channels(now=now, most=most) if most else _UNKNOWN
+    text = host.command("ethtool", "-l", card)
+    if isinstance(text, Absent):
+        return text
+    for name in ("Combined", "RX"):
+        pair = _number(text, name)
+        if len(pair) == 2 and pair[0]:
+            return Channels(most=pair[0], now=pair[1])
+    return Absent("ethtool -l tells no channels", "invalid", f"ethtool -l {card}")
+
+
+def features(host: Host, card: str) -> dict[str, tuple[bool, bool]] | Absent:
+    """`ethtool -k` of a captured host: name -> (on, fixed)."""
+    text = host.command("ethtool", "-k", card)
+    if isinstance(text, Absent):
+        return text
+    rows = re.findall(r"^\s*([a-z0-9-]+): (on|off)( \[.*\])?", text, re.MULTILINE)
+    return {name: (state == "on", "fixed" in more) for name, state, more in rows}
+
+
+def own_counters(host: Host, card: str) -> dict[str, int] | Absent:
+    """The driver's counters (`ethtool -S`); names differ by driver."""
+    text = host.command("ethtool", "-S", card)
+    if isinstance(text, Absent):
+        return text
+    return {name: int(n) for name, n in re.findall(r"^\s*([\w.\[\]-]+): ([0-9]{1,19})$", text, re.MULTILINE)}
+
+
+def settings_text(host: Host, card: str) -> str | Absent:
+    """`ethtool CARD` of a sosreport, where sysfs was not captured."""
+    return Absent("read from sysfs", "unsupported") if host.live else host.command("ethtool", card)
+
+
+def _number(text: str, name: str) -> list[int]:
+    found = re.findall(rf"^{name}:\s+([0-9]{{1,9}})\s*$", text, re.MULTILINE)
+    return [int(n) for n in found]
+
+
+def _ask(card: str, command: int, words: int) -> tuple[int, ...] | Absent:
+    """struct ifreq: the name in 16 bytes, then the pointer."""
+    data = array.array("I", [command, *([0] * (words - 1))])
+    address, _ = data.buffer_info()
+    request = struct.pack("16sP16x", card.encode(errors="replace")[:15], address)
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as control:
+            fcntl.ioctl(control, _SIOCETHTOOL, request)
+    except OSError as error:
+        return Absent(f"{card}: {error.strerror}", "unsupported", f"ioctl SIOCETHTOOL, {card}")
+    return tuple(data)

@@ -1,0 +1,134 @@
+"""The reverse-path checks that are loaded now, from every place that a ruleset can be read from."""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.host import Host
+from probes.system.firewall.reverse_path import Form, Protocol, ReversePathRule
+from probes.system.firewall.ruleset_json import listing_from_json
+from probes.system.firewall.ruleset_text import listing_from_text
+from probes.system.firewall.xtables import rules_from_save
+from probes.types import Absent, present
+
+# Terse first: a set of a hundred thousand addresses is not what is looked for (nft(8), -t, from 0.9.3 on).
+_JSON = (("nft", "-j", "-t", "list", "ruleset"), ("nft", "-j", "list", "ruleset"))
+_TEXT = (("nft", "list", "ruleset"), ("nft", "-a", "list", "ruleset"))  # the second is what sos keeps
+_LEGACY = (
+    ("IPv6", "/proc/net/ip6_tables_names", ("ip6tables-legacy-save", "ip6tables-save")),
+    ("IPv4", "/proc/net/ip_tables_names", ("iptables-legacy-save", "iptables-save")),
+)
+_NFT_SAVE: dict[Protocol, tuple[str, ...]] = {
+    "IPv6": ("ip6tables-nft-save", "ip6tables-save"),
+    "IPv4": ("iptables-nft-save", "iptables-save"),
+}
+
+
+class Ruleset(msgspec.Struct, frozen=True, kw_only=True):
+    """`rules` are all reverse-path checks, in effect or not; `sources` the commands that answered.
+
+    `sizes`: how many rules, of whatever kind, nf_tables holds by table ("inet firewalld").
+    """
+
+    rules: tuple[ReversePathRule, ...]
+    sources: tuple[str, ...]
+    sizes: dict[str, int] = {}
+
+    @property
+    def in_effect(self) -> tuple[ReversePathRule, ...]:
+        return tuple(rule for rule in self.rules if rule.reached)
+
+
+def ruleset(host: Host) -> Ruleset | Absent:
+    """The live ruleset's reverse-path checks; Absent where none of it could be read (not root, no tool)."""
+    return host.once(_ruleset)
+
+
+def _ruleset(host: Host) -> Ruleset | Absent:
+    native = _native(host)
+    legacy = _legacy(host)
+    if isinstance(native, Absent) and isinstance(legacy, Absent):
+        return native
+    parts = [part for part in (native, legacy) if present(part)]
+    return Ruleset(
+        rules=tuple(rule for part in parts for rule in part.rules),
+        sources=tuple(source for part in parts for source in part.sources),
+        sizes={table: size for part in parts for table, size in part.sizes.items()},
+    )
+
+
+def _native(host: Host) -> Ruleset | Absent:
+    """What nf_tables holds: nft's own rules and those of iptables-nft."""
+    first: Absent | None = None
+    for commands, parse in ((_JSON, listing_from_json), (_TEXT, listing_from_text)):
+        for command in commands:
+            text = host.command(*command, timeout_s=3.0)
+            if isinstance(text, Absent):
+                first = text if first is None else first  # an Absent is false
+                if text.kind in ("permission", "tool"):
+                    return text
+                continue
+            listing = parse(text, " ".join(command))
+            if isinstance(listing, Absent):
+                first = listing if first is None else first
+                continue
+            read = Ruleset(rules=listing.rules, sources=(" ".join(command),), sizes=listing.sizes)
+            return _with_details(host, read)
+    return Absent("the ruleset could not be read") if first is None else first
+
+
+def _with_details(host: Host, read: Ruleset) -> Ruleset:
+    """Replaces the foreign matches of iptables-nft by what iptables-save says of them (flags, counters)."""
+    rules, sources = list(read.rules), list(read.sources)
+    for protocol, commands in _NFT_SAVE.items():
+        vague = [r for r in rules if r.form == "iptables-nft" and r.protocols == (protocol,)]
+        if not vague:
+            continue
+        saved = _saved(host, protocol, "iptables-nft", commands)
+        if isinstance(saved, Absent) or len(saved.rules) < len(vague):
+            continue
+        rules = [r for r in rules if r not in vague] + list(saved.rules)
+        sources.extend(saved.sources)
+    return Ruleset(rules=tuple(rules), sources=tuple(sources), sizes=read.sizes)
+
+
+def _legacy(host: Host) -> Ruleset | Absent:
+    """What ip_tables and ip6_tables hold. Asked only where a table is loaded: asking loads the modules."""
+    rules: list[ReversePathRule] = []
+    sources: list[str] = []
+    absent: Absent | None = None
+    for protocol, names, commands in _LEGACY:
+        loaded = host.text(names)
+        if isinstance(loaded, Absent):
+            if absent is None and loaded.kind == "permission":
+                absent = loaded
+            continue
+        if not {"raw", "mangle"} & set(loaded.split()):
+            continue  # rpfilter is valid in these two only: xt_rpfilter.c, rpfilter_check
+        saved = _saved(host, "IPv6" if protocol == "IPv6" else "IPv4", "iptables-legacy", commands)
+        if isinstance(saved, Absent):
+            absent = saved if absent is None else absent
+            continue
+        rules.extend(saved.rules)
+        sources.extend(saved.sources)
+    if not sources:
+        none = Absent("no legacy iptables table is loaded", "missing", "/proc/net/ip6_tables_names")
+        return none if absent is None else absent
+    return Ruleset(rules=tuple(rules), sources=tuple(sources))
+
+
+def _saved(host: Host, protocol: Protocol, form: Form, commands: tuple[str, ...]) -> Ruleset | Absent:
+    last = Absent("no iptables-save was found", "tool")
+    for command in commands:
+        text = host.command(command, "-c", timeout_s=3.0)
+        if isinstance(text, Absent):
+            text = host.command(command, timeout_s=3.0) if not host.live else text
+        if isinstance(text, Absent):
+            last = text
+            continue
+        rules = rules_from_save(text, protocol, form, command)
+        if isinstance(rules, Absent):
+            last = rules
+            continue
+        return Ruleset(rules=rules, sources=(command,))
+    return last

@@ -1,0 +1,174 @@
+"""Finds reverse-path checks in the text of `nft list ruleset`: for an nft without JSON and captured trees."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from probes.system.firewall.reverse_path import (
+    PRIORITIES,
+    Chains,
+    Hook,
+    Key,
+    Listing,
+    ReversePathRule,
+    check_of,
+    protocols_of,
+)
+from probes.system.firewall.ruleset_phrase import NEIGHBOURS
+from probes.types import Absent
+
+_TABLE = re.compile(r"^table (\w+) (\S+) \{")
+_CHAIN = re.compile(r"^chain (\S+) \{")
+_HOOK = re.compile(r"\bhook (\w+)(?: devices? .+?)? priority ([^;]+)")
+# `fib saddr . mark . iif oif missing`, `... check missing`, `... oifname ""`, `fib saddr type != unicast`
+_FIB = re.compile(r"\bfib ((?:saddr|daddr|mark|iif|oif)(?: \. (?:saddr|daddr|mark|iif|oif))*) (\w+)")
+_XT = re.compile(r'\bxt match "rpfilter"')  # a quoted comment cannot hold quotes
+_QUOTED = re.compile(r'"[^"]*"')
+_JUMP = re.compile(r"\b(?:jump|goto) (\S+)")
+_PACKETS = re.compile(r"\bcounter packets (\d+)")
+_NFPROTO = re.compile(r"\bmeta nfproto (ipv4|ipv6)\b")
+_FIELD = re.compile(r"\b(ip6|icmpv6|ip|icmp) [a-z]")  # only packets of that protocol have it
+_STATE = re.compile(
+    r"\bct state (?P<op>!= )?(?!vmap|!=)\{?\s*(?P<states>\w+(?:\s*,\s*\w+)*)\s*(?:\}|\s(?!\|)|$)"
+)  # `new`, `established,related`, `{ new, invalid }`; `!= established | related` compares all bits: always true
+# Not conditions: the protocol is told apart, and these let every packet on.
+_NO_CONDITION = re.compile(
+    r"\bmeta nfproto (?:ipv4|ipv6)\b|\bcounter(?: name \S+| packets \d+ bytes \d+)?"
+    r'|\blog(?: (?:prefix "[^"]*"|(?:level|group|snaplen|queue-threshold|flags) \S+))*'
+)
+_COUNTED = re.compile(r"\bcounter packets \d+ bytes \d+")
+_DECIDES = re.compile(r"\b(?:accept|drop|return|reject|jump|goto|queue)\b")
+_PASSES = re.compile(r' (?:accept|return)(?: comment "[^"]*")?$')
+
+
+def rules_from_text(text: str, source: str = "nft list ruleset") -> tuple[ReversePathRule, ...] | Absent:
+    """The reverse-path checks of one ruleset; Absent where the text is not one. An empty ruleset is ()."""
+    listing = listing_from_text(text, source)
+    return listing if isinstance(listing, Absent) else listing.rules
+
+
+def listing_from_text(text: str, source: str = "nft list ruleset") -> Listing | Absent:
+    family = table = chain = ""
+    chains = Chains()
+    found: list[tuple[Key, ReversePathRule]] = []
+    sizes: dict[str, int] = {}
+    for raw in text.splitlines():
+        line = raw.strip().partition(" # handle ")[0]
+        if not line or line.startswith("#"):
+            continue
+        if opened := _TABLE.match(line):
+            family, table, chain = opened[1], opened[2], ""
+            sizes.setdefault(f"{family} {table}", 0)
+        elif not table:
+            return Absent("this is not what nft prints for a ruleset", "invalid", source)
+        elif opened := _CHAIN.match(line):
+            chain = opened[1]
+        elif line == "}":
+            chain = ""
+        elif chain:
+            key = (family, table, chain)
+            bare = _QUOTED.sub(_masked, line)  # comments and log prefixes can hold anything
+            if hook := _HOOK.search(bare if line.startswith("type ") else ""):
+                chains.base[key] = Hook(hook[1], priority_number(hook[2]))
+                continue
+            if not line.startswith(("type ", "policy ", "comment ")):
+                sizes[f"{family} {table}"] += 1
+            for jump in _JUMP.finditer(bare):
+                narrowed = " ".join(_conditions(line[: jump.start()]))
+                protocols = protocols_of(family, _protocol(bare))
+                target = (family, table, jump[1].rstrip(",;"))
+                chains.jump(key, target, _only_new(bare), narrowed, protocols)
+            rule = _rule(key, line, bare, key in chains.spared, source)
+            if rule is not None:
+                found.append((key, chains.stands(key, rule)))
+            chains.read[key] += not line.startswith(("policy ", "comment "))
+            if _lets_established_through(bare):
+                chains.spared.add(key)
+            if (
+                _DECIDES.search(bare)
+                and not line.startswith(("policy ", "comment "))
+                and not NEIGHBOURS.match(bare)
+            ):
+                chains.decided.add(key)
+    return Listing(chains.placed(found), sizes)
+
+
+def priority_number(text: str) -> int:
+    """`filter + 10`, `raw - 5`, `mangle` or `-290` as a number (0 where it is none of these)."""
+    match = re.match(r"^(-?\d+|[a-z]+)(?:\s*([+-])\s*(\d+))?$", text.strip())
+    if not match:
+        return 0
+    start = PRIORITIES.get(match[1], 0) if match[1].isalpha() else int(match[1])
+    offset = int(match[3] or 0)
+    return start - offset if match[2] == "-" else start + offset
+
+
+def _rule(key: Key, line: str, bare: str, guarded: bool, source: str) -> ReversePathRule | None:
+    family, table, chain = key
+    fib = next((m for m in _FIB.finditer(bare) if "saddr" in m[1].split(" . ")), None)
+    if fib is None and not _XT.search(line):
+        return None
+    packets = _PACKETS.search(bare)
+    flags = tuple(fib[1].split(" . ")) if fib else ()
+    # iptables-nft's own match is shown as `fib ... oif 0`, a spelling that nft never prints for a native rule
+    foreign = fib is None or bare[fib.end() :].lstrip().startswith("0 ")
+    start = fib.start() if fib else bare.index("xt match")
+    return ReversePathRule(
+        form="iptables-nft" if foreign else "nft",
+        protocols=protocols_of(family, _protocol(bare)),
+        family=family,
+        table=table,
+        chain=chain,
+        hooks=(),
+        check=check_of(fib[2], flags) if fib else "unknown",
+        flags=flags,
+        new_only=guarded or _only_new(bare),
+        packets=int(packets[1]) if packets else None,
+        text=_COUNTED.sub("counter", line),
+        source=source,
+        conditions=tuple(_conditions(line[:start])),
+        exact=not foreign,
+    )
+
+
+def _masked(quoted: re.Match[str]) -> str:
+    """Of the same length, so that what is found in the one line is cut out of the other."""
+    return f'"{"_" * (len(quoted[0]) - 2)}"'
+
+
+def _conditions(before: str) -> Iterator[str]:
+    """What a packet must be to come past the beginning of a rule, in nft's words."""
+    before, mapped, _ = before.partition(" vmap ")
+    if said := " ".join(_NO_CONDITION.sub(" ", before).split()):
+        yield f"{said} in a map" if mapped else said
+
+
+def _protocol(bare: str) -> str | None:
+    if named := _NFPROTO.search(bare):
+        return named[1]
+    field = _FIELD.search(bare)
+    return None if field is None else "ipv6" if field[1] in ("ip6", "icmpv6") else "ipv4"
+
+
+def _states(bare: str, negated: bool = False) -> set[str]:
+    for match in _STATE.finditer(bare):
+        if bool(match["op"]) == negated:
+            return {w.strip() for w in match["states"].split(",")}
+    return set()
+
+
+def _lets_established_through(bare: str) -> bool:
+    """`ct state established,related accept`, or the same in a vmap, with nothing that narrows it."""
+    if bare.startswith("ct state vmap"):
+        return bool(re.search(r"established : (?:accept|return)", bare))
+    telling = " ".join(_NO_CONDITION.sub(" ", bare).split())
+    match = _STATE.match(telling)
+    verdict = _PASSES.search(telling)
+    alone = match is not None and verdict is not None and match.end() >= verdict.start()
+    return alone and "established" in _states(telling)
+
+
+def _only_new(bare: str) -> bool:
+    states = _states(bare)
+    return (bool(states) and "established" not in states) or "established" in _states(bare, negated=True)

@@ -1,0 +1,136 @@
+"""Finds `-m rpfilter` in what ip6tables-save and iptables-save print (iptables-extensions(8))."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from itertools import pairwise
+
+import msgspec
+
+from probes.system.firewall.reverse_path import Chains, Form, Hook, Key, Protocol, ReversePathRule
+from probes.types import Absent
+
+# Where the built-in chains sit: linux/netfilter_ipv6.h, enum nf_ip6_hook_priorities.
+_PRIORITY = {"raw": -300, "mangle": -150, "nat": -100, "filter": 0, "security": 50}
+_BUILT_IN = {"PREROUTING": "prerouting", "INPUT": "input", "FORWARD": "forward", "OUTPUT": "output"}
+_COUNTED = re.compile(r"^\[(\d+):\d+\] ")
+
+
+def rules_from_save(
+    text: str, protocol: Protocol, form: Form, source: str
+) -> tuple[ReversePathRule, ...] | Absent:
+    """The rpfilter rules of one `*-save` output (with or without `-c`)."""
+    table = ""
+    chains = Chains()
+    found: list[tuple[Key, ReversePathRule]] = []
+    for raw in text.splitlines():
+        line = raw.strip()
+        if not line or line.startswith("#") or line == "COMMIT":
+            continue
+        if line.startswith("*"):
+            table = line[1:]
+            continue
+        if not table:
+            return Absent("this is not what iptables-save prints", "invalid", source)
+        if line.startswith(":"):
+            name = line[1:].split()[0]
+            if name in _BUILT_IN:
+                chains.base[(table, name)] = Hook(_BUILT_IN[name], _PRIORITY.get(table, 0))
+            continue
+        counted = _COUNTED.match(line)
+        words = _words(line[counted.end() :] if counted else line)
+        if len(words) < 2 or words[0] != "-A":
+            continue
+        key = (table, words[1])
+        target = next((words[i + 1] for i, w in enumerate(words[:-1]) if w in ("-j", "-g")), "")
+        if target:
+            end = next(i for i, w in enumerate(words) if w in ("-j", "-g"))
+            chains.jump(key, (table, target), _only_new(words), " ".join(_conditions(words[2:end])))
+        if _has_match(words, "rpfilter"):
+            rule = _rule(protocol, form, key, words, key in chains.spared, source)
+            counter = int(counted[1]) if counted else None
+            found.append((key, chains.stands(key, msgspec.structs.replace(rule, packets=counter))))
+        chains.read[key] += 1
+        if target not in ("", "LOG", "NFLOG") and not _neighbours(words, target):
+            chains.decided.add(key)
+        if target == "ACCEPT" and len(words) == 8 and "ESTABLISHED" in _states(words):
+            chains.spared.add(key)
+    return chains.placed(found)
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:  # an unbalanced quote in a comment
+        return line.split()
+
+
+def _has_match(words: list[str], name: str) -> bool:
+    return any(w == "-m" and n == name for w, n in pairwise(words))
+
+
+def _neighbours(words: list[str], target: str) -> bool:
+    """Neighbour discovery let past (types 133 to 137): connection tracking calls it untracked, never new."""
+    kinds = [value for word, value in pairwise(words) if word == "--icmpv6-type"]
+    return (
+        target == "ACCEPT"
+        and bool(kinds)
+        and all(kind in ("133", "134", "135", "136", "137") for kind in kinds)
+    )
+
+
+def _place(words: list[str]) -> int:
+    return next(i for i, pair in enumerate(pairwise(words)) if pair == ("-m", "rpfilter"))
+
+
+def _conditions(words: list[str]) -> list[str]:
+    """Options that stand before the check, without comments: `-i eth1`, `-p udp -m udp --dport 53`."""
+    kept: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--comment":
+            next(rest, "")
+        elif word == "comment" and kept[-1:] == ["-m"]:
+            kept.pop()
+        else:
+            kept.append(word)
+    return [shlex.join(kept)] if kept else []
+
+
+def _states(words: list[str]) -> set[str]:
+    for word, value in pairwise(words):
+        if word in ("--ctstate", "--state"):
+            return set(value.split(","))
+    return set()
+
+
+def _only_new(words: list[str]) -> bool:
+    states = _states(words)
+    return bool(states) and "ESTABLISHED" not in states
+
+
+def _rule(
+    protocol: Protocol, form: Form, key: tuple[str, ...], words: list[str], guarded: bool, source: str
+) -> ReversePathRule:
+    loose = "--loose" in words
+    flags = ["saddr"]
+    if "--validmark" in words:
+        flags.append("mark")
+    if not loose:
+        flags.append("iif")
+    return ReversePathRule(
+        form=form,
+        protocols=(protocol,),
+        family="ip6" if protocol == "IPv6" else "ip",
+        table=key[0],
+        chain=key[1],
+        hooks=(),
+        check="loose" if loose else "strict",
+        flags=tuple(flags),
+        new_only=guarded or _only_new(words),
+        text=shlex.join(words),
+        source=source,
+        conditions=tuple(_conditions(words[2 : _place(words)])),
+        exact=True,
+    )

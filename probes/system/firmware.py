@@ -1,0 +1,50 @@
+"""The machine's firmware: BIOS or UEFI version, board, and the CPU's microcode."""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.host import Host
+from probes.system.topology import cpuinfo
+from probes.types import Absent, present
+
+DMI = "/sys/class/dmi/id"
+
+
+class Firmware(msgspec.Struct, frozen=True, kw_only=True):
+    """As the manufacturer wrote it (Documentation/ABI/testing/sysfs-firmware-dmi-tables). No serial number is read."""
+
+    vendor: str | Absent
+    version: str | Absent
+    date: str | Absent
+    product: str | Absent
+    board: str | Absent
+    microcode: str | Absent
+
+
+def firmware(host: Host) -> Firmware:
+    """From /sys/class/dmi/id and /proc/cpuinfo; virtual machines have made-up values or none."""
+
+    def read(name: str) -> str | Absent:
+        value = host.text(f"{DMI}/{name}", 4096)
+        return value.strip() if present(value) else value
+
+    return Firmware(
+        vendor=read("bios_vendor"),
+        version=read("bios_version"),
+        date=read("bios_date"),
+        product=read("product_name"),
+        board=read("board_name"),
+        microcode=_microcode(host),
+    )
+
+
+def _microcode(host: Host) -> str | Absent:
+    """One value, or several where the CPUs differ (an update that reached only some of them)."""
+    found = sorted({one["microcode"] for one in cpuinfo(host) if one.get("microcode")})
+    if not found:
+        return Absent("/proc/cpuinfo tells no microcode", "unsupported", "/proc/cpuinfo")
+    # 0x1 and 0xffffffff are what hypervisors show in its place
+    if set(found) <= {"0x1", "0xffffffff"}:
+        return Absent("the hypervisor hides the microcode", "unsupported", "/proc/cpuinfo")
+    return ", ".join(found)

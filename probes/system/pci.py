@@ -1,0 +1,133 @@
+"""The PCI devices that move data (disks, controllers, cards, accelerators), on which NUMA node, over which link."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.host import Host, once_if_still
+from probes.system.cpulist import read_cpus
+from probes.system.disk.link import Link, pcie_link
+from probes.system.numa import Numa, numa
+from probes.types import Absent, present
+
+DEVICES = "/sys/bus/pci/devices"
+DeviceKind: TypeAlias = Literal["NVMe", "HBA", "NIC", "GPU", "accelerator"]
+
+# Class codes (first three bytes): PCI Code and ID Assignment Specification.
+_KINDS: tuple[tuple[str, DeviceKind], ...] = (
+    ("0108", "NVMe"),
+    ("01", "HBA"),  # SCSI, IDE, RAID, SATA, SAS
+    ("02", "NIC"),
+    ("0c04", "HBA"),  # Fibre Channel
+    ("0c06", "NIC"),  # InfiniBand
+    ("03", "GPU"),
+    ("0b40", "accelerator"),  # co-processor (Xeon Phi)
+    ("12", "accelerator"),
+)
+_FOLDERS = (
+    "nvme",
+    "net",
+    "infiniband",
+    "drm",
+    "scsi_host",
+    "fc_host",
+)  # what a driver makes below the device
+_BLOCKS = re.compile(r"(nvme\d+n\d+|sd[a-z]+|vd[a-z]+)$")
+
+
+class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
+    """`names` are what the system calls it (`nvme0`, `eth0`); empty without a driver. `node` by the device itself or
+    the nearest bridge above it that tells one; `node_source` says which. `virtual_function`: an SR-IOV share of a card.
+    """
+
+    address: str
+    kind: DeviceKind
+    names: tuple[str, ...]
+    driver: str
+    node: int | Absent
+    node_source: str
+    link: Link | Absent
+    virtual_function: bool = False
+
+
+@once_if_still
+def pci_devices(host: Host) -> tuple[PciDevice, ...] | Absent:
+    """In the order of their addresses; only the kinds above, graphics of a management controller left out."""
+    names = host.listing(DEVICES)
+    if isinstance(names, Absent):
+        return names
+    table = host.once(numa)
+    found = (_device(host, name, table) for name in names)
+    return tuple(device for device in found if device is not None)
+
+
+def _device(host: Host, address: str, table: Numa | Absent) -> PciDevice | None:
+    code = host.text(f"{DEVICES}/{address}/class", 64)
+    digits = code.strip().lower().removeprefix("0x") if present(code) else ""
+    kind = next((kind for start, kind in _KINDS if digits.startswith(start)), None)
+    if kind is None:
+        return None
+    real = host.real(f"{DEVICES}/{address}")
+    folder = real if present(real) else f"{DEVICES}/{address}"
+    driver = host.link(f"{folder}/driver")
+    if kind == "GPU" and digits.startswith("0300") and _management(host, folder):
+        return None
+    node, source = _node(host, folder, table)
+    return PciDevice(
+        address=address,
+        kind=kind,
+        names=_names(host, folder),
+        driver=driver.rsplit("/", 1)[-1] if present(driver) else "",
+        node=node,
+        node_source=source,
+        link=pcie_link(host, folder),
+        virtual_function=host.exists(f"{folder}/physfn"),
+    )
+
+
+def _management(host: Host, folder: str) -> bool:
+    """ASPEED, Matrox G200 and virtual display adapters draw a console; nobody computes on them."""
+    vendor = host.text(f"{folder}/vendor", 64)
+    return present(vendor) and vendor.strip() in {"0x1a03", "0x102b", "0x1234", "0x1b36", "0x1013", "0x15ad"}
+
+
+def _names(host: Host, folder: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for name in _FOLDERS:
+        listed = host.listing(f"{folder}/{name}")
+        if present(listed):
+            found += [n for n in listed if not n.startswith(("renderD", "controlD", "version"))]
+    disks = [path.rsplit("/", 1)[-1] for path in host.glob(f"{folder}/nvme/nvme*/nvme*n*")]
+    found += [name for name in disks if _BLOCKS.fullmatch(name)]
+    disks_below = ("*/host*/target*/*/block/*", "host*/target*/*/block/*", "virtio*/block/*", "block/*")
+    for path in (path for pattern in disks_below for path in host.glob(f"{folder}/{pattern}")):
+        found.append(path.rsplit("/", 1)[-1])
+    for path in host.glob(f"{folder}/virtio*/net/*"):
+        found.append(path.rsplit("/", 1)[-1])
+    return tuple(dict.fromkeys(found))
+
+
+def _node(host: Host, folder: str, table: Numa | Absent) -> tuple[int | Absent, str]:
+    """-1 means that the firmware (_PXM) does not tell. With one node there is nothing to tell."""
+    if isinstance(table, Absent):
+        return table, ""
+    if table.doubt:
+        return Absent(table.doubt, "invalid", folder), ""
+    numbers = {node.number for node in table.nodes}
+    at = folder
+    while at.startswith("/sys/devices/") and at.count("/") > 2:
+        number = host.integer(f"{at}/numa_node")
+        if present(number) and number in numbers:
+            return number, f"{at}/numa_node"
+        at = at.rpartition("/")[0]
+    near = read_cpus(host, folder, "local_cpulist", "local_cpus")
+    if present(near) and near and len(numbers) > 1:
+        for node in table.nodes:
+            if node.cpus and near == node.cpus:
+                return node.number, f"{folder}/local_cpulist"
+    if len(numbers) == 1:
+        return next(iter(numbers)), "the only node"
+    return Absent("the firmware does not tell the device's node", "unsupported", f"{folder}/numa_node"), ""

@@ -1,0 +1,43 @@
+"""Which CPUs are taken by processes that were pinned: their affinity is less than all CPUs that are online.
+
+Kernel threads are pinned by the thousand and are no jobs; they have no memory of their own (no VmSize in status). A
+mask that leaves out only isolated CPUs is what isolcpus= gives to everybody.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from probes.host import Host
+from probes.system.cpulist import parse_list
+from probes.system.topology import told, topology
+from probes.types import present
+
+MOST_PROCESSES = 50_000
+
+
+class Pinned(msgspec.Struct, frozen=True):
+    pid: int
+    name: str
+    cpus: frozenset[int]
+
+
+def pinned(host: Host, besides: frozenset[int] = frozenset()) -> tuple[Pinned, ...]:
+    """Every pinned process that can be seen, but for those in `besides`."""
+    online = host.once(topology).online
+    usual = online - (told(host, "isolated") or frozenset())
+    names = host.listing("/proc")
+    found: list[Pinned] = []
+    for name in (
+        n for n in (names if present(names) else ())[:MOST_PROCESSES] if n.isascii() and n.isdecimal()
+    ):
+        text = host.text(f"/proc/{name}/status", 1 << 16) if int(name) not in besides else ""
+        listed = re.search(r"^Cpus_allowed_list:\s*(\S+)", text, re.MULTILINE) if present(text) else None
+        cpus = parse_list(listed[1]) if listed else None
+        if not cpus or not present(text) or "VmSize:" not in text or cpus & online >= usual:
+            continue
+        called = re.match(r"Name:\t(.*)", text)
+        found.append(Pinned(int(name), called[1] if called else "", cpus & online))
+    return tuple(found)

@@ -1,0 +1,70 @@
+"""Package power: its limit and what it uses (Documentation/power/powercap/powercap.rst; RAPL on Intel, and AMD
+since 5.8).
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Absent, present
+
+ROOT = "/sys/class/powercap"
+
+
+class Package(msgspec.Struct, frozen=True, kw_only=True):
+    """One socket. `limit_w` is the long-term limit in force; the counter wraps at `wrap_uj` and needs root since
+    5.10.
+    """
+
+    name: str
+    limit_w: float | Absent
+    energy_uj: int | Absent
+    wrap_uj: int | Absent
+
+
+def packages(host: Host) -> tuple[Package, ...] | Absent:
+    """Every package's zone; Absent in most virtual machines."""
+    names = host.listing(ROOT)
+    if isinstance(names, Absent):
+        return names
+    zones = [f"{ROOT}/{name}" for name in names if re.fullmatch(r"intel-rapl:\d+", name)]
+    found = []
+    for zone in zones:
+        name = host.text(f"{zone}/name", 256)
+        if present(name) and name.startswith("package"):
+            limit = _limit(host, zone)
+            found.append(
+                Package(
+                    name=name.strip(),
+                    limit_w=limit,
+                    energy_uj=host.integer(f"{zone}/energy_uj"),
+                    wrap_uj=host.integer(f"{zone}/max_energy_range_uj"),
+                )
+            )
+    return tuple(found) or Absent("no package tells its power", "unsupported", ROOT)
+
+
+def watts(before: Package, after: Package, seconds: float) -> float | Absent:
+    """Mean power between two looks; Absent where the counter may not be read."""
+    if isinstance(before.energy_uj, Absent):
+        return before.energy_uj
+    if isinstance(after.energy_uj, Absent):
+        return after.energy_uj
+    used = after.energy_uj - before.energy_uj
+    if used < 0:
+        used += after.wrap_uj if present(after.wrap_uj) else 0
+    return (
+        used / 1e6 / seconds
+        if used >= 0 and seconds > 0
+        else Absent("the energy counter was reset", "invalid", ROOT)
+    )
+
+
+def _limit(host: Host, zone: str) -> float | Absent:
+    number = host.integer(f"{zone}/constraint_0_power_limit_uw")
+    if isinstance(number, Absent):
+        return number
+    return number / 1e6 if number > 0 else Absent("no limit is set", "unsupported", zone)

@@ -1,0 +1,42 @@
+"""The libraries and services under every program: glibc, what the interpreter links, tuned."""
+
+from __future__ import annotations
+
+import os
+import platform
+import zlib
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Absent, present
+
+
+class Userland(msgspec.Struct, frozen=True, kw_only=True):
+    """`libraries` by name: those of the running interpreter, live only. `tuned`: the active profile."""
+
+    libraries: dict[str, str]
+    tuned: str | Absent
+
+
+def userland(host: Host) -> Userland:
+    profile = host.text("/etc/tuned/active_profile", 4096)
+    return Userland(
+        libraries=_libraries() if host.live else {},
+        tuned=profile.strip() if present(profile) else profile,
+    )
+
+
+def _libraries() -> dict[str, str]:
+    import ssl  # 10 ms, and only here
+
+    found = {
+        "python": platform.python_version(),
+        "zlib": zlib.ZLIB_RUNTIME_VERSION,
+        "openssl": ssl.OPENSSL_VERSION,
+    }
+    try:
+        libc = os.confstr("CS_GNU_LIBC_VERSION")
+    except (ValueError, OSError):
+        libc = None  # musl
+    return found | ({"glibc": libc.removeprefix("glibc ")} if libc else {})

@@ -1,0 +1,163 @@
+"""Every size, rate, duration, share and effect as a person reads it: one way for screen, command line and report.
+
+A number has three digits that count and never an exponent; everywhere number, blank, unit (`99 %`, `4.2 GiB`,
+`12.3 µs`). Sizes are binary (as `ls -h` and `free -h` say them), rates decimal (as disks and links are sold).
+"""
+
+from __future__ import annotations
+
+import math
+
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_DECIMAL = ("", "k", "M", "G", "T", "P")
+_TIMES = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+
+_MOST = (
+    1e300  # beyond any figure of a host: only a foreign file holds such a value, and it overflows when scaled
+)
+MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86400
+
+
+def number(value: float, digits: int = 3) -> str:
+    """So many digits that count: `0.0021`, `12.4`, `14080`; trailing noughts are left out."""
+    if not abs(value) < _MOST:
+        return "?"
+    if value == 0:
+        return "0"
+    places = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, places)
+    if abs(rounded) >= 10 ** (digits - 1):
+        return f"{rounded:.0f}"
+    text = f"{rounded:.{max(0, places)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def size(value: float) -> str:
+    """Bytes: `512 B`, `4.2 GiB`, `1.5 MiB`."""
+    if not abs(value) < _MOST:
+        return "? B"
+    if abs(value) < 1024:
+        return f"{value:.0f} B"
+    for unit in _BINARY:
+        if abs(value) < 1023.5 or unit == _BINARY[-1]:
+            break
+        value /= 1024
+    return f"{number(value)} {unit}"
+
+
+def prefixed(value: float) -> str:
+    """A decimal prefix without a unit: `14.1 k`, `3.46 M`, `998 `: the unit follows at once."""
+    if not math.isfinite(value):
+        return "? "
+    for prefix in _DECIMAL:
+        if abs(value) < 999.5 or prefix == _DECIMAL[-1]:
+            break
+        value /= 1000
+    return f"{number(value)} {prefix}"
+
+
+def capacity(value: float) -> str:
+    """Bytes of a device, as it is sold: `1.92 TB`."""
+    return f"{prefixed(value)}B"
+
+
+def rate(bytes_per_s: float) -> str:
+    """`98.4 MB/s`, `3.4 GB/s`."""
+    return f"{prefixed(bytes_per_s)}B/s"
+
+
+def bits(bits_per_s: float) -> str:
+    """`25 Gbit/s`."""
+    return f"{prefixed(bits_per_s)}bit/s"
+
+
+def frequency(hertz: float) -> str:
+    """`2.1 GHz`."""
+    return f"{prefixed(hertz)}Hz"
+
+
+def elapsed(nanoseconds: float) -> str:
+    """A latency or cost of an operation: `850 ns`, `12.3 µs`, `1.4 ms`, `2.5 s`."""
+    if not math.isfinite(nanoseconds):
+        return "? ns"
+    for unit, least in _TIMES:
+        if abs(nanoseconds) >= 0.9995 * least or unit == "ns":
+            break
+    return f"{number(nanoseconds / least)} {unit}"
+
+
+def duration(seconds: float) -> str:
+    """`0.4 s`, `95 s`, `8 min 20 s`, `2 h 5 min`, `3 d 4 h`. Seconds of a run or of waiting."""
+    if not abs(seconds) < _MOST:
+        return "? s"
+    if abs(seconds) < 10:
+        return f"{number(round(seconds, 1), 2)} s"
+    whole = round(seconds)
+    if whole < 2 * MINUTE_S:
+        return f"{whole} s"
+    if whole < 2 * HOUR_S:
+        return _two(whole, MINUTE_S, "min", 1, "s")
+    if whole < 2 * DAY_S:
+        return _two(whole, HOUR_S, "h", MINUTE_S, "min")
+    return _two(whole, DAY_S, "d", HOUR_S, "h")
+
+
+def _two(seconds: int, large: int, name: str, small: int, smaller: str) -> str:
+    head, rest = divmod(seconds, large)
+    tail = rest // small
+    return f"{head} {name} {tail} {smaller}" if tail else f"{head} {name}"
+
+
+def percent(share: float) -> str:
+    """A share (0.052): `5.2 %`; below ten per cent with one digit, above with none."""
+    if not abs(share) < _MOST:
+        return "? %"
+    value = share * 100
+    return f"{value:.1f} %".replace(".0 %", " %") if abs(value) < 9.95 else f"{value:.0f} %"
+
+
+def times(factor: float) -> str:
+    """`12.4 ×`."""
+    return f"{number(factor)} ×"
+
+
+def effect(ratio: float | None) -> str:
+    """Variant over baseline, under 1 is slower: `27 % slower`, from a factor of two on `12.4 × slower`."""
+    if ratio is None or ratio <= 0 or not math.isfinite(ratio):
+        return "?"
+    word = "slower" if ratio < 1 else "faster"
+    if not as_factor(ratio):
+        share = abs(1 - ratio)
+        return "the same" if share < 0.0005 else f"{percent(share)} {word}"
+    return f"{times(_turned(ratio))} {word}"
+
+
+def as_factor(ratio: float) -> bool:
+    """Whether an effect is said as a factor: from two on, either way."""
+    return not 0.5 < ratio < 2
+
+
+def _turned(ratio: float) -> float:
+    return 1 / ratio if ratio < 1 else ratio
+
+
+def between(low: float, high: float, ratio: float | None = None) -> str:
+    """An interval of ratios in the words that `effect` has for its estimate.
+
+    `24 to 30 %`, `11.9 to 13.1 ×`; on both sides of 1 each end says its direction: `2.1 % slower to 4 % faster`.
+    """
+    if low <= 0 or not (math.isfinite(low) and math.isfinite(high)):
+        return "unknown"
+    if low < 1 < high:
+        return f"{effect(low)} to {effect(high)}"
+    factor = as_factor(ratio) if ratio else as_factor(low) and as_factor(high)
+    if factor:
+        ends = sorted((_turned(low), _turned(high)))
+        return f"{number(ends[0])} to {number(ends[1])} ×"
+    shares = sorted((abs(1 - low), abs(1 - high)))
+    return f"{percent(shares[0])[:-2]} to {percent(shares[1])}"
+
+
+def smallest_effect(share: float) -> str:
+    """A half-width on the scale of ratios (0.13): `±13 %`; from a factor of two on `a factor of 2.7`."""
+    return f"±{percent(share)}" if share < 1 else f"a factor of {number(1 + share)}"

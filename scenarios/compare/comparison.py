@@ -1,0 +1,133 @@
+"""Two sides of recordings, compared: a pure function of what was recorded, on this host or anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from scenarios.compare.differences import Fingerprints, fingerprints
+from scenarios.compare.effects import Effect, effects
+from scenarios.compare.groups import group_means, matching, score_means
+from scenarios.compare.take import FigureKey, Take
+from scenarios.knowledge.differences import Pattern
+from scenarios.knowledge.kernels import KernelFault, faults_of
+
+FAMILY_ERROR = 0.05
+NAMED = 20  # recordings of a side
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """Who was measured, when, how often. `unfinished`: runs that were interrupted, failed or killed."""
+
+    names: tuple[str, ...]  # of the recordings, the first ones
+    hosts: tuple[str, ...]
+    kernels: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    runs: int
+    boots: int
+    first: str  # UTC, ISO 8601
+    last: str
+    unfinished: int = 0
+    disturbed: int = 0
+    groups: int = 0
+
+
+class KnownFault(msgspec.Struct, frozen=True, kw_only=True):
+    """A kernel with a known fault on one side (or both). The version alone: nothing says that it shows here."""
+
+    sides: tuple[str, ...]
+    release: str
+    id: str
+    title: str
+    effect: str
+    fixed_in: str
+    sources: tuple[str, ...]
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """`order`: the runs by date, "ABBA". `only_a`, `only_b`: loads that the other side has not."""
+
+    a: Side
+    b: Side
+    margin: float
+    effects: tuple[Effect, ...]
+    groups: tuple[Effect, ...]
+    scores: tuple[Effect, ...]
+    fingerprints: Fingerprints
+    order: str
+    only_a: tuple[FigureKey, ...] = ()
+    only_b: tuple[FigureKey, ...] = ()
+    pattern: Pattern | None = None
+    faults: tuple[KnownFault, ...] = ()
+
+    @property
+    def one_after_the_other(self) -> bool:
+        """All runs of one side before all of the other: a drift over the days looks like an effect."""
+        return self.order in ("A" * self.a.runs + "B" * self.b.runs, "B" * self.b.runs + "A" * self.a.runs)
+
+
+def compared(a: Sequence[Take], b: Sequence[Take], *, margin: float = 0.05) -> Comparison:
+    """B against A. Raises ValueError where a side has no recording."""
+    if not a or not b:
+        raise ValueError("a comparison needs a recording on each side")
+    found = effects(a, b, margin=margin, alpha=FAMILY_ERROR)
+    left, right = ({key for run in side for key in run.figures} for side in (a, b))
+    runs = sorted([(run.wall, "A") for run in a] + [(run.wall, "B") for run in b])
+    return Comparison(
+        a=_side(a),
+        b=_side(b),
+        margin=margin,
+        effects=tuple(found),
+        groups=tuple(group_means(a, b, margin=margin)),
+        scores=tuple(score_means(a, b, margin=margin)),
+        fingerprints=fingerprints(a, b, found),
+        order="".join(side for _, side in runs),
+        only_a=tuple(sorted(left - right)),
+        only_b=tuple(sorted(right - left)),
+        pattern=matching(found),
+        faults=_faults(a, b),
+    )
+
+
+def _side(runs: Sequence[Take]) -> Side:
+    return Side(
+        names=tuple(run.name for run in runs[:NAMED]),
+        hosts=tuple(dict.fromkeys(run.host for run in runs)),
+        kernels=tuple(dict.fromkeys(r for run in runs if (r := _text(run, "release")))),
+        scenarios=tuple(dict.fromkeys(run.scenario for run in runs)),
+        runs=len(runs),
+        boots=len({run.boot or run.name for run in runs}),
+        first=min(run.wall for run in runs),
+        last=max(run.wall for run in runs),
+        unfinished=sum(run.status != "done" for run in runs),
+        disturbed=sum(run.disturbed for run in runs),
+        groups=sum(run.groups for run in runs),
+    )
+
+
+def _text(run: Take, name: str) -> str:
+    value = run.facts.get(("kernel", name), "")
+    return value if isinstance(value, str) else ""
+
+
+def _faults(a: Sequence[Take], b: Sequence[Take]) -> tuple[KnownFault, ...]:
+    found: dict[tuple[str, str], tuple[list[str], KernelFault]] = {}
+    for side, runs in (("A", a), ("B", b)):
+        for release, build in dict.fromkeys((_text(run, "release"), _text(run, "build")) for run in runs):
+            for fault in faults_of(release, build):
+                sides, _ = found.setdefault((release, fault.id), ([], fault))
+                if side not in sides:
+                    sides.append(side)
+    return tuple(
+        KnownFault(
+            sides=tuple(sides),
+            release=release,
+            id=fault.id,
+            title=fault.title,
+            effect=fault.effect,
+            fixed_in=fault.fixed_in,
+            sources=fault.sources,
+        )
+        for (release, _), (sides, fault) in found.items()
+    )

@@ -1,0 +1,152 @@
+"""What differs between the two sides' fingerprints, ranked by what it is known to move, and what can be attributed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from probes.types import Json
+from scenarios.compare.effects import Effect
+from scenarios.compare.take import FactKey, Take
+from scenarios.knowledge.differences import OTHER, component_of, ignored, mover_of
+
+UNMOVED = 0.1  # what is known to move other loads than those that moved here counts so much of it
+MOST_VALUES = 4  # of a side, shown
+# Subjects that tell where the measured files lay: with them, another disk that only one side has is no suspect.
+PLACES = frozenset({"variant", "directory"})
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """One fact, or a whole subject that one side has and the other has not (`name` is empty then).
+
+    `a` and `b` hold the values that the sides' runs had, none in common. `rank`: the larger, the likelier it matters.
+    """
+
+    subject: str
+    name: str
+    a: tuple[Json, ...]
+    b: tuple[Json, ...]
+    component: str
+    rank: float
+    moves: dict[str, float] = {}
+    why: str = ""
+    sources: tuple[str, ...] = ()
+
+
+class Attribution(msgspec.Struct, frozen=True, kw_only=True):
+    """`components` that differ, those that only go along with another left out. One: named. Several: nothing is."""
+
+    word: Literal["nothing differs", "one", "several", "no fingerprint"]
+    components: tuple[str, ...] = ()
+    along: tuple[str, ...] = ()
+    experiments: dict[str, str] = {}  # by component: what would change it alone
+
+
+class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
+    """`varying`: facts that differ within a side as well. `unknown`: read on one side only."""
+
+    differences: tuple[Difference, ...]
+    attribution: Attribution
+    same: int = 0
+    varying: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+
+def fingerprints(a: Sequence[Take], b: Sequence[Take], effects: Sequence[Effect]) -> Fingerprints:
+    """Every fact of the two sides, compared."""
+    left, right = _values(a), _values(b)
+    moved = {effect.group for effect in effects if effect.changed}
+    absent = {key for run in (*a, *b) for key in run.absent}
+    kinds = [{_kind(subject) for subject, _ in side} for side in (left, right)]
+    subjects = [{subject for subject, _ in side} for side in (left, right)]
+    differing: dict[FactKey, Difference] = {}
+    varying: list[str] = []
+    unknown: list[str] = []
+    same = 0
+    for key in sorted(left.keys() | right.keys()):
+        subject, name = key
+        text = f"{subject}/{name}"
+        if ignored(text):
+            continue
+        mine, theirs = left.get(key, {}), right.get(key, {})
+        if mine and theirs:
+            if mine.keys() == theirs.keys() and len(mine) == 1:
+                same += 1
+            elif mine.keys() & theirs.keys():
+                varying.append(text)
+            else:
+                differing[key] = _difference(subject, name, text, mine, theirs, moved)
+        elif key in absent or not all(_kind(subject) in known for known in kinds):
+            unknown.append(text)
+        elif all(subject in known for known in subjects):
+            differing[key] = _difference(subject, name, text, mine, theirs, moved)
+        elif (subject, "") not in differing:
+            there: dict[str, Json] = {"": True}
+            differing[subject, ""] = _difference(
+                subject, "", text, there if mine else {}, there if theirs else {}, moved
+            )
+    ranked = sorted(differing.values(), key=lambda d: (-d.rank, d.subject, d.name))
+    recorded = any(_kind(s) != "run" for s in subjects[0]) and any(_kind(s) != "run" for s in subjects[1])
+    placed = all(known & PLACES for known in kinds)
+    attribution = Attribution(word="no fingerprint")
+    if recorded:
+        attribution = _attributed([d for d in ranked if d.name or not placed])
+    return Fingerprints(
+        differences=tuple(ranked),
+        attribution=attribution,
+        same=same,
+        varying=tuple(varying),
+        unknown=tuple(unknown),
+    )
+
+
+def _kind(subject: str) -> str:
+    return subject.partition(":")[0]
+
+
+def _values(runs: Sequence[Take]) -> dict[FactKey, dict[str, Json]]:
+    """By fact: the values that it had, each under its spelling."""
+    found: dict[FactKey, dict[str, Json]] = {}
+    for run in runs:
+        for key, value in run.facts.items():
+            found.setdefault(key, {}).setdefault(str(value), value)
+    return found
+
+
+def _difference(
+    subject: str, name: str, fact: str, a: dict[str, Json], b: dict[str, Json], moved: set[str]
+) -> Difference:
+    mover = mover_of(fact)
+    moves = mover.moves if mover is not None else {}
+    return Difference(
+        subject=subject,
+        name=name,
+        a=tuple(a.values())[:MOST_VALUES],
+        b=tuple(b.values())[:MOST_VALUES],
+        component=mover.component if mover is not None else OTHER,
+        rank=max((size * (1 if group in moved else UNMOVED) for group, size in moves.items()), default=0.0),
+        moves=moves,
+        why=mover.why if mover is not None else "",
+        sources=mover.sources if mover is not None else (),
+    )
+
+
+def _attributed(ranked: Sequence[Difference]) -> Attribution:
+    """Facts of which nothing is known that they move make no second change."""
+    found = dict.fromkeys(d.component for d in ranked if d.component != OTHER)
+    along: dict[str, None] = {}
+    for name in found:
+        component = component_of(name)
+        along |= dict.fromkeys(other for other in (component.along if component else ()) if other in found)
+    components = tuple(name for name in found if name not in along)
+    if not components:
+        return Attribution(word="nothing differs")
+    known = [c for name in components if (c := component_of(name)) is not None]
+    return Attribution(
+        word="one" if len(components) == 1 else "several",
+        components=components,
+        along=tuple(along),
+        experiments={c.name: c.split for c in known} if len(components) > 1 else {},
+    )

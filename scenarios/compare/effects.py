@@ -1,0 +1,197 @@
+"""Effect by effect: how much faster or slower a load is on side B than on side A, and how sure that is.
+
+The unit of inference is the boot: what changes from boot to boot (code and page placement, which CPU gets which
+interrupt) is in none of a run's own blocks. Where a side was booted once only, it is the run, and with a single run
+its own stretches, which are a lower bound of the spread. A verdict from single runs must therefore also exceed what two
+runs of such a load usually lie apart (`knowledge/loads.toml`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from scenarios.compare.spread import Observed, Variance, moderated
+from scenarios.compare.take import Figure, FigureKey, Load, Take
+from scenarios.events import Interval, VerdictWord
+from scenarios.experiment.distributions import normal_quantile, t_quantile
+from scenarios.knowledge.loads import group_of
+from scenarios.plan import Metric
+
+# What the interval's spread comes from, best first: several boots a side, several runs, one side's repeated runs for
+# both, the blocks of single runs (a lower bound), or nothing (single values).
+Basis: TypeAlias = Literal["boots", "runs", "one side", "blocks", "values"]
+
+# Two runs' means lie farther apart than the blocks inside them tell: on a busy virtual machine, over 40 loads in 8
+# runs, their deviation was 1.3 times (the median load) to 2.1 times (nine in ten) that which the blocks gave.
+RUNS_OVER_BLOCKS = 2.0
+
+
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """B against A. `ratio` under 1 is slower. `a` and `b` are the sides' values in `unit`.
+
+    `ci95` holds at 95 % for all effects together. `lower_bound`: it is at least so wide, for want of repeated runs.
+    `allowance`: the run-to-run deviation (a share) that the verdict reckoned with for want of a measured one.
+    """
+
+    key: FigureKey
+    title: str
+    group: str
+    metric: Metric
+    a: float
+    b: float
+    runs: tuple[int, int]
+    basis: Basis
+    ratio: float
+    verdict: VerdictWord
+    ci95: Interval | None = None
+    lower_bound: bool = False
+    allowance: float | None = None
+    smallest_effect: float | None = None
+    control: bool = False
+
+    @property
+    def changed(self) -> bool:
+        return self.verdict in ("slower", "faster")
+
+
+class _Side(msgspec.Struct, frozen=True):
+    """One load on one side, a value for each unit of inference."""
+
+    values: tuple[float, ...]
+    within: float | None  # mean variance of a unit's value, as its blocks tell
+    freedom: int  # of `within`
+    natural: float
+    runs: int
+
+
+def effects(a: Sequence[Take], b: Sequence[Take], *, margin: float, alpha: float = 0.05) -> list[Effect]:
+    """Every load that both sides have, worst first. The family-wise error over all of them is `alpha`."""
+    loads = {key: load for run in (*b, *a) for key, load in run.loads.items()}
+    boots = max(_boots(a), _boots(b)) > 1
+    sides = {key: (_side(a, key, boots), _side(b, key, boots)) for key in sorted(loads)}
+    both = {key: (left, right) for key, (left, right) in sides.items() if left and right}
+    variances = _variances(both)
+    level = alpha / max(1, len(both))
+    unseen = not boots and {run.boot for run in a} != {run.boot for run in b}
+    found = [
+        _effect(key, loads[key], *both[key], variances.get(key), margin, level, boots, unseen) for key in both
+    ]
+    return sorted(found, key=lambda e: (e.ratio, e.key))
+
+
+def _boots(runs: Sequence[Take]) -> int:
+    return len({run.boot or run.name for run in runs})
+
+
+def _side(runs: Sequence[Take], key: FigureKey, boots: bool) -> _Side | None:
+    """`boots`: the runs of one boot are one unit; else every run is."""
+    having = [(run, run.figures[key]) for run in runs if key in run.figures]
+    if not having:
+        return None
+    by_boot: defaultdict[str, list[Figure]] = defaultdict(list)
+    for run, figure in having:
+        by_boot[run.boot or run.name].append(figure)
+    units = list(by_boot.values()) if boots else [[figure] for _, figure in having]
+    withins = [_within(unit) for unit in units]
+    known = [w for w in withins if w is not None]
+    return _Side(
+        values=tuple(math.fsum(f.log_mean for f in unit) / len(unit) for unit in units),
+        within=math.fsum(known) / len(known) if len(known) == len(units) else None,
+        freedom=sum(max(0, f.stretches - 1) for _, f in having),
+        natural=math.exp(math.fsum(math.log(f.value) for _, f in having) / len(having)),
+        runs=len(having),
+    )
+
+
+def _within(unit: Sequence[Figure]) -> float | None:
+    known = [f.variance for f in unit if f.variance is not None]
+    return math.fsum(known) / len(known) / len(unit) if len(known) == len(unit) else None
+
+
+def _variances(both: dict[FigureKey, tuple[_Side, _Side]]) -> dict[FigureKey, Variance]:
+    """Of one unit's value, for the loads that some side has repeated."""
+    observed: dict[FigureKey, Observed] = {}
+    for key, sides in both.items():
+        freedom = sum(len(side.values) - 1 for side in sides)
+        if freedom > 0:
+            squares = math.fsum(_squares(side.values) for side in sides)
+            known = [side.within for side in sides if side.within is not None]
+            within = math.fsum(known) / len(known) if len(known) == 2 else None
+            observed[key] = Observed(squares / freedom, freedom, within)
+    return dict(zip(observed, moderated(list(observed.values())), strict=True))
+
+
+def _squares(values: Sequence[float]) -> float:
+    mean = math.fsum(values) / len(values)
+    return math.fsum((v - mean) ** 2 for v in values)
+
+
+def _effect(
+    key: FigureKey,
+    load: Load,
+    a: _Side,
+    b: _Side,
+    variance: Variance | None,
+    margin: float,
+    level: float,
+    boots: bool,
+    unseen: bool,
+) -> Effect:
+    """`boots`: the units are boots. `unseen`: the sides are one boot each, so nobody saw how boots differ."""
+    estimate = math.fsum(b.values) / len(b.values) - math.fsum(a.values) / len(a.values)
+    group = group_of(key.workload)
+    half: float | None = None
+    basis: Basis = "values"
+    if variance is not None:
+        basis = ("boots" if boots else "runs") if min(len(a.values), len(b.values)) > 1 else "one side"
+        error = math.sqrt(variance.value * (1 / len(a.values) + 1 / len(b.values)))
+        half = t_quantile(1 - level / 2, variance.freedom) * error
+    elif a.within is not None and b.within is not None:
+        basis = "blocks"
+        half = t_quantile(1 - level / 2, _welch(a, b)) * math.sqrt(a.within + b.within)
+    allowance = group.run_to_run if variance is None or unseen else None
+    reach = half or 0.0
+    if allowance is not None:
+        wider = RUNS_OVER_BLOCKS if basis == "blocks" else 1.0
+        reach = math.hypot(wider * reach, normal_quantile(1 - level / 2) * allowance * math.sqrt(2))
+    return Effect(
+        key=key,
+        title=load.title,
+        group=group.name,
+        metric=load.metric,
+        a=a.natural,
+        b=b.natural,
+        runs=(a.runs, b.runs),
+        basis=basis,
+        ratio=_ratio(estimate),
+        verdict=_word(estimate, reach, margin),
+        ci95=None if half is None else (_ratio(estimate - half), _ratio(estimate + half)),
+        lower_bound=allowance is not None,
+        allowance=allowance,
+        smallest_effect=math.expm1(min(700.0, reach)),
+        control=load.control,
+    )
+
+
+def _welch(a: _Side, b: _Side) -> float:
+    """Welch and Satterthwaite's degrees of freedom of a sum of two variances."""
+    left, right = a.within or 0.0, b.within or 0.0
+    squares = left**2 / max(1, a.freedom) + right**2 / max(1, b.freedom)
+    return (left + right) ** 2 / squares if squares > 0 else max(1, a.freedom + b.freedom)
+
+
+def _word(estimate: float, reach: float, margin: float) -> VerdictWord:
+    """The rule of every verdict: apart from nought *and* beyond the margin, or wholly within it."""
+    edge = math.log1p(margin)
+    if abs(estimate) > reach and abs(estimate) > edge:
+        return "faster" if estimate > 0 else "slower"
+    return "no material difference" if abs(estimate) + reach <= edge else "inconclusive"
+
+
+def _ratio(log: float) -> float:
+    return math.exp(min(700.0, max(-700.0, log)))

@@ -1,0 +1,218 @@
+"""One recording summed up for a comparison: its host's facts, and one figure a load with the run's own spread.
+
+A pure function of the events, read once and forgotten: a thousand recordings are compared in the memory of a few.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.experiment.recorded_trains import blocks_in
+from scenarios.plan import Metric, Plan, Workload
+
+# The run's own spread is taken from at most so many stretches of it, one after the other: neighbouring blocks are
+# alike (lag-1 correlation 0.58 measured for half-second blocks), stretches of several blocks much less.
+STRETCHES = 8
+
+FactKey: TypeAlias = tuple[str, str]  # subject, name
+
+
+class FigureKey(msgspec.Struct, frozen=True, order=True):
+    """What makes two figures the same load. `variant` is empty where a recording has one only."""
+
+    workload: str
+    metric: str
+    variant: str = ""
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """A load's mean over one run. `log_mean` is turned so that more is better; `value` keeps the natural unit.
+
+    `variance` is that of `log_mean`, from `stretches` parts of the run; None where the run has one value only.
+    """
+
+    log_mean: float
+    value: float
+    blocks: int
+    variance: float | None = None
+    stretches: int = 0
+
+
+class Load(msgspec.Struct, frozen=True):
+    """What is known of a load from the plan that declared it."""
+
+    title: str
+    metric: Metric
+    control: bool = False
+
+
+class Take(msgspec.Struct, frozen=True, kw_only=True):
+    """One run. `boot` tells boots apart (host and boot id); `wall` is UTC, ISO 8601."""
+
+    name: str
+    host: str
+    boot: str
+    wall: str
+    scenario: str
+    version: str
+    status: ev.Status | Literal["unfinished"]
+    facts: dict[FactKey, Json]
+    absent: frozenset[FactKey]  # could not be read
+    figures: dict[FigureKey, Figure]
+    loads: dict[FigureKey, Load]
+    disturbed: int = 0  # groups that were disturbed, and are not in the figures
+    groups: int = 0
+
+
+class BlockValues(ev.Event, frozen=True, tag="block"):
+    """A block without what a comparison does not look at: reading a thousand recordings takes half as long so."""
+
+    workload: str
+    variant: str
+    group: int
+    values: dict[str, float]
+    phase: ev.Phase = "steady"
+
+
+# Every event as it is, but blocks.
+READ = tuple(BlockValues if kind is ev.Block else kind for kind in ev.AnyEvent.__args__)
+
+
+class _Blocks:
+    """The steady blocks of one workload and variant: (group, values by metric), in the order measured."""
+
+    def __init__(self) -> None:
+        self.groups: list[int] = []
+        self.values: dict[str, list[float]] = {}
+
+    def add(self, block: ev.Block | BlockValues) -> None:
+        self.groups.append(block.group)
+        for metric, value in block.values.items():
+            self.values.setdefault(metric, []).append(value)
+
+
+def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
+    """Sums up one recording. `name` is the file's. Raises ValueError where the first event is not `run`."""
+    began: ev.Began | None = None
+    ended: ev.Ended | None = None
+    plan: Plan | None = None
+    facts: dict[FactKey, Json] = {}
+    absent: set[FactKey] = set()
+    blocks: defaultdict[tuple[str, str], _Blocks] = defaultdict(_Blocks)
+    disturbed: set[tuple[str, int]] = set()
+    groups: set[tuple[str, int]] = set()
+    for event in events:
+        match event:
+            case BlockValues() | ev.Block() if event.phase == "steady":
+                blocks[event.workload, event.variant].add(event)
+            case ev.Train(phase="steady"):
+                for block in blocks_in(event):
+                    blocks[event.workload, block.variant].add(block)
+                    groups.add((event.workload, block.group))
+                    if event.disturbed:
+                        disturbed.add((event.workload, block.group))
+            case ev.Group():
+                groups.add((event.workload, event.index))
+                if event.disturbed:
+                    disturbed.add((event.workload, event.index))
+            case ev.FactRead():
+                facts[fact_key(event)] = event.value
+            case ev.AbsentFact():
+                absent.add(fact_key(event))
+            case ev.Began():
+                began = event
+            case ev.Planned():
+                plan = event.plan
+            case ev.Ended():
+                ended = event
+    if began is None:
+        raise ValueError(f"{name}: does not begin with a run event")
+    facts |= _run_facts(began, plan)
+    figures, loads = _figures(blocks, plan, disturbed)
+    return Take(
+        name=name,
+        host=began.host,
+        boot=f"{began.host}/{began.boot_id}" if began.boot_id else "",
+        wall=began.wall,
+        scenario=began.scenario,
+        version=began.version,
+        status=ended.status if ended is not None else "unfinished",
+        facts=facts,
+        absent=frozenset(absent),
+        figures=figures,
+        loads=loads,
+        disturbed=len(disturbed),
+        groups=len(groups),
+    )
+
+
+def fact_key(event: ev.FactRead | ev.AbsentFact) -> FactKey:
+    """(subject, name): `disk.sda.scheduler` is the fact `scheduler` of `disk:sda`."""
+    if event.subject:
+        return event.subject, event.name
+    kind, _, rest = event.name.partition(".")
+    if kind not in ("disk", "mount", "nic", "md"):
+        return kind, rest
+    subject, _, name = rest.rpartition(".") if kind != "mount" else (rest, "", "mount")
+    return f"{kind}:{subject}", name
+
+
+def _run_facts(began: ev.Began, plan: Plan | None) -> dict[FactKey, Json]:
+    """How it was measured and on what belongs to the fingerprint as well."""
+    facts: dict[FactKey, Json] = {("run", "version"): began.version, ("run", "host"): began.host}
+    if plan is None:
+        return facts
+    facts |= {(f"variant:{v.id}", name): value for v in plan.variants for name, value in v.facts.items()}
+    return facts | {("option", name): value for name, value in plan.options.items() if value is not None}
+
+
+def _figures(
+    blocks: dict[tuple[str, str], _Blocks], plan: Plan | None, disturbed: set[tuple[str, int]]
+) -> tuple[dict[FigureKey, Figure], dict[FigureKey, Load]]:
+    workloads = {w.id: w for w in plan.workloads} if plan is not None else {}
+    many = {w for w, v in blocks for other, u in blocks if w == other and v != u}
+    figures: dict[FigureKey, Figure] = {}
+    loads: dict[FigureKey, Load] = {}
+    for (workload, variant), measured in blocks.items():
+        kept = [n for n, group in enumerate(measured.groups) if (workload, group) not in disturbed]
+        for metric in _judged(workloads.get(workload)):
+            values = measured.values.get(metric.name, [])
+            if len(values) != len(measured.groups):
+                continue
+            key = FigureKey(workload, metric.name, variant if workload in many else "")
+            figure = _figure([values[n] for n in kept], metric)
+            if figure is not None:
+                figures[key] = figure
+                planned = workloads[workload]
+                loads[key] = Load(planned.title, metric, planned.control)
+    return figures, loads
+
+
+def _judged(workload: Workload | None) -> tuple[Metric, ...]:
+    return tuple(m for m in workload.metrics if m.judged) if workload is not None else ()
+
+
+def _figure(values: list[float], metric: Metric) -> Figure | None:
+    """None without values, or where the run as a whole gave nothing: a stand-still has no ratio."""
+    total = math.fsum(values)
+    if not values or not total > 0 or not math.isfinite(total):
+        return None
+    sign = 1.0 if metric.better == "more" else -1.0
+    mean = total / len(values)
+    parts = min(STRETCHES, len(values))
+    means = []
+    for part in range(parts):
+        stretch = values[part * len(values) // parts : (part + 1) * len(values) // parts]
+        means.append(math.fsum(stretch) / len(stretch))
+    variance = None
+    if parts > 1:
+        # of the mean, relative to it: the logarithm's, to first order, and defined where a stretch stood still
+        variance = math.fsum((m / mean - 1) ** 2 for m in means) / (parts - 1) / parts
+    return Figure(sign * math.log(mean), mean, len(values), variance, parts if parts > 1 else 0)

@@ -1,0 +1,144 @@
+"""Scenario `cpuwatch`: how many cores does a job use, against what it asked for? Watches only, starts no load."""
+
+from __future__ import annotations
+
+import asyncio
+import pwd
+from typing import ClassVar
+
+from probes.host import Host
+from probes.system.job import JobLook, JobTarget, JobUse, job_look, job_use
+from probes.types import Absent, present
+from scenarios import events as ev
+from scenarios.cpuwatch.findings import findings
+from scenarios.model import Options, Refused, Run, Scenario, Usage
+from scenarios.plan import Option, Plan, PlannedStep
+
+DEFAULT_S = 30.0
+TICK_S = 1.0
+LEAST_S = 3.0
+
+
+class Cpuwatch(Scenario):
+    """A look a second at every process and thread of the job."""
+
+    id: ClassVar[str] = "cpuwatch"
+    title: ClassVar[str] = "Does a job use more cores than it asked for?"
+    question: ClassVar[str] = "How many cores does the job use, who waits for them, and where should it run?"
+    why: ClassVar[str] = (
+        "A job that asked for 8 cores and starts 20 threads takes CPU time from its neighbours, and loses some to "
+        "migrations and cold caches. On its own set of cores it cannot."
+    )
+    answers: ClassVar[str] = "watches a process tree, a control group or a user"
+    takes_s: ClassVar[float] = DEFAULT_S
+    measures: ClassVar[bool] = False
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(name="pid", kind="integer", help="a process and all that it started", least=1),
+        Option(name="cgroup", kind="text", help="a control group, as in /proc/PID/cgroup, or a folder"),
+        Option(name="user", kind="text", help="all processes of a user (name or number)"),
+        Option(name="expect", kind="number", help="cores that the job asked for", least=0.01),
+        Option(
+            name="seconds",
+            kind="number",
+            default=DEFAULT_S,
+            help="how long to watch: 60, 60s, 5m",
+            least=LEAST_S,
+            unit="s",
+        ),
+    )
+
+    def blocked(self, host: Host) -> str:
+        return "" if host.live else "a captured host does not move"
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        target = _target(options)
+        seconds = options.number("seconds", DEFAULT_S)
+        return self.planned(
+            options=dict(options.values),
+            steps=(PlannedStep("watch", "watch the job", seconds),),
+            reads=("/proc/PID/{stat,status}", "/proc/PID/task/TID/{stat,schedstat,sched}", "/proc/schedstat"),
+            seconds=seconds,
+            sentences=(
+                f"looks at {_words(target)} once a second for {seconds:.0f} s",
+                "changes nothing, starts no load, moves no process",
+            ),
+            refusal=self.blocked(host),
+        )
+
+    async def run(self, run: Run) -> None:
+        target = _target(run.options)
+        expect = run.options.number("expect") or None
+        seconds = run.options.number("seconds", DEFAULT_S)
+        uses: list[JobUse] = []
+        first: JobLook | None = None
+        gone = ""
+        with run.step("watch", "watch the job") as step:
+            before = await asyncio.to_thread(job_look, run.host, target)
+            if isinstance(before, Absent):
+                raise Refused(f"cpuwatch: {before.reason}")
+            first = before
+            began = run.clock.now()
+            while (left := seconds - (run.clock.now() - began)) > 0:
+                await run.clock.sleep(min(TICK_S, max(0.2, left)))
+                after = await asyncio.to_thread(job_look, run.host, target)
+                if isinstance(after, Absent):
+                    gone = f"the job ended after {run.clock.now() - began:.0f} s"
+                    break
+                use = job_use(before, after)
+                uses.append(use)
+                _tell(run, use, len(uses) - 1)
+                step.progress(f"{use.cores:.2f} cores, {use.threads} threads", left, 1 - left / seconds)
+                before = after
+            if gone:
+                step.done(gone)
+        if not uses:
+            raise Refused("cpuwatch: the job ended before a second look at it")
+        if gone:
+            run.note(gone)
+        for finding in findings(run.host, _words(target), uses, expect, frozenset(first.processes)):
+            run.found(finding)
+
+
+def _target(options: Options) -> JobTarget:
+    """Raises Usage unless exactly one is named."""
+    named = [(kind, options.string(kind)) for kind in ("pid", "cgroup", "user") if options.string(kind)]
+    if len(named) != 1:
+        raise Usage("cpuwatch: name one job: --pid N, --cgroup PATH or --user NAME")
+    kind, value = named[0]
+    if kind == "user":
+        return JobTarget("user", _number_of(value))
+    return JobTarget("pid" if kind == "pid" else "cgroup", value)
+
+
+def _number_of(user: str) -> str:
+    if user.isascii() and user.isdecimal():
+        return user
+    try:
+        return str(pwd.getpwnam(user).pw_uid)
+    except (KeyError, ValueError):
+        raise Usage(f"cpuwatch: there is no user {user}") from None
+
+
+def _words(target: JobTarget) -> str:
+    if target.kind == "pid":
+        return f"process {target.value} and its children"
+    return (
+        f"control group {target.value}"
+        if target.kind == "cgroup"
+        else f"the processes of user {target.value}"
+    )
+
+
+def _tell(run: Run, use: JobUse, index: int) -> None:
+    values: list[tuple[str, float | None, str]] = [
+        ("cores used", use.cores, "cores"),
+        ("user share", use.user_share, "share"),
+        ("threads waiting for a CPU", use.waited, "threads"),
+        ("others waiting for a CPU", use.others_waited, "threads"),
+        ("migrations", use.migrations_per_s, "1/s"),
+    ]
+    for name, value, unit in values:
+        if present(value) and value is not None:
+            run.emit(
+                ev.SampleTaken(t=run.time(), series=name, variant="", block=index, value=value, unit=unit)
+            )

@@ -1,0 +1,121 @@
+"""What a stuck task waits for: a device, a scheduler, a file server, a frozen file system. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.types import present
+from scenarios.dstate.devices import QUIET_S, DeviceState
+from scenarios.dstate.location import Place
+from scenarios.dstate.stuck import Sleep
+from scenarios.knowledge.waits import wait_kind
+
+Kind: TypeAlias = Literal[
+    "network",  # a file server does not answer
+    "fuse",  # a program that serves a file system does not answer
+    "frozen",  # the file system is frozen
+    "suspended",  # a device-mapper device below is suspended
+    "device",  # the device holds requests and completes none
+    "scheduler",  # nothing reaches the device, and the scheduler has requests
+    "throttled",  # nothing reaches the device, and the task's control group has a limit for it
+    "paths",  # nothing reaches the paths of a multipath device
+    "idle",  # nothing reaches the device; who holds it is not known
+    "busy",  # the device completes requests: slow, not stuck
+    "memory",  # reclaim
+    "block",  # in the block layer, the device cannot be told
+    "lock",  # waits for another task
+    "unknown",
+]
+
+
+class Limit(msgspec.Struct, frozen=True):
+    """A limit of a control group for one device (io.max, blkio.throttle.*), and where it stands."""
+
+    device: str
+    text: str
+    path: str
+
+
+class Stuck(msgspec.Struct, frozen=True):
+    """A stuck task with what could be read about it. `functions`: wait channel and stack, innermost first.
+
+    `stack` is the stack alone, `limits` the I/O limits of the task's control group, by "8:16" and by the device's
+    kernel name below the task's place.
+    """
+
+    sleep: Sleep
+    functions: tuple[str, ...] = ()
+    place: Place | None = None
+    stack: tuple[str, ...] = ()
+    limits: tuple[Limit, ...] = ()
+
+
+class Cause(msgspec.Struct, frozen=True):
+    """`subject` is the device, mount point or server that the task waits for; empty where it cannot be told."""
+
+    kind: Kind
+    subject: str = ""
+    function: str = ""
+    certain: bool = True
+
+
+def cause_of(stuck: Stuck, devices: Mapping[str, DeviceState], suspects: Sequence[DeviceState] = ()) -> Cause:
+    """`devices` holds the state of every layer below the task's place; `suspects` all that hold and complete none."""
+    kind, function = wait_kind(stuck.functions)
+    place = stuck.place
+    if place is not None and place.network and kind not in ("memory", "fuse"):
+        return Cause("network", place.source or place.mountpoint, function)
+    if kind == "network":
+        return Cause("network", place.mountpoint if place else "", function)
+    if kind == "fuse":
+        return Cause("fuse", place.mountpoint if place else "", function)
+    if kind == "memory":
+        return Cause("memory", "", function)
+    names = dict.fromkeys((place.device, *place.layers, *place.devices)) if place else {}
+    below = [devices[name] for name in names if name in devices]
+    halted = next((d for d in below if d.suspended), None)
+    if halted is not None:
+        return Cause("suspended", halted.name, function)
+    if kind == "frozen":
+        # The wait channel alone may be another of the kernel's per-CPU semaphores (cgroups, CPU hotplug).
+        certain = any(f.startswith(("sb_start_", "__sb_start", "mnt_want_write")) for f in stuck.functions)
+        idle = bool(below) and all(d.quiet_s >= QUIET_S and not d.driver_holds for d in below)
+        return Cause("frozen", place.mountpoint if place else "", function, certain or idle)
+    if kind != "block":
+        return Cause(kind, place.mountpoint if place else "", function)
+    leaves = [d for d in below if place and d.name in place.devices] or below
+    return _in_the_block_layer(stuck, below, leaves, suspects, function)
+
+
+def _in_the_block_layer(
+    stuck: Stuck,
+    below: Sequence[DeviceState],
+    leaves: Sequence[DeviceState],
+    suspects: Sequence[DeviceState],
+    function: str,
+) -> Cause:
+    """An idle driver alone says only that somebody above it holds the request: who, must be shown or stays open."""
+    for device in leaves:
+        if device.holds_and_completes_nothing:
+            return Cause("device", device.name, function)
+    limited = {limit.device for limit in stuck.limits}
+    for device in below:
+        if device.name in limited and device.idle:
+            return Cause("throttled", device.name, function, certain=False)
+    silent = [d for d in leaves if d.idle and d.quiet_s >= QUIET_S]
+    for device in silent:
+        if present(device.scheduler_holds) and device.scheduler_holds > 0:
+            return Cause("scheduler", device.name, function)
+    above = next((d for d in below if d.multipath), None)
+    if above is not None and silent and len(silent) == len(leaves):
+        return Cause("paths", above.name, function, certain=False)
+    if silent:
+        return Cause("idle", silent[0].name, function, certain=False)
+    if leaves and all(d.quiet_s < QUIET_S for d in leaves):
+        return Cause("busy", leaves[0].name, function)
+    if not leaves and len(suspects) == 1:
+        return Cause("device", suspects[0].name, function, certain=False)
+    return Cause("block", leaves[0].name if leaves else "", function)

@@ -1,0 +1,180 @@
+"""Stuck tasks as findings: what they wait for, what proves it, what to do. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from probes.types import present
+from scenarios.dstate.cause import Cause, Kind, Limit, Stuck
+from scenarios.dstate.devices import DeviceState
+from scenarios.dstate.remedies import remedies
+from scenarios.finding import Confidence, Evidence, Finding, Severity
+from scenarios.knowledge.kernels import KernelFault
+
+CRITICAL_AFTER_S = 60.0  # a minute in D is no recovery of a disk any more (SCSI's own time-out is 30 s)
+_SHOWN = 5
+_STACKS = 3
+
+_TITLES: dict[Kind, str] = {
+    "network": "{n} for the file server behind {subject}",
+    "fuse": "{n} for the program that serves {subject}",
+    "frozen": "{n} for {subject} to be thawed: the file system is frozen",
+    "suspended": "{n} for {subject}: the device-mapper device is suspended",
+    "device": "{n} for {subject}: the device holds requests and completes none",
+    "scheduler": "{n} for {subject}, and nothing reaches the device: its scheduler holds the requests",
+    "throttled": "{n} for {subject}, which is idle: probably held by a limit of its control group",
+    "paths": "{n} for {subject}, whose paths are idle: probably none is usable and the requests are queued",
+    "idle": "{n} for {subject}, which is idle: who above the driver holds the requests is not known",
+    "busy": "{n} long for {subject}, which is slow but completes requests",
+    "memory": "{n} for memory to be reclaimed",
+    "block": "{n} in the block layer; which device is not known",
+    "lock": "{n} for a lock that another task holds",
+    "unknown": "{n} in the kernel, in a function that is not known here",
+}
+_UNNAMED: dict[Kind, str] = {
+    "network": "a network file system",
+    "fuse": "a FUSE file system",
+    "frozen": "a file system",
+    "device": "a device",
+}
+
+
+class Group(msgspec.Struct, frozen=True):
+    """Stuck tasks with one and the same cause, the longest first."""
+
+    cause: Cause
+    stuck: tuple[Stuck, ...]
+
+
+def grouped(pairs: Sequence[tuple[Stuck, Cause]]) -> tuple[Group, ...]:
+    """One group a kind and subject, those with the longest wait first."""
+    held: dict[tuple[Kind, str], list[tuple[Stuck, Cause]]] = {}
+    for stuck, cause in pairs:
+        held.setdefault((cause.kind, cause.subject), []).append((stuck, cause))
+    groups = [
+        Group(
+            cause=next((c for _, c in members if c.certain), members[0][1]),
+            stuck=tuple(sorted((s for s, _ in members), key=lambda s: -s.sleep.seconds)),
+        )
+        for members in held.values()
+    ]
+    return tuple(sorted(groups, key=lambda g: -g.stuck[0].sleep.seconds))
+
+
+def finding_of(
+    group: Group,
+    devices: Mapping[str, DeviceState],
+    faults: Sequence[KernelFault] = (),
+    log: Mapping[str, tuple[str, ...]] | None = None,
+) -> Finding:
+    """`faults` are those of this kernel; `log` holds the kernel's lines about each device or server."""
+    cause = group.cause
+    count = len(group.stuck)
+    subject = cause.subject or _UNNAMED.get(cause.kind, "it")
+    waits = f"{count} tasks wait" if count > 1 else f"{_name(group.stuck[0])} waits"
+    device = devices.get(cause.subject)
+    known = _known_fault(cause, device, faults)
+    evidence = [
+        *(_line(s) for s in group.stuck[:_SHOWN]),
+        *_stacks(group),
+        *([Evidence(f"and {count - _SHOWN} more")] if count > _SHOWN else []),
+        *(Evidence(limit.text, limit.path) for limit in _limits(group)),
+        *_device_evidence(device),
+        *_path_evidence(cause, group, devices),
+        *(Evidence(text, "kernel log") for text in (log or {}).get(cause.subject, ())[:3]),
+        *([Evidence(f"this kernel: {known.title}", known.id)] if known else []),
+    ]
+    remedy = remedies(cause, known, device)
+    return Finding(
+        id=f"dstate.{cause.kind}",
+        severity=_severity(group),
+        confidence=_confidence(cause),
+        title=_TITLES[cause.kind].format(n=waits, subject=subject),
+        evidence=tuple(evidence),
+        remedy=remedy,
+        references=known.sources if known else (),
+        subject=cause.subject,
+    )
+
+
+def _severity(group: Group) -> Severity:
+    # A limit was set on purpose: slow, however long.
+    if group.cause.kind in ("busy", "lock", "unknown", "throttled"):
+        return "notice" if group.cause.kind == "busy" else "warning"
+    return "critical" if group.stuck[0].sleep.seconds >= CRITICAL_AFTER_S else "warning"
+
+
+def _confidence(cause: Cause) -> Confidence:
+    return "measured" if cause.certain and cause.kind not in ("unknown", "block", "lock") else "hint"
+
+
+def _name(stuck: Stuck) -> str:
+    return f"{stuck.sleep.task.comm} ({stuck.sleep.task.tid})"
+
+
+def _line(stuck: Stuck) -> Evidence:
+    task = stuck.sleep.task
+    where = f" on {stuck.place.text}" if stuck.place and stuck.place.text else ""
+    channel = task.wchan if present(task.wchan) else (stuck.functions[0] if stuck.functions else "?")
+    text = f"{_name(stuck)}: {stuck.sleep.seconds:.0f} s in {channel}{where}"
+    return Evidence(text, f"/proc/{task.pid}/task/{task.tid}/wchan")
+
+
+def _stacks(group: Group) -> list[Evidence]:
+    """The stacks that were read, each different one once: what the cause was told from."""
+    apart: dict[tuple[str, ...], Stuck] = {}
+    for stuck in group.stuck:
+        if stuck.stack:
+            apart.setdefault(stuck.stack, stuck)
+    return [
+        Evidence(
+            f"{_name(s)}: {' <- '.join(frames)}", f"/proc/{s.sleep.task.pid}/task/{s.sleep.task.tid}/stack"
+        )
+        for frames, s in list(apart.items())[:_STACKS]
+    ]
+
+
+def _limits(group: Group) -> list[Limit]:
+    found = {limit: None for stuck in group.stuck for limit in stuck.limits}
+    return list(found)[:_SHOWN] if group.cause.kind in ("throttled", "idle", "busy") else []
+
+
+def _path_evidence(cause: Cause, group: Group, devices: Mapping[str, DeviceState]) -> list[Evidence]:
+    if cause.kind != "paths":
+        return []
+    names = dict.fromkeys(n for s in group.stuck if s.place for n in s.place.devices)
+    states = [devices[n] for n in names if n in devices]
+    return [
+        Evidence(f"{d.name}: {d.state or 'state unknown'}, idle", f"/sys/block/{d.name}/device/state")
+        for d in states
+    ]
+
+
+def _device_evidence(device: DeviceState | None) -> list[Evidence]:
+    if device is None:
+        return []
+    held = (
+        f"{device.driver_holds} requests" if present(device.driver_holds) else "an unknown number of requests"
+    )
+    scheduler = device.scheduler if present(device.scheduler) else "unknown"
+    text = f"{device.name}: no completion for {device.quiet_s:.0f} s, the driver holds {held}"
+    lines = [Evidence(f"{text}, scheduler {scheduler}", f"/sys/block/{device.name}/inflight")]
+    if present(device.scheduler_holds):
+        held = str(device.scheduler_holds) if device.scheduler_holds else "no"
+        text = f"{device.name}: the scheduler holds {held} requests"
+        lines.append(Evidence(text, f"/sys/kernel/debug/block/{device.name}/hctx*/sched_tags"))
+    return lines
+
+
+def _known_fault(
+    cause: Cause, device: DeviceState | None, faults: Sequence[KernelFault]
+) -> KernelFault | None:
+    if cause.kind not in ("scheduler", "idle") or device is None:
+        return None
+    if present(device.scheduler_holds) and device.scheduler_holds == 0:
+        return None
+    several = present(device.hw_queues) and device.hw_queues > 1
+    fitting = (f for f in faults if f.scheduler == device.scheduler and (several or not f.needs_multi_queue))
+    return next(fitting, None)

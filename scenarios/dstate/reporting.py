@@ -1,0 +1,183 @@
+"""What the D-state watch says: samples every look, a guard for each task that got stuck, findings by cause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from probes.system.kernel_log import HungTask
+from probes.types import Absent, Json, present
+from scenarios import events as ev
+from scenarios.dstate.cause import Cause, Stuck
+from scenarios.dstate.findings import Group, finding_of, grouped
+from scenarios.dstate.stuck import Sleep
+from scenarios.dstate.watch import Look, log_about
+from scenarios.finding import Evidence, Finding
+from scenarios.knowledge.kernels import faults_of
+from scenarios.model import Run
+
+# A task that stays stuck is told again when it has waited twice as long as it was told last.
+FIRST_TOLD_AGAIN_S = 10.0
+MOST_TOLD = 20  # tasks told one by one; of a storm the first ones and the findings say enough
+MOST_LISTED = 200
+
+
+class Report:
+    """Turns looks into events. `close` gives the last word."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        release = run.host.text("/proc/sys/kernel/osrelease")
+        version = run.host.text("/proc/version")
+        known = faults_of(release if present(release) else "", version if present(version) else "")
+        self._faults = tuple(fault for fault in known if fault.of == "block")
+        self._told: dict[tuple[int, int], float] = {}
+        self._findings: dict[tuple[str, str], tuple[object, ...]] = {}
+        self._all: dict[tuple[int, int], tuple[Stuck, Cause]] = {}
+        self._halted: set[str] = set()
+        self._worst: dict[tuple[str, str], tuple[Group, Look]] = {}
+        self._looks = 0
+        self._most_in_d = 0
+        self._hung = 0
+        self._hidden: Absent | None = None
+        self._psi: tuple[float, dict[str, float]] | None = None
+
+    def sample(self, look: Look, hung: Sequence[HungTask]) -> None:
+        self._looks += 1
+        self._most_in_d = max(self._most_in_d, look.in_d)
+        self._series(look)
+        if self._hidden is None and look.hidden is not None:
+            self._hidden = look.hidden
+            self.run.emit(
+                ev.AbsentFact(
+                    t=self.run.time(),
+                    name="tasks of other users",
+                    reason=look.hidden.reason,
+                    source=look.hidden.source,
+                    kind=look.hidden.kind,
+                )
+            )
+        for report in hung:
+            self._hung += 1
+            text = f"the kernel reports {report.comm} ({report.pid}) blocked for more than {report.seconds} s"
+            self._guard("hung-task", text)
+        for stuck, cause in look.stuck:
+            self._all[stuck.sleep.task.key] = (stuck, cause)
+            self._tell(stuck, cause)
+        for sleep in look.ended:
+            self._ended(sleep)
+        for device in look.halted:
+            if device.name not in self._halted:
+                self._halted.add(device.name)
+                text = f"{device.name} holds {device.driver_holds} requests and completes none"
+                self._guard("device", f"{text} since {device.quiet_s:.0f} s")
+        self._find(look)
+
+    def close(self, seconds: float) -> None:
+        """The list of all that was stuck, or that nothing was; that it is well only where every task could be seen."""
+        self._say(list(self._worst.values()))  # how long it was in the end
+        self.run.emit(ev.Extra(t=self.run.time(), name="stuck", value=self._listed()))
+        if self._all or not self._looks:
+            return
+        seen = "" if self._hidden is None else " that can be seen"
+        looks = Evidence(f"{self._looks} looks at every task{seen}, at most {self._most_in_d} in D at once")
+        finding = Finding(
+            id="dstate.none",
+            severity="ok" if self._hidden is None else "notice",
+            confidence="measured",
+            title=f"no task{seen} stayed in D for 3 s or more within {seconds:.0f} s",
+            evidence=(looks,)
+            if self._hidden is None
+            else (looks, Evidence(self._hidden.reason, self._hidden.source)),
+        )
+        self.run.emit(ev.Found(t=self.run.time(), finding=finding))
+
+    def _series(self, look: Look) -> None:
+        values = [
+            ("tasks in D", float(look.in_d), "tasks"),
+            ("stuck", float(len(look.stuck)), "tasks"),
+            ("longest", max((s.sleep.seconds for s, _ in look.stuck), default=0.0), "s"),
+            ("hung-task reports", float(self._hung), "reports"),
+        ]
+        if look.load1 is not None:
+            values.append(("load1", look.load1, ""))
+        if self._psi is not None and look.at_s > self._psi[0]:
+            took, before = look.at_s - self._psi[0], self._psi[1]
+            for name, some_s in look.psi.items():
+                if name in before:
+                    share = (some_s - before[name]) / took
+                    values.append((f"psi {name}", min(1.0, max(0.0, share)), "share"))
+        self._psi = (look.at_s, look.psi)
+        for name, value, unit in values:
+            self.run.emit(
+                ev.SampleTaken(
+                    t=self.run.time(), series=name, variant="", block=self._looks - 1, value=value, unit=unit
+                )
+            )
+
+    def _tell(self, stuck: Stuck, cause: Cause) -> None:
+        key, seconds = stuck.sleep.task.key, stuck.sleep.seconds
+        told = self._told.get(key)
+        if told is None and len(self._told) >= MOST_TOLD:
+            return
+        if told is not None and seconds < max(FIRST_TOLD_AGAIN_S, 2 * told):
+            return
+        self._told[key] = seconds
+        task = stuck.sleep.task
+        function = task.wchan if present(task.wchan) else cause.function
+        inside = f" in {function}" if function else ""
+        where = f" on {stuck.place.text}" if stuck.place and stuck.place.text else ""
+        self._guard("stuck", f"{task.comm} ({task.tid}) is in D for {seconds:.0f} s{inside}{where}")
+
+    def _ended(self, sleep: Sleep) -> None:
+        if self._told.pop(sleep.task.key, None) is not None:
+            task = sleep.task
+            text = f"{task.comm} ({task.tid}) left its sleep after {sleep.seconds:.0f} s"
+            self._guard("released", text, severity="notice")
+
+    def _guard(self, kind: str, text: str, severity: Literal["warning", "notice"] = "warning") -> None:
+        self.run.emit(ev.Guard(t=self.run.time(), kind=kind, text=text, severity=severity))
+
+    def _find(self, look: Look) -> None:
+        """A finding is said when it is new, when its severity or its number of tasks changes."""
+        groups = grouped(look.stuck)
+        fresh = []
+        for group in groups:
+            longest = group.stuck[0].sleep.seconds
+            state = (len(group.stuck), group.cause.certain, longest >= 60, longest >= 10)
+            key = (group.cause.kind, group.cause.subject)
+            worst = self._worst.get(key)
+            if worst is None or len(group.stuck) >= len(worst[0].stuck):
+                self._worst[key] = (group, look)
+            if self._findings.get(key) != state:
+                self._findings[key] = state
+                fresh.append(group)
+        self._say([(group, look) for group in fresh])
+
+    def _say(self, groups: Sequence[tuple[Group, Look]]) -> None:
+        if not groups:
+            return
+        log = log_about(self.run.host, {g.cause.subject for g, _ in groups if g.cause.subject})
+        for group, look in groups:
+            finding = finding_of(group, look.devices, self._faults, log)
+            self.run.emit(ev.Found(t=self.run.time(), finding=finding))
+
+    def _listed(self) -> Json:
+        longest = sorted(self._all.values(), key=lambda pair: -pair[0].sleep.seconds)
+        rows: list[Json] = []
+        for stuck, cause in longest[:MOST_LISTED]:
+            task = stuck.sleep.task
+            rows.append(
+                {
+                    "pid": task.pid,
+                    "tid": task.tid,
+                    "comm": task.comm,
+                    "wchan": task.wchan if present(task.wchan) else None,
+                    "seconds": round(stuck.sleep.seconds, 1),
+                    "stack": list(stuck.stack),
+                    "cause": cause.kind,
+                    "subject": cause.subject,
+                    "where": stuck.place.text if stuck.place else "",
+                }
+            )
+        return rows

@@ -1,0 +1,245 @@
+"""Read-only rules about hanging tasks: in D now, in the kernel's log, and a log that has gone silent."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from probes.host import Host
+from probes.system.kernel import kernel
+from probes.system.kernel_log import HungTask, KernelLog, hung_tasks, kernel_log, null_dereferences
+from probes.system.tasks import Scan, Task, stack, tasks_in_d
+from probes.types import Absent, present
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.knowledge.kernels import KernelFault, faults_of
+from scenarios.knowledge.waits import wait_kind
+from scenarios.rule import Inapplicable, Rule, Unreadable
+
+# Ordinary I/O keeps a task in D for milliseconds: one that is still in the same sleep after this is worth a word.
+# Triage has about a second in all.
+LOOK_AGAIN_S = 0.25
+_WORDS = {
+    "network": "a file server",
+    "fuse": "a FUSE server",
+    "frozen": "a frozen file system",
+    "memory": "memory",
+    "block": "the block layer",
+    "lock": "another task's lock",
+    "unknown": "something unknown",
+}
+_SHOWN = 6
+
+
+def tasks_now(host: Host) -> Iterator[Finding]:
+    """Tasks in D, with their wait channel and, for root, their stack."""
+    first = tasks_in_d(host)
+    if isinstance(first, Absent):
+        raise Unreadable(f"the tasks' states: {first.reason}")
+    waiting = list(first.tasks)
+    if waiting and host.live:
+        time.sleep(LOOK_AGAIN_S)
+        waiting = _still(first, tasks_in_d(host))
+    if not waiting:
+        if first.hidden is not None:
+            raise Unreadable(f"no task that can be seen is in D; {first.hidden.reason}")
+        return
+    kinds: Counter[str] = Counter()
+    evidence: list[Evidence] = []
+    for task in waiting[:_SHOWN]:
+        frames = stack(host, task) if host.live else Absent("")
+        functions = (*((task.wchan,) if present(task.wchan) else ()), *(frames if present(frames) else ()))
+        kind, function = wait_kind(functions)
+        kinds[_WORDS[kind]] += 1
+        below = f" <- {' <- '.join(frames[1:5])}" if present(frames) else ""
+        text = f"{task.comm} ({task.tid}) in {function or 'an unknown function'}{below}: waits for {_WORDS[kind]}"
+        evidence.append(Evidence(text, f"/proc/{task.pid}/task/{task.tid}/stack"))
+    if len(waiting) > _SHOWN:
+        evidence.append(Evidence(f"and {len(waiting) - _SHOWN} more"))
+    count = len(waiting)
+    main = kinds.most_common(1)[0][0]
+    yield Finding(
+        id="iosched.tasks-in-d",
+        severity="warning" if count >= 10 else "notice",
+        confidence="hint",
+        title=f"{_tasks(count)} in D, {'most of them ' * (count > 1)}waiting for {main}",
+        evidence=tuple(evidence),
+        remedy=(
+            Remedy(
+                title="Watch whether it stays, and behind what", commands=("hostdx run dstate --seconds 30",)
+            ),
+        ),
+        prove="dstate",
+    )
+
+
+def _still(before: Scan, after: Scan | Absent) -> list[Task]:
+    now = {t.key: t for t in after.tasks} if present(after) else {}
+    return [
+        t for t in before.tasks if (n := now.get(t.key)) and n.switches == t.switches and n.wchan == t.wchan
+    ]
+
+
+def _log(host: Host) -> KernelLog:
+    log = host.once(kernel_log)
+    if isinstance(log, Absent):
+        raise Unreadable(f"the kernel's log: {log.reason}")
+    return log
+
+
+def _faults(host: Host, release: str) -> tuple[KernelFault, ...]:
+    read = kernel(host)
+    named = release or (read.release if present(read.release) else "")
+    return faults_of(named, read.build if present(read.build) and not release else "")
+
+
+def hung(host: Host) -> Iterator[Finding]:
+    """The hung-task watch's reports (kernel/hung_task.c): who, for how long, behind what."""
+    log = _log(host)
+    reports = hung_tasks(log.lines)
+    if not reports:
+        return
+    kinds = Counter(wait_kind(r.stack)[0] for r in reports)
+    main = kinds.most_common(1)[0][0]
+    names = Counter(r.comm for r in reports)
+    yield Finding(
+        id="iosched.hung-tasks",
+        severity="warning",
+        title=f"the kernel reported {_reports(len(reports))} behind {_WORDS[main]}",
+        evidence=(
+            Evidence(
+                ", ".join(f"{name}: {_times(count)}" for name, count in names.most_common(5)), log.source
+            ),
+            *(Evidence(_line(r), log.source) for r in reports[:_SHOWN]),
+        ),
+        remedy=(
+            Remedy(title="Watch whether it happens now", commands=("hostdx run dstate --seconds 60",)),
+            Remedy(
+                title="Read the reports whole",
+                commands=("dmesg -T | grep -A30 'blocked for more than'",),
+            ),
+        ),
+        references=("kernel/hung_task.c; Documentation/admin-guide/sysctl/kernel.rst (hung_task_*)",),
+        prove="dstate",
+    )
+    yield from _known(host, log, reports)
+
+
+def _known(host: Host, log: KernelLog, reports: Sequence[HungTask]) -> Iterator[Finding]:
+    """Reports from the block layer on a kernel that is known for them."""
+    blocked = [r for r in reports if wait_kind(r.stack)[0] == "block"]
+    release = next((r.release for r in blocked if r.release), "")
+    fault = next((f for f in _faults(host, release) if f.scheduler and f.certainty == "reported"), None)
+    if not blocked or fault is None:
+        return
+    yield Finding(
+        id="iosched.stalled",
+        severity="critical",
+        title=f"{_tasks(len(blocked))} hung in the block layer of a kernel that is known for it with {fault.scheduler}",
+        evidence=(
+            *(Evidence(_line(r), log.source) for r in blocked[:3]),
+            Evidence(f"{fault.title}: {fault.effect}", release or "uname -r"),
+        ),
+        remedy=(
+            Remedy(
+                title=fault.remedy,
+                commands=(f"grep -H '\\[{fault.scheduler}\\]' /sys/block/*/queue/scheduler",),
+                verify=("uname -r", "hostdx run dstate --seconds 600"),
+            ),
+        ),
+        references=fault.sources,
+        prove="dstate",
+    )
+
+
+def _tasks(count: int) -> str:
+    return f"{count} task{'s' * (count != 1)}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _reports(count: int) -> str:
+    return "a hung task" if count == 1 else f"{count} hung tasks, most of them"
+
+
+def _line(report: HungTask) -> str:
+    kind, function = wait_kind(report.stack)
+    where = f" in {function}" if function else ""
+    kernel_named = f", kernel {report.release}" if report.release else ""
+    head = f"{report.comm} ({report.pid}) blocked for more than {report.seconds} s{where}"
+    return f"{head}, behind {_WORDS[kind]}{kernel_named}"
+
+
+def oopses(host: Host) -> Iterator[Finding]:
+    """Null pointers in the block layer's time-out worker: the machine is about to go down, or did."""
+    log = _log(host)
+    found = [o for o in null_dereferences(log.lines) if o.function.startswith(("blk_mq_", "bt_iter", "bfq_"))]
+    if not found:
+        return
+    release = next(
+        (o.release for o in found if o.release), ""
+    )  # the log may be older than the running kernel
+    fault = next((f for f in _faults(host, release) if not f.scheduler and f.of == "block"), None)
+    yield Finding(
+        id="iosched.null-pointer",
+        severity="critical",
+        title=f"the kernel dereferenced a null pointer in {found[0].function}",
+        evidence=tuple(
+            Evidence(
+                f"{o.function}, worker {o.worker or 'none'}" + (f", kernel {o.release}" if o.release else ""),
+                log.source,
+            )
+            for o in found[:3]
+        ),
+        remedy=(
+            Remedy(
+                title=fault.remedy
+                if fault
+                else "Update the kernel, then reboot: its state is not to be trusted",
+                verify=("uname -r",),
+            ),
+        ),
+        references=fault.sources if fault else (),
+    )
+
+
+def silent(host: Host) -> Iterator[Finding]:
+    """After hung_task_warnings reports the kernel says nothing more (sysctl/kernel.rst); 0 seconds: it never looks."""
+    left = host.integer("/proc/sys/kernel/hung_task_warnings")
+    limit = host.integer("/proc/sys/kernel/hung_task_timeout_secs")
+    if isinstance(left, Absent) and isinstance(limit, Absent):
+        if left.kind in ("missing", "captured"):
+            raise Inapplicable("this kernel watches for no hung tasks")
+        raise Unreadable(left.reason)
+    if left != 0 and limit != 0:
+        return
+    reason = "it has used up its reports" if left == 0 else "the time-out is 0"
+    yield Finding(
+        id="iosched.hung-silent",
+        severity="notice",
+        title=f"the kernel does not report hung tasks any more: {reason}",
+        evidence=(
+            Evidence(f"hung_task_warnings {left}", "/proc/sys/kernel/hung_task_warnings"),
+            Evidence(f"hung_task_timeout_secs {limit}", "/proc/sys/kernel/hung_task_timeout_secs"),
+        ),
+        remedy=(
+            Remedy(
+                title="Let it report again",
+                commands=("sysctl kernel.hung_task_warnings=10", "sysctl kernel.hung_task_timeout_secs=120"),
+                persistent=("echo kernel.hung_task_warnings=-1 > /etc/sysctl.d/60-hung-task.conf",),
+                undo=("rm /etc/sysctl.d/60-hung-task.conf",),
+            ),
+        ),
+        references=("Documentation/admin-guide/sysctl/kernel.rst",),
+        prove="dstate",
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("iosched.tasks-in-d", "iosched", "tasks in D now", tasks_now),
+    Rule("iosched.hung-tasks", "iosched", "hung tasks in the kernel's log", hung),
+    Rule("iosched.null-pointer", "iosched", "null pointers in the block layer", oopses),
+    Rule("iosched.hung-silent", "iosched", "a hung-task watch that says nothing", silent),
+)

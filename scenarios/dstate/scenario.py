@@ -1,0 +1,130 @@
+"""The D-state watch: who is stuck, since when, and behind what. It starts no load and needs no root."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import ClassVar
+
+from probes.host import Host
+from probes.system.kernel_log import Follower, hung_tasks
+from probes.types import Absent
+from scenarios import events as ev
+from scenarios.dstate.reporting import Report
+from scenarios.dstate.watch import Watching, read
+from scenarios.model import Options, Run, Scenario, Usage
+from scenarios.plan import Option, Plan, PlannedStep
+
+DEFAULT_S = 60.0
+TICK_S = 1.0
+MOST_TICK_S = 30.0
+# A pass over /proc costs CPU; on a host with very many threads the watch looks less often rather than disturb.
+SHARE_OF_TIME = 0.1
+
+HUNG_TASK_FACTS = ("hung_task_timeout_secs", "hung_task_warnings", "hung_task_detect_count")
+
+
+class Dstate(Scenario):
+    """Samples every task's state once a second; three samples of one sleep are called stuck."""
+
+    id: ClassVar[str] = "dstate"
+    title: ClassVar[str] = "Who is stuck?"
+    question: ClassVar[str] = (
+        "Which tasks hang in D, and is it a device, a scheduler, a file server or a frozen file system?"
+    )
+    why: ClassVar[str] = (
+        "A task in uninterruptible sleep cannot be killed and raises the load without using any CPU. "
+        "The wait channel, the device's counters and the kernel's log together tell what it waits for."
+    )
+    answers: ClassVar[str] = "watches only, live"
+    takes_s: ClassVar[float] = DEFAULT_S
+    measures: ClassVar[bool] = False
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(
+            name="seconds",
+            kind="number",
+            default=DEFAULT_S,
+            help="how long to watch: 60, 60s, 5m; 0 watches until it is stopped",
+            unit="s",
+        ),
+    )
+
+    def blocked(self, host: Host) -> str:
+        return "" if host.live else "a captured host does not move: triage reads what it held"
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        seconds = options.number("seconds", DEFAULT_S)
+        if seconds < 0:
+            raise Usage("--seconds must not be negative")
+        return Plan(
+            scenario=self.id,
+            title=self.title,
+            question=self.question,
+            why=self.why,
+            options={"seconds": seconds},
+            steps=(PlannedStep("watch", "watch the tasks' states", seconds),),
+            reads=(
+                "/proc/PID/task/TID/{stat,status,wchan,stack}",
+                "/proc/{loadavg,diskstats,pressure,self/mountinfo}",
+                "/sys/block/*/{inflight,queue/scheduler,dm/suspended,md/suspend_*}",
+                "/sys/kernel/debug/block/*/hctx*/sched_tags",
+                "io.max and blkio.throttle.* of a stuck task's control groups",
+                "the kernel's log",
+            ),
+            seconds=seconds,
+            sentences=(
+                f"Looks at every task's state once a second, for {seconds:.0f} s."
+                if seconds
+                else "Looks at every task's state once a second, until it is stopped.",
+                "Changes nothing, writes nothing, starts no load.",
+                "Without root the stacks and open files of other users' tasks stay unknown.",
+            ),
+            refusal=self.blocked(host),
+        ).sealed()
+
+    async def run(self, run: Run) -> None:
+        seconds = run.options.number("seconds", DEFAULT_S)
+        self._facts(run)
+        run.emit(ev.Step(t=run.time(), id="watch", title="watch the tasks' states", state="started"))
+        watching = Watching()
+        report = Report(run)
+        follower = Follower()
+        if follower.problem:
+            run.emit(ev.AbsentFact(t=run.time(), name="kernel log, live", reason=follower.problem))
+        began = run.clock.now()
+        try:
+            while True:
+                at = run.clock.now() - began
+                sample = await asyncio.to_thread(read, run.host, watching, at)
+                if isinstance(sample, Absent):
+                    run.emit(ev.AbsentFact(t=run.time(), name="tasks", reason=sample.reason))
+                    break
+                report.sample(sample, hung_tasks(follower.new()))
+                took = run.clock.now() - began - at
+                if seconds and at + took >= seconds:
+                    break
+                left = seconds - at if seconds else None
+                run.emit(
+                    ev.Progress(
+                        t=run.time(),
+                        step="watch",
+                        text=f"{len(sample.stuck)} stuck, {sample.in_d} in D of {sample.threads} threads",
+                        seconds_left=left,
+                        done=at / seconds if seconds else None,
+                    )
+                )
+                pause = min(MOST_TICK_S, max(TICK_S - took, took / SHARE_OF_TIME - took))
+                await run.clock.sleep(max(0.05, min(pause, left if left is not None else pause)))
+        finally:
+            follower.close()
+            report.close(run.clock.now() - began)
+        run.emit(ev.Step(t=run.time(), id="watch", title="watch the tasks' states", state="done"))
+
+    def _facts(self, run: Run) -> None:
+        for name in HUNG_TASK_FACTS:
+            path = f"/proc/sys/kernel/{name}"
+            value = run.host.integer(path)
+            if isinstance(value, Absent):
+                reason = value.reason
+                run.emit(ev.AbsentFact(t=run.time(), name=f"kernel.{name}", reason=reason, source=path))
+            else:
+                run.emit(ev.FactRead(t=run.time(), name=f"kernel.{name}", value=value, source=path))

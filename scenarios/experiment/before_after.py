@@ -1,0 +1,104 @@
+"""Before, an idle control of the same length, after: for a treatment that cannot be undone.
+
+Blocks are measured three times: before, after an idle wait as long as the treatment with its settling, and
+after the treatment. What the treatment did is `after` against `idle`; what nothing at all did is `idle`
+against `before`. The treatment's interval is widened by twice that: one control is one sample of how far
+the level wanders by itself, and a wandering twice as large is no rarity. Blocks of a phase hang together,
+so a phase's mean has the error of an AR(1) series with correlation 0.6, as our recorded series have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from probes import units
+from scenarios.experiment.distributions import t_quantile
+from scenarios.experiment.sequential import Word
+from scenarios.experiment.stats import Better
+from scenarios.experiment.trend import ASSUMED_CORRELATION
+
+LEAST_BLOCKS = 6
+WIDENED_BY = 2.0
+
+
+class Change(NamedTuple):
+    """`ratio`: after over idle with its widened interval, below 1 is slower; `idle_ratio`: idle over before."""
+
+    verdict: Word
+    ratio: float | None
+    ci95: tuple[float, float] | None
+    idle_ratio: float | None
+    smallest_effect: float | None
+    blocks: int
+    explain: str
+    reason: str | None = None
+
+
+def mean_variance_share(n: int, correlation: float = ASSUMED_CORRELATION) -> float:
+    """The variance of the mean of n correlated blocks, in units of one block's variance."""
+    return (n + 2 * math.fsum((n - k) * correlation**k for k in range(1, n))) / (n * n)
+
+
+def _logs(values: Sequence[float], references: Sequence[float] | None, better: Better) -> list[float] | None:
+    below = references if references is not None else [1.0] * len(values)
+    if any(not (v > 0 and r > 0) for v, r in zip(values, below, strict=True)):
+        return None
+    sign = 1.0 if better == "more" else -1.0
+    return [sign * math.log(v / r) for v, r in zip(values, below, strict=True)]
+
+
+def before_after(
+    before: Sequence[float],
+    idle: Sequence[float],
+    after: Sequence[float],
+    references: tuple[Sequence[float], Sequence[float], Sequence[float]] | None = None,
+    better: Better = "more",
+    margin: float = 0.05,
+    alpha: float = 0.05,
+) -> Change:
+    """Blocks' values of the three phases, each divided by its own interleaved reference block (or none)."""
+    given = references if references is not None else (None, None, None)
+    phases = [
+        _logs(values, reference, better)
+        for values, reference in zip((before, idle, after), given, strict=True)
+    ]
+    logs = [phase for phase in phases if phase is not None]
+    blocks = len(before) + len(idle) + len(after)
+    if len(logs) < 3 or min(map(len, logs)) < LEAST_BLOCKS:
+        reason = (
+            "a block without a value" if len(logs) < 3 else f"fewer than {LEAST_BLOCKS} blocks in a phase"
+        )
+        return Change("inconclusive", None, None, None, None, blocks, reason, reason)
+    means = [math.fsum(phase) / len(phase) for phase in logs]
+    shares = [mean_variance_share(len(phase)) for phase in logs]
+    squares = math.fsum((y - m) ** 2 for phase, m in zip(logs, means, strict=True) for y in phase)
+    # the sum of squares about a mean of correlated blocks falls short by n times the mean's variance
+    variance = squares / math.fsum(len(p) * (1 - s) for p, s in zip(logs, shares, strict=True))
+    freedom = max(2.0, math.fsum(1 / s - 1 for s in shares))
+    error = math.sqrt(variance * (shares[1] + shares[2]))
+    effect, wandered = means[2] - means[1], means[1] - means[0]
+    half = t_quantile(1 - alpha / 2, freedom) * error + WIDENED_BY * abs(wandered)
+    return concluded(effect, effect - half, effect + half, wandered, blocks, margin)
+
+
+def concluded(effect: float, low: float, high: float, wandered: float, blocks: int, margin: float) -> Change:
+    """The verdict on an effect and its interval, and on what the idle control gave; all of them log ratios."""
+    edge = math.log1p(margin)
+    word: Word = "inconclusive"
+    if high < 0 and effect < -edge:
+        word = "slower"
+    elif low > 0 and effect > edge:
+        word = "faster"
+    elif low >= -edge and high <= edge:
+        word = "no material difference"
+    interval = (math.exp(low), math.exp(high))
+    text = (
+        f"after the treatment {units.effect(math.exp(effect))} (95 % CI {units.between(*interval, math.exp(effect))}); "
+        f"after idling alone {units.effect(math.exp(wandered))}"
+    )
+    if word == "no material difference":
+        text += f"; the interval lies within the margin of {units.percent(margin)}"
+    smallest = (interval[1] - interval[0]) / 2
+    return Change(word, math.exp(effect), interval, math.exp(wandered), smallest, blocks, text)

@@ -1,0 +1,127 @@
+"""The planner: what the seconds of measuring are spent on, and how long the rest will take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scenarios.model import Clock
+from scenarios.plan import Workload
+
+
+def group_seconds(workload: Workload, arms: int, block_s: float | None = None) -> float:
+    """Seconds of one group: two blocks an arm (ABBA). Switching comes on top and is measured."""
+    return 2 * arms * (workload.block_s if block_s is None else block_s)
+
+
+# Switching, the gaps' readings and what a block runs over: 3 to 8 % of a group here, seldom more than a tenth.
+OVERHEAD = 1.1
+
+
+def least_seconds(workload: Workload, arms: int) -> float:
+    """Seconds to give a workload at least: the fewest groups that can decide, the warm-up and what comes on top."""
+    return group_seconds(workload, arms) * (workload.min_groups * OVERHEAD + 0.75)
+
+
+class Budget:
+    """Wall seconds of measuring of a whole run."""
+
+    def __init__(self, total_s: float, clock: Clock) -> None:
+        self.total_s = total_s
+        self._clock = clock
+        self._began = clock.now()
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self.total_s - (self._clock.now() - self._began))
+
+
+def share(left_s: float, needs: Sequence[float]) -> float:
+    """Seconds for the first of the loads that wait, in their order of importance; `needs`: what each needs at least.
+
+    All but what the later ones need, as long as it has its own: what it does not use goes on to them.
+    """
+    own, kept = needs[0], 0.0
+    for need in needs[1:]:
+        if own + kept + need > left_s:
+            break
+        kept += need
+    return left_s - kept
+
+
+class Undecided(NamedTuple):
+    """A load that its share of the budget did not decide, as the rest of the budget sees it.
+
+    half_width  of the widest interval (ln) of its comparisons that are not decided; math.inf where there is none yet.
+    next_s      wall seconds until its next look, switching back to it included.
+    decides_s   about how many seconds would decide all of it (`Comparison.seconds_left`); None: not known.
+    """
+
+    load: str
+    half_width: float
+    next_s: float
+    decides_s: float | None = None
+
+
+def next_undecided(left_s: float, undecided: Sequence[Undecided]) -> Undecided | None:
+    """Who gets what is left, until its next look; ask again after it. None: no look of any fits any more.
+
+    The widest interval comes first; where what is left can decide some of the loads, the widest of those: a load that
+    would stay undecided whatever it gets must not take the last seconds from one that they decide.
+
+    The looks must go on as they were planned: a load that pauses spends no alpha (no `Comparison.final`), and its
+    `planned_groups` counts what the whole rest of the budget would hold, not its share alone.
+    """
+    fits = [u for u in undecided if u.next_s <= left_s]
+    soon = [u for u in fits if u.decides_s is not None and u.decides_s <= left_s]
+    return max(soon or fits, key=lambda u: u.half_width, default=None)
+
+
+class Pace:
+    """How long a group of this workload really takes, switching included, and how many still fit."""
+
+    def __init__(
+        self, clock: Clock, budget_s: float, expected_group_s: float, most_s: float | None = None
+    ) -> None:
+        self._clock = clock
+        self._began = clock.now()
+        self.budget_s = budget_s
+        self.most_s = budget_s if most_s is None else max(budget_s, most_s)
+        self._group_s = expected_group_s
+        self._measured = 0
+        self._since = self._began
+
+    @property
+    def spent_s(self) -> float:
+        return self._clock.now() - self._began
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self.budget_s - self.spent_s)
+
+    @property
+    def group_s(self) -> float:
+        return self._group_s
+
+    def expect(self, group_s: float) -> None:
+        """What the warm-up tells of a group's length."""
+        self._group_s = group_s
+
+    def make_room(self, groups: int) -> bool:
+        """Whether so many groups fit; the budget grows up to `most_s` where only that lets them."""
+        need_s = groups * self._group_s
+        if need_s > self.left_s * 1.001 and self.spent_s + need_s <= self.most_s:
+            self.budget_s = min(self.most_s, self.spent_s + need_s * OVERHEAD)
+        return need_s <= self.left_s * 1.001
+
+    def group_began(self) -> None:
+        self._since = self._clock.now()
+
+    def group_ended(self) -> None:
+        took = self._clock.now() - self._since
+        self._measured += 1
+        self._group_s += (took - self._group_s) / self._measured
+
+    @property
+    def groups_that_fit(self) -> int:
+        return int(self.left_s / self._group_s + 1e-9) if self._group_s > 0 else 0

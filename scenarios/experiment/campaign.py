@@ -1,0 +1,86 @@
+"""All loads of a run in trains: each gets its share of the budget; what remains undecided gets what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from scenarios import events as ev
+from scenarios.experiment.budget import Budget, next_undecided
+from scenarios.experiment.train_experiment import TrainExperiment
+from scenarios.model import Run
+
+BEGUN_WITH_S = 1.0
+CONTROL_S = 3.0  # kept for each control that still waits: it must be measured whatever the others take
+LEAST_LOAD_S = 4.0  # of a load's budget: the warm-up and a first look on a usual disk
+SPARE = 1.2  # of the seconds until a first look: some trains are measured again
+
+
+class Entry(NamedTuple):
+    """One load: `make` builds its experiment when its turn comes, given the seconds it may get at most.
+
+    `done` is called once, when its verdicts are given.
+    """
+
+    id: str
+    title: str
+    make: Callable[[float], Awaitable[TrainExperiment]]
+    done: Callable[[TrainExperiment], None]
+    control: bool = False
+    steps: bool = True  # whether the load is a step of the plan
+
+
+async def campaign(run: Run, budget: Budget, entries: Sequence[Entry]) -> None:
+    """Measures and judges.
+
+    First all loads in their order, then again those that are undecided, the widest interval first. It ends as soon
+    as everything is decided. What was measured before a stop keeps its events; no verdict is given then.
+    """
+    open_entries: list[tuple[Entry, TrainExperiment]] = []
+
+    def finish(entry: Entry, experiment: TrainExperiment) -> None:
+        verdicts = experiment.conclude()
+        nothing = bool(verdicts) and all(v.groups == 0 for v in verdicts)
+        state: ev.StepState = "skipped" if nothing else "done"
+        reason = next((v.reason for v in verdicts if v.reason), "") if nothing else ""
+        if entry.steps:
+            run.emit(ev.Step(t=run.time(), id=entry.id, title=entry.title, state=state, reason=reason))
+        entry.done(experiment)
+
+    for number, entry in enumerate(entries):
+        waiting = entries[number:]
+        controls_s = CONTROL_S * sum(other.control for other in waiting[1:])
+        free = max(0.0, budget.left_s - controls_s)
+        if entry.steps:
+            run.emit(ev.Step(t=run.time(), id=entry.id, title=entry.title, state="started"))
+        began_s = budget.left_s
+        experiment = await entry.make(free)
+        if free < BEGUN_WITH_S:
+            experiment.leave_out(f"{free:.0f} s of the budget were left (raise --budget)")
+        else:
+            await experiment.begin()
+            left_s = budget.left_s - controls_s
+            need_s = experiment.first_look_s
+            if need_s > left_s and not experiment.over:
+                experiment.leave_out(
+                    f"its first look needs {need_s:.0f} s, and {max(0.0, left_s):.0f} s of the budget were left "
+                    "(raise --budget)"
+                )
+            share = max(free / len(waiting) - (began_s - budget.left_s), SPARE * need_s)
+            await experiment.go(min(share, left_s))
+        if experiment.over:
+            finish(entry, experiment)
+        else:
+            open_entries.append((entry, experiment))
+    while open_entries:
+        chosen = next_undecided(budget.left_s, [experiment.undecided for _, experiment in open_entries])
+        if chosen is None:
+            break
+        entry, experiment = next(both for both in open_entries if both[0].id == chosen.load)
+        before = experiment.measured
+        await experiment.go(min(chosen.next_s * 1.001 + 0.01, budget.left_s))
+        if experiment.over or experiment.measured == before:
+            open_entries.remove((entry, experiment))
+            finish(entry, experiment)
+    for entry, experiment in open_entries:
+        finish(entry, experiment)

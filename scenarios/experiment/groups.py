@@ -1,0 +1,84 @@
+"""A group: blocks of every variant, interleaved. It is the unit of inference; a single block never is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from probes.bench.measured import Measured
+from scenarios.experiment.stats import GroupValue, difference, group_value
+from scenarios.plan import Metric, Workload
+
+Pair = tuple[str, str]  # baseline, variant
+
+
+class Group:
+    """The blocks of one group, by variant, in the order measured. `order`: the variants, block by block."""
+
+    def __init__(self, index: int, order: Sequence[str]) -> None:
+        self.index = index
+        self.order = tuple(order)
+        self.blocks: dict[str, list[Measured]] = {}
+        self.disturbed: list[str] = []  # what disturbed, in plain words; not empty: measured again as a whole
+
+    @property
+    def label(self) -> str:
+        """ "ABBA"; with spaces where the variants' names are longer than a letter."""
+        return ("" if all(len(v) == 1 for v in self.order) else " ").join(self.order)
+
+    def add(self, variant: str, measured: Measured) -> None:
+        self.blocks.setdefault(variant, []).append(measured)
+
+    def operations(self, variant: str) -> int:
+        return sum(m.operations for m in self.blocks.get(variant, ()))
+
+    def values(self, variant: str, metric: Metric) -> list[float]:
+        return [m.values.get(metric.name, 0.0) for m in self.blocks.get(variant, ())]
+
+    def in_order(self, metric: str) -> list[float]:
+        """The metric's values block by block, in the order measured; 0 where there is none."""
+        each = {variant: iter(blocks) for variant, blocks in self.blocks.items()}
+        return [next(each[variant]).values.get(metric, 0.0) for variant in self.order]
+
+    def value(self, metric: Metric, pair: Pair) -> GroupValue | None:
+        """ln(variant / baseline), turned so that under 0 is slower; None where a block gave nothing."""
+        return group_value(self.values(pair[0], metric), self.values(pair[1], metric), metric.better)
+
+    def difference(self, metric: Metric, pair: Pair) -> float:
+        """variant - baseline in the metric's own unit and direction."""
+        return difference(self.values(pair[0], metric), self.values(pair[1], metric))
+
+    def stalled(self, workload: Workload, pairs: Iterable[Pair]) -> tuple[str, ...]:
+        """The variants that gave nothing in a block: there is no ratio then."""
+        judged = [metric for metric in workload.metrics if metric.judged]
+        variants = dict.fromkeys(v for pair in pairs for v in pair)
+        bad = [v for v in variants if not all(x > 0 for metric in judged for x in self.values(v, metric))]
+        if not bad:  # a ratio that cannot be had for another reason
+            bad = [p[1] for p in pairs if any(self.value(metric, p) is None for metric in judged)]
+        return tuple(bad)
+
+    def log_ratios(self, workload: Workload, pairs: Iterable[Pair]) -> dict[str, float]:
+        """Of every metric and pair, as the group event carries them: "metric|baseline|variant"."""
+        return {
+            f"{metric.name}|{pair[0]}|{pair[1]}": value.log_ratio
+            for pair in pairs
+            for metric in workload.metrics
+            if (value := self.value(metric, pair)) is not None
+        }
+
+    def p99_ns(self, variant: str) -> int | None:
+        """From 1000 operations a group on: with fewer, the 99th percentile rests on less than ten of them."""
+        if self.operations(variant) < 1000:
+            return None
+        blocks = self.blocks[variant]
+        counts: dict[int, int] = {}
+        for measured in blocks:
+            for upper, count in measured.histogram:
+                counts[upper] = counts.get(upper, 0) + count
+        if not counts:
+            return max((m.p99_ns for m in blocks if m.p99_ns is not None), default=None)
+        left = sum(counts.values()) / 100
+        for upper in sorted(counts, reverse=True):
+            left -= counts[upper]
+            if left < 0:
+                return upper
+        return None

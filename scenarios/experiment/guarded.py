@@ -1,0 +1,86 @@
+"""Blocks under the eyes of the guards: measured, recorded with what disturbed them, and kept where they count."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from probes.bench.measured import Measured
+from scenarios import events as ev
+from scenarios.experiment.blocks import block_events
+from scenarios.guards.watch import Disturbance, Watch
+from scenarios.model import Run
+
+
+class GuardedBlocks:
+    """`measure` a block, then `spare`; a group that is disturbed is `left_out`. Without a watch nothing disturbs."""
+
+    def __init__(self, run: Run, watch: Watch | None = None) -> None:
+        self.run = run
+        self.watch = watch
+        self._index = 0
+        self._blocks: list[ev.Block] = []
+        self._left_out: set[tuple[str, int]] = set()
+
+    @property
+    def stopped(self) -> str:
+        """Why nothing may be measured any more, or ""."""
+        return self.watch.stopped if self.watch is not None else ""
+
+    async def measure(
+        self,
+        workload: str,
+        variant: str,
+        block: Callable[[], Awaitable[Measured]],
+        *,
+        group: int,
+        phase: ev.Phase = "steady",
+    ) -> tuple[Measured, str]:
+        """What `block` measured, and what disturbed it in plain words; a warm-up is recorded and never disturbed."""
+        if self.watch is not None:
+            self.watch.begin()
+        measured = await block()
+        found = self.watch.end(workload, variant, measured) if self.watch is not None else None
+        disturbed = self._said(found, workload, group) if phase != "warmup" else ""
+        for event in block_events(
+            self.run.time(),
+            measured,
+            workload=workload,
+            variant=variant,
+            group=group,
+            index=self._index,
+            phase=phase,
+            disturbed=disturbed,
+        ):
+            self.run.emit(event)
+            if isinstance(event, ev.Block) and phase != "warmup":
+                self._blocks.append(event)
+        self._index += 1
+        return measured, disturbed
+
+    async def spare(self, workload: str, group: int) -> str:
+        """Where others wait long for their I/O, pauses and finds out whose doing it is: ours stops the run."""
+        return self._said(await self.watch.spare(), workload, group) if self.watch is not None else ""
+
+    def leave_out(self, workload: str, group: int) -> None:
+        """Nothing of that group counts."""
+        self._left_out.add((workload, group))
+
+    def counted(self, workload: str) -> list[ev.Block]:
+        """The blocks that count, onsets among them, in the order measured."""
+        return [
+            b for b in self._blocks if b.workload == workload and (workload, b.group) not in self._left_out
+        ]
+
+    def _said(self, found: Disturbance | None, workload: str, group: int) -> str:
+        if found is None:
+            return ""
+        self.leave_out(workload, group)
+        self.run.emit(found.event(self.run.time(), workload, group))
+        return found.sentence
+
+
+def values_of(blocks: list[ev.Block], variant: str, metric: str, phase: ev.Phase = "steady") -> list[float]:
+    """One metric of one variant, block by block."""
+    return [
+        b.values[metric] for b in blocks if b.variant == variant and b.phase == phase and metric in b.values
+    ]

@@ -1,0 +1,196 @@
+"""One comparison of an experiment, from its groups to the estimate and verdict events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from scenarios import events as ev
+from scenarios.experiment.budget import Pace
+from scenarios.experiment.drift import drifts
+from scenarios.experiment.groups import Group, Pair
+from scenarios.experiment.sequential import Comparison, Decision
+from scenarios.experiment.stats import Spread
+from scenarios.experiment.wording import drift_text
+from scenarios.plan import Metric, Workload
+
+
+class Judge:
+    """A judged metric of a pair. A decision at a look is final: later groups do not count."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        metric: Metric,
+        pair: Pair,
+        *,
+        family: int,
+        margin: float,
+        planned_groups: int,
+        scope: str = "",
+    ) -> None:
+        self.workload = workload
+        self.metric = metric
+        self.pair = pair
+        self.scope = scope
+        self.differences: list[float] = []
+        self.sides: tuple[list[float], list[float]] = ([], [])  # each group's mean, baseline and variant
+        self.comparison = Comparison(
+            baseline=pair[0],
+            variant=pair[1],
+            metric=metric.name,
+            better=metric.better,
+            margin=margin,
+            family=family,
+            min_groups=workload.min_groups,
+            planned_groups=planned_groups,
+        )
+        self.decision: Decision | None = None
+        self.delta: Spread | None = None
+        self.seconds = 0.0
+
+    @property
+    def decided(self) -> bool:
+        return self.decision is not None
+
+    def add(self, group: Group, pace: Pace) -> None:
+        """One undisturbed group; decides if a look is due."""
+        value = group.value(self.metric, self.pair)
+        if self.decided or value is None:
+            return
+        self.comparison.add(value.log_ratio, value.scatter)
+        self.differences.append(group.difference(self.metric, self.pair))
+        for side, variant in zip(self.sides, self.pair, strict=True):
+            values = group.values(variant, self.metric)
+            side.append(math.fsum(values) / len(values))
+        self._keep(self.comparison.at_look(pace.group_s), pace, final=False)
+
+    def seconds_left(self, pace: Pace) -> float | None:
+        """The planner's word; None before the first three groups."""
+        return 0.0 if self.decided else self.comparison.seconds_left(pace.group_s)
+
+    def estimate(self, t: float, group: Group, pace: Pace) -> ev.Estimate | None:
+        """The running estimate after a group; None while there are too few, or once it is decided."""
+        now = None if self.decided else self.comparison.estimate()
+        if now is None:
+            return None
+        left = self.seconds_left(pace)
+        base, other = (group.p99_ns(variant) for variant in self.pair)
+        return ev.Estimate(
+            t=t,
+            workload=self.workload.id,
+            metric=self.metric.name,
+            baseline=self.pair[0],
+            variant=self.pair[1],
+            groups=now.groups,
+            ratio=now.ratio,
+            ci95=now.ci95,
+            seconds_left=None if left is None else min(left, pace.left_s),
+            planned_groups=self.comparison.planned_groups,
+            p99_ns=None if base is None or other is None else (base, other),
+        )
+
+    def conclude(self, t: float, pace: Pace, why_ended: str) -> ev.Verdict:
+        """The verdict at the end; where no look decided, what is left of alpha is spent here.
+
+        Where a side drifts on its own the effect is a function of how long one looked, so none is given.
+        """
+        if drifting := drifts(*self.sides, self.pair):
+            drift = {d.variant: (d.first, d.last) for d in drifting}
+            said = drift_text(drifting, self.metric.unit)
+            return self._event(t, "not applicable", reason=said, seconds=pace.spent_s, drift=drift)
+        if not self.decided:
+            self._keep(self.comparison.final(pace.group_s), pace, final=True)
+        decision = self.decision
+        reason = decision.reason if decision else why_ended
+        if decision is not None and decision.verdict == "inconclusive":
+            reason = "; ".join(r for r in (why_ended, decision.reason) if r)
+        word = decision.verdict if decision else "inconclusive"
+        return self._event(t, word, reason=reason, decision=decision, delta=self.delta, seconds=self.seconds)
+
+    def broken_off(self, t: float, pace: Pace, reason: str) -> ev.Verdict:
+        """Too much was disturbed: nothing is claimed, whatever the numbers say; they are shown all the same.
+
+        What was decided at a look before stays decided.
+        """
+        if self.decided:
+            return self.conclude(t, pace, "")
+        self._keep(self.comparison.final(pace.group_s), pace, final=True)
+        decision = self.decision
+        if decision is None or decision.ratio is None:
+            return self._event(t, "inconclusive", reason=reason, seconds=pace.spent_s)
+        if decision.verdict != "inconclusive":
+            decision = decision._replace(verdict="inconclusive")
+        return self._event(
+            t, "inconclusive", reason=reason, decision=decision, delta=self.delta, seconds=self.seconds
+        )
+
+    def not_applicable(self, t: float, pace: Pace, reason: str) -> ev.Verdict:
+        return self._event(t, "not applicable", reason=reason, seconds=pace.spent_s)
+
+    def not_started(self, t: float, reason: str) -> ev.Verdict:
+        return self._event(t, "not measured", reason=reason)
+
+    def _keep(self, decision: Decision | None, pace: Pace, *, final: bool) -> None:
+        if decision is not None:
+            self.decision = decision
+            self.delta = self.comparison.natural(self.differences, final)
+            self.seconds = pace.spent_s
+
+    def _event(
+        self,
+        t: float,
+        word: ev.VerdictWord,
+        *,
+        reason: str | None,
+        decision: Decision | None = None,
+        delta: Spread | None = None,
+        seconds: float = 0.0,
+        drift: dict[str, tuple[float, float]] | None = None,
+    ) -> ev.Verdict:
+        return ev.Verdict(
+            t=t,
+            workload=self.workload.id,
+            metric=self.metric.name,
+            baseline=self.pair[0],
+            variant=self.pair[1],
+            verdict=word,
+            reason=reason or None,
+            ratio=decision.ratio if decision else None,
+            ci95=decision.ci95 if decision else None,
+            delta=delta.estimate if delta else None,
+            delta_ci95=(delta.low, delta.high) if delta else None,
+            delta_unit=self.metric.unit,
+            groups=decision.groups if decision else len(self.differences) if drift else 0,
+            drift=drift or {},
+            look=decision.look if decision else 0,
+            alpha=self.comparison.share,
+            smallest_effect=decision.smallest_effect if decision else None,
+            seconds=round(seconds, 3),
+            control=self.workload.control or self.pair[1] in self.workload.controls,
+            margin=self.comparison.margin,
+            slower_in=decision.slower_in if decision else 0,
+            batch=decision.batch if decision else 1,
+            scope=self.scope,
+            seconds_to_decide=decision.seconds_to_decide if decision else None,
+        )
+
+
+def judges_for(
+    workload: Workload, pairs: Sequence[Pair], *, family: int, margin: float, planned_groups: int, scope: str
+) -> list[Judge]:
+    """One for each judged metric of each pair; a workload's metrics share its part of the family's error."""
+    judged = [metric for metric in workload.metrics if metric.judged]
+    return [
+        Judge(
+            workload,
+            metric,
+            pair,
+            family=family * len(judged),
+            margin=margin,
+            planned_groups=planned_groups,
+            scope=scope,
+        )
+        for pair in pairs
+        for metric in judged
+    ]

@@ -1,0 +1,86 @@
+"""A train as its groups: what the views draw and count. A recording may come from anywhere, so nothing is presumed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from scenarios import events as ev
+
+
+def groups_in(train: ev.Train) -> list[ev.Group]:
+    """Its groups as single ones are recorded; without log ratios where it was disturbed."""
+    orders: dict[int, list[str]] = {}
+    for group, variant, _ in slices_of(train):
+        orders.setdefault(group, []).append(variant)
+    found = []
+    for number, (group, order) in enumerate(orders.items()):
+        gap = "" if all(len(v) == 1 for v in order) else " "
+        ratios = {key: each[number] for key, each in train.log_ratios.items() if number < len(each)}
+        found.append(
+            ev.Group(
+                t=train.t,
+                workload=train.workload,
+                index=group,
+                order=gap.join(order),
+                log_ratios=ratios,
+                disturbed=train.disturbed,
+            )
+        )
+    return found
+
+
+def blocks_in(train: ev.Train) -> list[ev.Block]:
+    """One for each group and variant: the mean of its slices. The train's latencies stand with its first group."""
+    places: dict[tuple[int, str], list[int]] = {}
+    for group, variant, place in slices_of(train):
+        places.setdefault((group, variant), []).append(place)
+    count = len({group for group, _ in places})
+    first = min((group for group, _ in places), default=0)
+    found = []
+    for (group, variant), own in places.items():
+        values = {}
+        for metric, each in train.values.items():
+            known = [each[place] for place in own if place < len(each) and math.isfinite(each[place])]
+            if known:
+                values[metric] = math.fsum(known) / len(known)
+        leads = group == first
+        found.append(
+            ev.Block(
+                t=max(0.0, train.t - train.seconds * (1 - (group - first + 1) / count)),
+                workload=train.workload,
+                variant=variant,
+                group=group,
+                index=train.index,
+                seconds=train.slice_s * len(own),
+                values=values,
+                phase=train.phase,
+                operations=train.operations.get(variant, 0) if leads else 0,
+                bytes=train.bytes.get(variant, 0) if leads else 0,
+                device_bytes=_own_device_bytes(train, variant) if leads else None,
+                p50_ns=train.p50_ns.get(variant) if leads else None,
+                p99_ns=train.p99_ns.get(variant) if leads else None,
+                histogram=train.histogram.get(variant, []) if leads else [],
+                disturbed=train.disturbed,
+            )
+        )
+    return found
+
+
+def slices_of(train: ev.Train) -> Iterator[tuple[int, str, int]]:
+    """(group, variant, place in `values`) of every slice; what makes no sense is passed over."""
+    place = 0
+    for number, word in enumerate(train.order.split()):
+        for letter in word:
+            which = ev.SIDES.find(letter)
+            if 0 <= which < len(train.variants):
+                yield train.group + number, train.variants[which], place
+            place += 1
+
+
+def _own_device_bytes(train: ev.Train, variant: str) -> int | None:
+    """The disks count the train as a whole: a variant's part goes by the bytes that it asked for."""
+    whole = sum(train.bytes.values())
+    if train.device_bytes is None or whole <= 0:
+        return train.device_bytes
+    return round(train.device_bytes * train.bytes.get(variant, 0) / whole)

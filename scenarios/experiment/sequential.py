@@ -1,0 +1,300 @@
+"""The decision: when to stop, and which word the run may say.
+
+One `Comparison` for each workload x metric x pair. Its error is alpha / family (Bonferroni: comparisons
+stop at different times, and each may be the only one that is read), spent over the planned looks by
+`boundary`. The interval of a look is the repeated confidence interval at that look's nominal level, so it
+holds whenever the run stops.
+
+A word is given by the rule of the design: `slower`/`faster` when that interval excludes 1 and the estimate
+is beyond the margin, `no material difference` when it lies within [1/(1+margin), 1+margin], else
+`inconclusive`. With fewer than 8 groups a run stops early only for a large effect: the whole interval must
+lie beyond the margin. The estimate must be clearly beyond the margin, else every look is one more chance for an
+effect just below it; and before the last look, in great noise, the interval must end well away from 1: what is called
+there too early may even have the wrong sign.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from scenarios.experiment import looks
+from scenarios.experiment.dependence import batch_length, batched
+from scenarios.experiment.distributions import t_quantile
+from scenarios.experiment.stats import Better, Spread, calm_weights, deviation, over_groups, usual_scatter
+
+Word: TypeAlias = Literal["slower", "faster", "no material difference", "inconclusive"]
+LARGE_ONLY_BELOW = 8  # groups
+BATCH = 6  # groups, as many as the first look has
+# How far beyond the margin the estimate must be, in half-widths: a true 3 % is called in at most 10 % of the runs ...
+CLEARLY = 0.5
+CLEARLY_AT_LAST = 0.36  # there it costs power: 10 % on the busiest recorded disk found in 81 % instead of 84
+# ... and before the last look how far from 1 the interval must end, in parts of what the half-width exceeds twice the
+# margin.
+CAUTION = 1.0
+_FEWEST = 3  # with two groups Student's interval spans everything
+
+
+class Estimated(NamedTuple):
+    """`ci95`: the interval that would hold if it stopped now; `look` counts from 1, 0 between looks."""
+
+    ratio: float
+    ci95: tuple[float, float]
+    groups: int
+    look: int
+
+
+class Decision(NamedTuple):
+    """What a verdict event needs. `alpha` is this comparison's share of the family's error.
+
+    `ci95` holds at 95 % for all looks and all comparisons of the run together, so it is wider than one alone.
+    """
+
+    verdict: Word
+    ratio: float | None
+    ci95: tuple[float, float] | None
+    groups: int
+    look: int
+    alpha: float
+    smallest_effect: float | None
+    seconds_to_decide: float | None
+    slower_in: int  # groups in which the variant was slower
+    reason: str | None = None
+    batch: int = 1  # so many neighbouring groups are one unit of inference
+
+
+def orders(variants: Sequence[str], rng: random.Random, batch: int = BATCH) -> Iterator[tuple[str, ...]]:
+    """Endless groups of blocks: a random permutation and then its mirror image (ABBA or BAAB for two).
+
+    The mirror gives every variant the same mean place, so a linear drift cancels for every pair. Exchanging
+    two variants' names leaves the draw's distribution as it is, and that is what makes the signs of the noise
+    fair coins (see `stats`). A Latin square would tie the groups together and lose it.
+
+    A batch of groups in which some pair always came in the same order is drawn again: with a neighbour whose
+    period is the group's, six equal orders look like a difference, and 2 of 64 draws are like that. The coins
+    of a batch stay fair, each of the other 62 outcomes is 3 % likelier than before. `batch`: the groups at
+    the first look.
+    """
+    pairs = [(a, b) for i, a in enumerate(variants) for b in variants[i + 1 :]]
+    while True:
+        halves = [rng.sample(list(variants), len(variants)) for _ in range(batch)]
+        firsts = [{half.index(a) < half.index(b) for half in halves} for a, b in pairs]
+        if batch > 1 and any(len(first) < 2 for first in firsts):
+            continue
+        for half in halves:
+            yield (*half, *reversed(half))
+
+
+@dataclass
+class Comparison:
+    """Log ratios of the groups of one comparison, and what may be said about them.
+
+    `margin` as a share (0.05), `alpha` for the whole family of `family` comparisons, `planned_groups` as many
+    groups as the budget allows. `better` is the metric's good direction; log ratios come already turned.
+    """
+
+    baseline: str
+    variant: str
+    metric: str
+    better: Better = "more"
+    margin: float = 0.05
+    alpha: float = 0.05
+    family: int = 1
+    min_groups: int = 8
+    planned_groups: int = 30
+    log_ratios: list[float] = field(default_factory=list)
+    scatters: list[float | None] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._batch = (0, 1)  # of so many groups
+        self.looks = looks.looks(self.planned_groups, self.min_groups)
+
+    def add(self, log_ratio: float, scatter: float | None = None) -> None:
+        """One finished group: the two fields of `stats.group_value` (without scatter all groups count alike)."""
+        self.log_ratios.append(log_ratio)
+        self.scatters.append(scatter)
+
+    @property
+    def share(self) -> float:
+        """This comparison's part of alpha."""
+        return self.alpha / max(1, self.family)
+
+    @property
+    def look(self) -> int:
+        """The number of the look that is due now, from 1; 0 between looks."""
+        groups = len(self.log_ratios)
+        return self.looks.index(groups) + 1 if groups in self.looks else 0
+
+    def level(self, final: bool = False) -> float:
+        """The nominal two-sided level of an interval taken now, paid for by the looks there were."""
+        groups = len(self.log_ratios)
+        return looks.level(groups, self.looks, self.share, final or groups >= self.planned_groups)
+
+    def spread(self, final: bool = False) -> Spread | None:
+        """Estimate and interval of the log ratio, at this look's level."""
+        if len(self.log_ratios) < _FEWEST:
+            return None
+        known = self._scatters()
+        floor = usual_scatter(known) if known else 0.0
+        return self._over(self.log_ratios, final, floor)
+
+    def _over(self, values: Sequence[float], final: bool, floor: float) -> Spread | None:
+        """Over the groups, or over batches of them where they depend on each other."""
+        known = self._scatters()
+        weights = calm_weights(known) if known else None
+        length = self.batch
+        if length > 1:
+            values, weights = batched(values, weights, length)
+            floor /= math.sqrt(length)
+        return over_groups(values, self.level(final), weights, floor)
+
+    @property
+    def batch(self) -> int:
+        """How many consecutive groups are one unit of inference: more than one where they depend on each other."""
+        groups = len(self.log_ratios)
+        if self._batch[0] != groups:
+            self._batch = (groups, batch_length(self.log_ratios))
+        return self._batch[1]
+
+    def _scatters(self) -> list[float]:
+        """Of all groups, or empty where one of them is unknown."""
+        known = [scatter for scatter in self.scatters if scatter is not None]
+        return known if len(known) == len(self.log_ratios) else []
+
+    def natural(self, differences: Sequence[float], final: bool = False) -> Spread | None:
+        """The same interval over the groups' differences in the metric's own unit (`stats.difference`)."""
+        if len(differences) < _FEWEST:
+            return None
+        known = self._scatters()
+        own = deviation(self.log_ratios)
+        floor = usual_scatter(known) * deviation(differences) / own if known and own > 0 else 0.0
+        return self._over(differences, final, floor)
+
+    def estimate(self) -> Estimated | None:
+        """The running estimate; None with fewer than three groups."""
+        spread = self.spread()
+        if spread is None:
+            return None
+        return Estimated(_ratio(spread.estimate), _ratios(spread), len(self.log_ratios), self.look)
+
+    def at_look(self, group_seconds: float | None = None) -> Decision | None:
+        """The decision, if a look is due now and it decides (the last planned one always does)."""
+        groups = len(self.log_ratios)
+        if groups >= self.planned_groups:
+            return self.final(group_seconds)
+        if not self.look:
+            return None
+        spread = self.spread()
+        if spread is None:
+            return None
+        word = self._word(spread, groups, last=False)
+        return None if word == "inconclusive" else self._decision(word, spread, group_seconds)
+
+    def final(self, group_seconds: float | None = None) -> Decision:
+        """The decision now, whatever was planned: what is left of alpha is spent here."""
+        spread = self.spread(final=True)
+        if spread is None:
+            look = len(self._looked())
+            groups = len(self.log_ratios)
+            few = "too few groups"
+            return Decision(
+                "inconclusive", None, None, groups, look, self.share, None, None, self._slower_in, few
+            )
+        return self._decision(self._word(spread, len(self.log_ratios), last=True), spread, group_seconds)
+
+    def _looked(self) -> list[int]:
+        return [look for look in self.looks if look <= len(self.log_ratios)]
+
+    def _word(self, spread: Spread, groups: int, last: bool) -> Word:
+        edge = math.log1p(self.margin)
+        large_only = groups < (self.min_groups if last else max(self.min_groups, LARGE_ONLY_BELOW))
+        if large_only:
+            if spread.high < -edge:
+                return "slower"
+            return "faster" if spread.low > edge else "inconclusive"
+        beyond = edge + (CLEARLY_AT_LAST if last else CLEARLY) * spread.half_width
+        apart = 0.0 if last else CAUTION * max(0.0, spread.half_width - 2 * edge)
+        if spread.high < -apart and spread.estimate < -beyond:
+            return "slower"
+        if spread.low > apart and spread.estimate > beyond:
+            return "faster"
+        return "no material difference" if spread.low >= -edge and spread.high <= edge else "inconclusive"
+
+    def _decision(self, word: Word, spread: Spread, group_seconds: float | None) -> Decision:
+        interval = _ratios(spread)
+        smallest = (interval[1] - interval[0]) / 2
+        groups = len(self.log_ratios)
+        needed = groups_needed(spread, groups, self.margin) if word == "inconclusive" else None
+        seconds = None if needed is None or group_seconds is None else needed * group_seconds
+        look = max(1, len(self._looked()) if groups in self.looks else len(self._looked()) + 1)
+        reason = None
+        if word == "inconclusive" and groups < self.min_groups:
+            reason = f"{groups} groups where {self.min_groups} are needed"
+        ratio = _ratio(spread.estimate)
+        return Decision(
+            word,
+            ratio,
+            interval,
+            groups,
+            look,
+            self.share,
+            smallest,
+            seconds,
+            self._slower_in,
+            reason,
+            self.batch,
+        )
+
+    @property
+    def _slower_in(self) -> int:
+        return sum(value < 0 for value in self.log_ratios)
+
+    def groups_left(self) -> int | None:
+        """The planner: about how many more groups until a look decides; None before the first three.
+
+        It takes estimate and deviation as they are now and asks of each look to come what it would say.
+        """
+        groups = len(self.log_ratios)
+        if groups < _FEWEST:
+            return None
+        now = over_groups(self.log_ratios)
+        known = self._scatters()
+        spread = max(deviation(self.log_ratios), usual_scatter(known) if known else 0.0)
+        for look in self.looks:
+            if look <= groups or now is None:
+                continue
+            level = looks.level(look, self.looks, self.share)
+            half = t_quantile(1 - level / 2, look - 1) * spread / math.sqrt(look)
+            then = Spread(now.estimate, now.estimate - half, now.estimate + half)
+            if self._word(then, look, last=look == self.planned_groups) != "inconclusive":
+                return look - groups
+        return max(0, self.planned_groups - groups)
+
+    def seconds_left(self, group_seconds: float) -> float | None:
+        """The planner in seconds."""
+        left = self.groups_left()
+        return None if left is None else left * group_seconds
+
+
+def groups_needed(spread: Spread, groups: int, margin: float) -> int:
+    """About how many groups would decide, if the estimate stays and the width falls with the root.
+
+    The farther end counts, and what did not decide until now needs one more at least. Near the margin no number of
+    groups decides soon; a quarter of the margin is the finest that is promised.
+    """
+    edge = math.log1p(margin)
+    size = abs(spread.estimate)
+    room = max(size if size > edge else edge - size, edge / 4)
+    reach = max(spread.high - spread.estimate, spread.estimate - spread.low)
+    return max(groups + 1, math.ceil(groups * (reach / room) ** 2))
+
+
+def _ratio(log: float) -> float:
+    return math.exp(min(700.0, max(-700.0, log)))
+
+
+def _ratios(spread: Spread) -> tuple[float, float]:
+    return _ratio(spread.low), _ratio(spread.high)

@@ -1,0 +1,93 @@
+"""A setting of the host that is switched between the arms: every stay in another value is journalled and left again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import Protocol
+
+from probes.action import Action
+from probes.bench.measured import Measured
+from scenarios.model import Refused, Run
+
+
+def setting(path: str, own: str, value: str, *, risk: str) -> Action:
+    """The change of one sysfs or procfs attribute from the host's own value; asks for consent."""
+    title = f"{path}: {own} to {value}"
+    return Action(kind="attribute", title=title, target=path, old=own, new=value, consent=True, risk=risk)
+
+
+class Switch:
+    """Which value is active, and the way back to the host's own. `back` must be called however the run ends.
+
+    own      the value found before the run; staying in it needs no change.
+    change   the change that leads from `own` to a value.
+    active   reads the value that is active now.
+    """
+
+    def __init__(
+        self, run: Run, own: str, change: Callable[[str], Action], active: Callable[[], str]
+    ) -> None:
+        self.run = run
+        self.own = own
+        self.value = own
+        self._change = change
+        self._active = active
+        self._stay = AsyncExitStack()
+
+    async def __aenter__(self) -> Switch:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.back()
+
+    async def to(self, value: str) -> None:
+        """Makes it active and checks that it is. Raises Refused where it is not."""
+        if value != self.value:
+            await self.back()
+            self.check()
+            if value != self.own:
+                self.value = value
+                await self._stay.enter_async_context(self.run.change(self._change(value)))
+        self.check()
+
+    async def back(self) -> None:
+        stay, self._stay, self.value = self._stay, AsyncExitStack(), self.own
+        await stay.aclose()
+
+    def check(self) -> None:
+        """Somebody else may set it at any time: then nothing is measured. Raises Refused."""
+        now = self._active()
+        if now != self.value:
+            raise Refused(
+                f"the setting is {now} where {self.value} was set: something else on this host changes it"
+            )
+
+
+class Load(Protocol):
+    """What a `SwitchedArm` measures: a bench such as `probes.bench.command.CommandBench`."""
+
+    async def block(self, seconds: float) -> Measured: ...
+
+    async def quiesce(self) -> None: ...
+
+
+class SwitchedArm:
+    """One value of the setting under a load. `value` differs from `variant` where a value is measured twice."""
+
+    def __init__(self, variant: str, switch: Switch, load: Load, value: str = "") -> None:
+        self.variant = variant
+        self.value = value or variant
+        self.switch = switch
+        self.load = load
+
+    async def activate(self) -> None:
+        await self.switch.to(self.value)
+
+    async def block(self, seconds: float) -> Measured:
+        measured = await self.load.block(seconds)
+        self.switch.check()
+        return measured
+
+    async def quiesce(self) -> None:
+        await self.load.quiesce()

@@ -1,0 +1,399 @@
+"""The experiment in trains: groups of short slices of all variants, a second of them at a time, until it is decided.
+
+It can be measured for a while, left, and taken up again: what remains undecided gets what is left of the budget (see
+`campaign`). Nothing of the runner lies between two slices. The guards look between the trains; a disturbed train is
+measured again as a whole. Cancelling propagates into the train under way, which stops its own load.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Awaitable, Iterator, Sequence
+
+from probes.bench.measured import NotApplicable, Spent, Train, Unfit
+from scenarios import events as ev
+from scenarios.experiment.budget import Undecided
+from scenarios.experiment.carry_over import FEWEST, LEVEL, carry_over, what_next
+from scenarios.experiment.groups import Group, Pair
+from scenarios.experiment.interleaved import DISTURBED_AT_MOST, DISTURBED_COUNTED_FROM
+from scenarios.experiment.judge import Judge, judges_for
+from scenarios.experiment.looks import CHEAP_FIRST
+from scenarios.experiment.sequential import orders
+from scenarios.experiment.slices import LEAST_S, SliceLength, Warm, slice_length
+from scenarios.experiment.train_pace import TrainPace
+from scenarios.experiment.trains import Trains, event_of, groups_of, sides_of, warm
+from scenarios.guards.top_processes import most_often
+from scenarios.guards.watch import Disturbance, Watch
+from scenarios.model import Run
+from scenarios.plan import Workload
+
+TRAIN_S = 1.0  # of slices; a group of long ones is a train of its own
+WARM_UP_S = 3.0  # at most, where slices are long or a switch shows for long
+WARM_SLICES = 10  # of a side: enough to tell its first quarter from noise
+FIRST_LOOK_S = 5.0
+AFFORDED_GROUPS = 48
+CARRY_LOOKS = 4  # among which the level of the carry-over test is shared
+# So many groups find work of a twentieth of a slice in two of three cases, of a tenth in 97 % (simulated, noise 3 %).
+TELLING_GROUPS = 48
+# A difference that was called early is held back until this can be told, where that costs no more:
+CARRY_TEST_S = 5.0
+
+
+class TrainExperiment:
+    """One workload on all its variants. `begin`, then `go` as often as there is time, then `conclude`.
+
+    most_s  wall seconds that it may get at most, over all its turns; `family`, `margin`, `pairs`, `scope`: as
+            for `experiment.compare`.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        workload: Workload,
+        trains: Trains,
+        *,
+        most_s: float,
+        family: int,
+        margin: float = 0.05,
+        watch: Watch | None = None,
+        pairs: Sequence[Pair] | None = None,
+        scope: str = "",
+    ) -> None:
+        if len(trains.variants) < 2:
+            raise ValueError("an experiment needs two variants")
+        self.run = run
+        self.workload = workload
+        self.trains = trains
+        first = trains.variants[0]
+        self.all_pairs = list(pairs) if pairs is not None else [(first, v) for v in trains.variants[1:]]
+        self.pairs = list(self.all_pairs)
+        self.family, self.margin, self.scope = family, margin, scope
+        self.watch = watch
+        self.slice_s, self.onset_s = workload.slice_s or LEAST_S, 0.0
+        self.pace = TrainPace(run.clock, most_s, self.group_s)
+        self.judges: list[Judge] = []
+        self.verdicts: list[ev.Verdict] = []
+        self.groups: list[Group] = []  # that count, of slices as long as now
+        # by variant, of the leading metric: one value for each train that counts
+        self.levels: dict[str, list[float]] = {}
+        self.reason = ""  # why no further train may be measured
+        self.broken_off = ""  # why nothing may be claimed
+        self.gone: dict[str, str] = {}  # variant -> why it is not applicable
+        self.disturbed: list[str] = []
+        self.measured = 0  # trains, the disturbed ones too
+        self._numbers = itertools.count()
+        self._group = 0
+        self._carry_looks = 0
+        self._draw: Iterator[tuple[str, ...]] = iter(())
+
+    @property
+    def group_s(self) -> float:
+        return 2 * len(self.trains.variants) * self.slice_s
+
+    @property
+    def over(self) -> bool:
+        """Nothing more can or need be measured."""
+        return bool(self.reason or self.broken_off) or not (self._open or self._held_back)
+
+    @property
+    def undecided(self) -> Undecided:
+        """For the planner: who gets what is left of the budget."""
+        widths, next_s = [0.0], [self.pace.group_s]
+        decides_s: list[float | None] = [0.0]
+        for judge in self._open:
+            now = judge.comparison.spread()
+            widths.append(float("inf") if now is None else now.half_width)
+            done = len(judge.comparison.log_ratios)
+            due = min((look for look in judge.comparison.looks if look > done), default=done + 1)
+            next_s.append((due - done) * self.pace.group_s)
+            decides_s.append(judge.seconds_left(self.pace))
+        known = [s for s in decides_s if s is not None]
+        return Undecided(
+            self.workload.id, max(widths), max(next_s), max(known) if len(known) == len(decides_s) else None
+        )
+
+    @property
+    def first_look_s(self) -> float:
+        """Wall seconds until anything can be decided."""
+        return max((judge.comparison.looks[0] * self.pace.group_s for judge in self._open), default=0.0)
+
+    @property
+    def _open(self) -> list[Judge]:
+        return [judge for judge in self.judges if not judge.decided and judge.pair in self.pairs]
+
+    @property
+    def _held_back(self) -> bool:
+        """A difference was called, and whether the sides carry work over to each other cannot be told yet."""
+        missing = TELLING_GROUPS - len(self.groups)
+        called = any(
+            j.decision is not None and j.decision.verdict in ("slower", "faster") for j in self.judges
+        )
+        return called and missing > 0 and TELLING_GROUPS * self.group_s <= CARRY_TEST_S
+
+    async def begin(self) -> None:
+        """The look at the host, the workers' start, the warm-up: it finds how long a slice must be."""
+        with self.pace.running():
+            if self.watch is not None:
+                await self.watch.settle()
+            if self.watch is None or not self.watch.stopped:
+                await self._warm_up()
+        self._stop_if_told()
+        self.judges = self._new_judges()
+        if self.reason:
+            self.leave_out(self.reason)
+
+    def leave_out(self, why: str) -> None:
+        """It is not measured; its verdicts say why."""
+        self.judges = self.judges or self._new_judges()
+        self.reason = why
+        self.run.emit(ev.Note(t=self.run.time(), text=f"{self.workload.title}: not measured: {why}"))
+
+    async def go(self, seconds: float) -> None:
+        """Trains until everything is decided or the seconds are over; one train at least where it fits."""
+        until = self.run.clock.now() + seconds
+        if self.watch is not None and self.watch.stopped:  # under another load: what there is may be judged
+            self.reason = self.reason or self.watch.stopped
+        with self.pace.running():
+            while not self.over:
+                left = min(until - self.run.clock.now(), self.pace.left_s)
+                groups = min(self._groups_a_train(), int(left / self.pace.group_s + 1e-9))
+                if groups < 1:
+                    break
+                self._progress()
+                await self._one(self._steady(groups))
+
+    def conclude(self, why: str = "") -> list[ev.Verdict]:
+        """The verdicts, as events and in the result; once."""
+        if not self.verdicts:
+            why = self.reason or why or f"not decided within {self.pace.spent_s:.0f} s"
+            self.verdicts = [self._verdict(judge, why) for judge in self.judges]
+        return self.verdicts
+
+    def _verdict(self, judge: Judge, why: str) -> ev.Verdict:
+        t = self.run.time()
+        gone = next((v for v in judge.pair if v in self.gone), None)
+        if gone is not None and not judge.decided:
+            verdict = judge.not_applicable(t, self.pace, f"{gone}: {self.gone[gone]}")
+        elif self.broken_off:
+            verdict = judge.broken_off(t, self.pace, self.broken_off)
+        elif self.reason and not self.measured:
+            verdict = judge.not_started(t, self.reason)
+        else:
+            blame = self.watch.blame(self.workload.id) if self.watch is not None else ""
+            verdict = judge.conclude(t, self.pace, f"{why}; {blame}" if blame else why)
+        self.run.emit(verdict)
+        return verdict
+
+    def _new_judges(self) -> list[Judge]:
+        self.pace.expect(self.group_s)
+        return judges_for(
+            self.workload,
+            self.all_pairs,
+            family=self.family,
+            margin=self.margin,
+            planned_groups=max(self.workload.min_groups, self.pace.groups_that_fit),
+            scope=self.scope,
+        )
+
+    async def _warm_up(self) -> None:
+        """A first look at every variant, then slices with a switch before each, until a switch no longer shows."""
+        until = self.run.clock.now() + WARM_UP_S
+        load = self.workload
+        seen: list[Warm] = []
+        found: SliceLength | None = None
+        while self.pairs and not self.reason:
+            names = self.trains.variants
+            if found is None:
+                train = await self._one(self.trains.ready())
+            else:
+                left = int((until - self.run.clock.now()) / (found.seconds * len(names)))
+                if left < 1:  # what a switch costs is not found out on so slow a side
+                    break
+                order = list(range(len(names))) * min(WARM_SLICES, left)
+                train = await self._one(
+                    self.trains.train(order, found.seconds, onset_s=load.slice_onset_s, quarters=True)
+                )
+            if train is None:  # a variant is gone, or all of them
+                continue
+            self._record(train, "warmup", [])
+            cut_s = load.slice_onset_s if found is not None else 0.0
+            seen = [w for w in seen if w.variant in names] + warm(train, names, cut_s)
+            found = slice_length(
+                seen,
+                margin=self.margin,
+                most_s=self._block_s(seen),
+                least_operations=load.slice_operations,
+                least_s=load.slice_s or LEAST_S,
+            )
+            if found.settled or self.run.clock.now() >= until:
+                break
+        if found is not None:
+            found = found._replace(onset_s=max(found.onset_s, load.slice_onset_s))
+            self.slice_s, self.onset_s = found.seconds, found.onset_s
+            self.run.emit(_length_event(self.run.time(), self.workload, found))
+        self._draw = orders(self.trains.variants, self.run.rng)
+
+    def _block_s(self, seen: Sequence[Warm]) -> float:
+        """No slice is longer than a block: half a second or its operations, at most its bound.
+
+        For the operations that it must hold a slice may get as long; for what a switch costs only as long as the first
+        look comes within seconds and enough groups within the bytes that may be written: then the onset is cut off.
+        """
+        load = self.workload
+        rate = sum(w.operations for w in seen) / sum(w.seconds for w in seen)
+        needed = load.min_operations / rate if rate > 0 else load.max_block_s
+        block_s = min(max(load.block_s, needed), max(load.max_block_s, load.block_s))
+        counted_s = load.slice_operations / rate if rate > 0 else block_s
+        first_look = CHEAP_FIRST * 2 * len(self.trains.variants)
+        switched_s = min(FIRST_LOOK_S / first_look, self.trains.affordable_s(AFFORDED_GROUPS))
+        return min(block_s, max(load.slice_s or LEAST_S, counted_s, switched_s))
+
+    async def _one(self, work: Awaitable[Train]) -> Train | None:
+        """None where a train could not be had, with the reason kept."""
+        try:
+            return await work
+        except Spent as why:  # when it ends does not hang on how it looks: what there is may be judged
+            self.reason = str(why)
+        except Unfit as why:
+            self._drop(why.variants, str(why))
+        except NotApplicable as why:
+            self._drop(self.trains.variants, str(why))
+        return None
+
+    def _drop(self, variants: Sequence[str], reason: str) -> None:
+        """Goes on with the others; what is compared with these is not applicable."""
+        self.gone.update(dict.fromkeys(variants, reason))
+        self.pairs = [pair for pair in self.pairs if not set(pair) & set(self.gone)]
+        needed = {variant for pair in self.pairs for variant in pair}
+        if needed:
+            self.trains = self.trains.without([v for v in self.trains.variants if v not in needed])
+            self._draw = orders(self.trains.variants, self.run.rng)
+            self.groups = []
+            self.pace.expect(self.group_s)
+
+    async def _steady(self, wanted: int) -> Train:
+        names = self.trains.variants
+        order = [names.index(v) for _ in range(wanted) for v in next(self._draw)]
+        began = self.run.clock.now()
+        if self.watch is not None:
+            self.watch.begin()
+        train = await self.trains.train(order, self.slice_s, onset_s=self.onset_s)
+        found = None
+        if self.watch is not None:
+            found = self.watch.end(self.workload.id, "", train.together())
+            found = found or await self.watch.spare()
+        self._stop_if_told()
+        groups = groups_of(train, names, self._group)
+        self.measured += 1
+        self._group += len(groups)
+        disturbed = self._disturbed(found, groups)
+        self._record(train, "steady", groups, disturbed)
+        if groups:
+            self.pace.took(len(groups), self.run.clock.now() - began)
+        if not disturbed:
+            self._count(groups, sides_of(train, names, self._group))
+        elif self._too_disturbed() and not self.broken_off:
+            count = f"{len(self.disturbed)} of {self.measured}"
+            self.broken_off = f"{count} trains were disturbed, most often: {most_often(self.disturbed)}"
+        return train
+
+    def _stop_if_told(self) -> None:
+        if self.watch is not None and self.watch.stopped:
+            self.broken_off = self.watch.stopped
+
+    def _disturbed(self, found: Disturbance | None, groups: Sequence[Group]) -> str:
+        if found is None:
+            return self.broken_off
+        self.disturbed.append(found.sentence)
+        first = groups[0].index if groups else 0
+        self.run.emit(found.event(self.run.time(), self.workload.id, first, again="train"))
+        return found.sentence
+
+    def _count(self, groups: Sequence[Group], whole: Group) -> None:
+        self.groups += groups
+        for variant in whole.order:
+            self.levels.setdefault(variant, []).extend(whole.values(variant, self.workload.metrics[0]))
+        for judge in self._open:
+            for group in groups:
+                judge.add(group, self.pace)
+            if estimate := judge.estimate(self.run.time(), whole, self.pace):
+                self.run.emit(estimate)
+        self._look_for_carry_over(len(groups))
+
+    def _look_for_carry_over(self, new: int) -> None:
+        """At 24, 48, 96 … groups. Where one side leaves work to the other, all begins anew with longer slices."""
+        due = FEWEST << self._carry_looks
+        if len(self.groups) < due or self.slice_s >= self.workload.block_s:
+            return
+        self._carry_looks += 1
+        metric = self.workload.metrics[0].name
+        for pair in self.pairs:
+            found = carry_over(
+                [group.order for group in self.groups],
+                [group.in_order(metric) for group in self.groups],
+                pair,
+                margin=self.margin,
+                level=LEVEL / CARRY_LOOKS,
+            )
+            then = what_next(found, slice_s=self.slice_s, block_s=self.workload.block_s, margin=self.margin)
+            if then.todo == "nothing":
+                continue
+            self.slice_s, self.onset_s = then.seconds, 0.0
+            self.groups, self.levels, self._carry_looks = [], {}, 0
+            self.judges = self._new_judges()
+            self.run.emit(
+                ev.SliceLength(
+                    t=self.run.time(), workload=self.workload.id, seconds=then.seconds, why="carry-over"
+                )
+            )
+            return
+
+    def _record(self, train: Train, phase: ev.Phase, groups: Sequence[Group], disturbed: str = "") -> None:
+        self.run.emit(
+            event_of(
+                self.run.time(),
+                train,
+                self.workload,
+                self.trains.variants,
+                groups,
+                self.pairs,
+                index=next(self._numbers),
+                phase=phase,
+                disturbed=disturbed,
+            )
+        )
+
+    def _too_disturbed(self) -> bool:
+        enough = self.measured >= DISTURBED_COUNTED_FROM
+        return enough and len(self.disturbed) > DISTURBED_AT_MOST * self.measured
+
+    def _groups_a_train(self) -> int:
+        return max(1, round(TRAIN_S / self.group_s))
+
+    def _progress(self) -> None:
+        left = [judge.seconds_left(self.pace) for judge in self._open]
+        known = [s for s in left if s is not None]
+        again = f", {len(self.disturbed)} trains measured again" if self.disturbed else ""
+        self.run.emit(
+            ev.Progress(
+                t=self.run.time(),
+                step=self.workload.id,
+                text=f"{self.workload.title}: {self._group} groups{again}",
+                seconds_left=min(max(known), self.pace.left_s) if known else None,
+            )
+        )
+
+
+def _length_event(t: float, workload: Workload, found: SliceLength) -> ev.SliceLength:
+    quarter = found.quarter
+    return ev.SliceLength(
+        t=t,
+        workload=workload.id,
+        seconds=found.seconds,
+        why=found.why,
+        onset_s=found.onset_s,
+        settled=found.settled,
+        variant=quarter.variant if quarter else "",
+        difference=round(quarter.difference, 5) if quarter else None,
+        ci99=(round(quarter.low, 5), round(quarter.high, 5)) if quarter else None,
+    )

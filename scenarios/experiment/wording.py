@@ -1,0 +1,86 @@
+"""A verdict in words, made from its fields: for findings here, and for every view above.
+
+Whole sentences about what was seen: how large the effect is, how sure that is, and in how many groups it showed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from probes import units
+from scenarios import events as ev
+from scenarios.experiment.drift import Drift
+
+
+def effect_words(verdict: ev.Verdict) -> str:
+    """`27 % slower (95 % CI 24 to 30 %)`, `no material difference (95 % CI 2 % slower to 3 % faster)`."""
+    size, interval = effect_cells(verdict)
+    return f"{size} (95 % CI {interval})" if interval else size
+
+
+def effect_cells(verdict: ev.Verdict) -> tuple[str, str]:
+    """Size and interval, for a table whose head says what they are: `27 % slower`, `24 to 30 %`."""
+    decided = verdict.verdict in ("slower", "faster") and verdict.ratio is not None
+    size = units.effect(verdict.ratio) if decided else verdict.verdict
+    if verdict.ci95 is None:
+        return size, ""
+    if decided:
+        return size, units.between(*verdict.ci95, verdict.ratio)
+    return size, _possible(*verdict.ci95)
+
+
+def _possible(low: float, high: float) -> str:
+    """An undecided estimate has no direction of its own: its interval says what is possible."""
+    words = units.between(low, high)
+    return words if low < 1 < high else f"{words} {'slower' if high <= 1 else 'faster'}"
+
+
+def groups_words(verdict: ev.Verdict) -> str:
+    """`B was slower in 10 of 10 groups`; empty without groups."""
+    if not verdict.groups:
+        return ""
+    if verdict.verdict == "faster":
+        return f"{verdict.variant} was faster in {verdict.groups - verdict.slower_in} of {_groups(verdict.groups)}"
+    return f"{verdict.variant} was slower in {verdict.slower_in} of {_groups(verdict.groups)}"
+
+
+def _groups(count: int) -> str:
+    return "1 group" if count == 1 else f"{count} groups"
+
+
+def resolution_words(verdict: ev.Verdict) -> str:
+    """What was too small to be decided, and how long it would take; empty where it was decided."""
+    if verdict.verdict != "inconclusive":
+        return ""
+    parts = []
+    if verdict.smallest_effect is not None:
+        parts.append(f"smallest detectable effect here: {units.smallest_effect(verdict.smallest_effect)}")
+    if verdict.seconds_to_decide is not None and verdict.seconds_to_decide <= units.DAY_S:
+        parts.append(f"about {units.duration(verdict.seconds_to_decide)} of measuring would decide it")
+    return "; ".join(parts)
+
+
+def explanation(verdict: ev.Verdict) -> str:
+    """How the verdict came about, in one line: a scenario's own words where it has some."""
+    if verdict.explain:
+        return verdict.explain
+    parts = [groups_words(verdict)]
+    if verdict.verdict == "no material difference":
+        parts.append(f"the interval lies within the margin of {units.percent(verdict.margin)}")
+    if verdict.batch > 1:
+        parts.append(
+            f"neighbouring groups depend on each other: the interval is over batches of {verdict.batch}"
+        )
+    parts.append(resolution_words(verdict))
+    return "; ".join(part for part in parts if part)
+
+
+def drift_text(drifting: Sequence[Drift], unit: str) -> str:
+    """`A falls from 340 k to 56 k IOPS while it is measured; the other side does not follow, ...`."""
+    courses = " and ".join(
+        f"{d.variant} {'falls' if d.last < d.first else 'rises'} "
+        f"from {units.prefixed(d.first).strip()} to {units.prefixed(d.last).strip()} {unit}".rstrip()
+        for d in drifting
+    )
+    alone = "; the other side does not follow" if len(drifting) == 1 else ""
+    return f"{courses} while it is measured{alone}, so the effect depends on when it is measured"

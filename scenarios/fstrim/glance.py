@@ -1,0 +1,108 @@
+"""Trimming at a glance, for triage: the timer; each file system's way down, who trims it, what it would offer.
+
+Reads only; virtual disks too, which no rule accuses. The scenario itself tells each layer (facts.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from probes.bench.size import in_words
+from probes.host import Host
+from probes.system.disk.discard import DiscardChain, DiscardLayer, discard_chains, own_devices
+from probes.system.disk.diskstats import DiskCounters, disk_counters
+from probes.system.disk.trim_jobs import passed_over
+from probes.system.disk.trim_timer import TrimTimer, timer_would_miss, trim_timer, untrimmed_because
+from probes.system.summary import Entry
+from probes.types import Absent, Fact, present
+
+MOST_FILE_SYSTEMS = 8  # a host with hundreds of volumes has a list of its own
+
+
+def glance(host: Host) -> Iterator[Entry]:
+    """At most one `systemctl show`, one statvfs a file system."""
+    chains = host.once(discard_chains)
+    if isinstance(chains, Absent):
+        yield "trim.timer", chains
+        return
+    if not chains:
+        return
+    timer = host.once(trim_timer)
+    yield _timer(timer)
+    counters = disk_counters(host)
+    for chain in chains[:MOST_FILE_SYSTEMS]:
+        name = f"trim.{chain.device}"
+        yield Fact(f"{name}.way", _way(chain), "/proc/self/mountinfo, /sys/block/*/queue/discard_max_bytes")
+        if chain.swallowed_by or chain.read_only:
+            continue
+        by = _by(host, timer, chain)
+        yield (f"{name}.by", by) if isinstance(by, Absent) else Fact(f"{name}.by", by, timer.source)
+        amounts = _amounts(host, chain, {} if isinstance(counters, Absent) else counters)
+        if amounts:
+            yield Fact(f"{name}.amounts", amounts, "statvfs, /proc/diskstats")
+    if len(chains) > MOST_FILE_SYSTEMS:
+        yield Fact(
+            "trim.more", f"{len(chains) - MOST_FILE_SYSTEMS} more file systems", "/proc/self/mountinfo"
+        )
+
+
+def _timer(timer: TrimTimer) -> Entry:
+    if isinstance(timer.on, Absent):
+        return "trim.timer", timer.on
+    if not timer.exists:
+        text = "this system has none"
+    elif not timer.on:
+        text = "off"
+    else:
+        last = f", last {timer.last}" if present(timer.last) else ", no run on record"
+        text = f"on, {timer.schedule}{last}" if present(timer.schedule) else f"on{last}"
+    cron = f"; also {', '.join(timer.cron)}" if timer.cron else ""
+    return Fact("trim.timer", text + cron, timer.source)
+
+
+def _way(chain: DiscardChain) -> str:
+    """`/data: xfs, mounted with discard; dm-0 (crypt) takes no discards`."""
+    online = f"mounted with {chain.online}" if chain.online else "no online discard"
+    where = ", ".join(chain.mountpoints[:2]) + (", ..." if len(chain.mountpoints) > 2 else "")
+    head = f"{where}: {chain.mount.fstype}, {'read-only' if chain.read_only else online}"
+    guilty = next((layer for layer in chain.layers if layer.swallows), None)
+    if guilty is not None:
+        return f"{head}; {guilty.device} ({guilty.kind}) takes no discards"
+    through = " → ".join(layer.device for layer in chain.layers)
+    ends = [layer for layer in chain.layers if layer.device in chain.leaves]
+    limits = ", ".join(filter(None, map(_limits, ends[:1])))
+    modes = ", ".join(f"{name} TRIM {mode.replace('_', ' ')}" for name, mode in chain.queued.items())
+    return "; ".join(part for part in (head, through, limits, modes) if part)
+
+
+def _limits(layer: DiscardLayer) -> str:
+    if not present(layer.max_bytes):
+        return "whether it takes discards is not known"
+    grain = layer.granularity_bytes
+    grains = f" in grains of {grain} B" if present(grain) and grain else ""
+    return f"discards of at most {in_words(layer.max_bytes)}{grains}"
+
+
+def _by(host: Host, timer: TrimTimer, chain: DiscardChain) -> str | Absent:
+    why = untrimmed_because(host, timer, chain.mountpoints)
+    if isinstance(why, Absent):
+        return why
+    if why:
+        return chain.online if chain.online else f"nobody: {why}"
+    by = [job.where for job in timer.jobs if not passed_over(host, job, chain.mountpoints)]
+    if timer.on is True and not timer_would_miss(host, timer, chain.mountpoints):
+        by.append("fstrim.timer")
+    return ", ".join(dict.fromkeys(by))
+
+
+def _amounts(host: Host, chain: DiscardChain, counters: dict[str, DiskCounters]) -> str:
+    parts: list[str] = []
+    space = host.statvfs(chain.mount.mountpoint)
+    if present(space):
+        parts.append(f"a trim offers at most the free {in_words(space.f_bfree * space.f_frsize)}")
+    own = [counters[name] for name in own_devices(host, chain) if name in counters]
+    if own:
+        parts.append(f"written since boot {in_words(sum(c.write_bytes for c in own))}")
+        if all(c.discard_bytes is not None for c in own):
+            parts.append(f"asked to be discarded {in_words(sum(c.discard_bytes or 0 for c in own))}")
+    return ", ".join(parts)

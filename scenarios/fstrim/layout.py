@@ -1,0 +1,158 @@
+"""Where scenario `fstrim` works: the stack under the directory, how much may be written, and whether it can trim."""
+
+from __future__ import annotations
+
+import shutil
+
+from probes.bench.churn import LARGEST_FILE, STEP_BYTES, WORKERS, least_bytes
+from probes.bench.refusals import suitability
+from probes.bench.size import SHARE_OF_FREE, in_words
+from probes.bench.workloads import UNIT
+from probes.host import Host
+from probes.system.disk.block import BlockDevice, block_devices
+from probes.system.disk.discard import TRIMMING, DiscardChain, discard_chain
+from probes.system.disk.mounts import Placement
+from probes.types import Absent, present
+
+MOST_BYTES = 8 << 30
+SHARE_OF_CAPACITY = 0.02
+LARGEST_FIXED = 256 << 20
+MOST_A_BLOCK = 512 << 20
+# Half of what may be written is planned: a file system writes more than it is given, and neighbours count as ours.
+PLANNED_SHARE = 0.5
+_SYS_ADMIN = 1 << 21  # CAP_SYS_ADMIN (linux/capability.h), which FITRIM asks for
+_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Layout:
+    """`refusal`: nothing can be measured; `no_trim`: it can be measured, but not trimmed; `to_trim`: what would help
+    there. Each one line, or empty.
+    """
+
+    def __init__(self, host: Host, directory: str, *, blocks: int, phases: int) -> None:
+        """`blocks` in a phase; the warm-up is one more."""
+        self.host = host
+        self.directory = directory
+        self.refusal = ""
+        self.no_trim = self.to_trim = ""
+        self.notes: tuple[str, ...] = ()
+        self.placement: Placement | None = None
+        self.chain: DiscardChain | None = None
+        self.devices: tuple[BlockDevice, ...] = ()
+        self.most_bytes = self.fixed_bytes = self.block_bytes = 0
+        fit = suitability(host, directory, explicit=True, workloads=("cpu",))
+        if fit.refusal or fit.placement is None:
+            self.refusal = fit.refusal
+            return
+        self.directory, self.placement, self.notes = fit.directory, fit.placement, fit.notes
+        known = host.once(block_devices)
+        self.devices = tuple(known[n] for n in fit.placement.leaves if n in known)
+        self.chain = discard_chain(host, fit.placement.mount)
+        self.refusal = self._no_device() or self._sizes(blocks, phases)
+        self.no_trim = self._swallowed()
+        if not self.no_trim:
+            self.no_trim, self.to_trim = why_not(host)
+
+    @property
+    def mountpoint(self) -> str:
+        return self.placement.mount.mountpoint if self.placement else ""
+
+    @property
+    def fstype(self) -> str:
+        return self.placement.mount.fstype if self.placement else ""
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        return self.placement.leaves if self.placement else ()
+
+    @property
+    def device(self) -> str:
+        return ", ".join(self.leaves)
+
+    @property
+    def can_never_trim(self) -> str:
+        """Why no right and no tool would help; empty where one would."""
+        return self._swallowed()
+
+    def _no_device(self) -> str:
+        assert self.placement is not None
+        if self.leaves and self.devices:
+            return ""
+        kind, source = self.placement.mount.fstype, self.placement.mount.source
+        return f"{self.directory} is on {kind} from {source}, which lies on no disk of this host: nothing to trim"
+
+    def _swallowed(self) -> str:
+        chain = self.chain
+        if chain is None:
+            return f"{self.directory}: what lies under {self.fstype} is not known"
+        if chain.mount.fstype not in TRIMMING:
+            return f"{self.directory} is on {chain.mount.fstype}, which cannot hand free space down"
+        if not (guilty := chain.swallowed_by):
+            return ""
+        if guilty in chain.leaves:
+            return f"{self.directory}: {guilty} takes no discards (its discard_max_bytes is 0), so a trim does nothing"
+        kind = next(layer.kind for layer in chain.layers if layer.device == guilty)
+        return f"{self.directory}: the layer {guilty} ({kind}) takes no discards, so a trim never reaches the disk"
+
+    def _sizes(self, blocks: int, phases: int) -> str:
+        sizes = [d.size_bytes for d in self.devices]
+        known = [s for s in sizes if present(s)]
+        space = self.host.statvfs(self.directory)
+        if len(known) < len(sizes) or isinstance(space, Absent):
+            return f"{self.directory}: the size of {self.device} or its free space is unknown"
+        capacity, free = min(known), space.f_bavail * space.f_frsize
+        self.most_bytes = min(MOST_BYTES, int(capacity * SHARE_OF_CAPACITY))
+        self.fixed_bytes = max(UNIT, min(LARGEST_FIXED, self.most_bytes // 16) // UNIT * UNIT)
+        by_wear = (self.most_bytes * PLANNED_SHARE - self.fixed_bytes) / (phases * blocks + 1)
+        by_space = self.by_space(blocks, free)
+        step = WORKERS * STEP_BYTES
+        self.block_bytes = int(min(by_wear, by_space, MOST_A_BLOCK)) // step * step
+        if self.block_bytes >= least_bytes():
+            return ""
+        if by_space < by_wear:
+            need = ((blocks + 1) * least_bytes() + self.fixed_bytes) / SHARE_OF_FREE
+            return (
+                f"{self.directory}: too little space: needs {in_words(need)} free (the files take at most "
+                f"{100 * SHARE_OF_FREE:.0f} % of it), has {in_words(free)}; free some, or name another --dir"
+            )
+        return (
+            f"{self.directory}: {self.device} is too small to be loaded with at most {100 * SHARE_OF_CAPACITY:.0f} % "
+            f"of its {in_words(capacity)}; name another --dir"
+        )
+
+    def by_space(self, blocks: int, free: int | None = None) -> float:
+        """What each block of a phase and the warm-up may hold at once: the file system's share of what is free."""
+        if free is None:
+            space = self.host.statvfs(self.directory)
+            free = 0 if isinstance(space, Absent) else space.f_bavail * space.f_frsize
+        return (free * SHARE_OF_FREE - self.fixed_bytes) / (blocks + 1)
+
+    @property
+    def file_bytes(self) -> int:
+        return min(LARGEST_FILE, max(STEP_BYTES, self.block_bytes // WORKERS))
+
+    def free_bytes(self) -> int | None:
+        """Free blocks, those kept for root included: a trim offers them too."""
+        space = self.host.statvfs(self.mountpoint)
+        return None if isinstance(space, Absent) else space.f_bfree * space.f_frsize
+
+    def size_bytes(self) -> int | None:
+        space = self.host.statvfs(self.mountpoint)
+        return None if isinstance(space, Absent) else space.f_blocks * space.f_frsize
+
+
+def why_not(host: Host) -> tuple[str, str]:
+    """Why this process cannot trim though the disk could be, the right or the tool, and what to do; empty: it can."""
+    status = host.text("/proc/self/status")
+    rights = 0
+    for line in status.splitlines() if present(status) else ():
+        if line.startswith("CapEff:"):
+            rights = int(line.split()[1], 16)
+    if not rights & _SYS_ADMIN:
+        return (
+            "the trim needs root (CAP_SYS_ADMIN): it is left out",
+            "run it with sudo, and not in a container that lacks CAP_SYS_ADMIN",
+        )
+    if shutil.which("fstrim", path=_PATH) is None:
+        return "fstrim (util-linux) is not installed: the trim is left out", "install util-linux"
+    return "", ""

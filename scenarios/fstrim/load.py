@@ -1,0 +1,133 @@
+"""What loads the disk in scenario `fstrim`: the built-in churn or the user's own command, and reads of a fixed file."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from probes.bench.budget import WriteBudget
+from probes.bench.churn import ChurnBench
+from probes.bench.command import CommandBench
+from probes.bench.measured import Measured, NotApplicable
+from probes.bench.storage import Progress, StorageBench
+from probes.host import Host
+from probes.private_directory import PrivateDirectory
+from probes.system.disk.diskstats import disk_counters
+from probes.types import Absent
+
+CHURN_ID = "churn"
+COMMAND_ID = "command"
+REFERENCE_ID = "randread-4k-qd1"
+COMMAND_METRIC = "runs/h"
+
+
+class Engine(Protocol):
+    """One directory under test. All metrics are "more is better"."""
+
+    async def prepare(self, tell: Progress) -> None: ...
+
+    async def block(self, seconds: float, most_bytes: int) -> Measured:
+        """New files, kept until `delete`."""
+        ...
+
+    async def reference(self, seconds: float) -> Measured:
+        """Reads of a file that stays as it is."""
+        ...
+
+    async def delete(self) -> int:
+        """What the blocks left; bytes. Returns when they count as free."""
+        ...
+
+    async def quiesce(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class Ground(NamedTuple):
+    """Where an engine works and what it may: `leaves` are the devices, `file_bytes` is the size of the fixed file."""
+
+    host: Host
+    directory: str
+    private: PrivateDirectory
+    leaves: tuple[str, ...]
+    file_bytes: int
+    seed: int
+    budget: WriteBudget
+
+
+class BuiltIn:
+    """hostdx's own load."""
+
+    def __init__(self, ground: Ground) -> None:
+        host, private, leaves, budget = ground.host, ground.private, ground.leaves, ground.budget
+        self.reads = StorageBench(
+            host, ground.directory, private, ground.file_bytes, ground.seed, leaves, budget=budget
+        )
+        self.churn = ChurnBench(host, private, leaves, ground.seed + 1, budget)
+
+    async def prepare(self, tell: Progress) -> None:
+        await self.reads.prepare(tell, (REFERENCE_ID,))
+
+    async def block(self, seconds: float, most_bytes: int) -> Measured:
+        return await self.churn.block(seconds, most_bytes)
+
+    async def reference(self, seconds: float) -> Measured:
+        return await self.reads.block(REFERENCE_ID, seconds)
+
+    async def delete(self) -> int:
+        deleted = await self.churn.delete()
+        await self.churn.sync()
+        return deleted
+
+    async def quiesce(self) -> None:
+        await self.reads.quiesce()
+
+    async def close(self) -> None:
+        await self.churn.close()
+        await self.reads.close()
+
+
+class OwnCommand(BuiltIn):
+    """The user's own command instead of the churn; its TMPDIR and working directory are the private one.
+
+    It is killed when the budget is spent, and not started again where a run like the last would exceed it.
+    """
+
+    def __init__(self, ground: Ground, command: str) -> None:
+        super().__init__(ground)
+        self.command = CommandBench(ground.host, command, ground.private, ground.leaves)
+        self.host = ground.host
+        self.leaves = ground.leaves
+        self.budget = ground.budget
+        self._last_bytes = 0
+
+    async def block(self, seconds: float, most_bytes: int) -> Measured:
+        if self.budget.spent_bytes + self._last_bytes > self.budget.most_bytes:
+            raise NotApplicable(
+                f"another run of the command would write more than the {self.budget.most_bytes >> 20} MiB of a "
+                "session; give one that writes less"
+            )
+        before = self._written()
+        try:
+            measured = await self.command.block(most_bytes=self.budget.left_bytes)
+        except NotApplicable:
+            await self.delete()  # what is not on the disk yet never gets there
+            self._spend(before)
+            raise
+        await self.command.quiesce()
+        self._spend(before)
+        took = measured.values["seconds"]
+        return msgspec.structs.replace(
+            measured, values={COMMAND_METRIC: 3600 / took if took > 0 else 0.0}, bytes=self._last_bytes
+        )
+
+    def _spend(self, before: int) -> None:
+        self._last_bytes = max(0, self._written() - before)
+        self.budget.spend(self._last_bytes, self._last_bytes)
+
+    def _written(self) -> int:
+        counters = disk_counters(self.host)
+        if isinstance(counters, Absent):
+            return 0
+        return sum(counters[n].write_bytes for n in self.leaves if n in counters)

@@ -1,0 +1,148 @@
+"""A phase of scenario `fstrim`: blocks of new files, each with its reference block beside it, watched by the guards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import NamedTuple
+
+from probes.bench.cache import cache_check
+from probes.bench.measured import Measured, NotApplicable
+from scenarios import events as ev
+from scenarios.experiment.guarded import GuardedBlocks
+from scenarios.fstrim.durations import LEAST_BLOCK_S, Pattern
+from scenarios.fstrim.load import CHURN_ID, REFERENCE_ID, Engine
+from scenarios.fstrim.size import again_at_most
+from scenarios.guards.watch import Watch
+from scenarios.model import Run
+from scenarios.plan import Workload
+
+
+class Stopped(Exception):
+    """The guards ended it; one line."""
+
+
+class Phase(NamedTuple):
+    """`values` and `references` block by block; `reason`: why there are fewer than wanted."""
+
+    name: str
+    values: list[float]
+    references: list[float]
+    seconds: float
+    written_bytes: int
+    reason: str = ""
+
+    @property
+    def value(self) -> float:
+        return median(self.values)
+
+    @property
+    def reference(self) -> float:
+        return median(self.references)
+
+
+class Blocks:
+    """Measures phase after phase; `block_bytes` is the most that a block writes, the same in all of them."""
+
+    def __init__(
+        self,
+        run: Run,
+        engine: Engine,
+        loads: Sequence[Workload],
+        pattern: Pattern,
+        block_bytes: int,
+        watch: Watch | None,
+    ) -> None:
+        self.run = run
+        self.engine = engine
+        self.load, self.control = loads
+        self.pattern = pattern
+        self.block_bytes = block_bytes
+        self.watch = watch
+        self.cached = ""  # why the reads beside the blocks are not the disk's
+        self.bytes_per_s = 0.0  # what the warm-up wrote
+        self.lasted: list[float] = []  # seconds of each block that counts
+        self.blocks = GuardedBlocks(run, watch)
+
+    async def warm_up(self) -> int:
+        """Starts the workers, and tells caches from disks; never counted. Bytes written."""
+        if self.watch is not None:
+            await self.watch.settle()
+            self._check()
+        if self.load.id != CHURN_ID:
+            await self._block(self.control, "warmup", "warmup", 0)
+            return 0
+        measured, _ = await self._block(self.load, "warmup", "warmup", 0)
+        await self._block(self.control, "warmup", "warmup", 0)
+        self.bytes_per_s = measured.bytes / measured.seconds if measured.seconds > 0 else 0.0
+        return measured.bytes
+
+    async def phase(self, name: str, label: ev.Phase) -> Phase:
+        """Raises Stopped. A load that cannot go on ends the phase with its reason."""
+        values: list[float] = []
+        references: list[float] = []
+        written, again = 0, 0
+        most_again = again_at_most(self.pattern.blocks)
+        began = self.run.clock.now()
+        reason = ""
+        while len(values) < self.pattern.blocks:
+            self._progress(name, len(values))
+            try:
+                measured, disturbed = await self._block(self.load, name, label, len(values))
+                written += measured.bytes
+                reference, beside = await self._block(self.control, name, label, len(values))
+            except NotApplicable as why:
+                reason = str(why)
+                break
+            if (disturbed or beside) and again < most_again:
+                again += 1
+                continue
+            self.lasted.append(measured.seconds)
+            values.append(measured.values[self.load.metrics[0].name])
+            references.append(reference.values[self.control.metrics[0].name])
+        seconds = self.run.clock.now() - began
+        return Phase(name, values, references, seconds, written, reason)
+
+    @property
+    def too_short(self) -> str:
+        """What the blocks lasted, where that is too little; a user's own command lasts as long as it does."""
+        if self.load.id != CHURN_ID or not self.lasted:
+            return ""
+        wanted, usual = min(LEAST_BLOCK_S, self.pattern.block_s), median(self.lasted)
+        if usual >= 0.9 * wanted:
+            return ""
+        return (
+            f"blocks of new files lasted only {usual:.2g} s: this disk writes what a session may write too fast "
+            f"for blocks of {wanted:.2g} s, so they show its cache more than its cells"
+        )
+
+    async def _block(
+        self, load: Workload, variant: str, label: ev.Phase, number: int
+    ) -> tuple[Measured, bool]:
+        async def block() -> Measured:
+            if load.id != REFERENCE_ID:
+                return await self.engine.block(self.pattern.block_s, self.block_bytes)
+            measured = await self.engine.reference(self.pattern.reference_s)
+            self.cached = cache_check(measured) or self.cached
+            return measured
+
+        measured, disturbed = await self.blocks.measure(load.id, variant, block, group=number, phase=label)
+        await self.engine.quiesce()
+        waits = await self.blocks.spare(load.id, number)
+        self._check()
+        return measured, bool(disturbed or waits)
+
+    def _check(self) -> None:
+        if self.blocks.stopped:
+            raise Stopped(self.blocks.stopped)
+
+    def _progress(self, name: str, done: int) -> None:
+        left = (self.pattern.blocks - done) * (self.pattern.block_s + self.pattern.reference_s)
+        self.run.emit(
+            ev.Progress(
+                t=self.run.time(),
+                step=name,
+                text=f"{self.load.title}: block {done + 1} of {self.pattern.blocks}",
+                seconds_left=left,
+            )
+        )

@@ -1,0 +1,297 @@
+"""The plan of scenario `fstrim`: a session around a trim, or one round of a series."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+
+import msgspec
+
+from probes.action import Action
+from probes.bench.churn import CHURN
+from probes.bench.command_line import fio_directory, pasted
+from probes.bench.size import in_words
+from probes.bench.workloads import fio_equivalent, load_of
+from probes.host import Host
+from probes.system.kernel import kernel
+from probes.types import present
+from scenarios.experiment.before_after import LEAST_BLOCKS
+from scenarios.fstrim.durations import Pattern
+from scenarios.fstrim.layout import Layout
+from scenarios.fstrim.load import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
+from scenarios.guards.bystanders import STOPS_ITSELF
+from scenarios.knowledge.disks import endurance_share, fill_s
+from scenarios.knowledge.trims import trim_of
+from scenarios.model import Options, Usage, directory_action
+from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+
+TRIM_AT_MOST_S = 1800.0
+DEFAULT_BUDGET_S = 60.0
+# The last trims of a session: of what its last phase deleted; and, with --again, of nothing new.
+CLOSING = ("trim once more", "trim again at once, with nothing deleted in between")
+BEFORE, IDLE, AFTER, ROUND = "before", "idle", "after", "round"
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked for."""
+
+    directory: str
+    round: bool
+    again: bool
+    command: str
+    state: str
+
+    @property
+    def phases(self) -> int:
+        return 1 if self.round else 3
+
+    @property
+    def workload(self) -> str:
+        return COMMAND_ID if self.command else CHURN_ID
+
+
+def request(options: Options) -> Request:
+    """Raises Usage."""
+    directories = options.strings("dir")
+    if len(directories) != 1:
+        raise Usage("it writes and deletes files: name one directory on the disk with --dir")
+    asked = Request(
+        directory=directories[0],
+        round=options.flag("round"),
+        again=options.flag("again"),
+        command=options.string("workload"),
+        state=options.string("state"),
+    )
+    try:
+        words = shlex.split(asked.command)
+    except ValueError as error:
+        raise Usage(f"--workload cannot be split into words: {error}; check its quotes") from None
+    if asked.command and not words:
+        raise Usage("--workload is empty; give a command with its arguments")
+    if asked.round and asked.again:
+        raise Usage("--round does not trim, so --again makes no sense with it")
+    if asked.round and not asked.state:
+        raise Usage("--round needs a place for its rounds: --state")
+    return asked
+
+
+def trim_action(layout: Layout) -> Action:
+    unqueued = [n for n, mode in (layout.chain.queued if layout.chain else {}).items() if "unqueued" in mode]
+    stall = (
+        f"; {', '.join(unqueued)} has no queued TRIM, so reads and writes stall while it runs"
+        if unqueued
+        else "; reads and writes may stall for seconds"
+    )
+    return Action(
+        kind="command",
+        title=f"trim {layout.mountpoint}",
+        target=layout.mountpoint,
+        apply=("fstrim", "-v", layout.mountpoint),
+        irreversible=True,
+        consent=True,
+        rights="root (CAP_SYS_ADMIN)",
+        risk=f"what was deleted on {layout.mountpoint} can no longer be recovered from the raw disk{stall}",
+        parameters={"timeout_s": f"{TRIM_AT_MOST_S:.0f}"},
+    )
+
+
+def trims(asked: Request, layout: Layout) -> int:
+    """How often a session trims: once to be measured, once at its end, and with --again once more at once."""
+    if asked.round or layout.no_trim:
+        return 0
+    return 3 if asked.again else 2
+
+
+def refusal(asked: Request, layout: Layout) -> str:
+    if why := layout.refusal or _not_startable(asked.command):
+        return why
+    if not asked.round and layout.can_never_trim:
+        return f"{layout.can_never_trim}; hostdx triage says more, --round still measures its course"
+    return ""
+
+
+def untrimmed(layout: Layout) -> str:
+    """What a session without its trim can tell, and what to do for more: said before it measures."""
+    return (
+        f"{layout.no_trim}, and the run shows only what idling does to {layout.device}; for what a trim gives back "
+        f"{layout.to_trim} (--round never trims)"
+    )
+
+
+def _not_startable(command: str) -> str:
+    """It is started in the private directory: a path that begins where it was typed would lead nowhere."""
+    if not command:
+        return ""
+    program = shlex.split(command)[0]
+    if "/" in program and not program.startswith("/"):
+        return f"--workload: {program} would be looked for in the private directory; give its full path"
+    return "" if shutil.which(program) else f"--workload: {program} is no program that can be started here"
+
+
+def workloads(asked: Request, layout: Layout, pattern: Pattern) -> tuple[Workload, ...]:
+    reads = load_of(REFERENCE_ID)
+    if asked.command:
+        load = Workload(
+            id=COMMAND_ID,
+            title="your own command",
+            metrics=(Metric(name=COMMAND_METRIC, unit=COMMAND_METRIC),),
+            equivalent=asked.command,
+            min_groups=LEAST_BLOCKS,
+            why="what you want to know about",
+        )
+    else:
+        load = Workload(
+            id=CHURN_ID,
+            title=CHURN.title,
+            metrics=(Metric(name=CHURN.metric, unit=CHURN.unit),),
+            block_s=pattern.block_s,
+            min_groups=LEAST_BLOCKS,
+            equivalent=pasted(
+                ["fio", "--name=churn", fio_directory(layout.directory), "--rw=write", "--bs=64k", "--direct=1",
+                 "--ioengine=psync", f"--numjobs={CHURN.workers}", f"--filesize={layout.file_bytes}",
+                 f"--nrfiles={max(1, layout.block_bytes // CHURN.workers // max(1, layout.file_bytes))}",
+                 "--file_service_type=sequential", "--fdatasync=64", "--refill_buffers", "--unlink=1"]
+            ),
+            why=CHURN.why,
+        )  # fmt: skip
+    control = Workload(
+        id=REFERENCE_ID,
+        title=f"{reads.title}, of a file that stays" + (" (reference)" if asked.round else ""),
+        metrics=(Metric(name=reads.metric, unit=reads.unit),),
+        block_s=pattern.reference_s,
+        min_groups=LEAST_BLOCKS,
+        control=True,
+        equivalent=fio_equivalent(REFERENCE_ID, layout.fixed_bytes, layout.directory),
+        why="a trim does not touch it: if it moves too, the host changed and not the disk",
+    )
+    return load, control
+
+
+def make(
+    host: Host, options: Options, pattern: Pattern, *, title: str, question: str, why: str
+) -> tuple[Plan, Layout, Request, Pattern]:
+    asked = request(options)
+    budget_s = options.number("budget")
+    if budget_s:
+        pattern = pattern.for_budget(budget_s, asked.phases)
+    if "idle" in options.values and options.values["idle"] is not None:
+        pattern = pattern.for_idle(options.number("idle"))
+    layout = Layout(host, asked.directory, blocks=pattern.blocks, phases=asked.phases)
+    refused = refusal(asked, layout)
+    loads = workloads(asked, layout, pattern)
+    trimming = trims(asked, layout)
+    measuring = asked.phases * pattern.blocks * (pattern.block_s + pattern.reference_s)
+    if not asked.round and layout.no_trim:
+        measuring *= 2 / 3
+    prepare_s = fill_s(layout.fixed_bytes) + 2.0
+    steps = _steps(asked, pattern, trimming, prepare_s)
+    plan = Plan(
+        scenario="fstrim",
+        title=title,
+        question=question,
+        why=why,
+        options=dict(options.values),
+        variants=_variants(asked, layout),
+        workloads=loads,
+        steps=steps,
+        reads=("mounts", "queue limits of every layer", "/proc/diskstats", "fstrim.timer, cron, /etc/fstab"),
+        actions=(
+            *((directory_action(host, layout.directory),) if not refused else ()),
+            *((trim_action(layout),) * trimming if not refused else ()),
+        ),
+        writes=_writes(layout) if not refused else (),
+        rights=(
+            f"write permission in {layout.directory}",
+            *(("root (CAP_SYS_ADMIN) for the trim",) if not asked.round else ()),
+        ),
+        seconds=sum(step.seconds for step in steps),
+        measuring_s=measuring,
+        commands=(asked.command,) if asked.command else (),
+        sentences=_sentences(asked, layout, pattern, trimming, sum(step.seconds for step in steps)),
+        left_out=(layout.no_trim,) if layout.no_trim and not asked.round else (),
+        refusal=refused,
+    )
+    return plan.sealed(), layout, asked, pattern
+
+
+def _variants(asked: Request, layout: Layout) -> tuple[Variant, ...]:
+    if asked.round:
+        return (Variant(id=ROUND, label="this round", detail=layout.directory),)
+    labels = {BEFORE: "before anything", IDLE: "after idling only", AFTER: "after the trim"}
+    return tuple(
+        Variant(id=name, label=label, detail=layout.directory)
+        for name, label in labels.items()
+        if not (layout.no_trim and name == AFTER)
+    )
+
+
+def _steps(asked: Request, pattern: Pattern, trimming: int, prepare_s: float) -> tuple[PlannedStep, ...]:
+    phase_s = pattern.blocks * (pattern.block_s + pattern.reference_s)
+    prepare = PlannedStep("prepare", "write the fixed file", prepare_s)
+    if asked.round:
+        return prepare, PlannedStep(ROUND, "measure one round", phase_s)
+    steps = [
+        prepare,
+        PlannedStep(BEFORE, "measure before", phase_s),
+        PlannedStep("waiting", "idle: the control, as long as the trim", pattern.idle_s),
+        PlannedStep(IDLE, "measure after idling", phase_s),
+    ]
+    if trimming:
+        steps += [
+            PlannedStep("trim", "trim, and wait until the disk rests", pattern.idle_s),
+            PlannedStep(AFTER, "measure after the trim", phase_s),
+            *(PlannedStep(f"trim{n}", CLOSING[n - 2], pattern.rest_s + 1) for n in range(2, trimming + 1)),
+        ]
+    return tuple(steps)
+
+
+def _would_do(layout: Layout) -> list[str]:
+    """What a trim would offer here."""
+    free, release = layout.free_bytes(), kernel(layout.host).release
+    known = trim_of(layout.fstype, release if present(release) else "")
+    most = f"offers at most the free {in_words(free)} to {layout.device}" if free is not None else ""
+    return [text for text in (most, known.memory if known else "") if text]
+
+
+def _wear(layout: Layout) -> str:
+    share = endurance_share(layout.devices[0], layout.most_bytes) if layout.devices else None
+    return (
+        "its rated endurance is not known" if share is None else f"{100 * share:.3f} % of its rated endurance"
+    )
+
+
+def _writes(layout: Layout) -> tuple[Written, ...]:
+    share = endurance_share(layout.devices[0], layout.most_bytes) if layout.devices else None
+    return (
+        Written(device=layout.device, bytes=layout.most_bytes, where=layout.directory, endurance_share=share),
+    )
+
+
+def _sentences(
+    asked: Request, layout: Layout, pattern: Pattern, trimming: int, seconds: float
+) -> tuple[str, ...]:
+    if layout.refusal:
+        return ()
+    most = f"at most {in_words(layout.most_bytes)} are written in all ({_wear(layout)})"
+    here = f"in {layout.directory} ({layout.device})"
+    lines = [
+        f"runs your command {here} and deletes what it left in its TMPDIR there: {most}; it is killed then, with 50 "
+        "looks a second, by what the kernel accounts to it and by the disk's counters, others' writes included"
+        if asked.command
+        else f"writes new files {here} and deletes what it left: {most}",
+        f"takes about {seconds:.0f} s, in {asked.phases if trimming or asked.round else 2} phase(s) of "
+        f"{pattern.blocks} blocks",
+    ]
+    if trimming:
+        lines.append(
+            f"trims {layout.mountpoint} {trimming} times: once to measure what it gives, and at the end, so that no "
+            "deleted file of this run stays behind as stale data"
+        )
+        lines += _would_do(layout)
+        lines.append("a trim cannot be undone: deleted files can no longer be recovered from the raw disk")
+    elif not asked.round:
+        lines.append(f"does not trim: {untrimmed(layout)}")
+    else:
+        lines.append("does not trim: it adds one round to the series of this file system")
+    lines.append(STOPS_ITSELF)
+    return (*lines, *layout.notes)

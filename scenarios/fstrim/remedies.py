@@ -1,0 +1,90 @@
+"""How a file system comes to be trimmed regularly, from where this host is now; exact, and undone without a trace."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+
+from probes.host import Host
+from probes.system.disk.trim_jobs import asked_not_to
+from probes.system.disk.trim_timer import TrimTimer, timer_would_miss, untrimmed_because
+from scenarios.finding import Remedy
+
+ENABLE = Remedy(
+    title="Trim once a week",
+    commands=("systemctl enable --now fstrim.timer",),
+    verify=("systemctl list-timers fstrim.timer", "journalctl -u fstrim.service -n 20"),
+    undo=("systemctl disable --now fstrim.timer",),
+)
+
+
+def remedies(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> tuple[Remedy, ...]:
+    """What makes something trim this file system; empty where something does, or may, or the admin chose not to."""
+    because = untrimmed_because(host, timer, mountpoints)
+    if because == "" or asked_not_to(host, mountpoints):
+        return ()
+    if not timer.exists:
+        return (by_cron(mountpoints[0]),)
+    missed = (fstab_remedy(host, mountpoints[0]),) if timer_would_miss(host, timer, mountpoints) else ()
+    return missed if timer.on is True else (ENABLE, *missed)
+
+
+def by_cron(mountpoint: str) -> Remedy:
+    """Where there is no timer. A file of run-parts has no dot in its name (run-parts(8))."""
+    path = f"/etc/cron.weekly/hostdx-fstrim-{_slug(mountpoint)}"
+    return Remedy(
+        title=f"Trim {mountpoint} once a week (this system has no fstrim.timer)",
+        commands=(
+            f"printf '#!/bin/sh\\nexec %s\\n' {shlex.quote('fstrim ' + shlex.quote(mountpoint))} > {path}",
+            f"chmod 755 {path}",
+        ),
+        verify=(path,),
+        undo=(f"rm {path}",),
+    )
+
+
+def fstab_remedy(host: Host, mountpoint: str) -> Remedy:
+    """A call more for the timer's service, in a drop-in of its own: an admin's other drop-ins and fstab's
+    X-fstrim.notrim stay as they are. The leading dash: a mount that is not there fails nothing (systemd.service(5)).
+    """
+    program = next((p for p in ("/usr/sbin/fstrim", "/sbin/fstrim") if host.exists(p)), "/usr/sbin/fstrim")
+    place = mountpoint.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    text = (
+        f'ExecStart=-{program} -v "{place}"'
+        if place != _slug_free(place)
+        else f"ExecStart=-{program} -v {place}"
+    )
+    return drop_in(
+        "fstrim.service",
+        f"zz-hostdx-{_slug(mountpoint)}.conf",
+        ("[Service]", text),
+        title=f"Let the timer trim {mountpoint} too",
+        verify=("systemctl start fstrim.service && journalctl -u fstrim.service -n 20",),
+    )
+
+
+def drop_in(unit: str, name: str, lines: tuple[str, ...], *, title: str, verify: tuple[str, ...]) -> Remedy:
+    """A file of its own for a unit; its name sorts last. `systemctl revert` would take an admin's drop-ins away too."""
+    folder = f"/etc/systemd/system/{unit}.d"
+    content = " ".join(shlex.quote(line) for line in lines)
+    return Remedy(
+        title=title,
+        commands=(
+            f"mkdir -p {folder}",
+            f"printf '%s\\n' {content} > {folder}/{name}",
+            "systemctl daemon-reload",
+        ),
+        persistent=(f"{folder}/{name}:", *lines),
+        verify=verify,
+        undo=(f"rm {folder}/{name}", "systemctl daemon-reload"),
+    )
+
+
+def _slug(mountpoint: str) -> str:
+    return re.sub(r"[^0-9A-Za-z]+", "-", mountpoint).strip("-")[:60] or "root"
+
+
+def _slug_free(text: str) -> str:
+    """The text without what systemd or a shell would take for more than a letter."""
+    return re.sub(r"[^0-9A-Za-z/._+-]", "", text)

@@ -1,0 +1,203 @@
+"""The rounds of a file system, kept from run to run: one JSON line a round under the state directory.
+
+The form is open for scores from elsewhere: `value` (more is better), `reference` (null: none), `written_bytes`,
+`trim_before` and `source` are all that a line needs; its rounds are judged apart, by `source` and `workload`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from probes.host import Host
+from probes.system.disk.discard import own_devices
+from probes.system.disk.trim_timer import stamp_time
+from probes.system.kernel import kernel
+from probes.types import Absent, present
+from scenarios.fstrim.layout import Layout
+from scenarios.fstrim.trim import Discards, discards
+
+SOURCE = "hostdx"
+COUNTERS, TIMER = "the kernel's counters of discards", "fstrim.timer"
+MOST_BYTES = 8 << 20
+# Without online discard only a trim discards: what it offers is at least what our own round deleted, unless others took
+# some of that space again. A share of the free space would be wrong: ext4 offers only groups where something was freed.
+SHARE_OF_DELETED = 0.25
+LEAST_DISCARDED = 16 << 20  # where it is not known what a round deleted
+# With it deletions discard too: at most what was written since and what became free, but btrfs gives whole block groups
+# and XFS what it allocated ahead. Only much more than that is a trim.
+SHARE_OF_FREE_ONLINE = 0.5
+
+
+class Round(msgspec.Struct, frozen=True, kw_only=True):
+    """One line. `written_bytes`: to the leaves, between the round before and this one, by `device_written_bytes`.
+
+    `trim_before`: the file system was trimmed since the round before, as `trim_seen_by` tells. `trimmed_bytes`: what
+    was asked to be discarded since, by the counter `device_discarded_bytes` of the devices `discards_of`, the file
+    system's own ("": a line of older hostdx, the leaves' counter). `deleted_bytes`: what the round itself deleted.
+    """
+
+    value: float
+    reference: float | None = None
+    written_bytes: int | None = None
+    trim_before: bool = False
+    source: str = SOURCE
+    workload: str = ""
+    metric: str = ""
+    wall: str = ""
+    trimmed_bytes: int | None = None
+    boot_id: str = ""
+    device_written_bytes: int | None = None
+    device_discarded_bytes: int | None = None
+    discards_of: str = ""
+    deleted_bytes: int | None = None
+    free_bytes: int | None = None
+    trim_seen_by: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.source, self.workload, self.metric
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What a file holds; `bad` lines were passed over."""
+
+    rounds: tuple[Round, ...]
+    bad: int = 0
+
+
+def identity(host: Host, layout: Layout) -> str:
+    """The file system's UUID; where udev does not tell it, its device and the id that statvfs gives."""
+    names = host.listing("/dev/disk/by-uuid")
+    top = layout.chain.device if layout.chain else ""
+    for name in names if present(names) else ():
+        target = host.link(f"/dev/disk/by-uuid/{name}")
+        if present(target) and target.rsplit("/", 1)[-1] == top:
+            return _safe(name)
+    try:
+        number = os.statvfs(layout.mountpoint).f_fsid
+    except OSError:
+        number = 0
+    return _safe(f"{top or layout.device}-{number & (1 << 64) - 1:016x}")
+
+
+def _safe(name: str) -> str:
+    return re.sub(r"[^0-9A-Za-z_-]", "_", name)[:100] or "unknown"
+
+
+def rounds_file(state: str, name: str) -> Path:
+    return Path(state) / "series" / f"{name}.jsonl"
+
+
+def read(path: Path) -> Kept:
+    """Raises OSError where the file is there and cannot be read; a half line of a power cut is passed over."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES)
+    except FileNotFoundError:
+        return Kept(())
+    rounds: list[Round] = []
+    bad = 0
+    for line in data.split(b"\n"):
+        if not line.strip():
+            continue
+        try:
+            rounds.append(msgspec.json.decode(line, type=Round))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            bad += 1
+    return Kept(tuple(rounds), bad)
+
+
+def append(path: Path, one: Round) -> None:
+    """Written and synced before it returns; a line that was cut short before is ended first. Raises OSError."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        end = os.lseek(fd, 0, os.SEEK_END)
+        torn = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
+        os.write(fd, (b"\n" if torn else b"") + msgspec.json.encode(one) + b"\n")
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def since(host: Host, layout: Layout, before: Sequence[Round]) -> Round:
+    """What happened to the file system since the last round of ours: a round without a value yet."""
+    now = discards(host, layout.leaves)
+    boot = kernel(host).boot_id
+    boot_id = boot if present(boot) else ""
+    last = next((r for r in reversed(before) if r.source == SOURCE), None)
+    timer = _timer_ran(host, last)
+    if not isinstance(now, Discards):
+        return Round(value=0.0, boot_id=boot_id, trim_before=timer, trim_seen_by=TIMER if timer else "")
+    counted, names = _own(host, layout, now)
+    free = layout.free_bytes()
+    written = discarded = None
+    same = last is not None and last.boot_id == boot_id and boot_id != ""
+    if last is not None:
+        # After a reboot the counters began anew: at least so much.
+        written = _grown(now.written, last.device_written_bytes if same else 0)
+        if same and last.discards_of in ("", names):
+            ours = counted if last.discards_of else now.bytes
+            discarded = _grown(ours, last.device_discarded_bytes)
+        elif not same:
+            discarded = counted
+    by_counters = last is not None and _trimmed(layout, last, discarded, written, free)
+    # Counters of one boot that saw no trim outweigh a timer that fired: it found nothing to offer here.
+    seen = COUNTERS if by_counters else TIMER if timer and not (same and discarded is not None) else ""
+    return Round(
+        value=0.0,
+        written_bytes=written,
+        trim_before=seen != "",
+        trimmed_bytes=discarded,
+        boot_id=boot_id,
+        device_written_bytes=now.written,
+        device_discarded_bytes=counted,
+        discards_of=names,
+        free_bytes=free,
+        trim_seen_by=seen,
+    )
+
+
+def _own(host: Host, layout: Layout, leaves: Discards) -> tuple[int | None, str]:
+    """The counter of the file system's own devices, and their names; the leaves' where those count nothing."""
+    names = own_devices(host, layout.chain) if layout.chain is not None else layout.leaves
+    found = discards(host, names)
+    if isinstance(found, Absent) or found.bytes is None:
+        return leaves.bytes, ", ".join(layout.leaves)
+    return found.bytes, ", ".join(names)
+
+
+def _grown(now: int | None, before: int | None) -> int | None:
+    """None: not known. A counter that fell began anew: a loop device that was made again."""
+    if now is None or before is None:
+        return None
+    return now - before if now >= before else now
+
+
+def _trimmed(
+    layout: Layout, last: Round, discarded: int | None, written: int | None, free: int | None
+) -> bool:
+    """Whether there were more discards than deletions explain."""
+    if not discarded:
+        return False
+    if layout.chain is None or not layout.chain.online:
+        return discarded >= max(1, int(SHARE_OF_DELETED * (last.deleted_bytes or LEAST_DISCARDED)))
+    freed = max(0, free - last.free_bytes) if free is not None and last.free_bytes is not None else 0
+    return discarded - (written or 0) - freed >= SHARE_OF_FREE_ONLINE * (free or 0)
+
+
+def _timer_ran(host: Host, last: Round | None) -> bool:
+    """Whether fstrim.timer fired since: all there is to go by where the kernel counts no discards (before 4.18)."""
+    fired = stamp_time(host)
+    if last is None or fired is None:
+        return False
+    try:
+        return fired > datetime.fromisoformat(last.wall)
+    except (ValueError, TypeError):
+        return False

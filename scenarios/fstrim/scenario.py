@@ -1,0 +1,181 @@
+"""Scenario `fstrim`: does this disk get slower from run to run, and does trimming bring it back?
+
+One session measures before, after idling, and after a trim that was given the same time. `--round` adds one round to
+the series of this file system, from cron or before each job; the trims in between are found in the counters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import ClassVar
+
+from probes.bench.budget import WriteBudget
+from probes.bench.measured import BenchRefused
+from probes.host import Host
+from probes.private_directory import PrivateDirectory
+from probes.system.disk.trim_timer import trim_timer
+from probes.system.kernel import kernel
+from probes.types import Fact, present
+from scenarios import events as ev
+from scenarios.fstrim.durations import Pattern
+from scenarios.fstrim.facts import facts
+from scenarios.fstrim.layout import Layout
+from scenarios.fstrim.ledger import Ledger
+from scenarios.fstrim.load import BuiltIn, Engine, Ground, OwnCommand
+from scenarios.fstrim.phase import Blocks, Stopped
+from scenarios.fstrim.plan import Request, make, untrimmed
+from scenarios.fstrim.rules import RULES
+from scenarios.fstrim.series import one_round
+from scenarios.fstrim.session import Session
+from scenarios.fstrim.size import after_warm_up
+from scenarios.guards.watch import Watch, watch_for
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage, own_directory
+from scenarios.plan import Option, Plan
+from scenarios.triage import apply_rule
+
+EngineMaker = Callable[[Host, Layout, Request, PrivateDirectory, int, WriteBudget], Engine]
+
+
+def built_in(
+    host: Host, layout: Layout, asked: Request, private: PrivateDirectory, seed: int, budget: WriteBudget
+) -> Engine:
+    ground = Ground(host, layout.directory, private, layout.leaves, layout.fixed_bytes, seed, budget)
+    return OwnCommand(ground, asked.command) if asked.command else BuiltIn(ground)
+
+
+class Fstrim(Scenario):
+    id: ClassVar[str] = "fstrim"
+    title: ClassVar[str] = "Does trimming bring this SSD back?"
+    question: ClassVar[str] = "Does this disk get slower from run to run, and does trimming bring it back?"
+    why: ClassVar[str] = (
+        "A drive that is never told what was deleted must keep it: writes get slower and slower, and the numbers of "
+        "fstrim -v explain nothing. This measures what a trim gives beyond what idling gives, and shows step by step "
+        "what fstrim claims and what the kernel really asked for."
+    )
+    answers: ClassVar[str] = "what a trim gives back, and what the numbers of fstrim -v mean"
+    takes_s: ClassVar[float] = 210.0
+    needs: ClassVar[str] = "root for the trim; --dir"
+    remembers: ClassVar[bool] = True  # the rounds of each file system
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(name="dir", kind="path", required=True, help="directory on the file system in question"),
+        Option(
+            name="round", kind="flag", help="add one round to the series of this file system; does not trim"
+        ),
+        Option(
+            name="workload",
+            kind="text",
+            help="your own command instead of the built-in load; TMPDIR is on the disk",
+        ),
+        Option(
+            name="again", kind="flag", help="trim once more directly after the last trim: what does it say?"
+        ),
+        Option(
+            name="idle",
+            kind="number",
+            help="length of the idle control: 60, 60s, 2m; the trim with its settling gets as long  [default: 60]",
+            unit="s",
+        ),
+        Option(name="state", kind="path", help="where the rounds are kept", hidden=True),
+        *COMMON_OPTIONS,
+    )
+
+    def __init__(
+        self,
+        pattern: Pattern | None = None,
+        engine: EngineMaker = built_in,
+        watch: Callable[[Run, Layout], Watch | None] | None = None,
+    ) -> None:
+        """Another pattern and engine are for tests, not for users."""
+        self.pattern = pattern or Pattern()
+        self.engine = engine
+        self.watch = watch or _watch
+
+    def blocked(self, host: Host) -> str:
+        return "" if host.live else "a captured tree cannot be measured"
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        return self._lay_out(host, options)[0]
+
+    def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Layout, Request, Pattern]:
+        if not host.live:
+            raise Usage("a captured tree cannot be measured; hostdx triage --root reads it")
+        return make(host, options, self.pattern, title=self.title, question=self.question, why=self.why)
+
+    async def run(self, run: Run) -> None:
+        plan, layout, asked, pattern = self._lay_out(run.host, run.options)
+        if plan.refusal:
+            raise Refused(plan.refusal)
+        if layout.no_trim and not asked.round:
+            run.emit(ev.Note(t=run.time(), text=untrimmed(layout)))
+        timer = trim_timer(run.host)
+        for entry in facts(run.host, layout, timer):
+            if isinstance(entry, Fact):
+                run.emit(
+                    ev.FactRead(
+                        t=run.time(), name=entry.name, value=entry.value, source=entry.source, unit=entry.unit
+                    )
+                )
+            else:
+                name, absent = entry
+                run.emit(ev.AbsentFact(t=run.time(), name=name, reason=absent.reason, source=absent.source))
+        for rule in RULES:
+            for event in apply_rule(rule, run.host, run.time):
+                if not isinstance(event, ev.Found) or event.finding.subject == layout.mountpoint:
+                    run.emit(event)
+        release = kernel(run.host).release
+        ledger = Ledger(run, layout, release if present(release) else "")
+        try:
+            async with AsyncExitStack() as stack:
+                blocks = await self._prepare(run, plan, layout, asked, pattern, stack, ledger)
+                if asked.round:
+                    await one_round(run, layout, asked, blocks, timer)
+                else:
+                    await Session(run, plan, layout, pattern, blocks, ledger, timer).conduct()
+        except Stopped as why:
+            raise Refused(f"stopped: {why}") from None
+
+    async def _prepare(
+        self,
+        run: Run,
+        plan: Plan,
+        layout: Layout,
+        asked: Request,
+        pattern: Pattern,
+        stack: AsyncExitStack,
+        ledger: Ledger,
+    ) -> Blocks:
+        """The private directory, the fixed file and a block that does not count."""
+        run.emit(ev.Step(t=run.time(), id="prepare", title="write the fixed file", state="started"))
+        ledger.begin()
+        budget = WriteBudget(layout.most_bytes)
+        private = await stack.enter_async_context(own_directory(run, layout.directory))
+        try:
+            engine = self.engine(run.host, layout, asked, private, run.seed, budget)
+            stack.push_async_callback(engine.close)
+            await engine.prepare(_telling(run))
+        except BenchRefused as why:
+            raise Refused(str(why)) from None
+        blocks = Blocks(run, engine, plan.workloads, pattern, layout.block_bytes, self.watch(run, layout))
+        written = await blocks.warm_up()
+        if blocks.bytes_per_s:
+            made = after_warm_up(layout, budget, pattern, asked.phases, blocks.bytes_per_s)
+            blocks.pattern, blocks.block_bytes = made.pattern, made.bytes
+            if made.text:
+                run.emit(ev.Note(t=run.time(), text=made.text))
+        deleted = await engine.delete()
+        ledger.end("prepare", written=written + layout.fixed_bytes, deleted=deleted)
+        run.emit(ev.Step(t=run.time(), id="prepare", title="write the fixed file", state="done"))
+        return blocks
+
+
+def _watch(run: Run, layout: Layout) -> Watch:
+    return watch_for(run, layout.leaves, directories=[layout.directory])
+
+
+def _telling(run: Run) -> Callable[[int, int], None]:
+    def tell(done: int, whole: int) -> None:
+        text = f"writing the fixed file, {done >> 20} of {whole >> 20} MiB"
+        run.emit(ev.Progress(t=run.time(), step="prepare", text=text))
+
+    return tell

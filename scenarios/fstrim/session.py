@@ -1,0 +1,191 @@
+"""One session of scenario `fstrim`: before, an idle control, the trim, after; and the ledger beside it."""
+
+from __future__ import annotations
+
+import math
+
+from probes.host import Host
+from probes.system.disk.trim_timer import TrimTimer
+from scenarios import events as ev
+from scenarios.experiment.before_after import Change, before_after
+from scenarios.fstrim.durations import Pattern
+from scenarios.fstrim.findings import effect, idling, number
+from scenarios.fstrim.layout import Layout
+from scenarios.fstrim.ledger import Ledger
+from scenarios.fstrim.phase import Blocks, Phase
+from scenarios.fstrim.plan import AFTER, BEFORE, CLOSING, IDLE, trim_action
+from scenarios.fstrim.reference import change_beside
+from scenarios.fstrim.trim import Trimmed, trim
+from scenarios.model import Run
+from scenarios.plan import Plan, Workload
+
+TICK_S = 1.0
+
+
+class Session:
+    """Made for one run. `conduct` emits everything; what was measured before a refusal is judged all the same."""
+
+    def __init__(
+        self,
+        run: Run,
+        plan: Plan,
+        layout: Layout,
+        pattern: Pattern,
+        blocks: Blocks,
+        ledger: Ledger,
+        timer: TrimTimer,
+    ) -> None:
+        self.run = run
+        self.plan = plan
+        self.layout = layout
+        self.pattern = pattern
+        self.blocks = blocks
+        self.ledger = ledger
+        self.timer = timer
+        self.phases: list[Phase] = []
+        self.doubts: list[str] = []
+        self.longer = 1.0  # than the idle control: how many times as long the trim took
+        self._closing = sum(action.kind == "command" for action in plan.actions) - 1
+
+    @property
+    def host(self) -> Host:
+        return self.run.host
+
+    async def conduct(self) -> None:
+        try:
+            await self._phase(BEFORE, "before", "measure before")
+            await self._idle()
+            await self._phase(IDLE, "idle", "measure after idling")
+            if self.layout.no_trim:
+                self._skip("trim", self.layout.no_trim)
+            else:
+                await self._trim("trim", "trim, and wait until the disk rests", self.pattern.idle_s)
+                await self._phase(AFTER, "after", "measure after the trim")
+                for index in range(self._closing):
+                    await self._trim(f"trim{index + 2}", CLOSING[index], 0.0)
+        finally:
+            self.run.emit(ev.Extra(t=self.run.time(), name="ledger", value=self.ledger.value))
+        self._conclude()
+
+    async def _phase(self, name: str, label: ev.Phase, title: str) -> None:
+        self._step(name, title, "started")
+        self.ledger.begin()
+        phase = await self.blocks.phase(name, label)
+        deleted = await self.blocks.engine.delete()
+        self.ledger.end(title, written=phase.written_bytes, deleted=deleted)
+        self.phases.append(phase)
+        if self.blocks.cached and not self.phases[1:]:
+            self.doubts.append(f"the reads beside the blocks are {self.blocks.cached}")
+        if phase.reason:
+            self.doubts.append(f"{title}: {phase.reason}")
+        self._step(name, title, "done", phase.reason)
+
+    async def _idle(self) -> None:
+        """The control: as long as the trim with its settling is given."""
+        self._step("waiting", "idle: the control", "started")
+        self.ledger.begin()
+        await self._wait(self.pattern.idle_s, "idle: what does time alone give?")
+        self.ledger.end("idle")
+        self._step("waiting", "idle: the control", "done")
+
+    async def _trim(self, step: str, title: str, pad_to_s: float) -> None:
+        self._step(step, title, "started")
+        self.ledger.begin()
+        began = self.run.clock.now()
+        found = await trim(self.run, trim_action(self.layout), self.layout.leaves, self.pattern)
+        took = self.run.clock.now() - began
+        if pad_to_s:
+            self.longer = max(1.0, took / pad_to_s)
+            if took > pad_to_s * 1.1:
+                self.doubts.append(
+                    f"trim and settling took {took:.0f} s, the idle control only {pad_to_s:.0f} s: "
+                    f"for a fair comparison run it again with --idle {math.ceil(took)}"
+                )
+            await self._wait(pad_to_s - took, "waiting as long as the idle control did")
+        row = self.ledger.end(title, trimmed=found)
+        self._said(found, row.explained)
+        self._step(step, title, "done")
+
+    def _said(self, found: Trimmed, explained: str) -> None:
+        said = found.said.splitlines()[-1] if found.said else "(nothing)"
+        self.run.emit(ev.Note(t=self.run.time(), text=f"fstrim -v: {said}: {explained}"))
+
+    async def _wait(self, seconds: float, text: str) -> None:
+        until = self.run.clock.now() + seconds
+        while (left := until - self.run.clock.now()) > 1e-6:
+            self.run.emit(ev.Progress(t=self.run.time(), step="waiting", text=text, seconds_left=left))
+            await self.run.clock.sleep(min(TICK_S, left))
+
+    def _step(self, identifier: str, title: str, state: ev.StepState, reason: str = "") -> None:
+        self.run.emit(ev.Step(t=self.run.time(), id=identifier, title=title, state=state, reason=reason))
+
+    def _skip(self, identifier: str, reason: str) -> None:
+        self._step(identifier, "trim", "skipped", reason)
+
+    def _conclude(self) -> None:
+        load, control = self.plan.workloads
+        if self.blocks.too_short:
+            self.doubts.append(self.blocks.too_short)
+        if self.layout.no_trim:
+            self._verdict(load, None, self.layout.no_trim)
+            before, idle = self.phases
+            self.run.emit(ev.Found(t=self.run.time(), finding=idling(self.layout, before, idle, self.doubts)))
+            return
+        margin = self.run.options.number("margin", 0.05)
+        before, idle, after = self.phases
+        change = change_beside(
+            (before.values, idle.values, after.values),
+            (before.references, idle.references, after.references),
+            margin,
+            self.longer,
+        )
+        # The control has no reference: it is the one. It says whether the host changed, not whether the disk did.
+        still = before_after(before.references, idle.references, after.references, margin=margin)
+        change, still = _worded(change), _worded(still)
+        self._verdict(load, change)
+        self._verdict(control, still)
+        if still.verdict in ("slower", "faster"):
+            text = f"the control ({control.title}) moved too ({still.explain}): this is not the trim alone"
+            self.run.emit(ev.Guard(t=self.run.time(), kind="control", text=text, severity="warning"))
+        why = change.reason or self._why_undecided(change) or ""
+        found = effect(self.host, self.layout, self.timer, change, still, self.doubts, why)
+        self.run.emit(ev.Found(t=self.run.time(), finding=found))
+        self.run.emit(ev.Found(t=self.run.time(), finding=number(self.ledger, self.layout)))
+
+    def _verdict(self, load: Workload, change: Change | None, reason: str = "") -> None:
+        metric = load.metrics[0]
+        if change is None:
+            self.run.emit(
+                ev.Verdict(
+                    t=self.run.time(), workload=load.id, metric=metric.name, baseline=IDLE, variant=AFTER,
+                    verdict="not applicable", reason=reason, delta_unit=metric.unit, control=load.control,
+                )
+            )  # fmt: skip
+            return
+        idle, after = self.phases[1], self.phases[2]
+        delta = None
+        if change.ratio is not None:
+            delta = after.reference - idle.reference if load.control else after.value - idle.value
+        self.run.emit(
+            ev.Verdict(
+                t=self.run.time(), workload=load.id, metric=metric.name, baseline=IDLE, variant=AFTER,
+                verdict=change.verdict, reason=change.reason or self._why_undecided(change),
+                ratio=change.ratio, ci95=change.ci95, delta=delta, delta_unit=metric.unit,
+                groups=len(after.values), smallest_effect=change.smallest_effect,
+                seconds=sum(p.seconds for p in self.phases), control=load.control, explain=change.explain,
+                scope="this stack",
+            )
+        )  # fmt: skip
+
+    def _why_undecided(self, change: Change) -> str | None:
+        if change.verdict != "inconclusive":
+            return None
+        wandered = abs((change.idle_ratio or 1.0) - 1)
+        if wandered >= 0.05:
+            return f"idling alone changed it by {100 * wandered:.0f} %"
+        blame = self.blocks.watch.blame(self.blocks.load.id) if self.blocks.watch is not None else ""
+        return blame or "the blocks differ too much among themselves"
+
+
+def _worded(change: Change) -> Change:
+    return change._replace(explain=change.explain.replace("the treatment", "the trim"))

@@ -1,0 +1,88 @@
+"""The stop rule: a run ends by itself when its load makes others' I/O wait twice as long for 3 s.
+
+Others wait longer as well when they themselves begin to work. So the load pauses first: if they still wait without it,
+it was not ours, the group is measured again and what is usual for them is learnt anew; if not, the run is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from probes.bench.bystanders import FACTOR, LASTING_S, LEAST_LONGER_S, Direction, ForeignWait, our_wait_s
+from probes.bench.measured import Measured
+from probes.bench.workloads import Load, load_of
+from probes.host import Host
+from scenarios.guards.thresholds import PAUSE_S, STILL_WAITING
+from scenarios.model import Clock
+
+# For a plan: what the rule does, in the figures that it goes by.
+STOPS_ITSELF = (
+    f"stops itself if it makes others' I/O wait {FACTOR:g} times as long, and at least {LEAST_LONGER_S * 1000:g} ms "
+    f"longer a request, over {LASTING_S:g} s of blocks; Ctrl-C, on its screen s, stops it within 2 s"
+)
+PAGE_BYTES = 4096  # up to there a read is one request on the device; larger ones are split and merged
+
+
+class Bystanders:
+    """Only under the engine's own loads: of those it is known in which direction they move data.
+
+    Other blocks on the devices (a scheduler's mix of readers and writers) begin the comparison anew.
+    """
+
+    def __init__(self, host: Host, leaves: Sequence[str]) -> None:
+        self._host = host
+        self._leaves = tuple(leaves)
+        self._known = True
+        self._ratio = 0.0
+        self._wait = ForeignWait(host, leaves)
+
+    @property
+    def suspicion(self) -> str:
+        """Why the load must pause now; "" while all is well."""
+        return self._wait.stopped
+
+    def before(self) -> None:
+        """In the gap before a block: nothing of ours has run since the last one."""
+        if self._known:
+            self._wait.calm()
+        else:
+            self._begin_anew()
+
+    def after(self, workload: str, measured: Measured) -> None:
+        """In the gap after it."""
+        load = _load(workload)
+        if measured.device_bytes is None and (load is None or load.kind == "cpu"):
+            self._wait.calm()  # the block touched no device: what moved is others', and usual for them
+        elif load is None or not measured.histogram:
+            self._known = False
+        else:
+            way: Direction = "read" if load.kind == "read" else "write"
+            exact = way == "read" and load.block_bytes <= PAGE_BYTES
+            ours = measured.operations if exact else None
+            self._ratio = self._wait.sample(measured.seconds, way, ours, our_wait_s(measured)) or 0.0
+
+    def pass_over(self) -> None:
+        """A block in which ours and others' I/O cannot be told apart (writers and readers at once)."""
+        self._known = False
+
+    async def is_ours(self, clock: Clock) -> bool:
+        """Pauses, and tells whether others wait less without our load. Where they fell silent it counts as ours."""
+        await clock.sleep(PAUSE_S)
+        without = self._wait.sample(PAUSE_S, None, None, 0.0)
+        if without is None or without < STILL_WAITING * self._ratio:
+            return True
+        self._begin_anew()
+        await clock.sleep(PAUSE_S)
+        self._wait.calm()
+        return False
+
+    def _begin_anew(self) -> None:
+        self._wait = ForeignWait(self._host, self._leaves)
+        self._known = True
+
+
+def _load(workload: str) -> Load | None:
+    try:
+        return load_of(workload)
+    except KeyError:
+        return None

@@ -1,0 +1,227 @@
+"""The guards: what else the host did while a block ran, whose it was, and when a run must stop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from probes.bench.measured import Measured
+from probes.system.disk.mounts import mount_of
+from probes.system.processes import cpu_seconds, family_of
+from probes.system.pulse import pulse, read_counters
+from probes.system.throttle import ThrottleReader
+from probes.types import Absent
+from scenarios import events as ev
+from scenarios.guards.bystanders import Bystanders
+from scenarios.guards.interference import Reading, Surroundings, Usual, Weather, surroundings
+from scenarios.guards.thresholds import PLACES_EVERY_S, SETTLE_S, Kind, threshold
+from scenarios.guards.top_processes import Culprits, most_named
+from scenarios.model import Run
+
+
+class Disturbance(msgspec.Struct, frozen=True):
+    """Something foreign in a block. `culprit` names the process or device, where it could be found out."""
+
+    kind: str
+    text: str
+    culprit: str = ""
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.text}: {self.culprit}" if self.culprit else self.text
+
+    def event(self, t: float, workload: str, group: int, *, again: str = "group") -> ev.Guard:
+        text = f"{self.text}; the {again} is measured again"
+        return ev.Guard(t=t, kind=self.kind, text=text, culprit=self.culprit, workload=workload, group=group)
+
+
+class Watch:
+    """`settle` before the first block, `begin` and `end` around every block.
+
+    `stopped` says why the run must not go on; nobody measures any more once it is set.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        devices: Sequence[str] = (),
+        *,
+        by_variant: Mapping[str, Sequence[str]] | None = None,
+        directories: Sequence[str] = (),
+    ) -> None:
+        self.run = run
+        self.stopped = ""
+        self._devices = tuple(devices)
+        self._by_variant = dict(by_variant or {})
+        self._throttle = ThrottleReader(run.host)
+        self._usual: dict[tuple[str, str], Usual] = {}
+        self._weather: dict[str, Weather] = {}
+        self._culprits = Culprits(run, self._all_devices())
+        self._named: list[str] = []
+        self._before: Reading | None = None
+        self._settled = False
+        self._gap_s = self._gap_waited_s = 0.0
+        self._last: Reading | None = None
+        self._bystanders = Bystanders(run.host, self._all_devices()) if self._all_devices() else None
+        self._places_at = run.clock.now()
+        self._places = {d: _file_system(run, d) for d in directories}
+
+    async def settle(self) -> None:
+        """Once a run, before the first block: what others do while nothing of ours runs. Said, not judged."""
+        if self._settled:
+            return
+        self._settled = True
+        self._check_places()
+        self._culprits.in_gap()
+        before = self._reading()
+        await self.run.clock.sleep(SETTLE_S)
+        after = self._reading()
+        now = surroundings(before, after, None, self._all_devices())
+        loud = _loud(before, after, now, self._all_devices())
+        named = self._culprits.names([kind for kind, _ in loud], now.cpu or 0.0)
+        for kind, text in loud:
+            words = f"before the first block: {text}"
+            self.run.emit(ev.Guard(t=self.run.time(), kind=kind, text=words, culprit=named.get(kind, "")))
+
+    def begin(self) -> None:
+        """In the gap before a block."""
+        self._culprits.in_gap()
+        self._before = self._reading()
+        if self._bystanders is not None:
+            self._bystanders.before()
+        if self._last is not None:
+            gap = pulse(self._last.host, self._before.host)
+            if gap.psi_io is not None:
+                self._gap_s += gap.seconds
+                self._gap_waited_s += gap.psi_io * gap.seconds
+
+    def end(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
+        """In the gap after it: what disturbed it beyond what is usual for this variant; None if nothing did."""
+        before, self._before = self._before, None
+        self._last = after = self._reading()
+        if self._bystanders is not None:
+            self._bystanders.after(workload, measured)
+        if self.run.clock.now() - self._places_at >= PLACES_EVERY_S:
+            self._check_places()
+        if before is None:
+            return None
+        devices = self._by_variant.get(variant, self._devices)
+        weather = self._weather.setdefault(workload, Weather())
+        usual = self._usual.setdefault((workload, variant), Usual(weather))
+        now = surroundings(before, after, measured, devices)
+        found = usual.judge(now)
+        if not found:
+            return None
+        kind, text = found[0]
+        culprit = self._name(kind, now.cpu or 0.0)
+        if culprit:
+            self._named.append(culprit)
+        return Disturbance(kind, text, culprit)
+
+    async def spare(self) -> Disturbance | None:
+        """After each block: where others wait too long, pauses and finds out whether it is our doing.
+
+        If it is, the run is stopped; if not, the group is disturbed.
+        """
+        if self.stopped or self._bystanders is None or not self._bystanders.suspicion:
+            return None
+        text = self._bystanders.suspicion
+        if await self._bystanders.is_ours(self.run.clock):
+            self._stop("bystanders", text)
+            return None
+        return Disturbance(
+            "bystanders", "others' I/O waits long, without our load as well", self._name("device")
+        )
+
+    def blame(self, workload: str) -> str:
+        """For a run that could not decide: what others did in a tenth of its blocks or more; "" if nothing."""
+        counts: dict[Kind, int] = {}
+        blocks = 0
+        for (of, _), usual in self._usual.items():
+            if of == workload:
+                blocks += len(usual.blocks)
+                for kind, count in usual.beyond.items():
+                    counts[kind] = counts.get(kind, 0) + count
+        if not counts or max(counts.values()) * 10 < blocks:
+            return ""
+        kind = max(counts, key=lambda k: counts[k])
+        what = {"cpu": "CPU use of others", "steal": "the hypervisor", "device": "others' I/O on our device"}
+        text = f"{what.get(kind, kind)} stood out in {counts[kind]} of {blocks} blocks"
+        if self._named:
+            text += f" (most often {most_named(self._named)})"
+        if self._gap_s > 1 and self._gap_waited_s > 0.1 * self._gap_s:
+            waited = f"{self._gap_waited_s / self._gap_s * 100:.0f} %"
+            text += f"; between the blocks tasks waited for I/O {waited} of the time"
+        return text
+
+    def _all_devices(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*self._devices, *(d for ds in self._by_variant.values() for d in ds))))
+
+    def _reading(self) -> Reading:
+        host = self.run.host
+        ours = cpu_seconds(family_of(host)) if host.live else 0.0
+        return Reading(read_counters(host, self.run.clock.now()), ours, self._throttle.read())
+
+    def _name(self, kind: str, cpu_share: float = 0.0) -> str:
+        """The process behind it, by what each used since the gap before the block."""
+        return self._culprits.name(kind, cpu_share)
+
+    def _check_places(self) -> None:
+        self._places_at = self.run.clock.now()
+        least = threshold("space")
+        for directory, kind in self._places.items():
+            if _file_system(self.run, directory) != kind:
+                self._stop("filesystem", f"another file system is mounted at {directory} now: it was {kind}")
+            space = self.run.host.statvfs(directory)
+            if isinstance(space, Absent) or not space.f_blocks:
+                continue
+            free = space.f_bavail * space.f_frsize
+            if free < max(least.floor, least.limit * space.f_blocks * space.f_frsize):
+                self._stop("space", f"the file system of {directory} is nearly full ({free >> 20} MiB free)")
+
+    def _stop(self, kind: str, text: str) -> None:
+        if not self.stopped:
+            self.stopped = text
+            self.run.emit(ev.Guard(t=self.run.time(), kind=kind, text=f"stopped: {text}", severity="warning"))
+
+
+def watch_for(
+    run: Run,
+    devices: Sequence[str] = (),
+    *,
+    by_variant: Mapping[str, Sequence[str]] | None = None,
+    directories: Sequence[str] = (),
+) -> Watch:
+    """One watch for a whole run.
+
+    devices      leaf devices that the blocks load; `by_variant` where each variant has its own.
+    directories  whose free space and file system type must stay as they are.
+    """
+    return Watch(run, devices, by_variant=by_variant, directories=directories)
+
+
+def _loud(
+    before: Reading, after: Reading, now: Surroundings, devices: Sequence[str]
+) -> list[tuple[str, str]]:
+    """What a person should know before anything is measured: others are at work already."""
+    rates = pulse(before.host, after.host)
+    found: list[tuple[str, str]] = []
+    if now.cpu is not None and now.cpu > threshold("cpu").limit:
+        found.append(("cpu", f"other processes use {now.cpu * 100:.0f} % of the CPUs"))
+    if now.steal is not None and now.steal > threshold("steal").limit:
+        found.append(("steal", f"the hypervisor takes {now.steal * 100:.0f} % of the CPU time"))
+    for device in devices:
+        read, written, busy = rates.devices.get(device, (0.0, 0.0, 0.0))
+        if busy > threshold("device").limit:
+            found.append(
+                ("device", f"{device} is {busy * 100:.0f} % busy ({(read + written) / 1e6:.1f} MB/s)")
+            )
+    if rates.psi_io is not None and rates.psi_io > threshold("device").limit:
+        found.append(("pressure", f"tasks wait for I/O {rates.psi_io * 100:.0f} % of the time"))
+    return found
+
+
+def _file_system(run: Run, directory: str) -> str:
+    mount = mount_of(run.host, directory)
+    return "" if isinstance(mount, Absent) else f"{mount.fstype} on {mount.devno}"

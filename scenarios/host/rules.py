@@ -1,0 +1,147 @@
+"""Read-only rules about the host as a whole: what slows every job before any disk or network is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from probes.host import Host
+from probes.system.cgroup import cgroup
+from probes.system.cpulist import as_list
+from probes.system.throttle import quota_files
+from probes.system.topology import ROOT, topology
+from probes.types import Absent, present
+from probes.units import number, percent
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.rule import Inapplicable, Rule, Unreadable
+
+# Shares of time (0..1 of the last minute) in which somebody waited, from which on triage speaks. Ten per cent of the
+# wall time of at least one task is what a person feels; idle servers show under one.
+PRESSURE_SPEAKS = 0.10
+QUOTA_PERIODS_SPEAK = 0.05  # share of cgroup periods in which the quota stopped somebody
+
+
+def pressure(host: Host) -> Iterator[Finding]:
+    """Pressure stall information of the last minute (Documentation/accounting/psi.rst)."""
+    read = {kind: host.text(f"/proc/pressure/{kind}") for kind in ("cpu", "io", "memory")}
+    reasons = [v.reason for v in read.values() if isinstance(v, Absent)]
+    if len(reasons) == len(read):
+        raise Unreadable(f"pressure stall information: {reasons[0]} (boot with psi=1)")
+    for kind, text in read.items():
+        if not present(text):
+            continue
+        share = average(text)
+        if share is None or share < PRESSURE_SPEAKS:
+            continue
+        yield Finding(
+            id=f"host.pressure-{kind}",
+            severity="warning" if kind == "memory" else "notice",
+            confidence="rule",
+            title=f"tasks waited for {kind} in {share * 100:.0f} % of the last minute",
+            evidence=(Evidence(text.splitlines()[0], f"/proc/pressure/{kind}"),),
+            references=("Documentation/accounting/psi.rst",),
+            prove={"io": "storage", "cpu": "null"}.get(kind, ""),
+        )
+
+
+def average(text: str) -> float | None:
+    """The `some avg60` share (0..1) of a pressure file."""
+    for field in text.split("\n", 1)[0].split():
+        if field.startswith("avg60="):
+            try:
+                return float(field[6:]) / 100
+            except ValueError:
+                return None
+    return None
+
+
+def offline(host: Host) -> Iterator[Finding]:
+    """CPUs that are there but switched off: fewer cores than were paid for. Siblings of SMT that was switched off
+    by choice are none (Documentation/admin-guide/hw-vuln/l1tf.rst, smt/control), nor is what cannot be plugged in.
+    """
+    it = host.once(topology)
+    if not it.known:
+        raise Unreadable("no CPU is listed")
+    if isinstance(off := host.text(f"{ROOT}/offline"), Absent) and not it.offline:
+        raise Unreadable(f"{ROOT}/offline: {off.reason}")
+    control = host.text(f"{ROOT}/smt/control")
+    by_choice = present(control) and control.strip() in ("off", "forceoff")
+    missing = it.offline
+    # With SMT off each online core has one thread, and its siblings, one or three a core, are the others.
+    if by_choice and len(missing) <= 3 * len(it.online):
+        return
+    if missing:
+        first = min(missing)
+        count = len(missing)
+        yield Finding(
+            id="host.cpu-offline",
+            severity="warning",
+            title=f"{count} CPU{' is' if count == 1 else 's are'} switched off",
+            evidence=(
+                Evidence(f"{as_list(missing)} of {len(it.present)} CPUs", f"{ROOT}/offline"),
+                *(
+                    (Evidence(f"SMT is {control.strip()}", f"{ROOT}/smt/control"),)
+                    if present(control)
+                    else ()
+                ),
+            ),
+            remedy=(
+                Remedy(
+                    title="Find out who switched them off (maxcpus=, a script), then bring them back",
+                    commands=(
+                        "grep -oE '(maxcpus|nr_cpus|nosmt)[^ ]*' /proc/cmdline",
+                        f"echo 1 > {ROOT}/cpu{first}/online",
+                    ),
+                    verify=(f"cat {ROOT}/offline",),
+                    undo=(f"echo 0 > {ROOT}/cpu{first}/online",),
+                ),
+            ),
+        )
+
+
+def quota(host: Host) -> Iterator[Finding]:
+    """A CPU quota of our own group or of one above it that stops tasks (admin-guide/cgroup-v2.rst, cpu.stat)."""
+    group = host.once(cgroup)
+    if isinstance(group, Absent):
+        raise Unreadable(f"control group: {group.reason}")
+    if isinstance(group.cpu_cores, Absent) and not quota_files(host):
+        raise Unreadable(f"CPU quota: {group.cpu_cores.reason}")
+    seen = False
+    for path in quota_files(host):
+        text = host.text(path)
+        values = (
+            dict(line.split()[:2] for line in text.splitlines() if len(line.split()) >= 2)
+            if present(text)
+            else {}
+        )
+        periods, throttled = (values.get(k, "") for k in ("nr_periods", "nr_throttled"))
+        if not (periods.isdecimal() and throttled.isdecimal()):
+            continue
+        seen = True
+        if int(periods) and int(throttled) / int(periods) > QUOTA_PERIODS_SPEAK:
+            limit = f"; limit {number(group.cpu_cores)} CPUs" if isinstance(group.cpu_cores, float) else ""
+            yield Finding(
+                id="host.cpu-quota",
+                severity="warning",
+                subject=path.rsplit("/", 1)[0],
+                title=f"a CPU quota stopped tasks in {percent(int(throttled) / int(periods))} of its periods",
+                evidence=(Evidence(f"nr_throttled {throttled} of nr_periods {periods}{limit}", path),),
+                remedy=(
+                    Remedy(
+                        title="Raise the quota of this group, or start fewer threads than it has CPUs",
+                        commands=(f"cat {path.replace('cpu.stat', 'cpu.max')}",),
+                        verify=(f"grep throttled {path}",),
+                    ),
+                ),
+                references=("Documentation/admin-guide/cgroup-v2.rst",),
+            )
+    if not seen and not isinstance(group.cpu_cores, float):
+        raise Inapplicable("no CPU quota is set for our control group or one above it")
+    if not seen:
+        raise Unreadable("a CPU quota is set, but no cpu.stat tells whether it stops tasks")
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("host.pressure", "host", "who waited for CPU, I/O or memory in the last minute", pressure),
+    Rule("host.cpu-offline", "host", "CPUs switched off", offline),
+    Rule("host.cpu-quota", "host", "CPU quota of the cgroup", quota),
+)

@@ -1,0 +1,115 @@
+"""Contradictions and troubles as findings: one an id, with both figures of every subject as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from probes import units
+from probes.imports.io500_table import Io500Table
+from probes.imports.model import Contradiction, Measure, Trouble
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.imported.phrases import CONTRADICTIONS, TROUBLES, UNKNOWN, Phrase
+from scenarios.imported.snapshot import Imported
+
+_MOST_EVIDENCE = 20
+_HEADLINE = 3  # measures named in the summary
+
+
+def findings(file: Imported) -> list[Finding]:
+    """Of one file; the last is its summary, with severity `ok`."""
+    result = file.result
+    made = [
+        _finding(id_, CONTRADICTIONS.get(id_, UNKNOWN), [_contradicted(c) for c in items], file)
+        for id_, items in _grouped(result.contradictions).items()
+    ]
+    made += [
+        _finding(id_, TROUBLES.get(id_, UNKNOWN), [_troubled(t) for t in found], file)
+        for id_, found in _grouped(result.troubles).items()
+    ]
+    return [*made, summary(file)]
+
+
+def _grouped(items: Iterable[Contradiction | Trouble]) -> dict[str, list[Contradiction | Trouble]]:
+    groups: dict[str, list[Contradiction | Trouble]] = {}
+    for item in items:
+        groups.setdefault(item.id, []).append(item)
+    return groups
+
+
+def _finding(identifier: str, phrase: Phrase, evidence: Sequence[str], file: Imported) -> Finding:
+    shown = [Evidence(line, file.name) for line in evidence[:_MOST_EVIDENCE] if line]
+    if len(evidence) > _MOST_EVIDENCE:
+        shown.append(Evidence(f"and {len(evidence) - _MOST_EVIDENCE} more", file.name))
+    return Finding(
+        id=f"import.{identifier}", severity=phrase.severity, title=phrase.title, evidence=tuple(shown),
+        remedy=(Remedy(title=phrase.advice),) if phrase.advice else (), subject=file.name,
+    )  # fmt: skip
+
+
+def _contradicted(item: Contradiction | Trouble) -> str:
+    """`TOTAL: the file says 36.07, its parts give 6.006 (square root of …)`."""
+    if isinstance(item, Trouble):
+        return _troubled(item)
+    rule = f" ({item.rule})" if item.rule else ""
+    claimed, gives = said(item.claimed, item.unit), said(item.recomputed, item.unit)
+    return f"{item.subject}: the file says {claimed}, its parts give {gives}{rule}"
+
+
+def _troubled(item: Contradiction | Trouble) -> str:
+    if isinstance(item, Contradiction):
+        return _contradicted(item)
+    return ": ".join(part for part in (item.subject, item.said) if part)
+
+
+def said(value: float | str, unit: str) -> str:
+    """A value as a person reads it; text of the file stays as it is."""
+    if isinstance(value, str):
+        return f"{value} {unit}".rstrip()
+    match unit:
+        case "B/s":
+            return units.rate(value)
+        case "B":
+            return units.size(value)
+        case "s":
+            return units.elapsed(value * 1e9) if abs(value) < 10 else units.duration(value)
+        case "%":
+            return f"{units.number(value, 4)} %"
+    return f"{units.number(value, 4)} {unit}".rstrip()
+
+
+def measured(measure: Measure) -> str:
+    name = "" if measure.metric == measure.unit else f"{measure.metric} "
+    return f"{measure.workload}: {name}{said(measure.value, measure.unit)}"
+
+
+def summary(file: Imported) -> Finding:
+    """What was imported, in one line; the headline where nothing is wrong with it."""
+    result = file.result
+    if isinstance(result.detail, Io500Table) and len(result.detail.runs) > 1:
+        table = result.detail
+        title = f"{result.tool}: {len(table.runs)} runs, {len(table.units)} values each"
+        return Finding(id="import.summary", severity="ok", title=title, subject=file.name)
+    leading = headline(result.measures)
+    what = f"{result.tool} {result.version}" if result.version else result.tool
+    named = (
+        f"{what}, {len(result.measures)} values" if result.measures else f"{what}, {len(result.facts)} facts"
+    )
+    title = f"{named}: {'; '.join(map(measured, leading))}" if leading else named
+    evidence = (
+        [Evidence(f"recomputed: {', '.join(result.recomputed)}", file.name)] if result.recomputed else []
+    )
+    return Finding(
+        id="import.summary", severity="ok", title=title, evidence=tuple(evidence), subject=file.name
+    )
+
+
+def headline(measures: Sequence[Measure]) -> list[Measure]:
+    """Scores where there are some, else the first judged values of different workloads."""
+    scores = [m for m in measures if m.metric in ("score", "index")][:1]
+    if scores:
+        return scores
+    seen: dict[str, Measure] = {}
+    for m in measures:
+        if m.judged:
+            seen.setdefault(m.workload, m)
+    return list(seen.values())[:_HEADLINE]

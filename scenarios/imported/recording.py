@@ -1,0 +1,216 @@
+"""Imported files as the events of a recording: values as blocks, so that compare, report and screen work on them.
+
+One file gives its repetitions as blocks of a workload; several files give one block each, in the order of time, and
+their box and trends. Nothing is judged that the files do not hold: there are no verdicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from probes.imports.model import Measure, Noted, Trouble
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.finding import Evidence, Finding
+from scenarios.imported import SCENARIO
+from scenarios.imported.applications import placed, points_of
+from scenarios.imported.box import Box, boxes
+from scenarios.imported.findings import findings
+from scenarios.imported.history import History, histories
+from scenarios.imported.phrases import TROUBLES
+from scenarios.imported.snapshot import MOST_WORKLOADS, Imported, Snapshot, dated, snapshots
+from scenarios.imported.together import box_findings, history_findings, series
+from scenarios.plan import Metric, Plan, Variant, Workload
+
+VARIANT = "imported"
+TICK_S = 0.01
+_SUMMARIES = ("import.summary", "trend.overview")
+_MOST_TABLE = 500
+
+
+def events(files: Sequence[Imported], began: ev.Began) -> list[ev.AnyEvent]:
+    """`began` is the first. Times only order the events, hundredths of a second apart: a replay shows them at once."""
+    order = snapshots([file for file in files if not _is_application(file, files)])
+    found = placed(boxes(order), files)
+    together = histories(order) if len(order) > 1 and _one_host(order) else []
+    blocks = list(_blocks(order))
+    body: list[ev.AnyEvent] = []
+    if len(files) == 1:
+        body += [_fact(noted, files[0].name) for noted in files[0].result.facts]
+        body += [
+            ev.AbsentFact(t=0.0, subject="run", name=m.name, reason=m.reason, kind="captured")
+            for m in files[0].result.missing
+        ]
+        body += list(_samples(files[0]))
+    body += blocks
+    body += [msgspec.structs.replace(s, t=0.0) for s in series(together)]
+    end = max([0.0, *(e.t for e in body)])
+    last: list[ev.AnyEvent] = [ev.Extra(t=end, name="imported", value=_table(files))]
+    contradictions = _contradictions(files)
+    if contradictions:
+        last.append(ev.Extra(t=end, name="contradictions", value=contradictions))
+    if found:
+        last.append(ev.Extra(t=end, name="box", value=msgspec.to_builtins(found)))
+    if together:
+        last.append(ev.Extra(t=end, name="history", value=_histories(together, order)))
+    last += [ev.Found(t=end, finding=f) for f in _findings(files, order, found, together)]
+    fatal = next((f for f in files if f.result.fatal), None) if len(files) == 1 else None
+    reason = "the file holds no measurement" if fatal is not None else None
+    last.append(ev.Ended(t=end, status="done", reason=reason))
+    plan = ev.Planned(t=0.0, plan=_plan(files, order))
+    return [began, plan, *sorted(body, key=lambda e: e.t), *last]
+
+
+def _is_application(file: Imported, files: Sequence[Imported]) -> bool:
+    """An IOR or Darshan result beside IO500 results is put into their box, not into their series."""
+    beside = any(other.result.kind.startswith("io500") for other in files)
+    return beside and not file.result.kind.startswith("io500") and bool(points_of(file))
+
+
+def _one_host(order: Sequence[Snapshot]) -> bool:
+    return len({s.host for s in order if s.host}) <= 1
+
+
+def _plan(files: Sequence[Imported], order: Sequence[Snapshot]) -> Plan:
+    workloads: dict[str, dict[str, Metric]] = {}
+    for snapshot in order:
+        for m in snapshot.measures:
+            metrics = workloads.setdefault(m.workload, {})
+            metrics.setdefault(m.metric, Metric(m.metric, m.unit, m.better, m.judged))
+    kinds = ", ".join(dict.fromkeys(f.result.tool for f in files))
+    return Plan(
+        scenario=SCENARIO,
+        title=f"imported: {kinds}",
+        question=f"What do the imported {kinds} results say, and do they contradict themselves?",
+        variants=(Variant(id=VARIANT, label="imported result" + ("s" if len(order) > 1 else "")),),
+        workloads=tuple(
+            Workload(id=name, title=name, metrics=tuple(metrics.values()), min_groups=1)
+            for name, metrics in workloads.items()
+        ),
+    )
+
+
+def _blocks(order: Sequence[Snapshot]) -> Iterator[ev.Block]:
+    """A block a result; of a single result a block a repetition, so that its own spread is known."""
+    single = len(order) == 1
+    for index, snapshot in enumerate(order):
+        for name, measures in _by_workload(snapshot.measures).items():
+            seconds = max(m.seconds for m in measures)
+            repeated = [m for m in measures if len(m.runs) > 1] if single else []
+            times = len(repeated[0].runs) if repeated else 1
+            for turn in range(times):
+                part = seconds / times
+                values = {
+                    m.metric: m.runs[turn] if times > 1 else m.value
+                    for m in measures
+                    if times == 1 or len(m.runs) == times
+                }
+                yield ev.Block(
+                    t=TICK_S * (turn if single else index), workload=name, variant=VARIANT, values=values,
+                    group=turn if single else index, index=turn if single else index, seconds=part,
+                )  # fmt: skip
+
+
+def _by_workload(measures: Sequence[Measure]) -> dict[str, list[Measure]]:
+    found: dict[str, list[Measure]] = {}
+    for m in measures:
+        found.setdefault(m.workload, []).append(m)
+    return found
+
+
+def _fact(noted: Noted, source: str) -> ev.FactRead:
+    subject = noted.subject or "run"
+    return ev.FactRead(
+        t=0.0, subject=subject, name=noted.name, value=noted.value, source=source, unit=noted.unit
+    )
+
+
+def _samples(file: Imported) -> Iterator[ev.SampleTaken]:
+    for p in file.result.points:
+        yield ev.SampleTaken(
+            t=0.0,
+            series=p.series,
+            variant=VARIANT,
+            block=0,
+            value=p.value,
+            unit=p.unit,
+            at_s=p.at_s,
+        )
+
+
+def _table(files: Sequence[Imported]) -> Json:
+    """Which files, of which tool, with their digests: at most 500."""
+    return [
+        {
+            "file": f.name,
+            "kind": f.result.kind,
+            "tool": f.result.tool,
+            "version": f.result.version,
+            "host": f.result.host,
+            "measured": f.result.began,
+            "bytes": f.bytes,
+            "sha256": f.sha256,
+            "recomputed": ", ".join(f.result.recomputed) or None,
+        }
+        for f in files[:_MOST_TABLE]
+    ]
+
+
+def _contradictions(files: Sequence[Imported]) -> list[Json]:
+    rows: list[Json] = []
+    for f in files:
+        for c in f.result.contradictions:
+            row: dict[str, Json] = {"file": f.name, "rule": c.id, "subject": c.subject, "claimed": c.claimed}
+            rows.append(row | {"recomputed": c.recomputed, "unit": c.unit, "from": c.rule})
+    return rows[:_MOST_TABLE]
+
+
+def _histories(found: Sequence[History], order: Sequence[Snapshot]) -> Json:
+    """What the trend's picture is drawn from."""
+    names: list[Json] = [s.name for s in order]
+    dates: list[Json] = [s.began for s in order]
+    return {
+        "results": names[:_MOST_TABLE],
+        "dates": dates[:_MOST_TABLE],
+        "workloads": [msgspec.to_builtins(h) for h in found[:_MOST_TABLE]],
+    }
+
+
+def _findings(
+    files: Sequence[Imported], order: Sequence[Snapshot], found: Sequence[Box], together: Sequence[History]
+) -> list[Finding]:
+    made = [f for box in found for f in box_findings(box)]
+    made += history_findings(together, order)
+    if len(order) > 1 and not _one_host(order):
+        made.append(_note("import.several-hosts", ", ".join(sorted({s.host for s in order if s.host}))[:500]))
+    elif len(order) > 1 and not dated(order):
+        made.append(_note("import.not-dated", ""))
+    longest = max((len({m.workload for m in f.result.measures}) for f in files), default=0)
+    if longest > MOST_WORKLOADS:
+        made.append(_note("import.left-out", f"{longest} in the file, {MOST_WORKLOADS} imported"))
+    for file in files:
+        own = findings(file)
+        made += own if len(files) == 1 else own[:-1]
+    return _with_answer(made)
+
+
+def _with_answer(made: Sequence[Finding]) -> list[Finding]:
+    """Where nothing is wrong the last summary answers, not the first remark."""
+    if any(f.severity in ("critical", "warning") for f in made):
+        return list(made)
+    last = next((f for f in reversed(made) if f.severity == "ok" and f.id in _SUMMARIES), None)
+    answered = (
+        msgspec.structs.replace(f, answers=True, confidence="measured") if f is last else f for f in made
+    )
+    return list(answered)
+
+
+def _note(identifier: str, text: str) -> Finding:
+    phrase = TROUBLES[identifier]
+    trouble = Trouble(id=identifier, said=text)
+    return Finding(
+        id=identifier, severity=phrase.severity, title=phrase.title,
+        evidence=(Evidence(trouble.said),) if text else (),
+    )  # fmt: skip

@@ -1,0 +1,250 @@
+"""What an iosched run works from: the device, the pairs of schedulers, the loads, their seconds and bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from probes.bench.budget import GIB, MOST_WRITTEN_A_RUN
+from probes.bench.mixes import MIXES, Mix, files_bytes, fio_equivalent
+from probes.bench.refusals import suitability
+from probes.host import Host
+from probes.types import Absent, present
+from scenarios import events as ev
+from scenarios.experiment.budget import group_seconds, least_seconds, share
+from scenarios.iosched.target import Target, refusal, target
+from scenarios.knowledge.schedulers import worth_trying
+from scenarios.model import Options, Usage
+from scenarios.plan import Metric, Workload
+
+DEFAULT_BUDGET_S = 480.0
+MIN_GROUPS = 4
+# fdatasync of what the writers left, the children that write the settings, and the kernel's own switch (30 ms).
+# Measured on two busy cores: 0.4 to 1.3 s.
+SWITCH_S = 1.5
+# The order of importance, with the control early enough to be measured whatever the budget is.
+ORDER: tuple[str, ...] = ("writers-reader", "cpu", "readers", "streams", "write-streams", "ioprio")
+SLOWEST_RATE = 1 << 20
+# Writers that are held to a tenth of what the disk can do starve nobody (a reader beside two of 13 MB/s kept its
+# 11,000 IOPS): together they may write as fast as a hard disk,
+# up to a bound that is consented to.
+PRESSING_RATE = 200_000_000
+MOST_FOR_PRESSING = 64 << 30
+SPARE_BYTES = 0.95  # file systems write their journals too, and those count
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One workload of one pair of schedulers."""
+
+    mix: Mix
+    variant: str
+    workload: Workload
+    write_rate: int = 0  # bytes a second for each of its writers
+    allotted_s: float = 0.0  # wall seconds at most; 0: the budget does not reach to it
+
+    def written(self, blocks: Sequence[ev.Block], scheduler: str) -> list[float]:
+        """MB/s of all writers together, block by block; empty where nobody writes."""
+        writers = [role.load.metric for role in self.mix.roles if role.load.kind == "write"]
+        steady = [b for b in blocks if b.variant == scheduler and b.phase == "steady"]
+        return [sum(b.values[metric] for metric in writers) for b in steady] if writers else []
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """What the run works from. `needed_s`: seconds in which every job gets its fewest groups."""
+
+    target: Target | None
+    variants: tuple[str, ...] = ()
+    jobs: tuple[Job, ...] = ()
+    mixes: tuple[Mix, ...] = ()
+    size_bytes: int = 0
+    most_written: int = MOST_WRITTEN_A_RUN
+    needed_s: float = 0.0
+    budget_s: float = DEFAULT_BUDGET_S
+    refusal: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def unreached(self) -> tuple[Job, ...]:
+        """What the budget is too short for."""
+        return tuple(job for job in self.jobs if not job.allotted_s)
+
+
+def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
+    """Raises Usage for a wrong request; what the host refuses is in `refusal`."""
+    directory = options.string("dir")
+    if not directory:
+        raise Usage("name a directory on the device with --dir")
+    fit = suitability(host, directory, explicit=True, size_bytes=options.integer("size") or None)
+    if fit.refusal:
+        return Layout(target=None, refusal=fit.refusal)
+    found = target(host, directory)
+    if isinstance(found, Absent):
+        return Layout(target=None, refusal=found.reason)
+    why_not = refusal(host, found, system_disk=options.flag("system-disk"), has_root=has_root)
+    variants = _variants(found, options.strings("scheduler"))
+    if not why_not and not variants:
+        why_not = (
+            f"{found.names}: nothing to compare {found.current} with ({', '.join(found.offered)} offered)"
+        )
+    mixes = _mixes(options, found)
+    files = sum(files_bytes(fit.size_bytes, mixes).values())
+    jobs = tuple(
+        Job(mix=m, variant=v, workload=workload(m, v, len(variants), fit.size_bytes, directory, 0))
+        for v in variants
+        for m in mixes
+    )
+    needed = sum(needed_seconds(job.workload) for job in jobs)
+    budget = options.number("budget") or default_budget(needed)
+    if jobs and not why_not:
+        _check(budget, [job.workload for job in jobs if job.variant == variants[0]], needed)
+    jobs = _with_seconds(jobs, budget)
+    most = options.integer("most-written") or _default_bound(jobs, files)
+    rate = _rate(jobs, most - files)
+    return Layout(
+        target=found,
+        variants=variants,
+        jobs=tuple(_held(job, rate, len(variants), fit.size_bytes, directory) for job in jobs),
+        mixes=mixes,
+        size_bytes=fit.size_bytes,
+        most_written=most,
+        needed_s=needed,
+        budget_s=budget,
+        refusal=why_not,
+        notes=tuple(fit.notes),
+    )
+
+
+def default_budget(needed_s: float) -> float:
+    """What every pair and load needs for its fewest groups, in whole half minutes; 480 s hold one pair."""
+    return max(DEFAULT_BUDGET_S, 30.0 * math.ceil(needed_s / 30))
+
+
+def _check(budget_s: float, first_pair: Sequence[Workload], needed_s: float) -> None:
+    least = least_budget(first_pair)
+    if budget_s < least:
+        raise Usage(
+            f"a budget of {budget_s:.0f} s is too short for {first_pair[0].title}; give --budget "
+            f"{math.ceil(least)} or more (for that load and the control alone; {math.ceil(needed_s)} for everything)"
+        )
+
+
+def _with_seconds(jobs: Sequence[Job], budget_s: float) -> tuple[Job, ...]:
+    """Each with its wall seconds at most, as the run gives them out."""
+    left = budget_s
+    given: list[Job] = []
+    for number, job in enumerate(jobs):
+        need = needed_seconds(job.workload)
+        seconds = share(left, [needed_seconds(j.workload) for j in jobs[number:]])
+        if job.mix.control:
+            seconds = min(seconds, 2 * need)
+        if seconds < need - 1e-6:
+            seconds = 0.0
+        left -= seconds
+        given.append(msgspec.structs.replace(job, allotted_s=seconds))
+    return tuple(given)
+
+
+def _writing(jobs: Sequence[Job]) -> list[Job]:
+    return [job for job in jobs if job.mix.writes and job.allotted_s]
+
+
+def _default_bound(jobs: Sequence[Job], files: int) -> int:
+    """Enough to press for the fewest groups, in whole GiB; never less than for any run, never above 64 GiB."""
+    pressing = PRESSING_RATE * sum(needed_seconds(j.workload) for j in _writing(jobs)) / SPARE_BYTES
+    wanted = math.ceil((files + pressing) / GIB) * GIB
+    return min(MOST_FOR_PRESSING, max(MOST_WRITTEN_A_RUN, wanted))
+
+
+def _rate(jobs: Sequence[Job], bytes_left: int) -> int:
+    """Bytes a second for all writers of a load together. Rather fewer groups than writers that press nobody."""
+    writing = _writing(jobs)
+    if not writing:
+        return 0
+    fewest = SPARE_BYTES * bytes_left / sum(needed_seconds(j.workload) for j in writing)
+    lasting = SPARE_BYTES * bytes_left / sum(j.allotted_s for j in writing)
+    return max(SLOWEST_RATE, int(max(lasting, min(PRESSING_RATE, fewest))))
+
+
+def _held(job: Job, rate: int, pairs: int, size: int, directory: str) -> Job:
+    """With the rate of each of its writers, in the command that would measure the same as well."""
+    if not job.mix.writers:
+        return job
+    own = max(1, rate // job.mix.writers)
+    made = workload(job.mix, job.variant, pairs, size, directory, own)
+    return msgspec.structs.replace(job, write_rate=own, workload=made)
+
+
+def needed_seconds(workload: Workload) -> float:
+    """Wall seconds in which a pair gets its fewest groups: with the warm-up and two switches a group.
+
+    A tenth on top, as for any workload, is too little where a block is hardly longer than a switch.
+    """
+    blocks_s = MIN_GROUPS * group_seconds(workload, 2) + 2 * workload.block_s
+    return max(least_seconds(workload, 2), blocks_s + (2 * MIN_GROUPS + 2) * SWITCH_S)
+
+
+def least_budget(workloads: Sequence[Workload]) -> float:
+    """Seconds in which the first of a pair's workloads gets its fewest groups, and the control beside it."""
+    controls = [w for w in workloads[1:] if w.control]
+    return needed_seconds(workloads[0]) + sum(needed_seconds(w) for w in controls)
+
+
+def _variants(found: Target, asked: Sequence[str]) -> tuple[str, ...]:
+    """What the class of device suggests, or what was asked for; never the current one."""
+    if asked:
+        unknown = [s for s in asked if s not in found.offered]
+        if unknown:
+            offered = ", ".join(found.offered)
+            raise Usage(f"{found.names} does not offer {', '.join(unknown)} (it offers {offered})")
+        return tuple(dict.fromkeys(s for s in asked if s != found.current))
+    if not found.devices:
+        return tuple(s for s in found.offered if s != found.current)
+    return worth_trying(found.devices[0], found.current, found.offered)
+
+
+def seeks(found: Target) -> bool:
+    """A hard disk is among the disks: many writers at once cost it seeks."""
+    return any(present(d.rotational) and d.rotational for d in found.devices)
+
+
+def _mixes(options: Options, found: Target) -> tuple[Mix, ...]:
+    """The chosen mixes in their order; shorter blocks only where a test asks for them."""
+    by_id = {mix.id: mix for mix in MIXES}
+    asked = {"ioprio": options.flag("ioprio"), "write-streams": seeks(found)}
+    chosen = options.strings("load") or tuple(n for n in ORDER if asked.get(n, True))
+    unknown = [name for name in chosen if name not in by_id]
+    if unknown:
+        raise Usage(f"no load {', '.join(unknown)} (there are {', '.join(ORDER)})")
+    factor = options.number("scale", 1.0) or 1.0
+    mixes = [by_id[name] for name in ORDER if name in chosen]
+    if factor == 1.0:
+        return tuple(mixes)
+    replace = msgspec.structs.replace
+    return tuple(replace(m, block_s=m.block_s * factor, onset_s=m.onset_s * factor) for m in mixes)
+
+
+def workload(mix: Mix, variant: str, pairs: int, size: int, directory: str, rate: int) -> Workload:
+    """A mix as a workload; with several pairs the pair is part of its name, so that views keep them apart."""
+    several = pairs > 1
+    metrics = [Metric(name=r.load.metric, unit=r.load.unit, better=r.load.better) for r in mix.roles]
+    if mix.advantage:
+        apart = [msgspec.structs.replace(m, judged=False) for m in metrics]
+        metrics = [Metric(name=mix.advantage, unit="x"), *apart]
+    elif mix.writes and len(metrics) > 1:
+        # The writers are held to a rate for the write bound: what they reach is shown, the reader is judged.
+        metrics = [metrics[0], *(msgspec.structs.replace(m, judged=False) for m in metrics[1:])]
+    return Workload(
+        id=f"{mix.id}-{variant}" if several else mix.id,
+        title=f"{mix.title} ({variant})" if several else mix.title,
+        metrics=tuple(metrics),
+        block_s=mix.block_s,
+        max_block_s=mix.block_s,
+        min_operations=0,
+        onset_s=mix.onset_s,
+        min_groups=MIN_GROUPS,
+        control=mix.control,
+        equivalent=fio_equivalent(mix, size, directory, rate),
+        why=mix.why,
+    )

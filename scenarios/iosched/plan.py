@@ -1,0 +1,155 @@
+"""What an iosched run would do, as it is shown and consented to: switches, bytes, seconds. Changes nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from probes.action import Action
+from probes.bench.budget import GIB
+from probes.bench.mixes import files_bytes
+from probes.host import Host
+from probes.types import present
+from scenarios.iosched.layout import Layout, layout, needed_seconds, seeks
+from scenarios.iosched.target import Target
+from scenarios.knowledge.disks import endurance_share, fill_s
+from scenarios.knowledge.schedulers import class_of
+from scenarios.model import Options, directory_action
+from scenarios.plan import Plan, PlannedStep, Variant, Written
+
+
+def switch(leaf: str, current: str, scheduler: str) -> Action:
+    """The one setting that a run changes. What a switch resets silently is saved and restored with it."""
+    queue = f"/sys/block/{leaf}/queue"
+    return Action(
+        kind="attribute",
+        title=f"I/O scheduler of {leaf}: {current} to {scheduler}",
+        target=f"{queue}/scheduler",
+        old=current,
+        new=scheduler,
+        # nr_requests first: it sets async_depth along (mq-deadline, measured).
+        side_paths=(f"{queue}/nr_requests", f"{queue}/iosched/*"),
+        consent=True,
+        risk=f"a switch waits until {leaf} has nothing in flight (some 30 ms); on a stuck device it hangs",
+        rights="root",
+    )
+
+
+def make(
+    host: Host, options: Options, scenario: str, title: str, question: str, why: str, *, root: bool
+) -> Plan:
+    """The plan as it is shown and consented to."""
+    found = layout(host, options, has_root=root)
+    if found.target is None:
+        plan = Plan(scenario=scenario, title=title, question=question, why=why, refusal=found.refusal)
+        return msgspec.structs.replace(plan, options=dict(options.values)).sealed()
+    on = found.target
+    files = sum(files_bytes(found.size_bytes, found.mixes).values())
+    prepare_s = fill_s(files) + 3.0
+    writes = any(mix.writes for mix in found.mixes)
+    bound = found.most_written if writes else files
+    kind = class_of(on.devices[0]) if on.devices else None
+    schedulers = (on.current, *found.variants)
+    return Plan(
+        scenario=scenario,
+        title=title,
+        question=question,
+        why=why,
+        options=dict(options.values),
+        variants=tuple(_variant(on, s) for s in schedulers),
+        workloads=tuple(job.workload for job in found.jobs),
+        steps=(
+            PlannedStep("prepare", "write the test files", prepare_s),
+            *(
+                PlannedStep(job.workload.id, job.workload.title, job.allotted_s)
+                for job in found.jobs
+                if job.allotted_s
+            ),
+            PlannedStep("restore", "put the queue back as it was, and check it", 1.0),
+        ),
+        reads=("/sys/block/*/queue", "/proc/diskstats", "/proc/swaps", "mounts", "udev rules, tuned profile"),
+        actions=(
+            directory_action(host, on.directory),
+            *(switch(leaf, on.current, s) for s in found.variants for leaf in on.leaves),
+        ),
+        writes=tuple(
+            Written(device.name, bound, on.directory, endurance_share(device, bound)) for device in on.devices
+        ),
+        differs=_differs(schedulers),
+        rights=("root",),
+        seconds=found.budget_s + prepare_s + 2.0,
+        measuring_s=found.budget_s,
+        left_out=() if found.refusal else _left_out(found, on),
+        sentences=() if found.refusal else _sentences(found, on, bound, kind.why if kind else ""),
+        refusal=found.refusal,
+    ).sealed()
+
+
+def _variant(on: Target, scheduler: str) -> Variant:
+    state = on.states[0]
+    if scheduler != on.current:
+        return Variant(id=scheduler, label=scheduler, detail="with the kernel's own settings for it")
+    facts = {"nr_requests": str(state.nr_requests)} if present(state.nr_requests) else {}
+    return Variant(id=scheduler, label=scheduler, detail="now, as it is set", facts=facts | state.tunables)
+
+
+def _differs(schedulers: Sequence[str]) -> tuple[str, ...]:
+    """What a switch drags along, as far as the compared schedulers do."""
+    lines = ["nr_requests: the kernel sets it anew with every switch"]
+    if "bfq" in schedulers:
+        lines.append("write-back throttling: bfq turns it off while it is active")
+    return tuple(lines)
+
+
+def _seconds(found: Layout) -> list[str]:
+    """Which pair and load takes how long at least: what the budget is made of."""
+    parts = []
+    for variant in found.variants:
+        loads = [
+            (job.mix.title, needed_seconds(job.workload)) for job in found.jobs if job.variant == variant
+        ]
+        each = ", ".join(f"{title} {seconds:.0f}" for title, seconds in loads)
+        whole = sum(seconds for _, seconds in loads)
+        parts.append(f"needs for {variant} at least {whole:.0f} s: {each}")
+    return parts
+
+
+def _left_out(found: Layout, on: Target) -> tuple[str, ...]:
+    lines: list[str] = []
+    if found.unreached:
+        titles = ", ".join(dict.fromkeys(f"{job.mix.title} ({job.variant})" for job in found.unreached))
+        lines.append(
+            f"{titles}: not within {found.budget_s:.0f} s; --budget {math.ceil(found.needed_s)} measures everything"
+        )
+    if "write-streams" not in {mix.id for mix in found.mixes} and not seeks(on):
+        lines.append(
+            "eight sequential writers: what they cost is seeks, and no disk here is known to rotate; "
+            "--load write-streams measures them"
+        )
+    return tuple(lines)
+
+
+def _sentences(found: Layout, on: Target, bound: int, why: str) -> tuple[str, ...]:
+    lines = [
+        "first reads which scheduler is active and why, and what hangs in D (also `hostdx triage`, without root)",
+        f"switches the scheduler of {on.names} between {on.current} and {', '.join(found.variants)}, again and again",
+        "puts it back after every block of another scheduler, with nr_requests and its tunables; wbt is never written",
+        f"writes at most {bound / GIB:.1f} GiB, into files without a name that leave nothing",
+        f"takes about {found.budget_s:.0f} s of measuring at most; large effects stop earlier",
+        *_seconds(found),
+    ]
+    total = next((job.write_rate * job.mix.writers for job in found.jobs if job.write_rate), 0)
+    if total:
+        lines.append(
+            f"writers press with at most {total / 1e6:.0f} MB/s together, for that bound: --most-written says how many "
+            "bytes (less spares the disk and presses less)"
+        )
+    lines.append(
+        "is not stopped by others who wait longer on this device: switching and syncing look the same; "
+        "Ctrl-C, on its screen s, stops it within seconds, with everything put back"
+    )
+    if why:
+        lines.append(f"why these: {why}")
+    return (*lines, *found.notes)

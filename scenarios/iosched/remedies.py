@@ -1,0 +1,121 @@
+"""How to choose an I/O scheduler for good: once by hand, by a udev rule, by a tuned profile. Pure text.
+
+Sources: switching-sched.rst; udev(7); tuned-profiles(7), tuned.conf(5) and tuned's code: since 2.23 the profiles of
+an administrator lie in /etc/tuned/profiles/NAME/tuned.conf, before in /etc/tuned/NAME/tuned.conf (consts.py);
+`tuned-adm profile A B` merges profiles, a device belongs to the first instance by priority that asks for it
+(units/manager.py).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from probes.host import Host
+from probes.system.disk.scheduler_origin import Why, tuned_asks, tuned_profile
+from probes.types import present
+from scenarios.finding import Remedy
+
+# One file a device: the remedy of a second one must not take the first one's away.
+RULE = "/etc/udev/rules.d/60-hostdx-ioscheduler-{}.rules"
+APPLY = (
+    "udevadm control --reload",
+    "udevadm trigger --type=devices --action=change --sysname-match={}",
+)
+_MODULES = {"bfq": "bfq", "kyber": "kyber-iosched"}
+
+
+def udev_rule(device: str, scheduler: str, rotational: bool | None = None) -> str:
+    """For this device by its kernel name. A rule for a whole class is for the administrator to write."""
+    flag = "" if rotational is None else f', ATTR{{queue/rotational}}=="{int(rotational)}"'
+    return (
+        f'ACTION=="add|change", SUBSYSTEM=="block", ENV{{DEVTYPE}}=="disk", KERNEL=="{device}"{flag}, '
+        f'ATTR{{queue/scheduler}}="{scheduler}"'
+    )
+
+
+def tuned_path(host: Host, profile: str) -> str:
+    """Where a profile of one's own belongs, by the layout of the tuned that is installed."""
+    new = host.exists("/usr/lib/tuned/profiles") or host.exists("/etc/tuned/profiles")
+    return f"/etc/tuned/profiles/{profile}/tuned.conf" if new else f"/etc/tuned/{profile}/tuned.conf"
+
+
+def use(
+    host: Host, device: str, scheduler: str, now: str, rotational: bool | None, why: Why | None
+) -> Remedy:
+    """How to use `scheduler` on `device` from now on; `why` says what would undo it at the next boot.
+
+    tuned is needed only where a profile of its own sets a scheduler, which then wins over udev's.
+    """
+    path = f"/sys/block/{shlex.quote(device)}/queue/scheduler"
+    if present(tuned_asks(host, device)):
+        persistent, undo, warning = _by_tuned(host, device, scheduler)
+    else:
+        persistent, undo, warning = _by_udev(device, scheduler, rotational, why)
+    if scheduler in _MODULES:
+        module = f"/etc/modules-load.d/hostdx-{re.sub(r'[^A-Za-z0-9_.-]', '-', device)}.conf"
+        persistent = (f"echo {_MODULES[scheduler]} > {module}", *persistent)
+        undo = (*undo, f"rm -f {module}")
+    return Remedy(
+        title=f"Use {scheduler} on {device}",
+        commands=(f"echo {scheduler} > {path}",),
+        persistent=persistent,
+        verify=(f"cat {path}", "after a reboot again"),
+        undo=(f"echo {now} > {path}", *undo),
+        warning=warning,
+    )
+
+
+def _by_udev(
+    device: str, scheduler: str, rotational: bool | None, why: Why | None
+) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    file = RULE.format(re.sub(r"[^A-Za-z0-9_.-]", "-", device))
+    rule = udev_rule(device, scheduler, rotational)
+    unstable = "sd names may change from boot to boot: ENV{ID_SERIAL} names the disk for good (udevadm info)"
+    warning = unstable if device.startswith("sd") else ""
+    if why and why.kind in ("udev", "tuned"):
+        warning = f"{why.source} sets {why.says}: change it there"
+    apply = tuple(line.format(shlex.quote(device)) for line in APPLY)
+    return (
+        (f"echo {shlex.quote(rule)} > {file}", *apply),
+        (f"rm -f {file}", "udevadm control --reload"),
+        warning,
+    )
+
+
+def _by_tuned(host: Host, device: str, scheduler: str) -> tuple[tuple[str, ...], tuple[str, ...], str]:
+    """A profile beside those that are active: none is replaced, none includes itself, one disk is set."""
+    own = "hostdx-" + re.sub(r"[^A-Za-z0-9_.-]", "-", device)
+    read = tuned_profile(host)
+    before = read.split() if present(read) else []
+    active = [name for name in before if name != own]
+    path = tuned_path(host, own)
+    folder = path.rsplit("/", 1)[0]
+    # The lower number is served first, before the profile's own [disk] takes every disk.
+    lines = f"[{own}]\\ntype=disk\\npriority=-10\\ndevices={device}\\nelevator={scheduler}\\n"
+    asked = tuned_asks(host, device)
+    said = f"{asked[1]} sets {asked[0]}; " if present(asked) else ""
+    names = " ".join(shlex.quote(name) for name in active)
+    return (
+        (
+            f"mkdir -p {folder}",
+            f"printf {shlex.quote(lines)} > {path}",
+            f"tuned-adm profile {names} {own}".replace("  ", " "),
+            "tuned-adm verify",
+        ),
+        (f"tuned-adm profile {names}" if names else "tuned-adm off", f"rm -r {folder}"),
+        f"{said}a tuned without priorities keeps that: then change it there; other disk settings of the profile "
+        f"no longer reach {device}",
+    )
+
+
+def throughput_of_bfq(device: str) -> Remedy:
+    """The kernel's own advice for bfq where throughput counts more than the answer times of a desktop."""
+    base = f"/sys/block/{shlex.quote(device)}/queue/iosched"
+    return Remedy(
+        title="Where bfq stays: set it for throughput (bfq-iosched.rst)",
+        commands=(f"echo 0 > {base}/low_latency", f"echo 0 > {base}/slice_idle   # flash and RAID only"),
+        verify=(f"grep . {base}/*",),
+        undo=(f"echo 1 > {base}/low_latency", f"echo 8 > {base}/slice_idle"),
+        warning="a change of the scheduler resets both",
+    )

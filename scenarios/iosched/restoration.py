@@ -1,0 +1,142 @@
+"""Whether the queue is as it was, and whose doing a difference is: ours, or somebody else's meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from probes.host import Host
+from probes.system.disk.scheduler import queue_path
+from probes.types import present
+from scenarios.events import ActionState
+from scenarios.finding import Evidence, Finding, Remedy
+
+
+class Untouched:
+    """Follows every file under the leaves' queue/ over the run's switches.
+
+    What changes while none of our switches is under way was changed by somebody else: so does a value that we set
+    and that has another one when we leave (the action ends `kept`).
+    """
+
+    def __init__(self, host: Host, leaves: Sequence[str]) -> None:
+        self._host = host
+        self.before = {leaf: queue_files(host, leaf) for leaf in leaves}
+        self._now = dict(self.before)
+        self._others: dict[str, set[str]] = {leaf: set() for leaf in leaves}
+        self._kept: dict[str, list[str]] = {leaf: [] for leaf in leaves}
+        self._failed: set[str] = set()
+
+    def look(self) -> None:
+        """Between switches: before one is made, before it is undone, at the end."""
+        for leaf, last in self._now.items():
+            now = queue_files(self._host, leaf)
+            self._others[leaf] |= changed(last, now)
+            self._now[leaf] = now
+
+    def switched(self) -> None:
+        """After a switch of ours, there or back: its own effects are not somebody else's."""
+        self._now = {leaf: queue_files(self._host, leaf) for leaf in self._now}
+
+    def ended(self, leaf: str, states: Sequence[tuple[ActionState, str]]) -> None:
+        """How the undoing of a switch of this leaf ended."""
+        for state, reason in states:
+            if state == "kept":
+                self._kept[leaf].append(reason)
+            elif state == "failed":
+                self._failed.add(leaf)
+
+    def findings(self) -> list[Finding]:
+        """One a leaf, and one more where somebody else changed something beside what we left wrong."""
+        self.look()
+        found: list[Finding] = []
+        for leaf, before in self.before.items():
+            now = self._now[leaf]
+            different = changed(before, now)
+            theirs = {p for p in different if p in self._others[leaf]}
+            if self._kept[leaf]:
+                base = queue_path(leaf)
+                managed = (f"{base}/scheduler", f"{base}/nr_requests", f"{base}/iosched/")
+                theirs |= {p for p in different if p.startswith(managed)}
+            ours = different - theirs
+            if theirs:
+                found.append(_meanwhile(leaf, lines(before, now, theirs), self._kept[leaf]))
+            if ours:
+                found.append(_not_restored(leaf, before, now, ours, leaf in self._failed))
+            if (
+                not different and leaf not in self._failed
+            ):  # a write that hangs shows the old value, until it happens
+                found.append(_restored(leaf, len(before)))
+        return found
+
+
+def queue_files(host: Host, leaf: str) -> dict[str, str]:
+    """Every readable file under queue/, the scheduler's settings too: what must be the same afterwards."""
+    found: dict[str, str] = {}
+    for directory in (queue_path(leaf), f"{queue_path(leaf)}/iosched"):
+        names = host.listing(directory)
+        for name in names if present(names) else ():
+            text = host.text(f"{directory}/{name}", 1 << 16)
+            if present(text):
+                found[f"{directory}/{name}"] = text
+    return found
+
+
+def changed(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
+    """The paths whose text differs, or that only one of the two has."""
+    return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+
+
+def lines(before: Mapping[str, str], after: Mapping[str, str], paths: set[str]) -> tuple[str, ...]:
+    """One line for each file that is not as it was."""
+    return tuple(
+        f"{path}: was {before.get(path, 'not there')!r}, is {after.get(path, 'not there')!r}"
+        for path in sorted(paths)
+    )
+
+
+def _restored(leaf: str, files: int) -> Finding:
+    return Finding(
+        id="iosched.restored",
+        severity="ok",
+        confidence="measured",
+        title=f"the queue of {leaf} is as it was: {files} files compared",
+        subject=leaf,
+    )
+
+
+def _meanwhile(leaf: str, said: Sequence[str], kept: Sequence[str]) -> Finding:
+    return Finding(
+        id="iosched.changed-meanwhile",
+        severity="notice",
+        confidence="measured",
+        title=f"somebody else changed the queue of {leaf} during the run: left alone",
+        evidence=(*(Evidence(line) for line in said), *(Evidence(reason) for reason in dict.fromkeys(kept))),
+        subject=leaf,
+    )
+
+
+def _not_restored(
+    leaf: str, before: Mapping[str, str], now: Mapping[str, str], paths: set[str], failed: bool
+) -> Finding:
+    """The journal holds what failed to be undone; what no action of ours names is put back by hand."""
+    if failed:
+        remedy = Remedy(title="Put it back", commands=("hostdx undo --dry-run", "hostdx undo"))
+    else:
+        commands = (_echo(path, before[path]) for path in sorted(paths) if path in before)
+        remedy = Remedy(
+            title="Put it back by hand: the undo journal holds nothing of it", commands=tuple(commands)
+        )
+    return Finding(
+        id="iosched.not-restored",
+        severity="critical",
+        confidence="measured",
+        title=f"the queue of {leaf} is not as it was before the run",
+        evidence=tuple(Evidence(line) for line in lines(before, now, paths)),
+        remedy=(remedy,),
+        subject=leaf,
+    )
+
+
+def _echo(path: str, text: str) -> str:
+    marked = [word.strip("[]") for word in text.split() if word.startswith("[")]
+    return f"echo {marked[0] if marked else text.strip()} > {path}"

@@ -1,0 +1,248 @@
+"""Read-only rules about I/O schedulers: which is active on each disk and why, and whether this kernel bites with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from probes.host import Host
+from probes.system.disk.block import BlockDevice, block_devices
+from probes.system.disk.scheduler import Scheduling, scheduling
+from probes.system.disk.scheduler_origin import fits, rules_seen, tuned_asks, udev_rules, why
+from probes.system.ioprio import priorities
+from probes.system.kernel import kernel
+from probes.types import Absent, present
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.iosched.remedies import throughput_of_bfq, use
+from scenarios.knowledge.kernels import KernelFault, faults_of
+from scenarios.knowledge.schedulers import class_of, named_here
+from scenarios.rule import Inapplicable, Rule, Unreadable
+
+_NOT_DISKS = frozenset({"ram", "zram", "rom", "floppy"})
+
+
+def disks(host: Host) -> list[tuple[BlockDevice, Scheduling]]:
+    """Every leaf with a size and a scheduler: no partitions, nothing that is built on other devices."""
+    found: list[tuple[BlockDevice, Scheduling]] = []
+    for device in host.once(block_devices).values():
+        sized = present(device.size_bytes) and device.size_bytes > 0
+        if device.parent or device.slaves or device.kind in _NOT_DISKS or not sized:
+            continue
+        state = scheduling(host, device.name)
+        if present(state):
+            found.append((device, state))
+    return found
+
+
+def leaves_with_schedulers(host: Host) -> list[tuple[BlockDevice, Scheduling]]:
+    found = host.once(disks)
+    if not found:
+        raise Inapplicable("no disk here has an I/O scheduler")
+    return found
+
+
+def describe(host: Host, state: Scheduling) -> tuple[Evidence, ...]:
+    """Scheduler and reason, tunables, depth, write-back throttling and hardware queues, each with its path."""
+    queue = f"/sys/block/{state.device}/queue"
+    reason = why(host, state)
+    active = state.active if present(state.active) else "unknown"
+    lines = [Evidence(f"{state.device}: {active}: {reason.text}", reason.source or f"{queue}/scheduler")]
+    if state.tunables:
+        text = " ".join(f"{k}={v}" for k, v in state.tunables.items())
+        lines.append(Evidence(text, f"{queue}/iosched"))
+    depth = [
+        f"{name} {value}"
+        for name, value in (
+            ("nr_requests", state.nr_requests),
+            ("wbt_lat_usec", state.wbt_lat_usec),
+            ("hardware queues", state.hw_queues),
+        )
+        if present(value)
+    ]
+    if depth:
+        lines.append(Evidence(", ".join(depth), queue))
+    return tuple(lines)
+
+
+def choice(host: Host) -> Iterator[Finding]:
+    """A scheduler that the class of device does not suggest (knowledge/schedulers.toml)."""
+    for device, state in leaves_with_schedulers(host):
+        kind = class_of(device)
+        if isinstance(state.active, Absent) or state.active not in kind.speaks:
+            continue
+        better = next(iter(named_here(kind.suggests, state.offered)), "")
+        if not better:
+            continue
+        flag = device.rotational if present(device.rotational) else None
+        remedy = [use(host, device.name, better, state.active, flag, why(host, state))]
+        if state.active == "bfq":
+            remedy.append(throughput_of_bfq(device.name))
+        yield Finding(
+            id="iosched.choice",
+            severity="notice",
+            confidence="hint",
+            subject=device.name,
+            title=f"{device.name}, {kind.title}, runs {state.active}; {better} is what suits it as a rule",
+            evidence=(*describe(host, state), Evidence(kind.why, "knowledge/schedulers.toml")),
+            remedy=tuple(remedy),
+            references=(kind.source,),
+            prove="iosched",
+            prove_options=("--dir", "DIRECTORY ON IT"),
+        )
+
+
+def _faults(host: Host) -> tuple[str, tuple[KernelFault, ...]]:
+    read = kernel(host)
+    if isinstance(read.release, Absent):
+        raise Unreadable(f"the kernel's release: {read.release.reason}")
+    return read.release, faults_of(read.release, read.build if present(read.build) else "")
+
+
+def known_stall(host: Host) -> Iterator[Finding]:
+    """The active scheduler has a known fault in this kernel (knowledge/kernels.toml)."""
+    release, faults = _faults(host)
+    scheduled = [f for f in faults if f.scheduler]
+    if not scheduled:
+        return
+    for device, state in leaves_with_schedulers(host):
+        for fault in scheduled:
+            if fault.scheduler != state.active:
+                continue
+            several = present(state.hw_queues) and state.hw_queues > 1
+            if fault.needs_multi_queue and present(state.hw_queues) and not several:
+                continue
+            flag = device.rotational if present(device.rotational) else None
+            yield Finding(
+                id=f"iosched.{fault.id}",
+                severity="warning" if fault.certainty == "reported" else "notice",
+                confidence="rule" if fault.certainty == "reported" else "hint",
+                subject=device.name,
+                title=f"{device.name} runs {state.active} on {release}: {_lower(fault.title)}",
+                evidence=(Evidence(fault.effect, release), *describe(host, state)),
+                remedy=(
+                    Remedy(
+                        title=fault.remedy,
+                        verify=("uname -r", f"cat /sys/block/{device.name}/queue/scheduler"),
+                    ),
+                    use(host, device.name, "mq-deadline", fault.scheduler, flag, why(host, state)),
+                ),
+                references=fault.sources,
+                prove="dstate",
+            )
+
+
+def known_crash(host: Host) -> Iterator[Finding]:
+    """Faults of this kernel's block layer whatever the scheduler."""
+    release, faults = _faults(host)
+    for fault in faults:
+        if not fault.scheduler and fault.of == "block":
+            yield Finding(
+                id=f"iosched.{fault.id}",
+                severity="warning",
+                confidence="rule" if fault.certainty == "reported" else "hint",
+                title=f"{release}: {_lower(fault.title)}",
+                evidence=(Evidence(fault.effect, release),),
+                remedy=(Remedy(title=fault.remedy, verify=("uname -r",)),),
+                references=fault.sources,
+            )
+
+
+def throttling(host: Host) -> Iterator[Finding]:
+    """Write-back throttling set by hand stays in force under bfq too, and outlives every change of scheduler."""
+    for _, state in leaves_with_schedulers(host):
+        if state.wbt_by_hand:
+            yield Finding(
+                id="iosched.wbt",
+                severity="notice",
+                subject=state.device,
+                title=f"write-back throttling of {state.device} was set by hand ({state.wbt_lat_usec} us)",
+                evidence=describe(host, state),
+                remedy=(
+                    Remedy(
+                        title="Find who sets it; -1 gives it back to the kernel",
+                        commands=("grep -rs wbt_lat_usec /etc/udev /etc/tuned /usr/lib/tuned /etc/rc.local",),
+                        verify=(f"cat /sys/block/{state.device}/queue/wbt_lat_usec",),
+                        undo=(f"echo {state.wbt_lat_usec} > /sys/block/{state.device}/queue/wbt_lat_usec",),
+                    ),
+                ),
+                references=("Documentation/ABI/stable/sysfs-block (wbt_lat_usec)",),
+            )
+
+
+def conflict(host: Host) -> Iterator[Finding]:
+    """A udev rule or tuned profile asks for a scheduler that is not there: somebody changed it, or two fight."""
+    devices = leaves_with_schedulers(host)
+    if not rules_seen(host):
+        raise Unreadable("neither udev's rules nor tuned's profiles were captured")
+    for device, state in devices:
+        if isinstance(state.active, Absent) or why(host, state).kind in ("udev", "tuned"):
+            continue
+        asked = [(p, s, "udev rule") for p, s, line in host.once(udev_rules) if fits(host, line, device.name)]
+        tuned = tuned_asks(host, device.name)
+        if present(tuned):  # it comes after udev
+            asked.insert(0, (tuned[1], tuned[0], "tuned profile"))
+        other = next(((p, s, w) for p, s, w in asked if s != state.active and s in state.offered), None)
+        if other:
+            apply = (
+                "tuned-adm verify"
+                if other[2] == "tuned profile"
+                else f"udevadm test /sys/block/{device.name} 2>&1 | grep -i scheduler"
+            )
+            yield Finding(
+                id="iosched.conflict",
+                severity="notice",
+                confidence="hint",
+                subject=device.name,
+                title=f"a {other[2]} asks for {other[1]} on {device.name}, but {state.active} is active",
+                evidence=(Evidence(f"the {other[2]} sets {other[1]}", other[0]), *describe(host, state)),
+                remedy=(
+                    Remedy(
+                        title="Decide on one place that sets it, then apply it",
+                        commands=(apply,),
+                        verify=(f"cat /sys/block/{device.name}/queue/scheduler",),
+                    ),
+                ),
+            )
+
+
+def ignored_priorities(host: Host) -> Iterator[Finding]:
+    """Processes ask for I/O priorities that no active scheduler honours (ioprio_set(2): bfq; classes: mq-deadline)."""
+    states = [state for _, state in leaves_with_schedulers(host)]
+    found = priorities(host)
+    if isinstance(found, Absent):
+        raise Unreadable(found.reason)
+    deaf = [s.device for s in states if s.active in ("none", "kyber")]
+    if not found or len(deaf) < len(states):
+        return
+    names = ", ".join(sorted({f"{p.comm} ({p.kind})" for p in found})[:5])
+    yield Finding(
+        id="iosched.priorities",
+        severity="notice",
+        title=f"{len(found)} processes ask for an I/O priority that no scheduler here honours",
+        evidence=(
+            Evidence(names, "ioprio_get(2)"),
+            Evidence(f"{', '.join(deaf)}: none or kyber", "/sys/block/*/queue/scheduler"),
+        ),
+        remedy=(
+            Remedy(
+                title="Use bfq (or mq-deadline for classes) where priorities matter, or limit the others by cgroup",
+                commands=("hostdx plan iosched --dir DIRECTORY --ioprio",),
+            ),
+        ),
+        references=("ioprio_set(2)", "Documentation/admin-guide/cgroup-v2.rst (io.max, io.latency)"),
+        prove="iosched",
+        prove_options=("--ioprio",),
+    )
+
+
+def _lower(title: str) -> str:
+    return title if title.startswith("BFQ") else title[:1].lower() + title[1:]
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("iosched.choice", "iosched", "scheduler by class of device", choice),
+    Rule("iosched.known-stall", "iosched", "kernel known to stall with the scheduler", known_stall),
+    Rule("iosched.known-crash", "iosched", "kernel known to crash in the block layer", known_crash),
+    Rule("iosched.wbt", "iosched", "write-back throttling set by hand", throttling),
+    Rule("iosched.conflict", "iosched", "udev rules and tuned profiles that do not hold", conflict),
+    Rule("iosched.priorities", "iosched", "I/O priorities that the scheduler ignores", ignored_priorities),
+)

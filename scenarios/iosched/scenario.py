@@ -1,0 +1,254 @@
+"""Scenario `iosched`: which I/O scheduler? Switches it under load, measures, and puts everything back."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import ClassVar
+
+from probes.bench.budget import WriteBudget
+from probes.bench.mixed import MixedBench
+from probes.host import Host
+from probes.system.disk.block import block_devices
+from probes.system.disk.scheduler import scheduling
+from probes.system.disk.scheduler_origin import why
+from probes.system.tasks import tasks_in_d
+from probes.types import present
+from scenarios import events as ev
+from scenarios.experiment.budget import Budget, share
+from scenarios.experiment.guarded import values_of
+from scenarios.experiment.interleaved import compare
+from scenarios.finding import Finding
+from scenarios.iosched.findings import (
+    Phase,
+    advice,
+    held_finding,
+    onset_finding,
+    throttling_finding,
+    verdict_finding,
+)
+from scenarios.iosched.layout import DEFAULT_BUDGET_S, ORDER, Job, Layout, layout, needed_seconds
+from scenarios.iosched.plan import make
+from scenarios.iosched.switch import MixedArm, MixedWatch, Switcher
+from scenarios.iosched.target import Target
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, own_directory
+from scenarios.plan import Option, Plan
+
+# On a host with a storm of hanging tasks a switch hangs as well, and makes it worse.
+STORM = 3
+PREPARING_S = 15.0  # writing the test files, and the way back
+STORM_LOOK_S = 1.0
+
+
+def _root() -> bool:
+    return os.geteuid() == 0
+
+
+class Iosched(Scenario):
+    """Current scheduler against those that the class of device suggests, one pair after the other."""
+
+    id: ClassVar[str] = "iosched"
+    title: ClassVar[str] = "Which scheduler?"
+    question: ClassVar[str] = "Would another I/O scheduler serve this device better, and who would starve?"
+    why: ClassVar[str] = (
+        "BFQ gave a storage farm 10 to 15 % and I/O priorities, and then a kernel in which nodes stood with a load "
+        "of 1018. The right choice depends on the device, the load and the kernel: so it is measured here, on this "
+        "device, and what is switched for it is put back."
+    )
+    answers: ClassVar[str] = "changes a setting, undone"
+    takes_s: ClassVar[float] = DEFAULT_BUDGET_S + PREPARING_S
+    needs: ClassVar[str] = "root, --dir"
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(name="dir", kind="path", required=True, help="a directory on the device"),
+        Option(
+            name="scheduler",
+            kind="text",
+            multiple=True,
+            help="compare with this one (default: those that the class of device suggests)",
+        ),
+        Option(
+            name="ioprio", kind="flag", default=False, help="also two groups of readers of different priority"
+        ),
+        Option(
+            name="system-disk",
+            kind="flag",
+            default=False,
+            help="allow a disk that carries /, /boot, /usr, /var, swap or the journal",
+        ),
+        Option(
+            name="size", kind="bytes", help="size of the file that is read (1 GiB or 5 % of the free space)"
+        ),
+        Option(
+            name="most-written",
+            kind="bytes",
+            help="write bound of the run (what the writers need to press, at most 64 GiB)",
+        ),
+        Option(name="load", kind="text", multiple=True, help=f"only this load ({', '.join(ORDER)})"),
+        Option(name="scale", kind="number", default=1.0, hidden=True, help="factor on the blocks' lengths"),
+        *COMMON_OPTIONS,
+    )
+
+    def blocked(self, host: Host) -> str:
+        if not host.live:
+            return "a captured host has no scheduler to switch"
+        if not _root():
+            return "switching a scheduler needs root; which one each disk runs, and why, `hostdx triage` reads without"
+        states = (scheduling(host, name) for name, d in host.once(block_devices).items() if not d.parent)
+        if not any(present(s) and len(s.offered) > 1 for s in states):
+            return "no device here offers two schedulers; which one each disk runs, `hostdx triage` reads"
+        return ""
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        return make(host, options, self.id, self.title, self.question, self.why, root=_root())
+
+    async def run(self, run: Run) -> None:
+        found = layout(run.host, run.options, has_root=_root())
+        if found.refusal or found.target is None:
+            raise Refused(found.refusal)
+        target = found.target
+        await self._refuse_a_storm(run)
+        self._facts(run, target)
+        switcher = Switcher(run, target.leaves, target.current)
+        try:
+            async with own_directory(run, target.directory) as private:
+                bench = MixedBench(
+                    run.host,
+                    private,
+                    found.size_bytes,
+                    run.seed,
+                    target.leaves,
+                    budget=WriteBudget(found.most_written),
+                )
+                try:
+                    await self._prepare(run, bench, found)
+                    await self._measure(run, bench, found, target, switcher)
+                finally:
+                    try:
+                        await bench.close()
+                    finally:
+                        await switcher.back()
+        finally:
+            self._restored(run, switcher)
+
+    async def _refuse_a_storm(self, run: Run) -> None:
+        first = await asyncio.to_thread(tasks_in_d, run.host)
+        if not present(first) or not first.tasks:
+            return
+        await run.clock.sleep(STORM_LOOK_S)
+        second = await asyncio.to_thread(tasks_in_d, run.host)
+        now = {t.key: t for t in second.tasks} if present(second) else {}
+        hanging = [t for t in first.tasks if (n := now.get(t.key)) and n.switches == t.switches]
+        if len(hanging) >= STORM:
+            raise Refused(
+                f"{len(hanging)} tasks hang in D ({hanging[0].comm} first): a switch could hang with them; "
+                "run `hostdx run dstate` first"
+            )
+
+    def _facts(self, run: Run, target: Target) -> None:
+        for state in target.states:
+            reason = why(run.host, state)
+            text = f"{target.current}: {reason.text}"
+            source = reason.source or f"/sys/block/{state.device}/queue/scheduler"
+            run.emit(ev.FactRead(t=run.time(), name=f"{state.device}.scheduler", value=text, source=source))
+            if present(state.hw_queues):
+                run.emit(
+                    ev.FactRead(
+                        t=run.time(),
+                        name=f"{state.device}.hw_queues",
+                        value=state.hw_queues,
+                        source=f"/sys/block/{state.device}/mq",
+                    )
+                )
+
+    async def _prepare(self, run: Run, bench: MixedBench, found: Layout) -> None:
+        title = "write the test files"
+        run.emit(ev.Step(t=run.time(), id="prepare", title=title, state="started"))
+        said = -1.0
+
+        def tell(done: int, total: int) -> None:
+            nonlocal said
+            if run.clock.now() - said >= 1.0 or done >= total:
+                said = run.clock.now()
+                text = f"{title}: {done >> 20} of {total >> 20} MiB"
+                run.emit(ev.Progress(t=run.time(), step="prepare", text=text, done=done / max(1, total)))
+
+        await bench.prepare(found.mixes, tell)
+        await bench.settle()
+        run.emit(ev.Step(t=run.time(), id="prepare", title=title, state="done"))
+
+    async def _measure(
+        self, run: Run, bench: MixedBench, found: Layout, target: Target, switcher: Switcher
+    ) -> None:
+        budget = Budget(found.budget_s, run.clock)
+        watch = MixedWatch(run, bench, target.leaves, (target.directory,))
+        by_variant: dict[str, list[ev.Verdict]] = {}
+        held_back: list[Finding] = []
+        for number, job in enumerate(found.jobs):
+            title = job.workload.title
+            run.emit(ev.Step(t=run.time(), id=job.workload.id, title=title, state="started"))
+            bench.write_rate = job.write_rate or None
+            arms = [
+                MixedArm(name, switcher, bench, job.mix, job.workload)
+                for name in (target.current, job.variant)
+            ]
+            verdicts, blocks = await compare(
+                run,
+                job.workload,
+                arms,
+                budget_s=self._share(budget, found.jobs[number:], bench),
+                family=len(found.jobs),
+                watch=watch,
+                scope="this stack",
+            )
+            by_variant.setdefault(job.variant, []).extend(verdicts)
+            for arm in arms:
+                self._onset(run, target, job, arm.variant, blocks)
+            held = held_finding(target.names, job, [job.written(blocks, arm.variant) for arm in arms])
+            if held is not None:
+                held_back.append(held)
+            run.emit(ev.Step(t=run.time(), id=job.workload.id, title=title, state="done"))
+        await switcher.back()
+        self._findings(run, target, by_variant, switcher)
+        for held in held_back:
+            run.emit(ev.Found(t=run.time(), finding=held))
+
+    @staticmethod
+    def _share(budget: Budget, waiting_jobs: Sequence[Job], bench: MixedBench) -> float:
+        """What it needs for its fewest groups comes first; the writers' seconds are bounded by their bytes."""
+        job = waiting_jobs[0]
+        seconds = share(budget.left_s, [needed_seconds(j.workload) for j in waiting_jobs])
+        if job.mix.control:  # it must not move: twice its fewest groups tell, and the loads have the rest
+            return min(seconds, 2 * needed_seconds(job.workload))
+        if not job.mix.writes:
+            return seconds
+        # What the budget does not reach to has no bytes planned either.
+        own = needed_seconds(job.workload)
+        later = sum(needed_seconds(j.workload) for j in waiting_jobs[1:] if j.mix.writes and j.allotted_s)
+        bytes_for_it = bench.budget.left_bytes * own / (own + later)
+        return min(seconds, bytes_for_it / (job.write_rate * job.mix.writers))
+
+    def _onset(self, run: Run, target: Target, job: Job, variant: str, blocks: list[ev.Block]) -> None:
+        lead = job.workload.metrics[0]
+        name = f"{job.mix.title}, {lead.name}"
+        onsets, steadies = (values_of(blocks, variant, lead.name, phase) for phase in ("onset", "steady"))
+        phase = Phase(name, variant, tuple(onsets), tuple(steadies), lead.unit)
+        finding = onset_finding(target.names, phase)
+        if finding is not None:
+            run.emit(ev.Found(t=run.time(), finding=finding))
+
+    def _findings(
+        self, run: Run, target: Target, by_variant: dict[str, list[ev.Verdict]], switcher: Switcher
+    ) -> None:
+        for variant, verdicts in by_variant.items():
+            finding = verdict_finding(run.host, target, variant, verdicts)
+            run.emit(ev.Found(t=run.time(), finding=finding))
+        for extra in (throttling_finding(switcher.seen, target.current), advice(target)):
+            if extra is not None:
+                run.emit(ev.Found(t=run.time(), finding=extra))
+
+    def _restored(self, run: Run, switcher: Switcher) -> None:
+        run.emit(ev.Step(t=run.time(), id="restore", title="check the queue", state="started"))
+        for finding in switcher.untouched.findings():
+            run.emit(ev.Found(t=run.time(), finding=finding))
+        run.emit(ev.Step(t=run.time(), id="restore", title="check the queue", state="done"))

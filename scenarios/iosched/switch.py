@@ -1,0 +1,153 @@
+"""Switching: every stay in another scheduler is one journalled change, left again for the current one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+
+from probes.bench.measured import Measured
+from probes.bench.mixed import MixedBench
+from probes.bench.mixes import Mix
+from probes.system.disk.scheduler import Scheduling, queue_path, scheduling
+from probes.types import Absent, present
+from scenarios import events as ev
+from scenarios.guards.watch import Disturbance, Watch
+from scenarios.iosched.plan import switch
+from scenarios.iosched.restoration import Untouched
+from scenarios.model import Applied, Refused, Run
+from scenarios.plan import Workload
+
+# Others' bytes on the device in a block: beyond this share of ours, and this rate, the group is measured again.
+FOREIGN_SHARE = 0.30
+FOREIGN_RATE = 2e6
+
+
+class Switcher:
+    """Which scheduler is active, and the way back. `close` must be called however the run ends."""
+
+    def __init__(self, run: Run, leaves: Sequence[str], current: str) -> None:
+        self.run = run
+        self.untouched = Untouched(run.host, leaves)
+        self.leaves = tuple(leaves)
+        self.current = current
+        self.active = current
+        self.seen: dict[str, tuple[Scheduling, ...]] = {}
+        self._stay = AsyncExitStack()
+        self._stays: list[tuple[str, Applied]] = []
+
+    async def to(self, scheduler: str) -> None:
+        """Makes it active on every leaf and checks that it is. Raises Refused where it is not."""
+        if scheduler != self.active:
+            await self.back()
+            self.check(self.current)
+            if scheduler != self.current:
+                await self._leave_for(scheduler)
+        self.check(scheduler)
+
+    async def _leave_for(self, scheduler: str) -> None:
+        self.untouched.look()
+        self.active = scheduler
+        for leaf in self.leaves:
+            change = self.run.change(switch(leaf, self.current, scheduler))
+            try:
+                self._stays.append((leaf, await self._stay.enter_async_context(change)))
+            except Refused:  # then nothing is changed
+                raise
+            except Exception as why:
+                self.untouched.ended(leaf, [("failed", str(why))])
+                raise
+        self.untouched.switched()
+
+    async def back(self) -> None:
+        """To the scheduler that was found, with its settings."""
+        if not self._stays:
+            self.active = self.current
+            return
+        self.untouched.look()
+        stay, self._stay, self.active = self._stay, AsyncExitStack(), self.current
+        stays, self._stays = self._stays, []
+        try:
+            await stay.aclose()
+        finally:
+            for leaf, applied in stays:
+                self.untouched.ended(leaf, applied.endings)
+            self.untouched.switched()
+
+    def check(self, scheduler: str) -> None:
+        """Somebody else (a udev rule on a change event, tuned) may set it at any time: then nothing is measured."""
+        states = [scheduling(self.run.host, leaf) for leaf in self.leaves]
+        for leaf, state in zip(self.leaves, states, strict=True):
+            now = state.active if present(state) and present(state.active) else "not readable"
+            if now != scheduler:
+                raise Refused(
+                    f"{leaf}: the scheduler is {now} where {scheduler} was set: somebody else changes it "
+                    "(a udev rule, tuned); stop that, then compare"
+                )
+        if scheduler not in self.seen:
+            self.seen[scheduler] = tuple(s for s in states if present(s))
+            for state in self.seen[scheduler]:
+                self._tell(state, scheduler)
+
+    def _tell(self, state: Scheduling, scheduler: str) -> None:
+        """What comes along with a scheduler: its settings, the depth, write-back throttling."""
+        base = queue_path(state.device)
+        for name, value in (("nr_requests", state.nr_requests), ("wbt_lat_usec", state.wbt_lat_usec)):
+            fact = f"{state.device}.{scheduler}.{name}"
+            source = f"{base}/{name}"
+            if isinstance(value, Absent):
+                reason = value.reason
+                self.run.emit(ev.AbsentFact(t=self.run.time(), name=fact, reason=reason, source=source))
+            else:
+                self.run.emit(ev.FactRead(t=self.run.time(), name=fact, value=value, source=source))
+        if state.tunables:
+            text = " ".join(f"{k}={v}" for k, v in state.tunables.items())
+            fact = f"{state.device}.{scheduler}.tunables"
+            self.run.emit(ev.FactRead(t=self.run.time(), name=fact, value=text, source=f"{base}/iosched"))
+
+
+class MixedArm:
+    """One scheduler under one mixed load."""
+
+    def __init__(
+        self, variant: str, switcher: Switcher, bench: MixedBench, mix: Mix, workload: Workload
+    ) -> None:
+        self.variant = variant
+        self.switcher = switcher
+        self.bench = bench
+        self.mix = mix
+        self.workload = workload
+
+    async def activate(self) -> None:
+        await self.switcher.to(self.variant)
+
+    async def block(self, seconds: float) -> Measured:
+        measured = await self.bench.block(self.mix, seconds, self.workload.onset_s)
+        self.switcher.check(self.variant)
+        return measured
+
+    async def quiesce(self) -> None:
+        await self.bench.settle()
+
+
+class MixedWatch(Watch):
+    """The guards, with others' I/O told by the bench: readers' and writers' bytes do not go by one count."""
+
+    def __init__(
+        self, run: Run, bench: MixedBench, devices: Sequence[str], directories: Sequence[str]
+    ) -> None:
+        super().__init__(run, devices, directories=directories)
+        self.bench = bench
+
+    def end(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
+        found = super().end(workload, variant, measured)
+        # The stop rule tells others by the direction of their I/O: here the fdatasync at a block's end writes
+        # while readers read, and on an idle disk it took that for somebody who suffers (measured).
+        if self._bystanders is not None:
+            self._bystanders.pass_over()
+        if found is not None or self.bench.last is None:
+            return found
+        ours, theirs, seconds = self.bench.last
+        if theirs > FOREIGN_SHARE * ours and theirs / max(seconds, 0.1) > FOREIGN_RATE:
+            text = f"others moved {theirs / 1e6:.0f} MB on the device beside our {ours / 1e6:.0f} MB"
+            return Disturbance("device", text, self._name("device"))
+        return None

@@ -1,0 +1,118 @@
+"""What one run of the battery says by itself: the figures, how steady they were, and what to compare them with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from probes.bench.battery_loads import Slot
+from probes.bench.measured import Measured
+from probes.units import number, percent, prefixed
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.plan import Plan
+
+UNSTEADY = 0.10  # relative standard error of a figure's mean: such a run shows no effect below a fifth
+
+
+class Figures:
+    """The rounds' values by load and slot, in order. `gone`: what could not be measured (any more), and why."""
+
+    def __init__(self) -> None:
+        self.values: dict[tuple[str, Slot], list[float]] = {}
+        self.gone: dict[tuple[str, Slot], str] = {}
+        self.rounds = 0
+        self.disturbed = 0
+
+    def add(self, measured: Iterable[tuple[str, Slot, Measured]], *, disturbed: bool) -> None:
+        self.rounds += 1
+        self.disturbed += disturbed
+        if disturbed:
+            return
+        for load, slot, slice_ in measured:
+            for value in slice_.values.values():
+                self.values.setdefault((load, slot), []).append(value)
+
+    def mean(self, load: str, slot: Slot) -> float | None:
+        values = self.values.get((load, slot))
+        return math.fsum(values) / len(values) if values else None
+
+    def unsteadiness(self, load: str, slot: Slot) -> float | None:
+        """The standard error of the mean as a share of it."""
+        values = self.values.get((load, slot), [])
+        mean = self.mean(load, slot)
+        if len(values) < 2 or not mean:
+            return None
+        squares = math.fsum((value - mean) ** 2 for value in values)
+        return math.sqrt(squares / (len(values) - 1) / len(values)) / mean
+
+
+def findings(plan: Plan, figures: Figures) -> list[Finding]:
+    return [_recorded(plan, figures), *_unsteady(plan, figures)]
+
+
+def _recorded(plan: Plan, figures: Figures) -> Finding:
+    errors = sorted(e for key in figures.values if (e := figures.unsteadiness(*key)) is not None)
+    middle = f", half of them within {percent(errors[len(errors) // 2])}" if errors else ""
+    return Finding(
+        id="kernel.recorded",
+        severity="ok",
+        confidence="measured",
+        answers=True,
+        title=f"{len(figures.values)} figures recorded in {figures.rounds} rounds{middle} (standard error)",
+        evidence=tuple(Evidence(line) for line in _lines(plan, figures)),
+        remedy=(
+            Remedy(
+                title="Compare it with an earlier run, another host, or a baseline",
+                commands=("hostdx compare EARLIER -- last", "hostdx baseline save NAME"),
+            ),
+        ),
+    )
+
+
+def _lines(plan: Plan, figures: Figures) -> Iterable[str]:
+    """`system call: 4.47 M calls/s on one CPU, 8.4 M calls/s on all (1.9 times)`."""
+    for workload in plan.workloads:
+        unit = workload.metrics[0].unit
+        one, all_ = (figures.mean(workload.id, slot) for slot in ("one", "all"))
+        if one is None:
+            continue
+        line = f"{workload.title}: {_value(one, unit)} on one CPU"
+        if all_ is not None:
+            line += f", {_value(all_, unit)} on all ({number(all_ / one, 2)} times)"
+        yield line
+
+
+def _value(value: float, unit: str) -> str:
+    return f"{number(value)} {unit}" if unit == "MB/s" else f"{prefixed(value)}{unit}"
+
+
+def _unsteady(plan: Plan, figures: Figures) -> list[Finding]:
+    titles = {w.id: w.title for w in plan.workloads}
+    loud: Sequence[tuple[str, Slot, float]] = sorted(
+        (
+            (*key, error)
+            for key in figures.values
+            if (error := figures.unsteadiness(*key)) is not None and error > UNSTEADY
+        ),
+        key=lambda one: -one[2],
+    )
+    if not loud:
+        return []
+    return [
+        Finding(
+            id="kernel.unsteady",
+            severity="notice",
+            confidence="measured",
+            title=f"{len(loud)} of {len(figures.values)} figures were unsteady "
+            f"(standard error above {percent(UNSTEADY)})",
+            evidence=tuple(
+                Evidence(f"{titles[load]} ({slot}): {percent(error)}") for load, slot, error in loud
+            ),
+            remedy=(
+                Remedy(
+                    title="Measure again while the host is idle, or longer",
+                    commands=("hostdx run kernel --budget 180",),
+                ),
+            ),
+        )
+    ]

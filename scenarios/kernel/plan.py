@@ -1,0 +1,174 @@
+"""The plan of scenario `kernel`: the battery, where its files go, what it writes, how long it takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from probes.bench.battery import usable_cpus
+from probes.bench.battery_loads import CALLS, SLOTS, TURNS, Slot, disk_loads
+from probes.bench.refusals import Suitability, suitability
+from probes.bench.workloads import prepared_bytes
+from probes.host import Host
+from probes.units import size
+from scenarios.guards.bystanders import STOPS_ITSELF
+from scenarios.knowledge.disks import fill_s
+from scenarios.model import Options, Usage, directory_action
+from scenarios.plan import Metric, PlannedStep, Variant, Workload, Written
+from scenarios.storage.targets import default_directories
+
+DEFAULT_BUDGET_S = 60.0
+ROUND_S = 3.0  # of all loads, on one CPU and on all: 2.3 s on an idle virtual machine with two
+FEWEST_ROUNDS = 4  # with fewer a run's own spread is hardly known
+SIZE_BYTES = 128 << 20
+MOST_WRITTEN_BYTES = 4 << 30
+FILES_OF = ("randread-4k-qd1", "fsync-4k-qd1")  # the engine's loads that ask for both test files
+ONE, ALL = SLOTS
+TITLES: dict[Slot, str] = {"one": "one CPU", "all": "all CPUs"}
+
+
+class Layout:
+    """What is measured where. Without a suitable directory neither disk nor files are, and `left_out` says why."""
+
+    def __init__(self, host: Host, options: Options) -> None:
+        named = options.strings("dir")
+        if len(named) > 1:
+            raise Usage("kernel: measures one directory; give --dir once, or run storage to compare several")
+        self.explicit = bool(named)
+        self.cpus = usable_cpus()
+        self.slots: tuple[Slot, ...] = SLOTS if len(self.cpus) > 1 else (ONE,)
+        self.fit: Suitability | None = None
+        self.left_out = ""
+        directories = named or default_directories(host)
+        if not directories:
+            self.left_out = "neither $TMPDIR nor /var/tmp is there: name --dir"
+        for directory in directories:
+            wanted = options.integer("size") or SIZE_BYTES
+            fit = suitability(host, directory, explicit=self.explicit, size_bytes=wanted, workloads=FILES_OF)
+            if not fit.refusal:
+                self.fit, self.left_out = fit, ""
+                break
+            self.left_out = fit.refusal
+        self.budget_s = options.number("budget") or DEFAULT_BUDGET_S
+        if self.budget_s < FEWEST_ROUNDS * ROUND_S:
+            raise Usage(
+                f"kernel: a budget of {self.budget_s:.0f} s is too short for {FEWEST_ROUNDS} rounds of all loads; "
+                f"give --budget {FEWEST_ROUNDS * ROUND_S:.0f} or more"
+            )
+
+    @property
+    def directory(self) -> str:
+        return self.fit.directory if self.fit is not None else ""
+
+    @property
+    def size_bytes(self) -> int:
+        return self.fit.size_bytes if self.fit is not None else 0
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        return self.fit.placement.leaves if self.fit is not None and self.fit.placement is not None else ()
+
+    @property
+    def device(self) -> str:
+        if self.fit is None or self.fit.placement is None:
+            return ""
+        return ", ".join(self.leaves) or self.fit.placement.mount.source
+
+    @property
+    def turns(self) -> tuple[tuple[str, ...], ...]:
+        """Loads that are measured one right after the other stand together."""
+        if self.fit is None:
+            return tuple(turn for turn in TURNS if not turn[0].startswith("file-"))
+        return (*TURNS, *((load.id,) for load in disk_loads(1)))
+
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        there = {load for turn in self.turns for load in turn}
+        calls = [
+            Workload(
+                id=c.id,
+                title=c.title,
+                metrics=(Metric(c.unit, c.unit),),
+                control=c.control,
+                why=c.why,
+                min_groups=FEWEST_ROUNDS,
+            )
+            for c in CALLS
+            if c.id in there
+        ]
+        disk = [
+            Workload(
+                id=load.id,
+                title=load.title,
+                metrics=(Metric(load.metric, load.unit),),
+                why=load.why,
+                min_groups=FEWEST_ROUNDS,
+            )
+            for load in disk_loads(1)
+            if load.id in there
+        ]
+        return (*calls, *disk)
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        count = {ONE: 1, ALL: len(self.cpus)}
+        return tuple(
+            Variant(id=slot, label=TITLES[slot], detail=f"{count[slot]} at once") for slot in self.slots
+        )
+
+    @property
+    def file_bytes(self) -> int:
+        return prepared_bytes(self.size_bytes, FILES_OF) if self.fit is not None else 0
+
+    @property
+    def prepare_s(self) -> float:
+        return fill_s(self.file_bytes) + 1.0 if self.fit is not None else 1.0
+
+    def fields(self, host: Host, options: Options) -> dict[str, Any]:
+        """Of the plan, all but the scenario's own words."""
+        steps = [
+            PlannedStep("fingerprint", "read the host's fingerprint", 0.5),
+            PlannedStep("rounds", f"{len(self.workloads)} loads in turn", self.budget_s),
+        ]
+        if self.fit is not None:
+            steps.insert(1, PlannedStep("prepare", "write the test files", self.prepare_s))
+        refusal = self.left_out if self.explicit else ""
+        return {
+            "options": dict(options.values),
+            "variants": self.variants,
+            "workloads": self.workloads,
+            "steps": tuple(steps),
+            "reads": (
+                "kernel build and configuration",
+                "mitigations",
+                "firmware versions",
+                "settings under /proc/sys",
+                "mounts",
+                "/proc/diskstats",
+                "/proc/stat",
+            ),
+            "actions": (directory_action(host, self.directory),) if self.fit is not None else (),
+            "writes": (Written(device=self.device, bytes=MOST_WRITTEN_BYTES, where=self.directory),)
+            if self.fit is not None
+            else (),
+            "rights": (f"write permission in {self.directory}",) if self.fit is not None else (),
+            "seconds": self.budget_s + self.prepare_s,
+            "measuring_s": self.budget_s,
+            "sentences": self._sentences(),
+            "left_out": (f"disk and files: {self.left_out}",) if self.left_out else (),
+            "refusal": refusal,
+        }
+
+    def _sentences(self) -> tuple[str, ...]:
+        lines = [
+            f"measures {len(self.workloads)} everyday loads in slices of some hundredths of a second, in turn, for at "
+            f"most {self.budget_s:.0f} s",
+            "sends packets within this host only (127.0.0.1), changes no setting",
+        ]
+        if self.fit is not None:
+            lines += [
+                f"writes {size(self.file_bytes)} of test files to {self.directory} ({self.device}), and at most "
+                f"{size(MOST_WRITTEN_BYTES)} in all; leaves no file",
+                STOPS_ITSELF,
+                *self.fit.notes,
+            ]
+        return tuple(lines)

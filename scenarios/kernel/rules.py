@@ -1,0 +1,71 @@
+"""Read-only rule: kernels with known faults. A version alone is a notice, with its symptom a warning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from probes.host import Host
+from probes.system.kernel import kernel
+from probes.types import Absent, present
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.kernel.symptoms import NEEDS, SYMPTOMS
+from scenarios.knowledge.kernels import KernelFault, faults_of
+from scenarios.rule import Rule, Unreadable
+
+
+def known(host: Host) -> Iterator[Finding]:
+    """The running kernel's entries of knowledge/kernels.toml that can matter on this host."""
+    it = kernel(host)
+    if isinstance(it.release, Absent):
+        raise Unreadable(f"the kernel's release: {it.release.reason}")
+    said: set[str] = set()
+    for fault in faults_of(it.release, it.build if present(it.build) else ""):
+        if fault.scheduler or fault.of != "kernel" or fault.id in said:
+            continue
+        met = [NEEDS[need](host) for need in fault.needs if need in NEEDS]
+        if any(answer == "" for answer in met):
+            continue
+        symptom = _symptom(fault, host)
+        if fault.quiet and not symptom:
+            continue
+        said.add(fault.id)
+        yield _finding(fault, it.release, [answer for answer in met if isinstance(answer, str)], symptom)
+
+
+def _symptom(fault: KernelFault, host: Host) -> str | Absent:
+    if not fault.symptom:
+        return Absent("nothing that can be read shows it", "unsupported")
+    probe = SYMPTOMS.get(fault.symptom)
+    return probe(host) if probe is not None else Absent(f"no symptom is called {fault.symptom}", "invalid")
+
+
+def _finding(fault: KernelFault, release: str, met: list[str], symptom: str | Absent) -> Finding:
+    shows = isinstance(symptom, str) and bool(symptom)
+    evidence = [Evidence(f"the running kernel is {release}", "uname -r"), *(Evidence(text) for text in met)]
+    if isinstance(symptom, Absent):
+        evidence.append(Evidence(f"whether it shows here is not known: {symptom.reason}", symptom.source))
+    elif symptom:
+        evidence.append(Evidence(symptom))
+    else:
+        evidence.append(Evidence("its symptom does not show now"))
+    evidence.append(Evidence(fault.effect))
+    if fault.fixed_in:
+        evidence.append(Evidence(f"fixed in: {fault.fixed_in}"))
+    return Finding(
+        id=f"kernel.{fault.id}",
+        severity="warning" if shows else "notice",
+        confidence="rule" if shows else "hint",
+        title=fault.title if shows else f"{release} is known for: {_lower(fault.title)}",
+        evidence=tuple(evidence),
+        remedy=(Remedy(title=fault.remedy, verify=("uname -r",)),),
+        references=fault.sources,
+        prove="kernel",
+    )
+
+
+def _lower(text: str) -> str:
+    """`High load` becomes `high load`, `XFS commits` and `I/O wait` stay."""
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
+
+
+RULES: tuple[Rule, ...] = (Rule("kernel.known-faults", "kernel", "kernels with known faults", known),)

@@ -1,0 +1,215 @@
+"""Scenario `kernel`: a short battery of everyday loads, recorded with the host's fingerprint, to compare later.
+
+One run gives no verdict: there is nothing to compare with yet. `hostdx compare` and a baseline give it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import AsyncExitStack
+from typing import ClassVar
+
+from probes.bench.battery import Battery
+from probes.bench.battery_loads import Slot
+from probes.bench.budget import WriteBudget
+from probes.bench.measured import BenchRefused, Measured, NotApplicable
+from probes.host import Host
+from scenarios import events as ev
+from scenarios.guards.watch import Watch, watch_for
+from scenarios.kernel.findings import Figures, findings
+from scenarios.kernel.fingerprint import fingerprint
+from scenarios.kernel.plan import (
+    DEFAULT_BUDGET_S,
+    FEWEST_ROUNDS,
+    MOST_WRITTEN_BYTES,
+    SIZE_BYTES,
+    Layout,
+)
+from scenarios.kernel.reboots import ORDERS
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage, own_directory
+from scenarios.plan import Option, Plan
+
+
+class Kernel(Scenario):
+    id: ClassVar[str] = "kernel"
+    title: ClassVar[str] = "What did the new kernel, system or machine change?"
+    question: ClassVar[str] = (
+        "How fast are this host's everyday services, to be compared with another day or host?"
+    )
+    why: ClassVar[str] = (
+        "After an update, or between two nodes, many things differ at once. This measures a short battery (CPU, "
+        "memory, system calls, processes, files, disk, network within the host) and records it with everything that "
+        "is known to change it, so that `hostdx compare` can tell what changed and what it cost."
+    )
+    answers: ClassVar[str] = "records a battery of everyday loads with the host's fingerprint, for `compare`"
+    takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 5
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(name="dir", kind="path", help="directory to measure in (default: $TMPDIR or /var/tmp)"),
+        Option(name="size", kind="bytes", help=f"size of the test file (default: {SIZE_BYTES >> 20} MiB)"),
+        Option(name="before", kind="flag", help="this boot is side A of a comparison across a reboot"),
+        Option(
+            name="after", kind="flag", help="this boot is side B; says what changed and what is still to do"
+        ),
+        Option(
+            name="order",
+            kind="choice",
+            choices=ORDERS,
+            default=ORDERS[0],
+            help="boots wanted: A B B A tells a drift from an effect, six boots give narrow intervals",
+        ),
+        *(option for option in COMMON_OPTIONS if option.name != "margin"),
+    )
+
+    def __init__(self, stretch: dict[str, float] | None = None) -> None:
+        """`stretch` plants longer operations, by load: for tests, not for users."""
+        self.stretch = stretch
+
+    def blocked(self, host: Host) -> str:
+        return "" if host.live else "a captured tree cannot be measured"
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        if not host.live:
+            raise Usage("kernel: a captured tree cannot be measured; leave out --root")
+        return self.planned(**Layout(host, options).fields(host, options))
+
+    async def run(self, run: Run) -> None:
+        layout = Layout(run.host, run.options)
+        plan = self.planned(**layout.fields(run.host, run.options))
+        if plan.refusal:
+            raise Refused(plan.refusal)
+        with run.step("fingerprint", "read the host's fingerprint"):
+            place = layout.fit.placement if layout.fit is not None else None
+            for trait in fingerprint(run.host, place):
+                run.fact(trait.subject, trait.name, trait.value, source=trait.source)
+        if layout.left_out:
+            run.note(f"disk and files are not measured: {layout.left_out}")
+        async with AsyncExitStack() as stack:
+            battery = await self._prepared(run, layout, stack)
+            directories = [layout.directory] if layout.fit is not None else []
+            watch = watch_for(run, layout.leaves, directories=directories)
+            await watch.settle()
+            figures = await _Rounds(run, plan, layout, battery, watch).measure()
+        for finding in findings(plan, figures):
+            run.found(finding)
+
+    async def _prepared(self, run: Run, layout: Layout, stack: AsyncExitStack) -> Battery:
+        private = None
+        if layout.fit is not None:
+            private = await stack.enter_async_context(own_directory(run, layout.directory))
+        battery = Battery(
+            run.host,
+            layout.directory or None,
+            private,
+            layout.size_bytes,
+            run.seed,
+            layout.leaves,
+            layout.cpus,
+            budget=WriteBudget(MOST_WRITTEN_BYTES),
+            stretch=self.stretch,
+        )
+        stack.push_async_callback(battery.close)
+        if layout.fit is None:
+            return battery
+        with run.step("prepare", "write the test files") as step:
+
+            def tell(done: int, whole: int) -> None:
+                step.progress(f"writing the test files, {done >> 20} of {whole >> 20} MiB")
+
+            try:
+                await battery.prepare(tell)
+            except BenchRefused as why:
+                raise Refused(str(why)) from None
+        for note in battery.notes:
+            run.note(f"{layout.directory}: {note}")
+        return battery
+
+
+class _Rounds:
+    """Round after round of all loads, each round in a new random order, until the budget is spent."""
+
+    def __init__(self, run: Run, plan: Plan, layout: Layout, battery: Battery, watch: Watch) -> None:
+        self.run = run
+        self.plan = plan
+        self.battery = battery
+        self.watch = watch
+        self.budget_s = layout.budget_s
+        self.turns = [(turn, slot) for turn in layout.turns for slot in layout.slots]
+        self.titles = {w.id: w.title for w in plan.workloads}
+        self.figures = Figures()
+        self.blocks = itertools.count()
+
+    async def measure(self) -> Figures:
+        began = self.run.clock.now()
+        with self.run.step("rounds", f"{len(self.plan.workloads)} loads in turn") as step:
+            await self._round(-1)  # buffers, workers and partners are made in it: it never counts
+            rounds = itertools.count()
+            longest = 0.0
+            for number in rounds:
+                left = self.budget_s - (self.run.clock.now() - began)
+                if number >= FEWEST_ROUNDS and left < longest:
+                    break
+                step.progress(f"round {number + 1} of all loads", max(0.0, left))
+                at = self.run.clock.now()
+                await self._round(number)
+                longest = max(longest, self.run.clock.now() - at)
+                if self.watch.stopped:
+                    step.fail(self.watch.stopped)
+                    break
+        return self.figures
+
+    async def _round(self, number: int) -> None:
+        order = self.run.rng.sample(self.turns, len(self.turns))
+        self.watch.begin()
+        measured: list[tuple[str, Slot, Measured]] = []
+        at = self.run.clock.now()
+        for turn, slot in order:
+            for load in turn:
+                if (load, slot) in self.figures.gone:
+                    continue
+                try:
+                    slice_ = await self.battery.slice(load, slot)
+                except NotApplicable as why:
+                    self._drop(load, slot, str(why))
+                    continue
+                measured.append((load, slot, slice_))
+                self._emit(number, load, slot, slice_)
+        whole = Measured(
+            seconds=self.run.clock.now() - at,
+            values={},
+            cpu_s=sum(m.cpu_s for _, _, m in measured),
+            operations=sum(m.operations for _, _, m in measured if m.device_bytes is not None),
+        )
+        found = self.watch.end("rounds", "", whole)
+        await self.watch.spare()
+        disturbed = found.sentence if found is not None and number >= 0 else ""
+        if found is not None and number >= 0:
+            self.run.emit(found.event(self.run.time(), "rounds", number))
+        if number < 0:
+            return
+        for load in dict.fromkeys(load for load, _, _ in measured):
+            self.run.emit(
+                ev.Group(t=self.run.time(), workload=load, index=number, order="one all", disturbed=disturbed)
+            )
+        self.figures.add(measured, disturbed=bool(disturbed))
+
+    def _drop(self, load: str, slot: Slot, why: str) -> None:
+        self.figures.gone[load, slot] = why
+        self.run.note(f"{self.titles[load]} ({slot}) is not measured any more: {why}")
+
+    def _emit(self, number: int, load: str, slot: Slot, measured: Measured) -> None:
+        self.run.emit(
+            ev.Block(
+                t=self.run.time(),
+                workload=load,
+                variant=slot,
+                group=number,
+                index=next(self.blocks),
+                seconds=measured.seconds,
+                values=measured.values,
+                phase="steady" if number >= 0 else "warmup",
+                operations=measured.operations,
+                bytes=measured.bytes,
+                device_bytes=measured.device_bytes,
+                cpu_s=measured.cpu_s,
+            )
+        )

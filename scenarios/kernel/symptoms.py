@@ -1,0 +1,263 @@
+"""What kernels.toml asks of the host: whether a fault can matter here (needs), and whether it shows (symptoms).
+
+Each answer is a sentence of evidence, "" where it is not so, or why it cannot be known. Read-only; a look of a quarter
+of a second only where a counter must be seen moving.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import TypeAlias
+
+from probes.host import Host
+from probes.system.cgroup import cgroup
+from probes.system.cpu import cpu
+from probes.system.disk.arrays import md_arrays
+from probes.system.disk.diskstats import disk_counters
+from probes.system.disk.mounts import mounts
+from probes.system.kernel_log import kernel_log
+from probes.system.memory import memory
+from probes.system.pulse import TICKS_PER_S, Counters, read_counters
+from probes.system.security import VULNERABILITIES
+from probes.system.virtualisation import virtualisation
+from probes.types import Absent, present
+from probes.units import percent
+
+Answer: TypeAlias = str | Absent
+Probe: TypeAlias = Callable[[Host], Answer]
+
+MANY_CPUS = 16  # the XFS series measured its lock from there on
+LOOK_S = 0.25
+WAITING = 0.30  # of all CPU time in I/O wait: what a person sees in top and asks about
+IDLE_DISK = 0.05  # of the time, at most, that any disk had a request under way
+THROTTLED = 0.05  # of the periods
+BELOW_QUOTA = 0.8  # of the quota, used on average since the group was made
+DATABASES = frozenset({"mysqld", "mariadbd", "postgres", "mongod", "oracle"})
+SPINNING = 0.5  # of a CPU over the array thread's life
+_ATA = re.compile(r"\bata\d+(?:\.\d+)?: (?:exception|SATA link down|failed command|hard resetting link)")
+
+
+def retbleed_ibrs(host: Host) -> Answer:
+    path = f"{VULNERABILITIES}/retbleed"
+    text = host.text(path, 4096)
+    if isinstance(text, Absent):
+        return text
+    return text.strip() if text.strip() == "Mitigation: IBRS" else ""
+
+
+def hypervisor(host: Host) -> Answer:
+    found = virtualisation(host).hypervisor
+    if isinstance(found, Absent):
+        return found
+    return f"a virtual machine ({found})" if found else ""
+
+
+def database(host: Host) -> Answer:
+    names = host.glob("/proc/[0-9]*/comm")
+    if not names and not host.exists("/proc/1"):
+        return Absent("the capture holds no processes", "captured", "/proc")
+    running = {text.strip() for path in names if present(text := host.text(path, 4096))}
+    found = sorted(running & DATABASES)
+    return f"{', '.join(found)} is running" if found else ""
+
+
+def cpu_quota(host: Host) -> Answer:
+    found = cgroup(host)
+    if isinstance(found, Absent):
+        return found
+    if isinstance(found.cpu_cores, Absent):
+        return found.cpu_cores
+    return f"a quota of {found.cpu_cores:g} CPUs" if found.cpu_cores is not None else ""
+
+
+def throttled_below_quota(host: Host) -> Answer:
+    """Of our own control group, by its counters since it was made."""
+    found = cgroup(host)
+    quota = found.cpu_cores if not isinstance(found, Absent) else found
+    if isinstance(quota, Absent):
+        return quota
+    if quota is None:
+        return ""
+    for path in ("/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"):
+        text = host.text(path, 1 << 16)
+        if present(text):
+            pairs = [line.partition(" ") for line in text.splitlines()]
+            return _throttled({k: int(v) for k, _, v in pairs if v.isascii() and v.isdigit()}, quota)
+    return Absent("no cpu.stat of this control group can be read", "missing", "/sys/fs/cgroup/cpu.stat")
+
+
+def _throttled(values: dict[str, int], quota: float) -> Answer:
+    periods, stopped, used = (values.get(k) for k in ("nr_periods", "nr_throttled", "usage_usec"))
+    if not periods or stopped is None or used is None:
+        return Absent("cpu.stat has no usage beside its periods", "unsupported", "cpu.stat")
+    share = used / 1e6 / (periods * 0.1 * quota)  # the period's length is 0.1 s unless somebody set it
+    if stopped / periods < THROTTLED or share > BELOW_QUOTA:
+        return ""
+    return f"stopped in {percent(stopped / periods)} of the periods, {percent(share)} of the quota used"
+
+
+def huge_pages_always(host: Host) -> Answer:
+    mode = memory(host).transparent_huge_pages
+    if isinstance(mode, Absent):
+        return mode
+    return "transparent huge pages: always" if mode == "always" else ""
+
+
+def amd(host: Host) -> Answer:
+    vendor = cpu(host).vendor
+    if isinstance(vendor, Absent):
+        return vendor
+    return vendor if "AMD" in vendor else ""
+
+
+def acpi_idle(host: Host) -> Answer:
+    path = "/sys/devices/system/cpu/cpuidle/current_driver"
+    driver = host.text(path, 4096)
+    if isinstance(driver, Absent):
+        return driver
+    return "idle driver acpi_idle" if driver.strip() == "acpi_idle" else ""
+
+
+def many_cpus(host: Host) -> Answer:
+    count = cpu(host).threads
+    if isinstance(count, Absent):
+        return count
+    return f"{count} CPUs" if count > MANY_CPUS else ""
+
+
+def raid5(host: Host) -> Answer:
+    levels = [
+        (a.name, a.level)
+        for a in md_arrays(host)
+        if present(a.level) and a.level in ("raid4", "raid5", "raid6")
+    ]
+    return ", ".join(f"{name} is {level}" for name, level in levels)
+
+
+def raid5_spins(host: Host) -> Answer:
+    """CPU time of the arrays' threads, over a quarter of a second."""
+    if not host.live:
+        return Absent("a capture does not show a thread spinning", "captured", "/proc/PID/stat")
+    before = _array_threads(host)
+    if not before:
+        return ""
+    time.sleep(LOOK_S)
+    after = _array_threads(host)
+    busy = [
+        name
+        for pid, (name, ticks) in after.items()
+        if pid in before and ticks - before[pid][1] >= SPINNING * LOOK_S * TICKS_PER_S
+    ]
+    return f"{', '.join(busy)} takes a CPU" if busy else ""
+
+
+def _array_threads(host: Host) -> dict[str, tuple[str, int]]:
+    found = {}
+    for path in host.glob("/proc/[0-9]*/stat"):
+        text = host.text(path, 4096)
+        if not present(text) or not (name := re.search(r"\((md\d+_raid[456])\) ", text)):
+            continue
+        fields = text.rpartition(")")[2].split()
+        if len(fields) > 12 and fields[11].isdigit() and fields[12].isdigit():
+            found[path] = (name[1], int(fields[11]) + int(fields[12]))
+    return found
+
+
+def xfs(host: Host) -> Answer:
+    table = mounts(host)
+    if isinstance(table, Absent):
+        return table
+    places = [m.mountpoint for m in table if m.fstype == "xfs"]
+    return f"XFS on {', '.join(places[:3])}" if places else ""
+
+
+def sata_link_sleeps(host: Host) -> Answer:
+    names = host.glob("/sys/class/scsi_host/host*/link_power_management_policy")
+    sleeping = {
+        text.strip()
+        for path in names
+        if present(text := host.text(path, 4096)) and text.strip() != "max_performance"
+    }
+    return f"SATA link power policy {', '.join(sorted(sleeping))}" if sleeping else ""
+
+
+def ata_errors(host: Host) -> Answer:
+    log = host.once(kernel_log)
+    if isinstance(log, Absent):
+        return log
+    lines = [line.text for line in log.lines if _ATA.search(line.text)]
+    return (
+        f"{len(lines)} lines of link trouble in the kernel's log, the last: {lines[-1][:120]}"
+        if lines
+        else ""
+    )
+
+
+def iowait(host: Host) -> Answer:
+    found = _waiting(host)
+    return found if isinstance(found, Absent) else found[0]
+
+
+def iowait_idle_disks(host: Host) -> Answer:
+    found = _waiting(host)
+    if isinstance(found, Absent):
+        return found
+    waiting, busiest = found
+    return (
+        f"{waiting} while no disk is busy more than {percent(IDLE_DISK)}"
+        if waiting and busiest <= IDLE_DISK
+        else ""
+    )
+
+
+def _waiting(host: Host) -> tuple[str, float] | Absent:
+    """The share of I/O wait in words where it is high, and how busy the busiest disk was. Looked at once a host."""
+    return host.once(_look)
+
+
+def _look(host: Host) -> tuple[str, float] | Absent:
+    if not host.live:
+        return Absent("a capture does not show what the CPUs wait for now", "captured", "/proc/stat")
+    before = read_counters(host, time.monotonic())
+    disks_before = disk_counters(host)
+    time.sleep(LOOK_S)
+    after = read_counters(host, time.monotonic())
+    share = _share(before, after)
+    if share is None or isinstance(disks_before, Absent):
+        return Absent("/proc/stat or /proc/diskstats cannot be read", "missing", "/proc/stat")
+    seconds = max(after.time_s - before.time_s, 1e-3)
+    busiest = max(
+        ((d.busy_s - disks_before[n].busy_s) / seconds for n, d in after.disks.items() if n in disks_before),
+        default=0.0,
+    )
+    return (f"{percent(share)} of the CPU time is I/O wait" if share >= WAITING else ""), busiest
+
+
+def _share(before: Counters, after: Counters) -> float | None:
+    if before.cpu is None or after.cpu is None or after.cpu.total_s <= before.cpu.total_s:
+        return None
+    return (after.cpu.iowait_s - before.cpu.iowait_s) / (after.cpu.total_s - before.cpu.total_s)
+
+
+NEEDS: dict[str, Probe] = {
+    "retbleed-ibrs": retbleed_ibrs,
+    "database": database,
+    "cpu-quota": cpu_quota,
+    "huge-pages-always": huge_pages_always,
+    "amd": amd,
+    "acpi-idle": acpi_idle,
+    "many-cpus": many_cpus,
+    "raid5": raid5,
+    "xfs": xfs,
+    "sata-link-sleeps": sata_link_sleeps,
+}
+SYMPTOMS: dict[str, Probe] = {
+    "iowait": iowait,
+    "iowait-idle-disks": iowait_idle_disks,
+    "hypervisor": hypervisor,
+    "throttled-below-quota": throttled_below_quota,
+    "raid5-spins": raid5_spins,
+    "ata-errors": ata_errors,
+}

@@ -1,0 +1,83 @@
+"""What a difference between two fingerprints is known to move, and the experiment that would change it alone."""
+
+from __future__ import annotations
+
+import datetime
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+import msgspec
+
+from scenarios.knowledge.load import Loaded, load
+
+OTHER = "other"  # the component of a fact that nobody knows anything about
+
+
+class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What can be changed alone. `along`: components that change with it and are no second change."""
+
+    name: str
+    split: str
+    along: tuple[str, ...] = msgspec.field(name="with", default=())
+
+
+class Mover(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`facts`: patterns of "subject/name". `moves`: by group of loads, the largest share that was seen."""
+
+    facts: tuple[str, ...]
+    component: str
+    why: str
+    dated: datetime.date
+    sources: tuple[str, ...]
+    moves: dict[str, float] = {}
+
+    def fits(self, fact: str) -> bool:
+        return any(fnmatchcase(fact, pattern) for pattern in self.facts)
+
+
+class Ignored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    facts: tuple[str, ...]
+
+
+@lru_cache(maxsize=1)
+def components() -> Loaded[Component]:
+    return load("differences", "component", Component)
+
+
+@lru_cache(maxsize=1)
+def movers() -> Loaded[Mover]:
+    return load("differences", "difference", Mover)
+
+
+@lru_cache(maxsize=1)
+def _ignored() -> tuple[str, ...]:
+    return tuple(p for entry in load("differences", "ignored", Ignored).entries for p in entry.facts)
+
+
+def mover_of(fact: str) -> Mover | None:
+    """The first entry, a site's own before ours; None where nothing is known."""
+    return next((m for m in movers().entries if m.fits(fact)), None)
+
+
+def ignored(fact: str) -> bool:
+    return any(fnmatchcase(fact, pattern) for pattern in _ignored())
+
+
+def component_of(name: str) -> Component | None:
+    return next((c for c in components().entries if c.name == name), None)
+
+
+class Pattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What the groups of loads say together."""
+
+    slower: tuple[str, ...]
+    equal: tuple[str, ...]
+    says: str
+    components: tuple[str, ...]
+    dated: datetime.date
+    sources: tuple[str, ...]
+
+
+@lru_cache(maxsize=1)
+def patterns() -> Loaded[Pattern]:
+    return load("differences", "pattern", Pattern)

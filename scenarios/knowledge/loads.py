@@ -1,0 +1,52 @@
+"""What a load loads, how far runs of it usually lie apart, and the scores that are made of several."""
+
+from __future__ import annotations
+
+import datetime
+from fnmatch import fnmatchcase
+from functools import lru_cache
+
+import msgspec
+
+from scenarios.knowledge.load import Loaded, load
+
+
+class LoadGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`run_to_run`: standard deviation of a single run's result, as a share of it."""
+
+    name: str
+    loads: tuple[str, ...]
+    run_to_run: float
+    dated: datetime.date
+    sources: tuple[str, ...]
+
+
+class Score(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The geometric mean of `parts`, each the geometric mean of its loads. Only where every load is there.
+
+    `scale`: what the mean in hostdx's units (B/s, operations a second) is divided by to give the score's own.
+    """
+
+    name: str
+    parts: tuple[tuple[str, ...], ...]
+    sources: tuple[str, ...]
+    scale: float = 1.0
+
+
+@lru_cache(maxsize=1)
+def load_groups() -> Loaded[LoadGroup]:
+    """A site's own first; our last one fits every load."""
+    return load("loads", "load_group", LoadGroup)
+
+
+@lru_cache(maxsize=1)
+def scores() -> Loaded[Score]:
+    return load("loads", "score", Score)
+
+
+@lru_cache(maxsize=1024)
+def group_of(workload: str) -> LoadGroup:
+    """By a load's id, or by the group's own name."""
+    groups = load_groups().entries
+    named = next((g for g in groups if g.name == workload), None)
+    return named or next(g for g in groups if any(fnmatchcase(workload, p) for p in g.loads))

@@ -1,0 +1,175 @@
+"""What a null run found out about the host: how small an effect shows in a minute. Other scenarios quote it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from probes.types import Json
+from probes.units import smallest_effect
+from scenarios import events as ev
+from scenarios.experiment.wording import effect_words, groups_words
+from scenarios.finding import Evidence, Finding, Remedy, Severity
+
+EXTRA = "null"  # the name of the Extra event that carries the answer
+MINUTE_S = 60.0
+
+# The smallest effect that matters is 5 %: up to there the host can be measured as it is. At three times that, a minute
+# still shows a wrong disk class or a missing TRIM; beyond it only what a person would notice without an experiment.
+GOOD = 0.05
+USABLE = 0.15
+
+
+class Reach(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One workload: the smallest effect (a share) that a minute of it can show; None where it was not found out."""
+
+    workload: str
+    title: str
+    in_a_minute: float | None
+    verdict: str
+    groups: int = 0
+    seconds: float = 0.0
+    reason: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+    directory: str
+    device: str
+    reaches: tuple[Reach, ...] = ()
+    margin: float = GOOD  # nothing smaller is ever called, however quiet the host
+
+    @property
+    def worst(self) -> float | None:
+        known = [self.shows(r) for r in self.reaches if r.in_a_minute is not None]
+        return max(known) if known else None
+
+    @property
+    def unknown(self) -> list[Reach]:
+        return [r for r in self.reaches if r.in_a_minute is None]
+
+    def shows(self, one: Reach) -> float:
+        return max(self.margin, one.in_a_minute or 0.0)
+
+
+def reach(verdict: ev.Verdict, title: str) -> Reach:
+    """From the half-width that the run reached: it falls with the root of the seconds spent."""
+    smallest = None
+    if verdict.smallest_effect is not None and verdict.seconds > 0:
+        smallest = verdict.smallest_effect * math.sqrt(verdict.seconds / MINUTE_S)
+    return Reach(
+        verdict.workload,
+        title,
+        None if smallest is None else round(smallest, 4),
+        verdict.verdict,
+        verdict.groups,
+        verdict.seconds,
+        verdict.reason or "",
+    )
+
+
+def as_json(answer: Answer) -> Json:
+    plain: Json = msgspec.json.decode(msgspec.json.encode(answer))
+    return plain
+
+
+def quote(extra: Json) -> str:
+    """One sentence for another scenario's report; "" where the value is no answer of a null run."""
+    try:
+        answer = msgspec.convert(extra, Answer)
+    except msgspec.ValidationError:
+        return ""
+    known = [r for r in answer.reaches if r.in_a_minute is not None]
+    if not known:
+        return ""
+    parts = [f"{smallest_effect(answer.shows(r))} ({r.title})" for r in known]
+    where = f" in {answer.directory}" if answer.directory else ""
+    odd = [r.title for r in known if r.verdict in ("slower", "faster")]
+    told = f"; it called a difference where there was none ({', '.join(odd)})" if odd else ""
+    if answer.unknown:
+        told += f"; not measured: {', '.join(r.title for r in answer.unknown)}"
+    return f"measured against itself{where}, this host has a resolution after one minute of {', '.join(parts)}{told}"
+
+
+def findings(answer: Answer, verdicts: Sequence[ev.Verdict], culprits: Sequence[str]) -> list[Finding]:
+    """Whether this host can be measured, and what was called different though it was the same."""
+    clean = not any(v.verdict in ("slower", "faster") for v in verdicts)
+    found = [_resolution(answer, culprits, clean)]
+    for verdict in verdicts:
+        if verdict.verdict in ("slower", "faster"):
+            found.append(_alike_but_different(answer, verdict))
+    return found
+
+
+def _resolution(answer: Answer, culprits: Sequence[str], clean: bool) -> Finding:
+    """`clean`: nothing was called different, so how small an effect shows is the run's answer."""
+    evidence = [Evidence(_line(r), source="null") for r in answer.reaches]
+    evidence += [Evidence(text, source="guard") for text in culprits]
+    worst = answer.worst
+    if worst is None:
+        return Finding(
+            id="null.resolution",
+            severity="warning",
+            title="This host could not be measured now",
+            confidence="measured",
+            evidence=tuple(evidence),
+            remedy=(_QUIETER,),
+            subject=answer.directory,
+            answers=clean,
+        )
+    severity: Severity = (
+        "ok" if worst <= max(GOOD, answer.margin) else "notice" if worst <= USABLE else "warning"
+    )
+    title = {
+        "ok": f"This host can be measured: resolution after one minute {smallest_effect(worst)}",
+        "notice": f"This host is noisy: resolution after one minute only {smallest_effect(worst)}",
+        "warning": "This host is too busy to measure small effects: resolution after one minute only "
+        f"{smallest_effect(worst)}",
+    }[severity]
+    if answer.unknown:  # half an answer is not "ok"
+        severity = "notice" if severity == "ok" else severity
+        title += f"; not measured: {', '.join(r.title for r in answer.unknown)}"
+    return Finding(
+        id="null.resolution",
+        severity=severity,
+        title=title,
+        confidence="measured",
+        evidence=tuple(evidence),
+        remedy=() if severity == "ok" else (_QUIETER,),
+        subject=answer.directory,
+        answers=clean,
+    )
+
+
+def _alike_but_different(answer: Answer, verdict: ev.Verdict) -> Finding:
+    return Finding(
+        id="null.difference",
+        severity="warning",
+        title=f"{verdict.workload}: the same thing was called {verdict.verdict} than itself",
+        confidence="measured",
+        evidence=(Evidence(f"{effect_words(verdict)}; {groups_words(verdict)}", source=verdict.workload),),
+        remedy=(
+            Remedy(
+                title="Run it once more: one run in twenty may be wrong. If it stays, the two files are not alike: "
+                "place on a rotating disk, thin provisioning, or a cache that holds one of them",
+            ),
+        ),
+        subject=f"{answer.directory} {verdict.workload}".strip(),
+        prove="null",
+    )
+
+
+def _line(one: Reach) -> str:
+    if one.in_a_minute is None:
+        return f"{one.title}: {one.reason or one.verdict}"
+    return (
+        f"{one.title}: resolution after one minute {smallest_effect(one.in_a_minute)} "
+        f"({one.verdict} after {one.groups} groups, {one.seconds:.0f} s)"
+    )
+
+
+_QUIETER = Remedy(
+    title="Give the other scenarios a larger --budget (four times the seconds halve the effect that shows), "
+    "or run them when the host is quieter",
+)

@@ -1,0 +1,151 @@
+"""The plan of scenario `null`: where its two files go, what they write, how long it takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from probes.bench.refusals import Suitability, suitability
+from probes.bench.workloads import Load, load_of, prepared_bytes
+from probes.host import Host
+from scenarios.experiment.campaign import LEAST_LOAD_S
+from scenarios.guards.bystanders import STOPS_ITSELF
+from scenarios.knowledge.disks import fill_s
+from scenarios.model import Options, Usage, directory_action
+from scenarios.plan import Plan, PlannedStep, Variant, Workload, Written
+from scenarios.storage.plan import workload
+from scenarios.storage.targets import default_directories
+
+ITSELF = "A"
+AGAIN = "A'"
+DEFAULT_BUDGET_S = 20.0
+STORAGE = ("randread-4k-qd1", "fsync-4k-qd1")  # what jobs feel first, and what is noisiest
+CPU = "cpu"
+# Large enough that a disk's own cache (some dozen MiB) does not serve it all, small enough to be written twice
+# within seconds.
+SIZE_BYTES = 256 << 20
+MOST_WRITTEN_BYTES = 4 << 30
+
+
+class Place:
+    """Where the files go; without a suitable directory only the CPU is measured, and `refusal` says why."""
+
+    def __init__(self, host: Host, options: Options) -> None:
+        named = options.strings("dir")
+        if len(named) > 1:
+            raise Usage(
+                "null: measures one directory against itself; give --dir once, or run storage to compare"
+            )
+        self.explicit = bool(named)
+        self.fit: Suitability | None = None
+        self.refusal = ""
+        directories = named or default_directories(host)
+        if not directories:
+            self.refusal = "neither $TMPDIR nor /var/tmp is there: name --dir"
+        for directory in directories:
+            wanted = options.integer("size") or SIZE_BYTES
+            fit = suitability(host, directory, explicit=self.explicit, size_bytes=wanted, workloads=STORAGE)
+            if not fit.refusal:
+                self.fit, self.refusal = fit, ""
+                return
+            self.refusal = fit.refusal
+
+    @property
+    def loads(self) -> tuple[Load, ...]:
+        return tuple(load_of(i) for i in ((*STORAGE, CPU) if self.fit else (CPU,)))
+
+    @property
+    def directory(self) -> str:
+        return self.fit.directory if self.fit else ""
+
+    @property
+    def size_bytes(self) -> int:
+        return self.fit.size_bytes if self.fit else 0
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        return self.fit.placement.leaves if self.fit and self.fit.placement else ()
+
+    @property
+    def device(self) -> str:
+        """The leaves' names; the source where no device is known (a network file system)."""
+        if self.fit is None or self.fit.placement is None:
+            return ""
+        return ", ".join(self.leaves) or self.fit.placement.mount.source
+
+
+def make(title: str, question: str, why: str, host: Host, options: Options) -> tuple[Plan, Place]:
+    """Raises Usage where the budget is too short for a single workload."""
+    place = Place(host, options)
+    budget = options.number("budget") or DEFAULT_BUDGET_S
+    workloads = tuple(workload(load, place.size_bytes, place.directory, slices=True) for load in place.loads)
+    if budget < (need := LEAST_LOAD_S):
+        raise Usage(
+            f"null: a budget of {budget:.0f} s is too short for a workload; give --budget {math.ceil(need)} or more"
+        )
+    plan = Plan(
+        scenario="null",
+        title=title,
+        question=question,
+        why=why,
+        options=dict(options.values),
+        variants=(
+            Variant(id=ITSELF, label="itself", detail=place.directory),
+            Variant(id=AGAIN, label="itself again", detail=place.directory),
+        ),
+        workloads=workloads,
+        steps=_steps(place, workloads, budget),
+        reads=("mounts", "/proc/diskstats", "/proc/pressure", "/proc/stat", "/proc/PID/stat"),
+        actions=(directory_action(host, place.directory),) if place.fit else (),
+        writes=_writes(place),
+        rights=(f"write permission in {place.directory}",) if place.fit else (),
+        seconds=budget + _prepare_s(place),
+        measuring_s=budget,
+        sentences=_sentences(place, budget),
+        left_out=(f"storage: {place.refusal}",) if place.refusal else (),
+        refusal=place.refusal if place.explicit else "",
+    )
+    return plan.sealed(), place
+
+
+def _file_bytes(place: Place) -> int:
+    """Of both variants: a file that is read and one that is written, each."""
+    return 2 * prepared_bytes(place.size_bytes, STORAGE) if place.fit else 0
+
+
+def _prepare_s(place: Place) -> float:
+    return fill_s(_file_bytes(place)) + 1.0 if place.fit else 1.0
+
+
+def _steps(place: Place, workloads: Sequence[Workload], budget: float) -> tuple[PlannedStep, ...]:
+    measured = tuple(PlannedStep(w.id, w.title, budget / len(workloads)) for w in workloads)
+    if place.fit is None:
+        return measured
+    return (PlannedStep("prepare", "write the test files", _prepare_s(place)), *measured)
+
+
+def _writes(place: Place) -> tuple[Written, ...]:
+    if place.fit is None:
+        return ()
+    return (Written(device=place.device, bytes=most_written(place), where=place.directory),)
+
+
+def most_written(place: Place) -> int:
+    """The files, and as much again as half a minute of synced writes can need on a fast disk."""
+    return max(MOST_WRITTEN_BYTES, 2 * _file_bytes(place))
+
+
+def _sentences(place: Place, budget: float) -> tuple[str, ...]:
+    if place.fit is None:
+        return (
+            f"measures the CPU against itself for at most {budget:.0f} s",
+            "writes nothing, changes no setting",
+        )
+    return (
+        f"writes {_file_bytes(place) >> 20} MiB of test files to {place.directory} ({place.device}), "
+        f"and with synced writes at most {most_written(place) >> 30} GiB in all",
+        f"takes about {budget + _prepare_s(place):.0f} s: {budget:.0f} s of measuring at most, and the preparation",
+        "leaves no file (they have no name even while it runs), changes no setting",
+        STOPS_ITSELF,
+        *place.fit.notes,
+    )

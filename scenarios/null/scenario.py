@@ -1,0 +1,163 @@
+"""Scenario `null`: the same thing against itself. Can this host be measured, and how small an effect shows?
+
+Two files, written alike in one directory, and the CPU twice. Whatever is called different here is noise, so it is
+also the proof, on this very host, that the verdicts of the other scenarios hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import ClassVar
+
+from probes.bench.budget import WriteBudget
+from probes.bench.engine.pool import Crew
+from probes.bench.measured import BenchRefused
+from probes.bench.storage import StorageBench
+from probes.bench.trains import StorageTrains
+from probes.host import Host
+from probes.private_directory import PrivateDirectory
+from scenarios import events as ev
+from scenarios.experiment.budget import Budget
+from scenarios.experiment.campaign import Entry, campaign
+from scenarios.experiment.train_experiment import TrainExperiment
+from scenarios.guards.watch import watch_for
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage, own_directory
+from scenarios.null.findings import EXTRA, Answer, as_json, findings, quote, reach
+from scenarios.null.plan import (
+    AGAIN,
+    DEFAULT_BUDGET_S,
+    ITSELF,
+    SIZE_BYTES,
+    STORAGE,
+    Place,
+    make,
+    most_written,
+)
+from scenarios.plan import Option, Plan, Workload
+
+__all__ = ["Null", "quote"]
+
+
+class Null(Scenario):
+    id: ClassVar[str] = "null"
+    title: ClassVar[str] = "Can this host be measured?"
+    question: ClassVar[str] = (
+        "Can this host be measured, and what is the smallest effect that shows within a minute?"
+    )
+    why: ClassVar[str] = (
+        "On a busy or virtual machine the same disk can look 25 % slower a minute later. This measures the same thing "
+        "against itself: it must find no difference, and it tells how small a real one may be to be seen."
+    )
+    answers: ClassVar[str] = "measures the same thing against itself: how small an effect shows here"
+    takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 6
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(name="dir", kind="path", help="directory to measure in (default: $TMPDIR or /var/tmp)"),
+        Option(name="size", kind="bytes", help="size of each test file (default: 256 MiB)"),
+        *COMMON_OPTIONS,
+    )
+
+    def __init__(self, stretch: float = 0.0) -> None:
+        """`stretch` plants a latency longer by this share into the second one: for tests, not for users."""
+        self.stretch = stretch
+
+    def blocked(self, host: Host) -> str:
+        return "" if host.live else "a captured tree cannot be measured"
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        return self._lay_out(host, options)[0]
+
+    def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Place]:
+        if not host.live:
+            raise Usage("null: a captured tree cannot be measured; leave out --root")
+        return make(self.title, self.question, self.why, host, options)
+
+    async def run(self, run: Run) -> None:
+        plan, place = self._lay_out(run.host, run.options)
+        if plan.refusal:
+            raise Refused(plan.refusal)
+        if place.refusal:
+            run.emit(ev.Note(t=run.time(), text=f"only the CPU is measured: {place.refusal}"))
+        async with AsyncExitStack() as stack:
+            benches = await self._prepare(run, place, stack)
+            watch = watch_for(run, place.leaves, directories=[place.directory] if place.fit else [])
+            budget = Budget(plan.measuring_s, run.clock)
+            verdicts: dict[str, ev.Verdict] = {}
+            blamed: list[str] = []
+
+            def entry(workload: Workload) -> Entry:
+                async def make(most_s: float) -> TrainExperiment:
+                    return TrainExperiment(
+                        run,
+                        workload,
+                        StorageTrains(dict(zip((ITSELF, AGAIN), benches, strict=True)), workload.id),
+                        most_s=most_s,
+                        family=len(plan.workloads),
+                        margin=run.options.number("margin", 0.05),
+                        watch=watch,
+                    )
+
+                def done(experiment: TrainExperiment) -> None:
+                    verdicts[workload.id] = experiment.conclude()[0]
+                    if blame := watch.blame(workload.id):
+                        blamed.append(f"{workload.title}: {blame}")
+
+                return Entry(workload.id, workload.title, make, done, workload.control)
+
+            await campaign(run, budget, [entry(workload) for workload in plan.workloads])
+        _conclude(run, place, plan.workloads, [verdicts[w.id] for w in plan.workloads], blamed)
+
+    async def _prepare(self, run: Run, place: Place, stack: AsyncExitStack) -> list[StorageBench]:
+        """Two benches; with a directory each has files of its own there, written alike."""
+        written = WriteBudget(most_written(place))
+        private: PrivateDirectory | None = None
+        if place.fit is not None:
+            run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="started"))
+            private = await stack.enter_async_context(own_directory(run, place.directory))
+        benches: list[StorageBench] = []
+        crew = Crew()
+        for number, stretch in enumerate((0.0, self.stretch)):
+            bench = StorageBench(
+                run.host,
+                place.directory or "/",
+                private,
+                place.size_bytes or SIZE_BYTES,
+                run.seed + number,
+                place.leaves,
+                stretch,
+                budget=written,
+                crew=crew,
+            )
+            stack.push_async_callback(bench.close)
+            benches.append(bench)
+            if place.fit is None:
+                continue
+
+            def tell(done: int, whole: int, number: int = number) -> None:
+                text = f"writing the test files, {done >> 20} of {whole >> 20} MiB ({number + 1} of 2)"
+                run.emit(ev.Progress(t=run.time(), step="prepare", text=text))
+
+            try:
+                await bench.prepare(tell, STORAGE)
+            except BenchRefused as why:
+                raise Refused(str(why)) from None
+        if place.fit is not None:
+            run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="done"))
+            for note in benches[0].notes:
+                run.emit(ev.Note(t=run.time(), text=f"{place.directory}: {note}"))
+        return benches
+
+
+def _conclude(
+    run: Run,
+    place: Place,
+    workloads: Sequence[Workload],
+    verdicts: Sequence[ev.Verdict],
+    blamed: Sequence[str],
+) -> None:
+    """The answer, kept for the others to quote, and what a person should make of it."""
+    reaches = tuple(reach(v, w.title) for v, w in zip(verdicts, workloads, strict=True))
+    answer = Answer(place.directory, place.device, reaches, run.options.number("margin", 0.05))
+    run.emit(ev.Extra(t=run.time(), name=EXTRA, value=as_json(answer)))
+    for finding in findings(answer, verdicts, blamed):
+        run.emit(ev.Found(t=run.time(), finding=finding))

@@ -1,0 +1,232 @@
+"""The CPUs, measured: one core, all cores, all threads, and how the sum grows from one to all.
+
+Each load runs by what the interpreter brings along compiled; the figures compare this host with itself or with its
+like, never a compiler's benchmark. Two rates are kept: with all waits, and by the lower quartile of the operations,
+which is what the hardware does while nobody takes the CPU away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import random
+from collections import defaultdict
+from collections.abc import Iterable
+
+import msgspec
+
+from probes.bench.placement import PlacedSlice, Placement, PlacementBench, Seat
+from probes.host import Host
+from probes.system.topology import ROOT, Topology, distinct
+from probes.types import present
+from scenarios.numa.figures import Figure, figure, ratio
+
+SLICE_S = 0.04
+MOST_WORKERS = 512
+LEAST_ROUNDS = 4
+SUSTAINED_S = 2.0
+LOOK_S = 0.25
+SCALED_BY = (
+    "integer"  # the load of the curve from one to all: it needs no memory, so that only the CPUs bound it
+)
+
+
+class CpuLoad(msgspec.Struct, frozen=True, kw_only=True):
+    id: str
+    title: str
+    unit: str
+    bytes: int = 0
+
+
+def loads() -> tuple[CpuLoad, ...]:
+    """`matrix` only where numpy is installed for this interpreter."""
+    always = (
+        CpuLoad(id="integer", title="integer arithmetic (interpreter)", unit="loops/s"),
+        CpuLoad(id="floating", title="floating point (C mathematics)", unit="loops/s"),
+        CpuLoad(id="large-numbers", title="20,000-bit multiplication", unit="products/s"),
+        CpuLoad(id="hash", title="SHA-256 (OpenSSL; SHA or vector instructions)", unit="MB/s", bytes=1),
+        CpuLoad(id="compress", title="zlib", unit="MB/s", bytes=1),
+    )
+    if importlib.util.find_spec("numpy") is None:
+        return always
+    return (
+        *always,
+        CpuLoad(id="matrix", title="matrix product (numpy; vector instructions)", unit="products/s"),
+    )
+
+
+class Crowd(msgspec.Struct, frozen=True):
+    """So many workers, each on a CPU of its own: `cores` first, siblings after them."""
+
+    id: str
+    cpus: tuple[int, ...]
+    cores: int
+
+
+class CpuRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One load: rates in its unit. `of_n` is all cores together over n times one core, without waits for a CPU."""
+
+    load: CpuLoad
+    one: Figure
+    cores: Figure | None
+    threads: Figure | None
+    of_n: Figure | None
+
+
+class Clocked(msgspec.Struct, frozen=True, kw_only=True):
+    """While all cores worked: the mean clock of the busy CPUs, where the kernel tells one."""
+
+    reached_khz: int | None
+    samples: int
+
+
+class CpuResult(msgspec.Struct, frozen=True, kw_only=True):
+    """`share` is the part of its CPU that a worker got, by CPU; `curve` maps workers to the sum over n times one."""
+
+    rows: tuple[CpuRow, ...]
+    curve: dict[int, Figure]
+    clock_ns: Figure | None
+    system_call_ns: Figure | None
+    share: dict[int, float]
+    seconds: float
+    clocked: Clocked
+    rounds: int
+
+
+def crowds(placed: Topology, allowed: frozenset[int]) -> tuple[Crowd, Crowd | None, Crowd | None]:
+    """One core, all cores (None: there is one), all threads (None: no core has several)."""
+    cores = [sorted(core & allowed) for core in distinct(placed.cores) if core & allowed] or [
+        [n] for n in sorted(allowed)
+    ]
+    firsts = tuple(core[0] for core in cores)[:MOST_WORKERS]
+    rest = tuple(n for core in cores for n in core[1:])
+    one = Crowd("one", firsts[:1], 1)
+    every = Crowd("cores", firsts, len(firsts)) if len(firsts) > 1 else None
+    threads = Crowd("threads", (*firsts, *rest)[:MOST_WORKERS], len(firsts)) if rest else None
+    return one, every, threads
+
+
+class CpuBench:
+    """Rounds of slices: every load on one core, on all cores and on all threads, and the curve's steps."""
+
+    def __init__(
+        self, host: Host, placed: Topology, allowed: frozenset[int], bench: PlacementBench, seed: int
+    ) -> None:
+        self._host = host
+        self._bench = bench
+        self._rng = random.Random(seed)
+        self._one, self._cores, self._threads = crowds(placed, allowed)
+        widest = self._threads or self._cores or self._one
+        self._all = widest.cpus
+        self._steps = _steps(len(self._all))
+        self._loads = loads()
+        self._slices: dict[tuple[str, str], list[PlacedSlice]] = defaultdict(list)
+
+    @property
+    def cells(self) -> int:
+        """Slices of a round."""
+        crowd_count = sum(crowd is not None for crowd in (self._one, self._cores, self._threads))
+        return len(self._loads) * crowd_count + len(self._steps) + 2
+
+    async def round(self) -> None:
+        """Every cell once. Raises BenchRefused."""
+        cells = [(load.id, crowd) for load in self._loads for crowd in self._crowds()]
+        cells += [(SCALED_BY, Crowd(f"{n} workers", self._all[:n], n)) for n in self._steps]
+        cells += [("clock", self._turn()), ("system-call", self._turn())]
+        self._rng.shuffle(cells)
+        for work, crowd in cells:
+            taken = await self._bench.slice(work, _placement(crowd), SLICE_S)
+            self._slices[work, crowd.id].append(taken)
+
+    def forget(self) -> None:
+        """What was measured until now does not count."""
+        self._slices.clear()
+
+    def _crowds(self) -> tuple[Crowd, ...]:
+        return tuple(c for c in (self._turn(), self._cores, self._threads) if c is not None)
+
+    def _turn(self) -> Crowd:
+        """One core, another one every time: a core that is slower must not stand for all."""
+        cpus = (self._cores or self._one).cpus
+        return Crowd("one", (self._rng.choice(cpus),), 1)
+
+    async def sustained(self) -> Clocked:
+        """All cores under load for two seconds, and what clock they have meanwhile."""
+        crowd = self._cores or self._one
+        running = asyncio.ensure_future(self._bench.slice("floating", _placement(crowd), SUSTAINED_S))
+        seen: list[int] = []
+        try:
+            while not running.done():
+                await asyncio.wait((running,), timeout=LOOK_S)
+                if not running.done():
+                    seen += _clocks(self._host, crowd.cpus)
+            await running
+        finally:
+            running.cancel()
+        return Clocked(reached_khz=sum(seen) // len(seen) if seen else None, samples=len(seen))
+
+    def result(self, clocked: Clocked, seconds: float) -> CpuResult:
+        rows = [row for load in self._loads if (row := self._row(load)) is not None]
+        return CpuResult(
+            rows=tuple(rows),
+            curve=self._curve(),
+            clock_ns=figure([s.nanoseconds_a_call() for s in self._slices["clock", "one"]]),
+            system_call_ns=figure([s.nanoseconds_a_call() for s in self._slices["system-call", "one"]]),
+            share=self._shares(),
+            seconds=seconds,
+            clocked=clocked,
+            rounds=len(self._slices[SCALED_BY, "one"]),
+        )
+
+    def _row(self, load: CpuLoad) -> CpuRow | None:
+        one = self._slices[load.id, "one"]
+        found = figure([_value(load, s) for s in one])
+        if found is None:
+            return None
+        sums = {crowd: self._slices[load.id, crowd] for crowd in ("cores", "threads")}
+        count = len(self._cores.cpus) if self._cores is not None else 1
+        return CpuRow(
+            load=load,
+            one=found,
+            cores=figure([_value(load, s) for s in sums["cores"]]),
+            threads=figure([_value(load, s) for s in sums["threads"]]),
+            of_n=ratio([s.calm_rate for s in sums["cores"]], [s.calm_rate for s in one], 1 / count),
+        )
+
+    def _curve(self) -> dict[int, Figure]:
+        one = [s.calm_rate for s in self._slices[SCALED_BY, "one"]]
+        found = {
+            n: ratio([s.calm_rate for s in self._slices[SCALED_BY, f"{n} workers"]], one, 1 / n)
+            for n in self._steps
+        }
+        return {n: f for n, f in found.items() if f is not None}
+
+    def _shares(self) -> dict[int, float]:
+        """CPU -> what the worker that was bound to it got of it, over all slices with everybody at work."""
+        got: dict[int, list[float]] = defaultdict(list)
+        crowd = self._threads or self._cores or self._one
+        for load in self._loads:
+            for taken in self._slices[load.id, crowd.id]:
+                for cpu, served in zip(crowd.cpus, taken.served, strict=False):
+                    if served.seconds > 0 and crowd.id != "one":
+                        got[cpu].append(served.cpu_s / served.seconds)
+        return {cpu: sum(shares) / len(shares) for cpu, shares in got.items()}
+
+
+def _placement(crowd: Crowd) -> Placement:
+    return Placement(crowd.id, crowd.id, tuple(Seat((cpu,)) for cpu in crowd.cpus))
+
+
+def _steps(count: int) -> tuple[int, ...]:
+    """2, 4, 8 … below all, and all."""
+    doubled = [1 << power for power in range(1, 10) if 1 << power < count]
+    return (*doubled, count) if count > 1 else ()
+
+
+def _value(load: CpuLoad, taken: PlacedSlice) -> float:
+    return taken.bytes_per_s() / 1e6 if load.bytes else taken.rate
+
+
+def _clocks(host: Host, cpus: Iterable[int]) -> list[int]:
+    values = (host.integer(f"{ROOT}/cpu{n}/cpufreq/scaling_cur_freq") for n in list(cpus)[:64])
+    return [value for value in values if present(value)]

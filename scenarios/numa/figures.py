@@ -1,0 +1,44 @@
+"""Figures with their intervals: one cell is measured once a round, all cells in a drawn order, many rounds.
+
+The value is the median of the Walsh averages of the rounds' logs, with its exact signed-rank interval: what disturbs a
+few rounds moves it by some ranks only. Two cells are compared within their rounds, so that drift falls on both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from scenarios.experiment.stats import over_groups
+
+
+class Figure(msgspec.Struct, frozen=True):
+    """`low` to `high` is the 95 % interval; both are None below two rounds."""
+
+    value: float
+    low: float | None
+    high: float | None
+    rounds: int
+
+    def scaled(self, factor: float) -> Figure:
+        low, high = (None if end is None else end * factor for end in (self.low, self.high))
+        return Figure(self.value * factor, low, high, self.rounds)
+
+
+def figure(values: Sequence[float]) -> Figure | None:
+    """None where no round gave a value above nought."""
+    logs = [math.log(value) for value in values if value > 0 and math.isfinite(value)]
+    if not logs:
+        return None
+    spread = over_groups(logs)
+    if spread is None:
+        return Figure(math.exp(logs[0]), None, None, 1)
+    return Figure(math.exp(spread.estimate), math.exp(spread.low), math.exp(spread.high), len(logs))
+
+
+def ratio(values: Sequence[float], baseline: Sequence[float], factor: float = 1.0) -> Figure | None:
+    """`factor` times value over baseline, round by round; rounds in which one is missing are left out."""
+    pairs = zip(values, baseline, strict=False)
+    return figure([factor * value / base for value, base in pairs if value > 0 and base > 0])

@@ -1,0 +1,380 @@
+"""What the figures and settings mean: findings from fields. Nothing is said that was not read or measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from probes import units
+from probes.system.clocksource import Clocksource
+from probes.system.cpulist import as_list
+from probes.system.culprit import Culprit
+from probes.system.nodes_per_socket import NodesPerSocket
+from probes.system.pci import PciDevice
+from probes.system.pcie_tags import Tags
+from probes.types import Absent, present
+from scenarios.finding import Evidence, Finding
+from scenarios.knowledge.bios import BiosReading
+from scenarios.numa import remedies
+from scenarios.numa.cpu import CpuResult
+from scenarios.numa.figures import Figure
+from scenarios.numa.memory import MemoryResult, Reach
+from scenarios.numa.settings import Firmware
+
+STEAL_SPEAKS = 0.03
+SHARE_SPEAKS = 0.9  # of a CPU that a worker should have for itself
+FAIR_ALONE = 0.97
+SCALING_SPEAKS = 0.85
+FREQUENCY_SPEAKS = 0.9
+FAR_SUSPECT = 0.35  # remote memory gives half to four fifths of the bandwidth; less means a narrow link
+UNEVEN_SPEAKS = 0.75
+SLOW_CLOCK_NS = 400.0
+POWER_AT_LIMIT = 0.97
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What else was true while the CPUs were measured. None: not told on this host."""
+
+    quota_cores: float | None = None
+    quota_held_s: float | None = None
+    steal: float = 0.0  # share of all CPU time
+    throttled: int | None = None  # thermal events meanwhile
+    culprit: Culprit | None = None
+    foreign: dict[int, float] = {}  # CPU -> share of it that others used
+    limited_khz: int | None = None
+    highest_khz: int | None = None
+    power_w: float | None = None
+    power_limit_w: float | None = None
+    idle_only: bool = True
+
+
+def cpu_findings(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
+    """The causes first; that all cores give less than n times one is said with them."""
+    yield from _quota(result, around)
+    yield from _steal(around)
+    yield from _competitor(result, around)
+    yield from _frequency(result, around)
+    yield from _scaling(result, around)
+
+
+def _quota(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
+    if around.quota_cores is None:
+        return
+    held = around.quota_held_s or 0.0
+    speaks = held > 0.05 * result.seconds
+    yield Finding(
+        id="numa.cpu-quota",
+        severity="warning" if speaks else "notice",
+        confidence="measured" if speaks else "rule",
+        title=f"a control group limits this to {around.quota_cores:g} CPUs"
+        + (
+            f" and held it back for {units.duration(held)} of {units.duration(result.seconds)}"
+            if speaks
+            else ""
+        ),
+        evidence=(
+            Evidence(f"{around.quota_cores:g} CPUs", "cpu.max or cpu.cfs_quota_us of our control groups"),
+        ),
+        remedy=remedies.quota(),
+        answers=speaks,
+    )
+
+
+def _steal(around: Surroundings) -> Iterator[Finding]:
+    if around.steal >= STEAL_SPEAKS:
+        yield Finding(
+            id="numa.cpu-steal",
+            severity="warning",
+            confidence="measured",
+            title=f"the hypervisor gave {units.percent(around.steal)} of this machine's CPU time to others",
+            evidence=(
+                Evidence(f"steal {units.percent(around.steal)} while all CPUs were loaded", "/proc/stat"),
+            ),
+            remedy=remedies.steal(),
+        )
+
+
+def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
+    """A worker that was alone on its CPU and did not get it: the others on that CPU are counted, the greatest named."""
+    if around.quota_held_s and around.quota_held_s > 0.05 * result.seconds:
+        return  # the quota takes CPU time from all workers alike
+    lost = {
+        n: s
+        for n, s in result.share.items()
+        if s < SHARE_SPEAKS and around.foreign.get(n, 0.0) > 1 - FAIR_ALONE
+    }
+    if not lost:
+        return
+    worst = min(lost.values())
+    who = f" to {around.culprit.label}" if around.culprit is not None else " to other processes"
+    where = f"CPU {as_list(frozenset(lost))}" if len(lost) == 1 else f"CPUs {as_list(frozenset(lost))}"
+    yield Finding(
+        id="numa.cpu-competitor",
+        severity="warning",
+        confidence="measured",
+        title=f"{where} lost up to {units.percent(1 - worst)} of the time{who}: the figures are of a busy host",
+        evidence=tuple(
+            Evidence(
+                f"CPU {n}: our worker had it for {units.percent(s)} of the time, others used "
+                f"{units.percent(around.foreign[n])}",
+                "/proc/stat",
+            )
+            for n, s in sorted(lost.items(), key=lambda item: item[1])[:8]
+        ),
+        remedy=remedies.competitor(around.culprit),
+    )
+
+
+def _frequency(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
+    highest, limit, reached = around.highest_khz, around.limited_khz, result.clocked.reached_khz
+    if limit is not None and highest:
+        yield Finding(
+            id="numa.cpu-frequency-limit",
+            severity="warning",
+            title=f"the CPU clock is limited to {_ghz(limit)} of {_ghz(highest)}",
+            evidence=(
+                Evidence(f"scaling_max_freq {limit} kHz, cpuinfo_max_freq {highest} kHz", "cpufreq/policy*"),
+            ),
+            remedy=remedies.frequency_limit(highest),
+        )
+    elif reached and highest and reached < FREQUENCY_SPEAKS * highest:
+        yield Finding(
+            id="numa.cpu-frequency",
+            severity="notice",
+            confidence="measured",
+            title=f"all cores together run at {_ghz(reached)} of {_ghz(highest)}{_because(around)}",
+            evidence=(Evidence(f"{result.clocked.samples} readings under load", "scaling_cur_freq"),),
+        )
+    if around.throttled:
+        yield Finding(
+            id="numa.cpu-throttled",
+            severity="warning",
+            confidence="measured",
+            title=f"the CPUs were throttled by heat {around.throttled} times during the measurement",
+            evidence=(Evidence(f"{around.throttled} events", "thermal_throttle/*_throttle_count"),),
+            remedy=remedies.heat(),
+        )
+
+
+def _because(around: Surroundings) -> str:
+    limit, power = around.power_limit_w, around.power_w
+    if limit and power and power >= POWER_AT_LIMIT * limit:
+        return f": the package is at its power limit of {limit:.0f} W"
+    if around.throttled:
+        return ": throttled by heat"
+    return ""
+
+
+def _scaling(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
+    """By the calm rates: what others took away is not the hardware's."""
+    rows = [r for r in result.rows if r.of_n is not None and r.of_n.high is not None]
+    slow = [r for r in rows if r.of_n is not None and (r.of_n.high or 1.0) < SCALING_SPEAKS]
+    if not slow:
+        return
+    worst = min(slow, key=lambda r: r.of_n.value if r.of_n else 1.0)
+    assert worst.of_n is not None
+    clock = ""
+    if result.clocked.reached_khz and around.highest_khz:
+        clock = f": {_ghz(result.clocked.reached_khz)} of {_ghz(around.highest_khz)}"
+    limit = f", package power limit {around.power_limit_w:.0f} W" if around.power_limit_w else ""
+    yield Finding(
+        id="numa.cpu-scaling",
+        severity="notice",
+        confidence="measured",
+        title=f"all cores together reach {units.percent(worst.of_n.value)} of n times one"
+        f" ({worst.load.title}){clock}{limit}",
+        evidence=tuple(
+            Evidence(f"{r.load.title}: {_interval(r.of_n)} of n times one") for r in slow if r.of_n
+        ),
+    )
+
+
+def timer_findings(
+    clock: Clocksource | Absent, cost_ns: Figure | None, system_call_ns: Figure | None = None
+) -> Iterator[Finding]:
+    """Slow where the source is, or where reading the time costs as much as a system call: then it is one."""
+    slow_source = present(clock) and clock.slow
+    call = system_call_ns.value if system_call_ns is not None else 0.0
+    least = max(SLOW_CLOCK_NS, 0.8 * call)
+    slow_call = cost_ns is not None and cost_ns.low is not None and cost_ns.low > least
+    if not present(clock) or not (slow_source or slow_call):
+        return
+    cost = f": reading the time costs {cost_ns.value:.0f} ns" if cost_ns is not None else ""
+    yield Finding(
+        id="numa.clocksource",
+        severity="warning" if slow_source else "notice",
+        confidence="measured" if slow_call else "rule",
+        title=f"the kernel's clock source is {clock.current}{cost}",
+        evidence=(
+            Evidence(
+                f"{clock.current}; available: {', '.join(clock.available) or 'not told'}", "clocksource0"
+            ),
+        ),
+        remedy=remedies.clocksource("tsc" in clock.available),
+        references=("Documentation/timers/timekeeping.rst",),
+    )
+
+
+def memory_findings(result: MemoryResult) -> Iterator[Finding]:
+    yield from _far(result)
+    yield from _uneven(result)
+
+
+def _far(result: MemoryResult) -> Iterator[Finding]:
+    near = {r.cpu_node: r for r in result.reaches if r.near}
+    for reach in result.reaches:
+        own = near.get(reach.cpu_node)
+        if reach.near or own is None or reach.copied_bytes_per_s is None or own.copied_bytes_per_s is None:
+            continue
+        high = reach.copied_bytes_per_s.high or reach.copied_bytes_per_s.value
+        share = reach.copied_bytes_per_s.value / own.copied_bytes_per_s.value
+        if high < FAR_SUSPECT * (own.copied_bytes_per_s.low or own.copied_bytes_per_s.value):
+            yield Finding(
+                id="numa.memory-far",
+                severity="warning",
+                confidence="measured",
+                subject=f"node {reach.cpu_node} to node {reach.memory_node}",
+                title=f"node {reach.cpu_node} reaches node {reach.memory_node}'s memory with only "
+                f"{units.percent(share)} of the bandwidth of its own: a narrow or slow link between the sockets?",
+                evidence=(_copied(own), _copied(reach)),
+                remedy=remedies.narrow_link(),
+            )
+            return  # the link is said once, not for each pair of nodes behind it
+
+
+def _uneven(result: MemoryResult) -> Iterator[Finding]:
+    """Nodes with the same number of copying cores only: fewer cores fill fewer channels."""
+    own = [r for r in result.reaches if r.near and r.copied_bytes_per_s is not None]
+    for reach in own:
+        alike = [r for r in own if r.workers == reach.workers and r.copied_bytes_per_s is not None]
+        best = max(alike, key=lambda r: r.copied_bytes_per_s.low or 0.0 if r.copied_bytes_per_s else 0.0)
+        if best is reach or best.copied_bytes_per_s is None or reach.copied_bytes_per_s is None:
+            continue
+        if (reach.copied_bytes_per_s.high or 0) < UNEVEN_SPEAKS * (best.copied_bytes_per_s.low or 0):
+            yield Finding(
+                id="numa.memory-uneven",
+                severity="warning",
+                confidence="measured",
+                subject=f"node {reach.cpu_node}",
+                title=f"node {reach.cpu_node}'s own memory is slower than node {best.cpu_node}'s: "
+                "fewer memory modules, or slower ones?",
+                evidence=(_copied(best), _copied(reach)),
+                remedy=remedies.modules(),
+            )
+
+
+def _copied(reach: Reach) -> Evidence:
+    figure = reach.copied_bytes_per_s
+    assert figure is not None
+    low, high = figure.low or figure.value, figure.high or figure.value
+    return Evidence(
+        f"CPUs of node {reach.cpu_node}, memory of node {reach.memory_node}: {units.rate(figure.value)} copied "
+        f"(95 % CI {units.rate(low)} to {units.rate(high)}), {reach.workers} cores"
+    )
+
+
+def device_findings(devices: tuple[PciDevice, ...], tagged: tuple[Tags, ...] | Absent) -> Iterator[Finding]:
+    for device in devices:
+        link = device.link
+        # A card that is idle lowers its link's speed to save power (graphics above all): the width stays.
+        if isinstance(link, Absent) or not link.degraded or device.kind in ("GPU", "accelerator"):
+            continue
+        name = ", ".join(device.names) or device.address
+        most, now = link.most_bytes_per_s, link.bytes_per_s
+        cost = f", {units.rate(now)} instead of {units.rate(most)}" if present(most) and present(now) else ""
+        yield Finding(
+            id="numa.pcie-link",
+            severity="warning",
+            subject=name,
+            title=f"{device.kind} {name} runs its PCIe link at {link.now} instead of {link.at_most}{cost}",
+            evidence=(
+                Evidence(f"now {link.now}; device {link.device_most}, slot {link.port_most}", link.source),
+            ),
+            remedy=remedies.link(device.address),
+        )
+    able = [t.address for t in tagged if t.can and not t.on] if present(tagged) else []
+    named = [
+        ", ".join(d.names) or d.address
+        for d in devices
+        if d.address in able and d.kind in ("NVMe", "HBA", "NIC")
+    ]
+    if named:
+        yield Finding(
+            id="numa.ten-bit-tags",
+            severity="notice",
+            confidence="hint",
+            title=f"PCIe 10-bit tags are off on {len(named)} devices that could use them",
+            evidence=(Evidence(", ".join(named[:8]), "PCI configuration space, Device Control 2"),),
+            remedy=remedies.ten_bit_tags(),
+        )
+
+
+def firmware_findings(firmware: Firmware) -> Iterator[Finding]:
+    costly = [r for r in firmware.readings if r.judgement == "costs I/O"]
+    unknown = [r for r in firmware.readings if r.judgement == "unknown"]
+    if firmware.asked and isinstance(firmware.found, Absent):
+        yield Finding(
+            id="numa.bios-source",
+            severity="warning",
+            title=f"the BIOS settings could not be read: {firmware.found.reason}",
+            evidence=(Evidence(firmware.found.reason, firmware.found.source),),
+        )
+    if costly:
+        source = firmware.found.source if present(firmware.found) else "the running system"
+        yield Finding(
+            id="numa.bios",
+            severity="notice",
+            confidence="rule",
+            title=f"{len(costly)} BIOS setting{'s cost' if len(costly) > 1 else ' costs'} a storage or network server "
+            f"throughput: {', '.join(r.name or r.title for r in costly)}",
+            evidence=tuple(Evidence(_setting(r), source if r.name else "the running system") for r in costly),
+            remedy=remedies.bios(tuple(costly), firmware.vendor),
+            references=("AMD 56745 (Linux network tuning guide)", "AMD 56338 (NPS)"),
+        )
+    if unknown:
+        yield Finding(
+            id="numa.bios-unknown",
+            severity="notice",
+            confidence="hint",
+            title=f"{len(unknown)} BIOS setting{'s' * (len(unknown) > 1)} cannot be read from here",
+            evidence=tuple(Evidence(f"{r.title}: look at {r.where}") for r in unknown),
+            remedy=remedies.ask_firmware(firmware.vendor),
+        )
+
+
+def _setting(reading: BiosReading) -> str:
+    later = f"; {reading.pending} after the next start" if reading.pending else ""
+    name = f"{reading.name} is " if reading.name else ""
+    return f"{reading.title}: {name}{reading.value}{later}"
+
+
+def topology_findings(doubt: str, nodes: NodesPerSocket | Absent) -> Iterator[Finding]:
+    if doubt:
+        yield Finding(
+            id="numa.table",
+            severity="notice",
+            title=f"the NUMA table is not credible: {doubt}",
+            evidence=(Evidence(doubt, "/sys/devices/system/node"),),
+            remedy=remedies.table(),
+        )
+    if present(nodes) and nodes.by_kernel:
+        yield Finding(
+            id="numa.off",
+            severity="warning",
+            title=f"NUMA is switched off: {nodes.words}",
+            evidence=(Evidence(nodes.by_kernel, "/proc/cmdline"),),
+            remedy=remedies.numa_off(),
+        )
+
+
+def _ghz(khz: int) -> str:
+    return units.frequency(khz * 1000.0)
+
+
+def _interval(figure: Figure) -> str:
+    if figure.low is None or figure.high is None:
+        return units.percent(figure.value)
+    return (
+        f"{units.percent(figure.value)} (95 % CI {units.percent(figure.low)} to {units.percent(figure.high)})"
+    )

@@ -1,0 +1,167 @@
+"""A disk read from its own node's CPUs and from the farthest node's: the same workers, moved between the blocks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from probes.bench.budget import WriteBudget
+from probes.bench.engine.pool import Crew
+from probes.bench.measured import BenchRefused, NotApplicable
+from probes.bench.refusals import Suitability, suitability
+from probes.bench.storage import StorageBench
+from probes.bench.workloads import load_of, prepared_bytes
+from probes.host import Host
+from probes.system.disk.block import block_devices
+from probes.system.numa import Numa, NumaNode
+from probes.types import Absent
+from scenarios import events as ev
+from scenarios.experiment.interleaved import compare
+from scenarios.guards.watch import watch_for
+from scenarios.model import Refused, Run, own_directory
+from scenarios.plan import Variant, Workload, Written
+from scenarios.storage.arms import StorageArm
+from scenarios.storage.plan import workload
+
+LOADS = ("randread-4k-qd1", "read-1m-qd8")
+SIZES = (256 << 20, 64 << 20)
+DISK_NEAR, DISK_FAR = "disk-near", "disk-far"
+BLOCK_S, LEAST_OPERATIONS = 0.1, 50
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory on a disk of a known node, the CPUs of that node and of the farthest one."""
+
+    fit: Suitability
+    leaves: tuple[str, ...]
+    node: int
+    near: frozenset[int]
+    far_node: int
+    far: frozenset[int]
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        return (
+            Variant(id=DISK_NEAR, label=f"from CPUs of node {self.node}, the disk's own"),
+            Variant(id=DISK_FAR, label=f"from CPUs of node {self.far_node}"),
+        )
+
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        made = (workload(load_of(i), self.fit.size_bytes, self.fit.directory, slices=False) for i in LOADS)
+        return tuple(
+            msgspec.structs.replace(
+                w, id=f"disk-{w.id}", block_s=BLOCK_S, max_block_s=1.0, min_operations=LEAST_OPERATIONS
+            )
+            for w in made
+        )
+
+    @property
+    def writes(self) -> Written:
+        return Written(device=", ".join(self.leaves), bytes=2 * self.file_bytes, where=self.fit.directory)
+
+    @property
+    def file_bytes(self) -> int:
+        return prepared_bytes(self.fit.size_bytes, LOADS)
+
+
+def find(host: Host, directory: str, table: Numa | None, cpus: frozenset[int]) -> Place | str:
+    """Where it can be measured, or why not, in one line."""
+    nodes = [node for node in table.nodes if node.cpus & cpus] if table is not None else []
+    if len(nodes) < 2:
+        return "one node has CPUs: no CPU is far from the disk"
+    # A small disk is measured with a small file: what a run may fill of it is bounded.
+    fits = (suitability(host, directory, explicit=True, size_bytes=size, workloads=LOADS) for size in SIZES)
+    fit = next((fit for fit in fits if not fit.refusal), None) or suitability(host, directory, explicit=True)
+    if fit.refusal or fit.placement is None:
+        return fit.refusal or f"{directory}: its disk is not known"
+    leaves = tuple(fit.placement.leaves)
+    devices = block_devices(host)
+    found = {devices[leaf].numa_node for leaf in leaves if leaf in devices}
+    own = next(iter(found)) if len(found) == 1 else Absent("several disks on several nodes")
+    if isinstance(own, Absent):
+        return f"the node of {', '.join(leaves) or directory} is not told: {own.reason}"
+    home = next((node for node in nodes if node.number == own), None)
+    if home is None:
+        return f"node {own}, the disk's own, has no CPU that may be used here"
+    far = max((n for n in nodes if n is not home), key=lambda n: _distance(table, home, n))
+    return Place(
+        fit=fit, leaves=leaves, node=own, near=home.cpus & cpus, far_node=far.number, far=far.cpus & cpus
+    )
+
+
+def _distance(table: Numa | None, one: NumaNode, other: NumaNode) -> int:
+    numbers = [node.number for node in table.nodes] if table is not None else []
+    at = numbers.index(other.number) if other.number in numbers else -1
+    return one.distances[at] if 0 <= at < len(one.distances) else 0
+
+
+class LocalityArm(StorageArm):
+    """The workers read the same file from other CPUs. Their buffers of a few pages stay where they were made."""
+
+    def __init__(
+        self,
+        variant: str,
+        bench: StorageBench,
+        load: Workload,
+        cpus: frozenset[int],
+        pids: Callable[[], Sequence[int]],
+    ) -> None:
+        # The engine knows its loads by their own ids.
+        super().__init__(variant, bench, msgspec.structs.replace(load, id=load.id.removeprefix("disk-")))
+        self._cpus, self._pids = cpus, pids
+
+    async def activate(self) -> None:
+        for pid in self._pids():
+            try:
+                os.sched_setaffinity(pid, self._cpus)
+            except OSError as error:
+                raise NotApplicable(f"the workers cannot be moved: {error.strerror}") from None
+            if os.sched_getaffinity(pid) != self._cpus:
+                raise NotApplicable("the workers are not where they were put")
+
+
+async def measure(run: Run, place: Place, budget_s: float, family: int) -> dict[str, list[ev.Verdict]]:
+    """Writes the file, reads it from both sides, gives the verdicts."""
+    crew = Crew()
+    verdicts: dict[str, list[ev.Verdict]] = {}
+    async with own_directory(run, place.fit.directory) as private:
+        bench = StorageBench(
+            run.host,
+            place.fit.directory,
+            private,
+            place.fit.size_bytes,
+            run.seed,
+            place.leaves,
+            budget=WriteBudget(2 * place.file_bytes),
+            crew=crew,
+        )
+        try:
+            with run.step("disk", "write the test file"):
+                await bench.prepare(None, LOADS)
+            watch = watch_for(run, place.leaves, directories=[place.fit.directory])
+            for load in place.workloads:
+                with run.step(load.id, load.title):
+                    arms = [
+                        LocalityArm(name, bench, load, cpus, lambda: crew.pool.pids)
+                        for name, cpus in ((DISK_NEAR, place.near), (DISK_FAR, place.far))
+                    ]
+                    await arms[0].ready()
+                    compared = await compare(
+                        run,
+                        load,
+                        arms,
+                        budget_s=budget_s / len(place.workloads),
+                        family=family,
+                        margin=run.options.number("margin", 0.05),
+                        watch=watch,
+                    )
+                    verdicts[load.id] = compared.verdicts
+        except BenchRefused as why:
+            raise Refused(str(why)) from None
+        finally:
+            await bench.close()
+            await crew.pool.close()
+    return verdicts

@@ -1,0 +1,164 @@
+"""The machine's shape as one value: what the picture, the report and `--json` are made of. Plain numbers, no paths."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from probes.host import Host
+from probes.system.allowed import allowed
+from probes.system.caches import CacheKind, caches, kinds
+from probes.system.cpu import cpu
+from probes.system.cpulist import as_list
+from probes.system.numa import Numa, NumaNode, numa
+from probes.system.pci import PciDevice, pci_devices
+from probes.system.topology import Topology, distinct, topology
+from probes.types import Absent, present
+
+
+class CoreGroup(msgspec.Struct, frozen=True):
+    """So many cores of so many threads each; a hybrid processor has several groups."""
+
+    cores: int
+    threads: int
+
+
+class DeviceShape(msgspec.Struct, frozen=True):
+    kind: str
+    name: str
+    node: int | None
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A NUMA node, or a socket where nodes are not told or not believed. `memory_bytes` None: not told."""
+
+    number: int
+    sockets: tuple[int, ...]
+    cpus: str
+    cores: tuple[CoreGroup, ...]
+    caches: tuple[tuple[int, int], ...] = ()  # last level: size in bytes (0: not told), how many
+    memory_bytes: int | None = None
+    distances: tuple[int, ...] = ()
+    kind: str = "usual"
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Counts are of what is online; None where the host does not tell. `doubt`: why nodes are not believed."""
+
+    model: str | None
+    sockets: int | None
+    dies: int | None
+    cores: int | None
+    threads: int | None
+    threads_per_core: tuple[int, ...]
+    hybrid: bool
+    places_are_nodes: bool
+    places: tuple[Place, ...]
+    caches: tuple[CacheKind, ...] = ()
+    devices: tuple[DeviceShape, ...] = ()
+    offline: str = ""
+    isolated: str = ""
+    allowed: str = ""  # only where it is less than all that is online
+    quota_cores: float | None = None
+    books: int = 0
+    nodes: int | None = None
+    nodes_with_cpus: int | None = None
+    doubt: str = ""
+    distance_doubt: str = ""
+
+
+def machine(host: Host) -> Machine:
+    """Reads everything once; never raises."""
+    it, placed, table = cpu(host), host.once(topology), numa(host)
+    believed = present(table) and not table.doubt
+    may = allowed(host)
+    limited = present(may.cpus) and bool(placed.online) and not placed.online <= may.cpus
+    found = host.once(caches)
+    quota = may.quota_cores
+    return Machine(
+        model=it.model if present(it.model) else None,
+        sockets=it.sockets if present(it.sockets) else None,
+        dies=len(distinct(placed.dies)) or None,
+        cores=it.cores if present(it.cores) else None,
+        threads=it.threads if present(it.threads) else None,
+        threads_per_core=it.threads_per_core,
+        hybrid=it.hybrid is True,
+        places_are_nodes=believed,
+        places=_nodes(host, table, placed) if believed and present(table) else _sockets(host, placed),
+        caches=kinds(found) if present(found) else (),
+        devices=_devices(host, table),
+        offline=as_list(it.offline),
+        isolated=as_list(it.isolated & placed.online),
+        allowed=as_list(may.cpus & placed.online) if limited and present(may.cpus) else "",
+        quota_cores=quota if isinstance(quota, float) else None,
+        books=len(distinct(placed.books)),
+        nodes=len(table.nodes) if believed and present(table) else None,
+        nodes_with_cpus=table.with_cpus if believed and present(table) else None,
+        doubt=table.doubt if present(table) else "",
+        distance_doubt=table.distance_doubt if present(table) else "",
+    )
+
+
+def _nodes(host: Host, table: Numa, placed: Topology) -> tuple[Place, ...]:
+    return tuple(_node(host, node, placed, not table.distance_doubt) for node in table.nodes)
+
+
+def _node(host: Host, node: NumaNode, placed: Topology, distances: bool) -> Place:
+    return Place(
+        number=node.number,
+        sockets=tuple(sorted({placed.ids[n] for n in node.cpus if n in placed.ids})),
+        cpus=as_list(node.cpus),
+        cores=_cores(placed, node.cpus),
+        caches=_last_level(host, node.cpus),
+        memory_bytes=node.memory_bytes if present(node.memory_bytes) else None,
+        distances=node.distances if distances else (),
+        kind=node.kind,
+    )
+
+
+def _sockets(host: Host, placed: Topology) -> tuple[Place, ...]:
+    sets = distinct(placed.sockets) or ((placed.online,) if placed.online else ())
+    return tuple(
+        Place(
+            number=placed.ids.get(min(cpus), position),
+            sockets=(placed.ids.get(min(cpus), position),),
+            cpus=as_list(cpus),
+            cores=_cores(placed, cpus),
+            caches=_last_level(host, cpus),
+        )
+        for position, cpus in enumerate(sets)
+    )
+
+
+def _cores(placed: Topology, cpus: frozenset[int]) -> tuple[CoreGroup, ...]:
+    """Most threads first; empty where the host does not tell cores."""
+    sizes = Counter(len(core & cpus) for core in distinct(placed.cores) if core & cpus)
+    return tuple(CoreGroup(count, threads) for threads, count in sorted(sizes.items(), reverse=True))
+
+
+def _last_level(host: Host, cpus: frozenset[int]) -> tuple[tuple[int, int], ...]:
+    found = host.once(caches)
+    mine = [c for c in found if c.kind != "Instruction" and c.cpus & cpus] if present(found) else []
+    deepest = max((c.level for c in mine), default=0)
+    if deepest < 3:  # without an L3 the line would repeat each core's own cache
+        return ()
+    sizes = Counter(c.size_bytes if present(c.size_bytes) else 0 for c in mine if c.level == deepest)
+    return tuple(sorted(sizes.items(), reverse=True))
+
+
+def _devices(host: Host, table: Numa | Absent) -> tuple[DeviceShape, ...]:
+    found = host.once(pci_devices)
+    if isinstance(found, Absent):
+        return ()
+    return tuple(
+        DeviceShape(device.kind, _name(device), device.node if present(device.node) else None)
+        for device in found
+        if not device.virtual_function
+    )
+
+
+def _name(device: PciDevice) -> str:
+    """The disk rather than its controller, the card rather than its verbs; else the address."""
+    disks = [name for name in device.names if name.startswith(("nvme", "sd", "vd")) and "n" in name[4:]]
+    return next(iter(disks or device.names), device.address)

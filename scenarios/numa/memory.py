@@ -1,0 +1,210 @@
+"""Memory, measured: bandwidth and latency from each node's CPUs to each node's memory, huge pages against small.
+
+Bandwidth is what memcpy copies (each byte is read once and written once, so that the channels carry two to three
+times as much); latency is a chain of dependent loads walked by the C library's tree search. Pages are bound and
+checked to lie where they should.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+
+import msgspec
+
+from probes.bench.engine.pool import WorkerFailed
+from probes.bench.placement import Placement, PlacementBench, Seat
+from probes.host import Host
+from probes.system.caches import Cache, caches
+from probes.system.numa import Numa
+from probes.system.topology import Topology, distinct
+from probes.types import present
+from scenarios.numa.figures import Figure, figure
+
+MIB = 1 << 20
+SLICE_S = 0.04
+LEAST_COPIED, MOST_COPIED = 4 * MIB, 32 * MIB  # each buffer of each worker
+LEAST_CHASED, MOST_CHASED = 16 * MIB, 128 * MIB
+SHARE_OF_FREE = 8  # an eighth of a node's free memory at most
+MOST_COPIERS = 32  # of a node: its channels are full long before
+MOST_NODES = 16
+
+
+class Reach(msgspec.Struct, frozen=True, kw_only=True):
+    """From one node's CPUs to one node's memory; `near` is its own. Nodes are None where the host has none."""
+
+    cpu_node: int | None
+    memory_node: int | None
+    distance: int | None
+    workers: int
+    copied_bytes_per_s: Figure | None
+    one_worker_bytes_per_s: Figure | None
+    latency_ns: Figure | None
+
+    @property
+    def near(self) -> bool:
+        return self.cpu_node == self.memory_node
+
+
+class MemoryResult(msgspec.Struct, frozen=True, kw_only=True):
+    reaches: tuple[Reach, ...]
+    small_ns: Figure | None  # latency with small and with huge pages, near memory
+    huge_ns: Figure | None
+    copied_buffer_bytes: int
+    chased_bytes: int
+    beyond_cache: bool  # the chain's buffer is larger than the last-level cache is told to be
+    problems: tuple[str, ...]
+    rounds: int
+
+
+class Target(msgspec.Struct, frozen=True):
+    cpu_node: int | None
+    memory_node: int | None
+    distance: int | None
+    cpus: tuple[int, ...]
+
+
+def targets(placed: Topology, table: Numa | None, allowed: frozenset[int]) -> tuple[Target, ...]:
+    """All pairs of nodes with CPUs and nodes with memory; one pair without numbers where nodes are not believed."""
+    if table is None or table.doubt:
+        return (Target(None, None, None, _firsts(placed, allowed)),)
+    near = [node for node in table.nodes if node.cpus & allowed][:MOST_NODES]
+    stores = [n for n in table.nodes if isinstance(n.memory_bytes, int) and n.memory_bytes > 0][:MOST_NODES]
+    numbers = [node.number for node in table.nodes]
+    found = []
+    for node in near:
+        cpus = _firsts(placed, node.cpus & allowed)
+        for store in stores or near:
+            at = numbers.index(store.number)
+            distance = node.distances[at] if at < len(node.distances) and not table.distance_doubt else None
+            found.append(Target(node.number, store.number, distance, cpus))
+    return tuple(found)
+
+
+class MemoryBench:
+    """Rounds of slices over all pairs of nodes."""
+
+    def __init__(
+        self,
+        host: Host,
+        placed: Topology,
+        table: Numa | None,
+        allowed: frozenset[int],
+        bench: PlacementBench,
+        seed: int,
+    ) -> None:
+        self._bench = bench
+        self._rng = random.Random(seed)
+        self._targets = list(targets(placed, table, allowed))
+        self._bind = table is not None and not table.doubt
+        found = host.once(caches)
+        level = _last_level_bytes(found) if present(found) else 0
+        free = _free(host, table)
+        stores = len({t.memory_node for t in self._targets})
+        workers = max((min(MOST_COPIERS, len(t.cpus)) for t in self._targets), default=1)
+        room = free // SHARE_OF_FREE // (2 * workers * max(1, stores))
+        self.copied = max(LEAST_COPIED, min(MOST_COPIED, 2 * level // workers, room)) // MIB * MIB
+        self.chased = _power_of_two(
+            max(LEAST_CHASED, min(MOST_CHASED, 2 * level, free // SHARE_OF_FREE // max(1, stores)))
+        )
+        self.beyond_cache = self.chased > level
+        self._values: dict[tuple[int, str], list[float]] = defaultdict(list)
+        self._pages: dict[str, list[float]] = defaultdict(list)
+        self._problems: dict[str, None] = {}
+        self._refused: set[tuple[int, str]] = set()
+        self.rounds = 0
+
+    @property
+    def cells(self) -> int:
+        return 3 * len(self._targets) + 2
+
+    async def round(self) -> None:
+        """Every pair once: all CPUs copying, one copying, one chasing; and the two page sizes."""
+        cells = [(at, what) for at in range(len(self._targets)) for what in ("all", "one", "chase")]
+        cells += [(0, "small"), (0, "huge")]
+        self._rng.shuffle(cells)
+        for at, what in cells:
+            if (at, what) not in self._refused:
+                await self._slice(at, what)
+        self.rounds += 1
+
+    def forget(self) -> None:
+        """What was measured until now does not count."""
+        self._values.clear()
+        self._pages.clear()
+        self.rounds = 0
+
+    async def _slice(self, at: int, what: str) -> None:
+        target = self._targets[at]
+        node = target.memory_node if self._bind else None
+        cpus = target.cpus[:MOST_COPIERS] if what == "all" else target.cpus[:1]
+        place = Placement(what, what, tuple(Seat((cpu,), node) for cpu in cpus))
+        copying = what in ("all", "one")
+        size = self.copied if copying else self.chased
+        page = what if what in ("small", "huge") else ""
+        try:
+            taken = await self._bench.slice(
+                "copy" if copying else "chase", place, SLICE_S, size_bytes=size, page=page
+            )
+        except WorkerFailed as failed:
+            # Memory cannot be placed (a container without the right, a full node): the others go on.
+            self._refused.add((at, what))
+            self._problems[str(failed)] = None
+            return
+        if copying:
+            self._values[at, what].append(taken.bytes_per_s(calm=True))
+        elif page:
+            self._pages[page].append(taken.nanoseconds_a_call())
+        else:
+            self._values[at, what].append(taken.nanoseconds_a_call())
+
+    def result(self) -> MemoryResult:
+        return MemoryResult(
+            reaches=tuple(self._reach(at, target) for at, target in enumerate(self._targets)),
+            small_ns=figure(self._pages["small"]),
+            huge_ns=figure(self._pages["huge"]),
+            copied_buffer_bytes=self.copied,
+            chased_bytes=self.chased,
+            beyond_cache=self.beyond_cache,
+            problems=tuple(self._problems),
+            rounds=self.rounds,
+        )
+
+    def _reach(self, at: int, target: Target) -> Reach:
+        return Reach(
+            cpu_node=target.cpu_node,
+            memory_node=target.memory_node,
+            distance=target.distance,
+            workers=min(MOST_COPIERS, len(target.cpus)),
+            copied_bytes_per_s=figure(self._values[at, "all"]),
+            one_worker_bytes_per_s=figure(self._values[at, "one"]),
+            latency_ns=figure(self._values[at, "chase"]),
+        )
+
+
+def _firsts(placed: Topology, cpus: frozenset[int]) -> tuple[int, ...]:
+    """One CPU of each core."""
+    firsts = sorted(min(core & cpus) for core in distinct(placed.cores) if core & cpus)
+    return tuple(firsts or sorted(cpus))
+
+
+def _last_level_bytes(found: tuple[Cache, ...]) -> int:
+    deepest = max((c.level for c in found), default=0)
+    sizes = [c.size_bytes for c in found if c.level == deepest]
+    return max((size for size in sizes if isinstance(size, int)), default=0)
+
+
+def _free(host: Host, table: Numa | None) -> int:
+    """Of the node with the least; of the whole host where nodes do not tell."""
+    frees = [n.free_bytes for n in table.nodes if n.cpus] if table is not None else []
+    known = [free for free in frees if isinstance(free, int)]
+    if known:
+        return min(known)
+    from probes.system.memory import memory
+
+    available = memory(host).available
+    return available if isinstance(available, int) else 1 << 30
+
+
+def _power_of_two(number: int) -> int:
+    return 1 << (number.bit_length() - 1)

@@ -1,0 +1,213 @@
+"""The machine's picture: lines of plain ASCII, at most 80 columns, large hosts folded. A pure function of its shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+
+import msgspec
+
+from probes.system.cpulist import as_list, parse_list
+from probes.types import Json
+from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, Place
+
+COLUMNS = 80
+MOST_PLACES = 8  # more, and alike ones of a socket are folded into one line
+_SAME_MEMORY = 0.1
+_INDENT = " " * 10
+_DEVICES_A_LINE = 6
+_MOST_LINES = 3  # of one list of CPUs
+
+
+def picture(it: Machine, columns: int = COLUMNS) -> tuple[str, ...]:
+    """What is the machine made of, where is its memory, what hangs where."""
+    if not it.places:
+        return ("the host tells nothing of its processors",)
+    lines = [*_head(it), ""]
+    for run in _folded(it):
+        lines += _place(it, run)
+    elsewhere = [d for d in it.devices if d.node is None]
+    lines += [f"node not told: {words}" for words in _devices(elsewhere)]
+    lines += [*_distances(it), *_limits(it)]
+    return tuple(part for line in lines for part in _fit(line, columns))
+
+
+def _head(it: Machine) -> Iterator[str]:
+    if it.model:
+        yield it.model
+    counts = [_many(it.sockets, "socket"), _many(it.cores, "core"), _many(it.threads, "thread")]
+    if it.dies and it.sockets and it.dies > it.sockets:
+        counts.insert(1, f"{it.dies} dies")
+    if it.books > 1:
+        counts.insert(0, f"{it.books} books")
+    if it.places_are_nodes:
+        counts.append(_node_count(it))
+    yield ", ".join(count for count in counts if count)
+    if it.caches:
+        yield "caches: " + ", ".join(
+            f"{c.name} {c.instances} x {'/'.join(map(_size, c.sizes_bytes)) or '?'}" for c in it.caches
+        )
+    if it.doubt:
+        yield f"NUMA nodes not credible: {it.doubt}"
+
+
+def _node_count(it: Machine) -> str:
+    if it.nodes == it.nodes_with_cpus:
+        return _many(it.nodes, "NUMA node")
+    return f"{_many(it.nodes, 'NUMA node')} ({it.nodes_with_cpus} with CPUs)"
+
+
+def _folded(it: Machine) -> Iterator[tuple[Place, ...]]:
+    """Runs of places that look alike; each alone where all fit."""
+    if len(it.places) <= MOST_PLACES:
+        yield from ((place,) for place in it.places)
+        return
+    run: list[Place] = []
+    for place in it.places:
+        if run and not _alike(run[0], place):
+            yield tuple(run)
+            run = []
+        run.append(place)
+    yield tuple(run)
+
+
+def _alike(one: Place, other: Place) -> bool:
+    """The kernel keeps some of the first node's memory for itself, so that sizes differ a little."""
+    sizes = one.memory_bytes, other.memory_bytes
+    if None in sizes:
+        near = sizes[0] is sizes[1]
+    else:
+        least, most = sorted(size or 0 for size in sizes)
+        near = most - least <= most * _SAME_MEMORY
+    return near and (one.cores, one.caches, one.kind) == (other.cores, other.caches, other.kind)
+
+
+def _place(it: Machine, run: tuple[Place, ...]) -> Iterator[str]:
+    first, last = run[0], run[-1]
+    word = "node" if it.places_are_nodes else "socket"
+    name = f"{word} {first.number}" if len(run) == 1 else f"{word}s {first.number}-{last.number}, each"
+    parts = [_cores(first.cores, it.hybrid)]
+    if first.kind == "memory only":
+        parts = ["memory only, no CPU"]
+    elif first.kind == "empty":
+        parts = ["neither CPU nor memory online"]
+    if first.memory_bytes is not None and first.kind != "empty":
+        parts.append(_size(first.memory_bytes) if first.memory_bytes else "no memory of its own")
+    parts += [f"L3 {count} x {_size(size) if size else '?'}" for size, count in first.caches]
+    sockets = tuple(sorted({socket for place in run for socket in place.sockets}))
+    if it.places_are_nodes and sockets and (it.sockets or 0) > 1:
+        parts.append(f"socket{'s' if len(sockets) > 1 else ''} {as_list(frozenset(sockets))}")
+    yield f"{name:<9} {', '.join(part for part in parts if part)}"
+    if first.cpus:
+        together = frozenset[int]().union(*(parse_list(place.cpus) or () for place in run))
+        yield f"{_INDENT}CPUs {as_list(together)}"
+    if not it.places_are_nodes:
+        return
+    for place in run:
+        for words in _devices([d for d in it.devices if d.node == place.number]):
+            yield f"{_INDENT}{words}" if len(run) == 1 else f"{_INDENT}node {place.number}: {words}"
+
+
+def _cores(groups: tuple[CoreGroup, ...], hybrid: bool) -> str:
+    if not groups:
+        return "cores not told"
+    if len(groups) == 1:
+        group = groups[0]
+        return _many(group.cores, "core") + (f" x {group.threads} threads" if group.threads > 1 else "")
+    words = [f"{_many(g.cores, 'core')} with {_many(g.threads, 'thread')}" for g in groups]
+    return " + ".join(words) + (" (hybrid)" if hybrid else "")
+
+
+def _devices(devices: list[DeviceShape]) -> Iterator[str]:
+    """`NVMe nvme0n1, nvme1n1; NIC eth0`: one line, or none."""
+    parts = []
+    for kind, some in groupby(sorted(devices, key=lambda d: d.kind), key=lambda d: d.kind):
+        names = [d.name for d in some]
+        more = len(names) - _DEVICES_A_LINE
+        parts.append(
+            f"{kind} {', '.join(names[:_DEVICES_A_LINE])}" + (f" and {more} more" if more > 0 else "")
+        )
+    if parts:
+        yield "; ".join(parts)
+
+
+def _distances(it: Machine) -> Iterator[str]:
+    rows = [p for p in it.places if p.distances]
+    if it.distance_doubt and not it.doubt:
+        yield f"distances not credible: {it.distance_doubt}"
+        return
+    if len(rows) < 2 or len(rows) != len(it.places):
+        return
+    yield ""
+    if len(rows) <= MOST_PLACES:
+        yield "distances " + "".join(f"{p.number:>4}" for p in rows)
+        for p in rows:
+            yield f"node {p.number:<5}" + "".join(f"{value:>4}" for value in p.distances)
+        return
+    by_way: dict[str, set[int]] = {"own memory": set(), "same socket": set(), "other sockets": set()}
+    for here, p in enumerate(rows):
+        for there, value in enumerate(p.distances):
+            near = bool(p.sockets) and p.sockets == rows[there].sockets
+            by_way["own memory" if here == there else "same socket" if near else "other sockets"].add(value)
+    yield "distances: " + ", ".join(f"{way} {_span(seen)}" for way, seen in by_way.items() if seen)
+
+
+def _limits(it: Machine) -> Iterator[str]:
+    if it.offline:
+        yield f"offline: CPUs {it.offline}"
+    if it.isolated:
+        yield f"isolated: CPUs {it.isolated}"
+    if it.allowed:
+        yield f"this process may use only CPUs {it.allowed}"
+    if it.quota_cores is not None:
+        yield f"a control group limits it to {it.quota_cores:g} CPUs"
+
+
+def _many(count: int | None, word: str) -> str:
+    return "" if count is None else f"{count} {word}{'' if count == 1 else 's'}"
+
+
+def _size(number: int) -> str:
+    value, unit = float(number), "B"
+    for bigger in ("KiB", "MiB", "GiB", "TiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, bigger
+    return f"{value:.3g} {unit}" if value < 1000 else f"{value:.0f} {unit}"
+
+
+def _span(values: set[int]) -> str:
+    return f"{min(values)}" if len(values) == 1 else f"{min(values)}-{max(values)}"
+
+
+def _fit(line: str, columns: int) -> Iterator[str]:
+    """Host text (a model's name) may hold anything; a list is broken at its commas, never inside a number."""
+    plain = "".join(letter if letter.isprintable() else "?" for letter in line)
+    if len(plain) <= columns:
+        yield plain
+        return
+    indent = " " * (len(plain) - len(plain.lstrip()) + 2)
+    at, lines = "", 0
+    for word in re.findall(r"[^ ,]*[ ,]*", plain[len(indent) - 2 :]):
+        if at.strip() and len(at) + len(word.rstrip()) > columns - (4 if lines == _MOST_LINES - 1 else 0):
+            lines += 1
+            if lines == _MOST_LINES:
+                yield f"{at.rstrip()} ..."[:columns]
+                return
+            yield at.rstrip()
+            at = indent
+        at = (at or indent[2:]) + word
+        if len(at) > columns + 1:  # one word without an end
+            yield f"{at[: columns - 4]} ..."
+            return
+    if at.strip():
+        yield at.rstrip()
+
+
+def machine_picture(value: Json) -> tuple[str, ...]:
+    """The picture of a shape as it was recorded; empty where it is none (a recording may come from anywhere)."""
+    try:
+        return picture(msgspec.convert(value, Machine))
+    except (msgspec.ValidationError, ValueError):
+        return ()

@@ -1,0 +1,114 @@
+"""The five placements of the pinning comparison on one host's topology. Pure.
+
+Own cache means a core of its own, so that level 1 and 2 are nobody else's; shared cache puts pairs on the threads
+of one core (or on cores that share a level 2: modules, clusters of small cores).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from probes.bench.placement import Placement, Seat
+from probes.system.caches import Cache
+from probes.system.numa import Numa
+from probes.system.topology import Topology, distinct
+
+UNPINNED, RANDOM = "unpinned", "random"
+SAME_OWN, APART_OWN, SAME_SHARED = "same-node-own-cache", "nodes-apart-own-cache", "same-node-shared-cache"
+TITLES = {
+    UNPINNED: "not pinned",
+    SAME_OWN: "one node, a core each",
+    APART_OWN: "nodes apart, a core each",
+    SAME_SHARED: "one node, two on a core",
+    RANDOM: "pinned at random",
+}
+MOST_WORKERS = 16  # of the idle comparison; the full one takes all threads
+
+
+def sharing(placed: Topology, caches: Sequence[Cache], allowed: frozenset[int]) -> tuple[frozenset[int], ...]:
+    """Sets of allowed CPUs that share a core or a second-level cache; empty where each has its own."""
+    sets = {core & allowed for core in distinct(placed.cores)}
+    sets |= {
+        c.cpus & allowed for c in caches if c.level == 2 and c.kind != "Instruction" and len(c.cpus) <= 8
+    }
+    largest = [s for s in sets if len(s) > 1 and not any(s < other for other in sets)]
+    return tuple(sorted(largest, key=min))
+
+
+def why_not(placed: Topology, table: Numa | None, caches: Sequence[Cache], allowed: frozenset[int]) -> str:
+    """Why placement cannot be tested here; empty where it can."""
+    nodes = _node_sets(table, allowed)
+    if len(allowed) < 2:
+        return "only one CPU may be used: placement cannot be tested here"
+    if len(nodes) < 2 and not sharing(placed, caches, allowed):
+        return "one node, no SMT: placement cannot be tested here"
+    return ""
+
+
+def placements(
+    placed: Topology,
+    table: Numa | None,
+    caches: Sequence[Cache],
+    allowed: frozenset[int],
+    rng: random.Random,
+    workers: int = 0,
+) -> tuple[Placement, ...]:
+    """Those that this topology has, `unpinned` first; all with the same number of workers.
+
+    `workers` 0: as many as the smallest node has cores, at most MOST_WORKERS, an even number where pairs share a
+    core.
+    """
+    nodes = _node_sets(table, allowed) or [(None, allowed)]
+    groups = sharing(placed, caches, allowed)
+    own = {number: _own(placed, groups, cpus) for number, cpus in nodes}
+    pairs = {number: [sorted(g & cpus)[:2] for g in groups if len(g & cpus) > 1] for number, cpus in nodes}
+    shared = max(pairs.items(), key=lambda item: len(item[1]), default=(None, []))
+    # Two at least: with one worker nothing is shared and nothing is apart.
+    count = workers or max(2, min(MOST_WORKERS, min(len(some) for some in own.values())))
+    if shared[1] and not workers:
+        count = max(2, min(count, 2 * len(shared[1])) // 2 * 2)
+    found = [_made(UNPINNED, [sorted(allowed)] * count)]
+    home = max(own, key=lambda number: len(own[number]))
+    if len(own[home]) >= count:
+        found.append(_made(SAME_OWN, [[n] for n in own[home][:count]]))
+    if len(nodes) > 1 and sum(map(len, own.values())) >= count > 1:
+        found.append(_made(APART_OWN, [[n] for n in _in_turn(list(own.values()), count)]))
+    flat = [n for pair in shared[1] for n in pair]
+    if len(flat) >= count > 1:
+        found.append(_made(SAME_SHARED, [[n] for n in flat[:count]]))
+    if len(allowed) > count:
+        found.append(_made(RANDOM, [[n] for n in rng.sample(sorted(allowed), count)]))
+    return tuple(found)
+
+
+def full(allowed: frozenset[int]) -> tuple[Placement, Placement]:
+    """All slots filled: a worker a CPU, left alone or each on its own."""
+    cpus = sorted(allowed)
+    return _made(UNPINNED, [cpus] * len(cpus)), Placement(
+        "each-pinned", "each on a CPU of its own", tuple(Seat((n,)) for n in cpus)
+    )
+
+
+def _made(name: str, seats: list[list[int]]) -> Placement:
+    return Placement(name, TITLES[name], tuple(Seat(tuple(cpus)) for cpus in seats))
+
+
+def _node_sets(table: Numa | None, allowed: frozenset[int]) -> list[tuple[int | None, frozenset[int]]]:
+    if table is None or table.doubt:
+        return []
+    return [(node.number, node.cpus & allowed) for node in table.nodes if node.cpus & allowed]
+
+
+def _own(placed: Topology, groups: tuple[frozenset[int], ...], cpus: frozenset[int]) -> list[int]:
+    """One CPU of each core, and of each set that shares a second-level cache first."""
+    first = {min(group & cpus) for group in groups if group & cpus}
+    alone = cpus - frozenset().union(*groups) if groups else cpus
+    return sorted(first | alone)
+
+
+def _in_turn(lists: list[list[int]], count: int) -> list[int]:
+    found: list[int] = []
+    for depth in range(max(map(len, lists))):
+        found += [some[depth] for some in lists if depth < len(some)]
+    return found[:count]

@@ -1,0 +1,253 @@
+"""The plan of scenario `numa`: what can be measured on this topology, how long, and what is only read."""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+
+from probes.bench.placement import Placement, Seat
+from probes.host import Host
+from probes.system.allowed import allowed
+from probes.system.bios.redfish import url_problem
+from probes.system.caches import Cache, caches
+from probes.system.numa import Numa, numa
+from probes.system.topology import Topology, topology
+from probes.types import present
+from scenarios.model import COMMON_OPTIONS, Options, Usage, directory_action
+from scenarios.numa import locality
+from scenarios.numa.machine import Machine, machine
+from scenarios.numa.memory import Target, targets
+from scenarios.numa.picture import picture
+from scenarios.numa.placements import TITLES, full, placements, why_not
+from scenarios.numa.trains import Side, metrics
+from scenarios.plan import Option, Plan, PlannedStep, Variant, Workload
+
+DEFAULT_BUDGET_S = 60.0
+# Shares of the budget: what a CPU and a memory need for intervals of a few per cent, the rest for the comparisons.
+CPU_SHARE, MEMORY_SHARE, DISK_SHARE = 0.35, 0.25, 0.2
+WORK = "compress"  # branches, tables in the first-level cache, and a second-level cache's worth of data
+NEAR, FAR = "near", "far"
+SMALL, HUGE = "small", "huge"
+EACH_PINNED = "each-pinned"
+
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        name="dir",
+        kind="path",
+        help="directory on the disk that is read from its own node and from a far one",
+    ),
+    Option(
+        name="bios", kind="path", help="file with saved BIOS attributes (Redfish JSON, racadm, sum, OneCLI)"
+    ),
+    Option(
+        name="redfish",
+        kind="text",
+        help="https URL of the management controller; user and password from the environment or netrc",
+    ),
+    Option(
+        name="redfish-ca", kind="path", help="certificate that the management controller is checked against"
+    ),
+    Option(name="only", kind="choice", choices=("all", "read"), default="all", help="read: measure nothing"),
+    Option(
+        name="workers",
+        kind="integer",
+        default=0,
+        help="workers of the placements (default: one a core)",
+        least=0,
+    ),
+    *COMMON_OPTIONS,
+)
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """What the host offers, worked out once for the plan and once more for the run."""
+
+    shape: Machine
+    placed: Topology
+    table: Numa | None
+    found: tuple[Cache, ...]
+    cpus: frozenset[int]
+    entries: tuple[tuple[Workload, str, tuple[Side, ...]], ...]  # workload, work, sides
+    left_out: tuple[str, ...]
+    disk: locality.Place | None
+    untestable: str  # why placements cannot be tested here
+    measures: bool
+
+
+def lay_out(host: Host, options: Options) -> Layout:
+    """Raises Usage for a URL that is none."""
+    url = options.string("redfish")
+    if url and (problem := url_problem(url)):
+        raise Usage(f"numa: {problem}")
+    placed = host.once(topology)
+    table = host.once(numa)
+    nodes = table if present(table) and not table.doubt else None
+    levels = host.once(caches)
+    found = levels if present(levels) else ()
+    may = allowed(host).cpus
+    cpus = placed.online & may if present(may) and host.live else placed.online
+    measures = host.live and options.string("only", "all") == "all" and bool(cpus)
+    left_out: list[str] = []
+    entries: list[tuple[Workload, str, tuple[Side, ...]]] = []
+    disk: locality.Place | None = None
+    if measures:
+        entries, left_out = _entries(options, placed, nodes, found, cpus)
+        if directory := options.string("dir"):
+            there = locality.find(host, directory, nodes, cpus)
+            disk = there if isinstance(there, locality.Place) else None
+            left_out += [] if isinstance(there, locality.Place) else [f"disk: {there}"]
+    elif not host.live:
+        left_out.append("every measurement: a captured tree is only read")
+    return Layout(
+        shape=machine(host),
+        placed=placed,
+        table=nodes,
+        found=found,
+        cpus=cpus,
+        entries=tuple(entries),
+        left_out=tuple(left_out),
+        disk=disk,
+        untestable=why_not(placed, nodes, found, cpus) if measures else "",
+        measures=measures,
+    )
+
+
+def _entries(
+    options: Options, placed: Topology, table: Numa | None, found: tuple[Cache, ...], cpus: frozenset[int]
+) -> tuple[list[tuple[Workload, str, tuple[Side, ...]]], list[str]]:
+    entries: list[tuple[Workload, str, tuple[Side, ...]]] = []
+    left_out: list[str] = []
+    unfit = why_not(placed, table, found, cpus)
+    if unfit:
+        left_out.append(f"placements: {unfit}")
+    else:
+        rng = random.Random(options.integer("seed"))
+        idle = placements(placed, table, found, cpus, rng, options.integer("workers"))
+        if len(idle) > 1:
+            title = f"{len(idle[0].seats)} workers, the host idle"
+            entries.append((_workload("placement", title, WORK), WORK, tuple(Side(p) for p in idle)))
+        entries.append(
+            (_workload("placement-full", "all CPUs busy", WORK), WORK, tuple(Side(p) for p in full(cpus)))
+        )
+    reach = targets(placed, table, cpus)
+    near, far = _near_and_far(reach)
+    if near is not None and far is not None:
+        for work, title in (("copy", "memory copy, one node's cores"), ("chase", "memory latency, one core")):
+            many = work == "copy"
+            sides = tuple(Side(_memory(name, t, many)) for name, t in ((NEAR, near), (FAR, far)))
+            entries.append((_workload(f"memory-{work}", title, work), work, sides))
+    else:
+        left_out.append("near against far memory: one node has memory")
+    one = Placement(SMALL, "", (Seat((min(cpus),), near.memory_node if near else None),))
+    pages = tuple(Side(one, page) for page in (SMALL, HUGE))
+    entries.append((_workload("pages", "memory latency by page size", "chase"), "chase", pages))
+    return entries, left_out
+
+
+def _near_and_far(reach: tuple[Target, ...]) -> tuple[Target | None, Target | None]:
+    """A node's own memory, and the farthest one's from the same CPUs."""
+    near = next((t for t in reach if t.cpu_node is not None and t.cpu_node == t.memory_node), None)
+    if near is None:
+        return (reach[0] if reach else None), None
+    others = [t for t in reach if t.cpu_node == near.cpu_node and t is not near]
+    return near, max(others, key=lambda t: t.distance or 0, default=None)
+
+
+def _memory(name: str, target: Target, many: bool) -> Placement:
+    cpus = target.cpus[:16] if many else target.cpus[:1]
+    return Placement(name, name, tuple(Seat((cpu,), target.memory_node) for cpu in cpus))
+
+
+def _workload(name: str, title: str, work: str) -> Workload:
+    return Workload(
+        id=name,
+        title=title,
+        metrics=metrics(work),
+        min_groups=8,
+        slice_s=0.03,
+        slice_operations=20,
+        block_s=0.2,
+        max_block_s=0.5,
+    )
+
+
+def make(
+    scenario: str, title: str, question: str, why: str, host: Host, options: Options
+) -> tuple[Plan, Layout]:
+    it = lay_out(host, options)
+    budget = (options.number("budget") or DEFAULT_BUDGET_S) if it.measures else 0.0
+    named = {side.id: side for _, _, sides in it.entries for side in sides}
+    plan = Plan(
+        scenario=scenario,
+        title=title,
+        question=question,
+        why=why,
+        options=dict(options.values),
+        variants=(
+            *(Variant(id=name, label=_label(name)) for name in named),
+            *(it.disk.variants if it.disk else ()),
+        ),
+        workloads=(*(workload for workload, _, _ in it.entries), *(it.disk.workloads if it.disk else ())),
+        actions=(directory_action(host, it.disk.fit.directory),) if it.disk else (),
+        writes=(it.disk.writes,) if it.disk else (),
+        rights=(f"write permission in {it.disk.fit.directory}",) if it.disk else (),
+        steps=_steps(it, budget),
+        reads=(
+            "/sys/devices/system/{cpu,node}",
+            "/sys/bus/pci/devices",
+            "/proc/{cpuinfo,stat,cmdline}",
+            "the kernel's log",
+            *((f"BIOS attributes from {where}",) if (where := _source(options)) else ()),
+        ),
+        seconds=budget + 8.0 if it.measures else 1.0,
+        measuring_s=budget,
+        picture=picture(it.shape) if it.shape.places else (),
+        sentences=_sentences(it, budget),
+        left_out=it.left_out,
+        refusal="" if it.shape.places else "this tree tells nothing of its processors",
+    )
+    return plan.sealed(), it
+
+
+def _label(name: str) -> str:
+    words = {
+        NEAR: "the node's own memory",
+        FAR: "the farthest node's memory",
+        SMALL: "small pages",
+        HUGE: "huge pages (transparent)",
+        EACH_PINNED: "each on a CPU of its own",
+    }
+    return words.get(name) or TITLES.get(name, name)
+
+
+def _source(options: Options) -> str:
+    return options.string("bios") or ("the Redfish service" if options.string("redfish") else "")
+
+
+def _steps(it: Layout, budget: float) -> tuple[PlannedStep, ...]:
+    read = PlannedStep("read", "read topology and settings", 1.0)
+    if not it.measures:
+        return (read,)
+    rest = budget * (1 - CPU_SHARE - MEMORY_SHARE)
+    compared = (PlannedStep(w.id, w.title, rest / len(it.entries)) for w, _, _ in it.entries)
+    return (
+        read,
+        PlannedStep("cpu", "measure the CPUs", budget * CPU_SHARE),
+        PlannedStep("memory", "measure memory", budget * MEMORY_SHARE),
+        *compared,
+    )
+
+
+def _sentences(it: Layout, budget: float) -> tuple[str, ...]:
+    if not it.measures:
+        return ("only reads: measures nothing, changes nothing",)
+    files = (
+        f"writes a test file of {it.disk.file_bytes >> 20} MiB that is removed"
+        if it.disk
+        else "writes nothing"
+    )
+    return (
+        f"loads {len(it.cpus)} CPUs in slices for at most {budget:.0f} s; {files}, changes no setting",
+        "moves its own workers only; no process of anybody else is touched",
+    )

@@ -1,0 +1,179 @@
+"""What to do about it: commands for this host, how it lasts, how to verify, how to take it back."""
+
+from __future__ import annotations
+
+from probes.system.culprit import Culprit
+from scenarios.finding import Remedy
+from scenarios.knowledge.bios import VENDORS, BiosReading
+from scenarios.numa.slots import Slot
+
+
+def quota() -> tuple[Remedy, ...]:
+    return (
+        Remedy(
+            title="Raise the quota of the service, container or job, or give it fewer threads",
+            commands=("cat /proc/self/cgroup", "systemctl show -p CPUQuotaPerSecUSec UNIT"),
+            persistent=("systemctl set-property UNIT CPUQuota=",),
+            verify=("grep -H throttled /sys/fs/cgroup/*/cpu.stat",),
+        ),
+    )
+
+
+def steal() -> tuple[Remedy, ...]:
+    return (
+        Remedy(title="Ask who runs the hypervisor: its CPUs are oversubscribed", verify=("vmstat 1 10",)),
+    )
+
+
+def competitor(culprit: Culprit | None) -> tuple[Remedy, ...]:
+    look = (f"ps -o pid,user,psr,pcpu,args -p {culprit.pid}",) if culprit is not None else ()
+    return (
+        Remedy(
+            title="Measure again when the host is idle, or stop what competes", commands=(*look, "top -H")
+        ),
+    )
+
+
+def frequency_limit(highest_khz: int) -> tuple[Remedy, ...]:
+    return (
+        Remedy(
+            title="Lift the limit",
+            commands=(f"cpupower frequency-set -u {highest_khz}kHz",),
+            persistent=("tuned-adm profile throughput-performance",),
+            verify=("cpupower frequency-info",),
+        ),
+    )
+
+
+def heat() -> tuple[Remedy, ...]:
+    return (
+        Remedy(
+            title="Look at fans, dust and the inlet temperature", commands=("ipmitool sdr type Temperature",)
+        ),
+    )
+
+
+def clocksource(tsc: bool) -> tuple[Remedy, ...]:
+    path = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+    commands = (f"echo tsc > {path}",) if tsc else ("dmesg | grep -i -e tsc -e clocksource",)
+    return (
+        Remedy(
+            title="Use the CPU's own counter, where the kernel does not call it unstable",
+            commands=commands,
+            verify=(f"cat {path}",),
+            warning="the kernel may have left the counter because it was unstable: read its log first",
+        ),
+    )
+
+
+def narrow_link() -> tuple[Remedy, ...]:
+    return (
+        Remedy(
+            title="Check the width and speed of the link between the sockets in the setup (xGMI, UPI)",
+            commands=("hostdx run numa --redfish https://BMC",),
+            verify=("hostdx run numa",),
+        ),
+    )
+
+
+def modules() -> tuple[Remedy, ...]:
+    return (
+        Remedy(
+            title="Compare the memory modules of the nodes: size, speed, empty slots",
+            commands=("dmidecode -t memory | grep -E 'Locator|Size|Configured Memory Speed'",),
+        ),
+    )
+
+
+def link(address: str) -> tuple[Remedy, ...]:
+    return (
+        Remedy(
+            title="Reseat the card or its riser, look for a slot limit in the setup, update firmware",
+            commands=(f"lspci -s {address} -vv | grep -E 'LnkCap|LnkSta'",),
+            verify=(f"cat /sys/bus/pci/devices/{address}/current_link_{{speed,width}}",),
+        ),
+    )
+
+
+def ten_bit_tags() -> tuple[Remedy, ...]:
+    return (
+        Remedy(
+            title="Switch 10-bit tags on in the setup; the firmware sets them, Linux does not",
+            verify=("lspci -vvv | grep -o '10BitTagReq[+-]'",),
+        ),
+    )
+
+
+def bios(readings: tuple[BiosReading, ...], vendor: str) -> tuple[Remedy, ...]:
+    first = {
+        "dell": "racadm get -t xml -f before.xml",
+        "hpe": "ilorest save --selector=Bios. -f before.json",
+        "supermicro": "sum -c GetCurrentBiosCfg --file before.xml",
+        "lenovo": "OneCli config save --file before.txt",
+    }.get(vendor)
+    return (
+        Remedy(
+            title="Change them in the setup, all at once, on one node first: "
+            + "; ".join(f"{r.title} ({r.where})" for r in readings),
+            commands=(first,) if first else (),
+            verify=("hostdx run numa",),
+            warning="each change needs a restart and may renumber NUMA nodes, which breaks pinned configurations; "
+            "a compute node that runs many small pinned jobs wants other values",
+        ),
+    )
+
+
+def ask_firmware(vendor: str) -> tuple[Remedy, ...]:
+    whose = f" of {VENDORS[vendor]}" if vendor in VENDORS else ""
+    return (
+        Remedy(
+            title=f"Ask the management controller{whose}, or give a saved file",
+            commands=(
+                "hostdx run numa --only read --redfish https://BMC",
+                "hostdx run numa --only read --bios FILE",
+            ),
+        ),
+    )
+
+
+def table() -> tuple[Remedy, ...]:
+    return (
+        Remedy(
+            title="Update the firmware, or look at its tables", commands=("dmesg | grep -i -e srat -e numa",)
+        ),
+    )
+
+
+def numa_off() -> tuple[Remedy, ...]:
+    return (
+        Remedy(
+            title="Remove numa=off from the kernel's command line and restart",
+            commands=("grubby --update-kernel=ALL --remove-args=numa=off",),
+            verify=("numactl --hardware",),
+        ),
+    )
+
+
+def pin(slot: Slot, command: str = "COMMAND") -> tuple[Remedy, ...]:
+    """The same CPUs by four tools; memory is preferred there, not bound: bound memory ends in out-of-memory."""
+    nodes = ",".join(map(str, slot.nodes))
+    memory = (
+        f" --preferred={slot.nodes[0]}" if len(slot.nodes) == 1 else f" --interleave={nodes}" if nodes else ""
+    )
+    lines = [f"taskset -c {slot.listed} {command}"]
+    if nodes:
+        lines.append(f"numactl --physcpubind={slot.listed}{memory} {command}")
+    mems = f" -p AllowedMemoryNodes={nodes}" if nodes else ""
+    return (
+        Remedy(
+            title=f"Keep a job of {slot.cores} core{'s' * (slot.cores > 1)} on CPUs {slot.listed}"
+            + (f" (node {nodes})" if nodes else ""),
+            commands=(f"hostdx pin --cores {slot.cores} -- {command}", *lines),
+            persistent=(
+                f"systemd-run --scope -p AllowedCPUs={slot.listed}{mems} {command}",
+                f"mkdir /sys/fs/cgroup/job && echo {slot.listed} > /sys/fs/cgroup/job/cpuset.cpus"
+                + (f" && echo {nodes} > /sys/fs/cgroup/job/cpuset.mems" if nodes else ""),
+            ),
+            verify=("taskset -cp PID", "grep allowed_list /proc/PID/status"),
+        ),
+    )

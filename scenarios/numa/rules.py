@@ -1,0 +1,99 @@
+"""Read-only rules about processors, memory nodes and PCIe links of what is no disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from probes import units
+from probes.host import Host
+from probes.system.clocksource import clocksource
+from probes.system.nodes_per_socket import nodes_per_socket
+from probes.system.numa import numa
+from probes.system.pci import PciDevice, pci_devices
+from probes.types import Absent, present
+from scenarios.finding import Evidence, Finding
+from scenarios.numa import findings, remedies
+from scenarios.numa.settings import highest_khz, limited_khz
+from scenarios.rule import Inapplicable, Rule, Unreadable
+
+
+def nodes(host: Host) -> Iterator[Finding]:
+    """The kernel's table of nodes, and `numa=off`."""
+    table = host.once(numa)
+    if isinstance(table, Absent):
+        raise Unreadable(f"/sys/devices/system/node: {table.reason}")
+    return findings.topology_findings(table.doubt, nodes_per_socket(host))
+
+
+def links(host: Host) -> Iterator[Finding]:
+    """Network cards and controllers; disks have rules of their own."""
+    found = host.once(pci_devices)
+    if isinstance(found, Absent):
+        raise Unreadable(found.reason)
+    those = tuple(d for d in found if d.kind in ("NIC", "HBA") and not d.virtual_function)
+    if not any(present(d.link) for d in those):
+        raise Inapplicable("no network card or controller tells a PCIe link")
+    return _links(those)
+
+
+def _links(those: tuple[PciDevice, ...]) -> Iterator[Finding]:
+    nothing = Absent("not read by this rule", "unsupported")
+    return findings.device_findings(those, nothing)
+
+
+def clock(host: Host) -> Iterator[Finding]:
+    """A clock that is read by a system call and from a slow device costs every program that asks for the time."""
+    source = clocksource(host)
+    if isinstance(source, Absent):
+        raise Unreadable(source.reason)
+    return findings.timer_findings(source, None)
+
+
+def limit(host: Host) -> Iterator[Finding]:
+    """scaling_max_freq below what the CPU can."""
+    highest = highest_khz(host)
+    if highest is None:
+        raise Inapplicable("the kernel sets no CPU frequency here (virtual machine, or the firmware does)")
+    lowered = limited_khz(host)
+    if lowered is not None:
+        yield Finding(
+            id="numa.cpu-frequency-limit",
+            severity="warning",
+            title=f"the CPU clock is limited to {units.frequency(lowered * 1e3)} of {units.frequency(highest * 1e3)}",
+            evidence=(Evidence(f"{lowered} kHz of {highest} kHz", "cpufreq/policy*/scaling_max_freq"),),
+            remedy=remedies.frequency_limit(highest),
+            prove="numa",
+        )
+
+
+def memory_modules(host: Host) -> Iterator[Finding]:
+    """Nodes with CPUs and no memory of their own: every access goes to another node."""
+    table = host.once(numa)
+    if isinstance(table, Absent):
+        raise Unreadable(f"/sys/devices/system/node: {table.reason}")
+    if table.doubt or len(table.nodes) < 2:
+        raise Inapplicable("one node, or nodes that are not credible")
+    setting = nodes_per_socket(host)
+    if isinstance(setting, Absent) or setting.scheme == "nodes per socket" or setting.l3_as_numa is not False:
+        raise Inapplicable("nodes whose memory the firmware or a hypervisor lays out by itself")
+    bare = [node for node in table.nodes if node.kind == "CPUs only"]
+    if not bare or len(bare) == table.with_cpus:
+        return
+    numbers = ", ".join(str(node.number) for node in bare)
+    yield Finding(
+        id="numa.node-without-memory",
+        severity="notice",
+        title=f"node {numbers} has CPUs and no memory: modules missing on that socket?",
+        evidence=tuple(Evidence(f"node {n.number}: MemTotal 0", "/sys/devices/system/node") for n in bare),
+        remedy=remedies.modules(),
+        prove="numa",
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("numa.nodes", "numa", "the NUMA table", nodes),
+    Rule("numa.node-without-memory", "numa", "nodes without memory", memory_modules),
+    Rule("numa.pcie-link", "numa", "PCIe links of network cards and controllers", links),
+    Rule("numa.clocksource", "numa", "the clock source", clock),
+    Rule("numa.cpu-frequency-limit", "numa", "a lowered CPU frequency", limit),
+)

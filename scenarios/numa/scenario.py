@@ -1,0 +1,205 @@
+"""Scenario `numa`: the processors, their memory and the firmware's settings, read and measured."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack, suppress
+from typing import ClassVar
+
+import msgspec
+
+from probes.bench.measured import BenchRefused, NotApplicable
+from probes.bench.placement import PlacementBench
+from probes.host import Host
+from probes.system.clocksource import clocksource
+from probes.system.cpu import brand
+from probes.system.nodes_per_socket import nodes_per_socket
+from probes.system.pci import pci_devices
+from probes.types import Absent, present
+from scenarios import events as ev
+from scenarios.experiment.budget import Budget
+from scenarios.experiment.campaign import Entry, campaign
+from scenarios.experiment.train_experiment import TrainExperiment
+from scenarios.finding import Finding
+from scenarios.guards.watch import watch_for
+from scenarios.model import Options, Refused, Run, Scenario, Step
+from scenarios.numa import findings, locality, tables
+from scenarios.numa.cpu import LEAST_ROUNDS, SUSTAINED_S, CpuBench
+from scenarios.numa.memory import MemoryBench
+from scenarios.numa.plan import CPU_SHARE, DISK_SHARE, MEMORY_SHARE, OPTIONS, Layout, lay_out, make
+from scenarios.numa.settings import Firmware, device_tags, firmware, settings
+from scenarios.numa.surroundings import Surveyor
+from scenarios.numa.trains import PlacedTrains
+from scenarios.plan import Option, Plan, Workload
+
+MOST_ROUNDS = 60
+SIZES = {"chase": 64 << 20, "copy": 16 << 20}  # of each buffer in the comparisons
+
+
+class Numa(Scenario):
+    """Reads everything first; then measures the CPUs, the memory, and what this topology lets it compare."""
+
+    id: ClassVar[str] = "numa"
+    title: ClassVar[str] = "CPU, memory and NUMA"
+    question: ClassVar[str] = (
+        "Do the CPUs and the memory give what this machine should: topology, clock, placement, BIOS settings?"
+    )
+    why: ClassVar[str] = (
+        "New servers gave half of their disks' bandwidth until someone looked into the BIOS, and pinning jobs to one "
+        "NUMA node with a first- and second-level cache each saved 8 % of CPU time. Neither shows in top."
+    )
+    answers: ClassVar[str] = "reads topology and BIOS settings, measures CPUs, memory and placements"
+    takes_s: ClassVar[float] = 68.0
+    options: ClassVar[tuple[Option, ...]] = OPTIONS
+
+    def __init__(self, stretch: dict[str, float] | None = None) -> None:
+        """`stretch` plants longer operations into a placement, as a share: for tests, not for users."""
+        self.stretch = stretch
+
+    def blocked(self, host: Host) -> str:
+        """A captured tree is read: its plan shows the topology."""
+        return ""
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        return make(self.id, self.title, self.question, self.why, host, options)[0]
+
+    async def run(self, run: Run) -> None:
+        layout = await asyncio.to_thread(lay_out, run.host, run.options)
+        read = await self._read(run, layout)
+        found: list[Finding] = [*read]
+        if layout.measures:
+            async with AsyncExitStack() as stack:
+                bench = PlacementBench(run.seed, self.stretch)
+                stack.push_async_callback(bench.close)
+                found += await self._measure(run, layout, bench)
+        for finding in tables.with_answer(layout, found):
+            run.found(finding)
+
+    async def _read(self, run: Run, layout: Layout) -> list[Finding]:
+        with run.step("read", "read topology and settings"):
+            run.emit(ev.Extra(t=run.time(), name="machine", value=msgspec.to_builtins(layout.shape)))
+            for one in await asyncio.to_thread(settings, run.host):
+                run.fact(one.subject, one.name, one.value, one.unit, source=one.source)
+            told = await asyncio.to_thread(firmware, run.host, run.options)
+            self._tell_firmware(run, told)
+            devices = run.host.once(pci_devices)
+            if present(devices) and devices:
+                run.emit(ev.Extra(t=run.time(), name="devices", value=tables.devices(devices)))
+            if layout.shape.model is None:  # py-cpuinfo knows ARM's by number; it takes a second
+                run.fact("cpu", "brand", await asyncio.to_thread(brand, run.host), source="py-cpuinfo")
+        nodes = nodes_per_socket(run.host)
+        return [
+            *findings.topology_findings(layout.shape.doubt, nodes),
+            *findings.device_findings(devices if present(devices) else (), device_tags(run.host)),
+            *findings.firmware_findings(told),
+        ]
+
+    def _tell_firmware(self, run: Run, told: Firmware) -> None:
+        if isinstance(told.found, Absent):
+            run.fact("bios", "attributes", told.found)
+        if told.readings:
+            run.emit(ev.Extra(t=run.time(), name="bios", value=tables.bios(told)))
+
+    async def _measure(self, run: Run, layout: Layout, bench: PlacementBench) -> list[Finding]:
+        total = run.plan.measuring_s
+        found = await self._cpu(run, layout, bench, total * CPU_SHARE)
+        found += await self._memory(run, layout, bench, total * MEMORY_SHARE)
+        kept = total * DISK_SHARE if layout.disk is not None else 0.0
+        found += await self._compare(run, layout, bench, total * (1 - CPU_SHARE - MEMORY_SHARE) - kept)
+        if layout.disk is not None:
+            family = len(layout.entries) + len(layout.disk.workloads)
+            await locality.measure(run, layout.disk, kept, family)
+        return found
+
+    async def _cpu(self, run: Run, layout: Layout, bench: PlacementBench, seconds: float) -> list[Finding]:
+        cpu = CpuBench(run.host, layout.placed, layout.cpus, bench, run.seed)
+        surveyor = Surveyor(run.host, lambda: bench.pids)
+        try:
+            with run.step("cpu", "measure the CPUs") as step:
+                await cpu.round()  # the workers start, caches and clocks warm up
+                cpu.forget()
+                surveyor.begin()
+                began = run.clock.now()
+                await self._rounds(run, cpu, step, began, seconds - SUSTAINED_S)
+                clocked = await cpu.sustained()
+                took = run.clock.now() - began
+        except BenchRefused as why:
+            raise Refused(str(why)) from None
+        result = cpu.result(clocked, took)
+        around = surveyor.end(took, result.share)
+        run.emit(ev.Extra(t=run.time(), name="cpu", value=tables.cpu(result)))
+        run.emit(ev.Extra(t=run.time(), name="scaling", value=tables.scaling(result)))
+        return [
+            *findings.cpu_findings(result, around),
+            *findings.timer_findings(clocksource(run.host), result.clock_ns, result.system_call_ns),
+        ]
+
+    async def _memory(self, run: Run, layout: Layout, bench: PlacementBench, seconds: float) -> list[Finding]:
+        memory = MemoryBench(run.host, layout.placed, layout.table, layout.cpus, bench, run.seed)
+        try:
+            with run.step("memory", "measure memory") as step:
+                await memory.round()  # the buffers are made
+                memory.forget()
+                began = run.clock.now()
+                await self._rounds(run, memory, step, began, seconds)
+                result = memory.result()
+                await bench.forget()
+        except BenchRefused as why:
+            raise Refused(str(why)) from None
+        for problem in result.problems:
+            run.note(f"memory: {problem}")
+        run.emit(ev.Extra(t=run.time(), name="memory", value=tables.memory(result)))
+        run.emit(ev.Extra(t=run.time(), name="page_size", value=tables.pages(result)))
+        return list(findings.memory_findings(result))
+
+    async def _rounds(
+        self, run: Run, what: CpuBench | MemoryBench, step: Step, began: float, seconds: float
+    ) -> None:
+        """Until the share of the budget is used, four at least."""
+        done = 0
+        while done < MOST_ROUNDS:
+            await what.round()
+            done += 1
+            spent = run.clock.now() - began
+            left = max(0.0, seconds - spent)
+            step.progress(f"{step.title}, round {done}", left)
+            if done >= LEAST_ROUNDS and left < spent / done:
+                break
+
+    async def _compare(
+        self, run: Run, layout: Layout, bench: PlacementBench, seconds: float
+    ) -> list[Finding]:
+        watch = watch_for(run)
+        verdicts: dict[str, list[ev.Verdict]] = {}
+
+        def entry(workload: Workload, trains: PlacedTrains) -> Entry:
+            async def build(most_s: float) -> TrainExperiment:
+                return TrainExperiment(
+                    run,
+                    workload,
+                    trains,
+                    most_s=most_s,
+                    family=len(layout.entries) + (len(layout.disk.workloads) if layout.disk else 0),
+                    margin=run.options.number("margin", 0.05),
+                    watch=watch,
+                )
+
+            def done(experiment: TrainExperiment) -> None:
+                verdicts[workload.id] = experiment.conclude()
+
+            return Entry(workload.id, workload.title, build, done, workload.control)
+
+        trains = {
+            workload.id: PlacedTrains(bench, work, sides, SIZES.get(work, 0))
+            for workload, work, sides in layout.entries
+        }
+        try:
+            with run.step("prepare", "make the buffers"):
+                for one in trains.values():
+                    with suppress(NotApplicable):  # said by the comparison itself
+                        await one.ready()
+            entries = [entry(workload, trains[workload.id]) for workload, _, _ in layout.entries]
+            await campaign(run, Budget(seconds, run.clock), entries)
+        except BenchRefused as why:
+            raise Refused(str(why)) from None
+        return list(tables.placement_findings(layout, verdicts))

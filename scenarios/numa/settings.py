@@ -1,0 +1,210 @@
+"""Every setting that decides: what the kernel tells, what the firmware tells, and what nobody tells and where to
+look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from probes.host import Host
+from probes.system.apic import apic_mode
+from probes.system.bios.attribute_file import attribute_file
+from probes.system.bios.attributes import BiosAttributes
+from probes.system.bios.firmware_attributes import firmware_attributes
+from probes.system.bios.redfish import redfish_bios
+from probes.system.clocksource import clocksource
+from probes.system.cpu import cpu
+from probes.system.frequency import Frequency, frequency
+from probes.system.idle import idle
+from probes.system.memory import memory
+from probes.system.nodes_per_socket import nodes_per_socket
+from probes.system.pci import pci_devices
+from probes.system.pcie_tags import Tags, tags
+from probes.system.topology import ROOT
+from probes.system.virtualisation import virtualisation
+from probes.types import Absent, Json, present
+from scenarios.knowledge.bios import BiosReading, readings, vendor_of, wanted
+from scenarios.model import Options
+
+DMI = "/sys/class/dmi/id"
+_CPU_VENDORS = {"AuthenticAMD": "AMD", "HygonGenuine": "AMD", "GenuineIntel": "Intel"}
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was read, or why not. `source` is a path or a command."""
+
+    subject: str
+    name: str
+    value: Json | Absent
+    source: str
+    unit: str = ""
+
+
+class Firmware(msgspec.Struct, frozen=True, kw_only=True):
+    """`found` is where the values come from; Absent: no source told any, and the readings are all unknown."""
+
+    found: BiosAttributes | Absent
+    readings: tuple[BiosReading, ...]
+    vendor: str
+    asked: bool = False  # a file or a service was named
+
+
+def settings(host: Host) -> tuple[Setting, ...]:
+    """Of the kernel; each from where it can honestly be read."""
+    return tuple(_settings(host))
+
+
+def _settings(host: Host) -> Iterator[Setting]:
+    nodes = nodes_per_socket(host)
+    yield Setting(
+        subject="numa",
+        name="setting",
+        value=nodes if isinstance(nodes, Absent) else nodes.words,
+        source="topology, L3 caches, CPU model",
+    )
+    mode = apic_mode(host)
+    yield Setting(
+        subject="cpu",
+        name="apic",
+        value=mode if isinstance(mode, Absent) else mode.mode,
+        source=mode.source if present(mode) else "kernel log",
+    )
+    yield from _clocks(host)
+    sleeping = idle(host)
+    if isinstance(sleeping, Absent):
+        yield Setting(subject="cpu", name="idle_states", value=sleeping, source=f"{ROOT}/cpuidle")
+    else:
+        words = [
+            f"{s.name} {s.wake_us} µs" + (" (off)" if s.disabled_on == s.cpus else "")
+            for s in sleeping.states
+            if present(s.wake_us)
+        ]
+        told: Json = [sleeping.driver if present(sleeping.driver) else "", *words]
+        yield Setting(subject="cpu", name="idle_states", value=told, source=f"{ROOT}/cpu*/cpuidle")
+    pages = memory(host).transparent_huge_pages
+    yield Setting(
+        subject="memory", name="huge_pages", value=pages, source="/sys/kernel/mm/transparent_hugepage/enabled"
+    )
+    balancing = host.integer("/proc/sys/kernel/numa_balancing")
+    yield Setting(
+        subject="memory", name="numa_balancing", value=balancing, source="/proc/sys/kernel/numa_balancing"
+    )
+    clock = clocksource(host)
+    yield Setting(
+        subject="kernel",
+        name="clocksource",
+        value=clock if isinstance(clock, Absent) else clock.current,
+        source="/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    )
+
+
+def _clocks(host: Host) -> Iterator[Setting]:
+    found = frequency(host)
+    folder = f"{ROOT}/cpufreq/policy*"
+    if isinstance(found, Absent):
+        yield Setting(subject="cpu", name="frequency_control", value=found, source=folder)
+        return
+    yield Setting(
+        subject="cpu", name="governor", value=_counted(found.governors), source=f"{folder}/scaling_governor"
+    )
+    if found.preferences:
+        yield Setting(
+            subject="cpu",
+            name="energy_preference",
+            value=_counted(found.preferences),
+            source=f"{folder}/energy_performance_preference",
+        )
+    yield Setting(
+        subject="cpu", name="boost", value=found.turbo, source="intel_pstate/no_turbo or cpufreq/boost"
+    )
+    yield Setting(
+        subject="cpu",
+        name="highest",
+        value=found.highest_khz,
+        source=f"{folder}/cpuinfo_max_freq",
+        unit="kHz",
+    )
+    limit = limited_khz(host)
+    if limit is not None:
+        yield Setting(
+            subject="cpu", name="limited_to", value=limit, source=f"{folder}/scaling_max_freq", unit="kHz"
+        )
+
+
+def _counted(words: dict[str, int]) -> Json:
+    return [f"{word} ({count})" if len(words) > 1 else word for word, count in words.items()]
+
+
+def limited_khz(host: Host) -> int | None:
+    """What somebody set as the highest frequency, where that is lower than what the CPU can; the lowest of all.
+
+    None where boost is off: some drivers lower the limit with it, and that is another setting.
+    """
+    found = frequency(host)
+    if isinstance(found, Absent) or found.turbo is False:
+        return None
+    lower = []
+    for folder in host.glob(f"{ROOT}/cpufreq/policy*") or host.glob(f"{ROOT}/cpu[0-9]*/cpufreq"):
+        most, can = host.integer(f"{folder}/scaling_max_freq"), host.integer(f"{folder}/cpuinfo_max_freq")
+        if present(most) and present(can) and 0 < most < 0.98 * can:
+            lower.append(most)
+    return min(lower, default=None)
+
+
+def highest_khz(host: Host) -> int | None:
+    found = frequency(host)
+    return found.highest_khz if isinstance(found, Frequency) and present(found.highest_khz) else None
+
+
+def firmware(host: Host, options: Options) -> Firmware:
+    """From the file that was named, else the Redfish service, else the kernel's firmware attributes. Never raises."""
+    path, url = options.string("bios"), options.string("redfish")
+    found: BiosAttributes | Absent
+    if path:
+        found = attribute_file(path, wanted)
+    elif url:
+        found = redfish_bios(url, wanted, options.string("redfish-ca") or None)
+    else:
+        found = firmware_attributes(host, wanted)
+    maker = host.text(f"{DMI}/sys_vendor", 4096)
+    named = found.vendor if present(found) and found.vendor else maker if present(maker) else ""
+    vendor = vendor_of(named)
+    values = found.values if present(found) else {}
+    pending = found.pending if present(found) else {}
+    if virtualisation(host).virtual and not (path or url):
+        inside = Absent(
+            "a virtual machine does not see the settings of the machine below", "unsupported", "DMI"
+        )
+        return Firmware(found=inside, readings=(), vendor=vendor)
+    made_by = cpu(host).vendor
+    maker_of_cpu = _CPU_VENDORS.get(made_by, "") if present(made_by) else ""
+    known = readings(values, pending, vendor, cpu=maker_of_cpu, seen=_seen(host))
+    return Firmware(found=found, readings=known, vendor=vendor, asked=bool(path or url))
+
+
+def _seen(host: Host) -> dict[str, str]:
+    """What the running system shows of settings that the firmware does not tell; only what is certain."""
+    seen: dict[str, str] = {}
+    nodes = nodes_per_socket(host)
+    if present(nodes) and not nodes.by_kernel and nodes.l3_as_numa is False:
+        if nodes.scheme == "NPS":
+            seen |= {"nodes_per_socket": f"NPS{nodes.value}", "l3_as_numa": "Disabled"}
+        elif nodes.scheme == "SNC" and nodes.value:
+            seen["sub_numa_cluster"] = "Disabled" if nodes.value == 1 else f"SNC{nodes.value}"
+    elif present(nodes) and nodes.l3_as_numa:
+        seen["l3_as_numa"] = "Enabled"
+    mode = apic_mode(host)
+    if present(mode):
+        seen["apic_mode"] = mode.mode
+    tagged = device_tags(host)
+    able = [t for t in tagged if t.can] if present(tagged) else []
+    if able:
+        seen["pcie_ten_bit_tag"] = "Enabled" if all(t.on for t in able) else "Disabled"
+    return seen
+
+
+def device_tags(host: Host) -> tuple[Tags, ...] | Absent:
+    devices = host.once(pci_devices)
+    return devices if isinstance(devices, Absent) else tags(host, devices)

@@ -1,0 +1,108 @@
+"""What else the host did while the CPUs were measured: others' CPU time, steal, quotas, heat, power."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from probes.host import Host
+from probes.system.cgroup import cgroup
+from probes.system.cpu_times import CpuTimes, cpu_times
+from probes.system.culprit import busiest
+from probes.system.power import Package, packages, watts
+from probes.system.processes import Process, family_of, look
+from probes.system.throttle import ThrottleReader
+from probes.types import Absent, present
+from scenarios.numa.findings import Surroundings
+from scenarios.numa.settings import highest_khz, limited_khz
+
+LEAST_CULPRIT_CPUS = 0.1
+
+
+class Surveyor:
+    """`begin` and `end` around the measurement; two passes over /proc in all."""
+
+    def __init__(self, host: Host, pids: Callable[[], tuple[int, ...]]) -> None:
+        self._host = host
+        self._pids = pids
+        self._throttle = ThrottleReader(host)
+
+    def begin(self) -> None:
+        self._times = cpu_times(self._host)
+        self._look = look(self._host, io=False)
+        self._held = self._throttle.read()
+        self._power = packages(self._host)
+
+    def end(self, seconds: float, share: dict[int, float]) -> Surroundings:
+        """`share`: of each CPU what our worker on it got while it ran; the rest of its busy time was others'."""
+        times, held, power = cpu_times(self._host), self._throttle.read(), packages(self._host)
+        after = look(self._host, io=False)
+        ours = frozenset(self._pids()) | frozenset(family_of(self._host))
+        spent = _between(self._times, times)
+        total = sum(t.busy_s + t.idle_s + t.interrupts_s + t.steal_s for t in spent.values())
+        group = cgroup(self._host)
+        own = _own_seconds(after.processes, self._look.processes, ours)
+        quota = group.cpu_cores if present(group) else None
+        return Surroundings(
+            quota_cores=quota if isinstance(quota, float) else None,
+            quota_held_s=None
+            if held.quota_s is None or self._held.quota_s is None
+            else held.quota_s - self._held.quota_s,
+            steal=sum(t.steal_s for t in spent.values()) / total if total else 0.0,
+            throttled=None
+            if held.thermal is None or self._held.thermal is None
+            else held.thermal - self._held.thermal,
+            culprit=busiest(self._look, after, "cpu", ours, LEAST_CULPRIT_CPUS),
+            foreign=_foreign(spent, own, share, seconds),
+            limited_khz=limited_khz(self._host),
+            highest_khz=highest_khz(self._host),
+            power_w=_watts(self._power, power, seconds),
+            power_limit_w=_limit(power),
+        )
+
+
+def _between(
+    before: dict[int, CpuTimes] | Absent, after: dict[int, CpuTimes] | Absent
+) -> dict[int, CpuTimes]:
+    if isinstance(before, Absent) or isinstance(after, Absent):
+        return {}
+    return {n: now.since(before[n]) for n, now in after.items() if n in before}
+
+
+def _own_seconds(after: dict[int, Process], before: dict[int, Process], ours: frozenset[int]) -> float:
+    def used(found: dict[int, Process]) -> float:
+        return sum(process.own_s for pid, process in found.items() if pid in ours)
+
+    return max(0.0, used(after) - used(before))
+
+
+def _foreign(
+    spent: dict[int, CpuTimes], own_s: float, share: dict[int, float], seconds: float
+) -> dict[int, float]:
+    """CPU -> share of the time that others were busy on it.
+
+    /proc/stat does not say whose the time of a CPU is. Our own time is spread over the CPUs as the workers got them:
+    a worker on each, moved together, the same loads everywhere.
+    """
+    whole = sum(share.values())
+    if not whole or seconds <= 0:
+        return {}
+    return {
+        n: max(0.0, (spent[n].busy_s - own_s * got / whole) / seconds)
+        for n, got in share.items()
+        if n in spent
+    }
+
+
+def _watts(
+    before: tuple[Package, ...] | Absent, after: tuple[Package, ...] | Absent, seconds: float
+) -> float | None:
+    if isinstance(before, Absent) or isinstance(after, Absent):
+        return None
+    found = [watts(one, other, seconds) for one, other in zip(before, after, strict=False)]
+    known = [value for value in found if present(value)]
+    return max(known, default=None)
+
+
+def _limit(found: tuple[Package, ...] | Absent) -> float | None:
+    known = [p.limit_w for p in found if present(p.limit_w)] if present(found) else []
+    return min(known, default=None)

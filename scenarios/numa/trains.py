@@ -1,0 +1,128 @@
+"""Placements, near and far memory, page sizes as the sides of a train: the same workers are moved from slice to
+slice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from probes.bench.engine.pool import WorkerFailed
+from probes.bench.measured import Measured, Train, Unfit
+from probes.bench.placement import BYTES, CALLS, PlacedSlice, Placement, PlacementBench
+from scenarios.experiment.trains import Trains
+from scenarios.plan import Metric
+
+FIRST_SLICE_S = 0.03
+THROUGHPUT, CPU_TIME, LATENCY = "throughput", "CPU time", "latency"
+
+
+class Side(msgspec.Struct, frozen=True):
+    """One variant: where the workers sit and what pages they use."""
+
+    placement: Placement
+    page: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.page or self.placement.id
+
+
+def metrics(work: str) -> tuple[Metric, ...]:
+    if work == "chase":
+        return (Metric(LATENCY, "ns", better="less"),)
+    if work in BYTES:
+        return (Metric(THROUGHPUT, "MB/s"), Metric(CPU_TIME, "µs/MB", better="less"))
+    return (Metric(THROUGHPUT, "loops/s"), Metric(CPU_TIME, "µs/loop", better="less"))
+
+
+class PlacedTrains:
+    """One load on all sides. Each slice is an order of its own to the workers: moving them costs a millisecond."""
+
+    def __init__(self, bench: PlacementBench, work: str, sides: Sequence[Side], size_bytes: int = 0) -> None:
+        self._bench, self._work, self._sides, self._size = bench, work, tuple(sides), size_bytes
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        return tuple(side.id for side in self._sides)
+
+    async def ready(self) -> Train:
+        return await self.train(range(len(self._sides)), FIRST_SLICE_S, quarters=True)
+
+    async def train(
+        self, order: Sequence[int], slice_s: float, *, onset_s: float = 0.0, quarters: bool = False
+    ) -> Train:
+        """Raises Unfit for the side whose workers or memory cannot be where they should."""
+        began = time.monotonic()
+        slices: list[PlacedSlice] = []
+        for number in order:
+            slices.append(await self._slice(self._sides[number], slice_s, onset_s, quarters))
+        values = [_values(taken) for taken in slices]
+        names = [metric.name for metric in metrics(self._work)]
+        return Train(
+            seconds=time.monotonic() - began,
+            slice_s=slice_s,
+            order=list(order),
+            values={name: [each[name] for each in values] for name in names},
+            sides=[
+                _side([s for s, n in zip(slices, order, strict=True) if n == number])
+                for number in range(len(self._sides))
+            ],
+            lengths=[max((w.seconds for w in taken.served), default=0.0) for taken in slices],
+            operations=[sum(w.operations for w in taken.served) for taken in slices],
+            quarters=[_quarters(taken) for taken in slices] if quarters else [],
+        )
+
+    async def _slice(self, side: Side, slice_s: float, onset_s: float, quarters: bool) -> PlacedSlice:
+        try:
+            return await self._bench.slice(
+                self._work,
+                side.placement,
+                slice_s,
+                size_bytes=self._size,
+                page=side.page,
+                onset_s=onset_s,
+                quarters=quarters,
+            )
+        except WorkerFailed as failed:
+            raise Unfit((side.id,), str(failed)) from failed
+
+    def affordable_s(self, groups: int) -> float:
+        return float("inf")
+
+    async def quiesce(self) -> None:
+        """Nothing is ever in flight."""
+
+    def without(self, variants: Sequence[str]) -> Trains:
+        kept = [side for side in self._sides if side.id not in variants]
+        return PlacedTrains(self._bench, self._work, kept, self._size)
+
+
+def _values(taken: PlacedSlice) -> dict[str, float]:
+    if taken.work == "chase":
+        done = sum(w.operations for w in taken.served) * CALLS["chase"]
+        spent = sum(w.seconds for w in taken.served)
+        return {LATENCY: spent / done * 1e9 if done else 0.0}
+    per = taken.cpu_per_operation_s or 0.0
+    if taken.work in BYTES:
+        return {THROUGHPUT: taken.bytes_per_s() / 1e6, CPU_TIME: per * 1e6 / (BYTES[taken.work] / 1e6)}
+    return {THROUGHPUT: taken.rate, CPU_TIME: per * 1e6}
+
+
+def _side(taken: Sequence[PlacedSlice]) -> Measured:
+    served = [w for one in taken for w in one.served]
+    return Measured(
+        seconds=sum(max((w.seconds for w in one.served), default=0.0) for one in taken),
+        values={},
+        operations=sum(w.operations for w in served),
+        cpu_s=sum(w.cpu_s for w in served),
+    )
+
+
+def _quarters(taken: PlacedSlice) -> list[float]:
+    """Of all workers together; turned over for a latency, whose rate is what the finder of the slice's length
+    looks at.
+    """
+    return [sum(w.parts[n] for w in taken.served if len(w.parts) > n) for n in range(4)]

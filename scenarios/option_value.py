@@ -1,0 +1,47 @@
+"""A number as it is typed for an option: `120`, `120s`, `2m`, `1h30m` where it is seconds, `5%` where it is a share."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from scenarios.plan import Option
+
+_SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(sec|min|s|m|h|d)\s*")
+MOST_TYPED = 64  # characters
+
+
+def number(option: Option, typed: str) -> float:
+    """In the option's unit, within its bounds. Raises ValueError with the reason, which names what was typed."""
+    text = typed.strip().lower()
+    whole = option.kind == "integer"
+    try:
+        value = int(text) if whole else float(text)
+    except ValueError:
+        value = _with_unit(option, text, typed)
+    if not math.isfinite(value) or abs(value) >= 1 << 63:
+        raise ValueError(f"{typed!r} is not a number to work with")
+    if option.least is not None and value < option.least:
+        raise ValueError(f"{typed!r} is too small: at least {option.least:g}{_bound(option, option.least)}")
+    if option.most is not None and value > option.most:
+        raise ValueError(f"{typed!r} is too large: at most {option.most:g}{_bound(option, option.most)}")
+    return value
+
+
+def _with_unit(option: Option, text: str, typed: str) -> float:
+    if option.unit == "s" and len(text) <= MOST_TYPED and re.fullmatch(f"(?:{_TIME.pattern})+", text):
+        return sum(float(amount) * _SECONDS[unit] for amount, unit in _TIME.findall(text))
+    if option.unit == "share" and text.endswith("%"):
+        try:
+            return float(text[:-1]) / 100
+        except ValueError:
+            pass
+    how = {"s": "; write 90, 90s or 2m", "share": "; write 0.05 or 5%"}.get(option.unit, "")
+    kind = "integer" if option.kind == "integer" else "number"
+    raise ValueError(f"{typed!r} is not a valid {kind}{how}")
+
+
+def _bound(option: Option, value: float) -> str:
+    """The unit beside a bound."""
+    return {"s": " s", "share": f" ({100 * value:g} %)"}.get(option.unit, "")

@@ -1,0 +1,143 @@
+"""The answer in numbers: the cost beside this host's rates, the bounds at line rate, and how severe that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+import msgspec
+
+from probes.system.line_rate import Card
+from probes.system.packet_rates import PacketRates
+from probes.types import Absent, Json
+from scenarios import events as ev
+from scenarios.finding import Severity
+from scenarios.rpfilter.cost_model import AtLineRate, Cost, Share, at_line_rate, share
+from scenarios.rpfilter.facts import Facts
+from scenarios.rpfilter.measured_check import Chosen
+from scenarios.rpfilter.rules import FAST_MBIT
+from scenarios.rpfilter.variants import CHECK
+
+MODEL = (
+    "The interval covers the measurement, not the model: packets of other sizes, several receiving cores, caches and"
+    " the driver's own cost can move it either way."
+)
+SHARE_SPEAKS = 0.02  # of one core; below it nobody would feel it
+SHARE_WARNS = 0.20
+SOFTIRQ_FULL = 0.90  # of the busiest CPU's time
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """`bits_per_s`: of the fastest card or as given; Absent where neither is known."""
+
+    cost: Cost
+    verdict: ev.Verdict
+    now: Share | None
+    packets_now: float | None
+    rates: PacketRates | Absent
+    bits_per_s: float | Absent
+    lines: tuple[AtLineRate, ...]
+    merges: bool | None
+    others: tuple[ev.Verdict, ...] = ()  # more ways to check, with --all
+
+
+def answer(
+    verdicts: Sequence[ev.Verdict],
+    path_ns: Sequence[float],
+    rates: PacketRates | Absent,
+    card: Card | None,
+    link_gbit: float,
+    protocol: str,
+) -> Answer | None:
+    """None where the check's cost was not measured (not applicable, or too few groups for an interval)."""
+    verdict = next((v for v in verdicts if v.variant == CHECK and v.metric == "ns/packet"), None)
+    if verdict is None or verdict.delta is None or verdict.delta_ci95 is None or not path_ns:
+        return None
+    cost = Cost(verdict.delta, verdict.delta_ci95, median(path_ns))
+    packets = None
+    if not isinstance(rates, Absent):
+        rate = rates.ipv6 if protocol == "IPv6" else rates.ipv4
+        packets = None if isinstance(rate, Absent) else rate
+    bits = link_speed(card, link_gbit)
+    return Answer(
+        cost=cost,
+        verdict=verdict,
+        now=None if packets is None else share(cost, packets),
+        packets_now=packets,
+        rates=rates,
+        bits_per_s=bits,
+        lines=() if isinstance(bits, Absent) else at_line_rate(cost, bits),
+        merges=None if card is None else card.merges,
+        others=tuple(v for v in verdicts if v is not verdict and v.delta is not None and not v.control),
+    )
+
+
+def link_speed(card: Card | None, link_gbit: float) -> float | Absent:
+    if link_gbit > 0:
+        return link_gbit * 1e9
+    if card is None:
+        return Absent("no network card", "missing", "/sys/class/net")
+    return card.mbit_per_s if isinstance(card.mbit_per_s, Absent) else card.mbit_per_s * 1e6
+
+
+def severity(found: Answer, *, loaded: bool, narrowed: bool = False) -> Severity:
+    """A check that is not loaded, or not shown to cost anything, is no finding.
+
+    One that only some packets meet (`narrowed`) is a notice: nobody counted them.
+
+    One that costs is never told more quietly than the rule that only read it: the frames may come unmerged, too.
+    One whose cost was not decided is what the rule says, for it could not be refuted.
+    """
+    fast = not isinstance(found.bits_per_s, Absent) and found.bits_per_s >= FAST_MBIT * 1e6
+    if not loaded or found.verdict.verdict not in ("slower", "inconclusive"):
+        return "ok"
+    if narrowed:
+        return "notice"
+    if found.verdict.verdict == "inconclusive":
+        return "warning" if fast else "notice"
+    now = found.now.cores if found.now is not None else 0.0
+    if now >= SHARE_WARNS:
+        busiest = None if isinstance(found.rates, Absent) else found.rates.busiest_softirq
+        return "critical" if busiest is not None and busiest >= SOFTIRQ_FULL else "warning"
+    unmerged = any(not line.merged and line.check.cores >= 1 for line in found.lines)
+    return "warning" if fast or unmerged else "notice"
+
+
+def extra(found: Answer, facts: Facts, chosen: Chosen) -> Json:
+    """The scenario's own part of the result document. Shares are in cores, rates per second, costs in ns."""
+    rule = chosen.rule
+    return {
+        "protocol": chosen.protocol,
+        "check": chosen.text,
+        "whose": chosen.name,
+        "loaded": {"loaded": True, "not loaded": False, "unknown": None}[chosen.here],
+        "place": rule.place if rule is not None else None,
+        "every_packet": rule.every_packet if rule is not None else None,
+        "cost_ns": round(found.cost.ns, 1),
+        "cost_ns_ci95": [round(found.cost.ci95[0], 1), round(found.cost.ci95[1], 1)],
+        "path_ns": round(found.cost.path_ns, 1),
+        "packets_per_s_now": None if found.packets_now is None else round(found.packets_now, 1),
+        "cores_now": None if found.now is None else round(found.now.cores, 5),
+        "cores_now_ci95": None if found.now is None else [round(x, 5) for x in found.now.ci95],
+        "card": facts.fastest.name if facts.fastest is not None else None,
+        "merges": found.merges,
+        "link_bits_per_s": None if isinstance(found.bits_per_s, Absent) else found.bits_per_s,
+        "model": MODEL,
+    }
+
+
+def line_rate(found: Answer) -> Json:
+    """The bounds at line rate, one record each; part of the result document too."""
+    return [
+        {
+            "mtu": line.mtu,
+            "merged": line.merged,
+            "packets_per_s": round(line.packets_per_s),
+            "cores": round(line.check.cores, 4),
+            "cores_low": round(line.check.ci95[0], 4),
+            "cores_high": round(line.check.ci95[1], 4),
+            "core_holds_gbit_per_s": round(line.core_gbit_per_s, 2),
+            "without_check": round(line.core_gbit_without, 2),
+        }
+        for line in found.lines
+    ]

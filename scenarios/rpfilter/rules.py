@@ -1,0 +1,198 @@
+"""Read-only rules about the reverse-path check: is it loaded, does every packet meet it, is the configuration true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from probes.host import Host
+from probes.system.firewall.reverse_path import Protocol, ReversePathRule
+from probes.system.firewall.rp_filter import WORDS
+from probes.system.firewall.rules import Ruleset
+from probes.system.routes import RouteTable
+from probes.types import Absent
+from scenarios.finding import Evidence, Finding, Severity
+from scenarios.rpfilter import remedies
+from scenarios.rpfilter.averages import averages
+from scenarios.rpfilter.facts import Facts, read
+from scenarios.rpfilter.setting_change import loose, strict
+from scenarios.rule import Inapplicable, Rule, Unreadable
+
+FAST_MBIT = 25_000  # from here on one core cannot check every frame of MTU 1500 at half a microsecond each
+POLICY_RULES = 2  # IPv6 rules that every kernel has: local and main
+POLICY_RULES4 = 3  # and default
+
+
+def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
+    """What was read about one check."""
+    lines = [Evidence(f"{rule.place}: {rule.text}", rule.source)]
+    if rule.every_flow:
+        when = (
+            "before connection tracking"
+            if rule.before_conntrack
+            else "before the shortcut of established flows"
+        )
+        lines.append(Evidence(f"it stands {when}: {rule.payers} pays"))
+    elif rule.new_only:
+        lines.append(Evidence("established flows do not get as far: only the first packets of a flow pay"))
+    elif rule.first_hook is not None and rule.first_hook.name == "forward":
+        lines.append(Evidence("it stands in the forward hook: packets to this host do not meet it"))
+    for protocol in rule.protocols:
+        table = facts.routes(protocol)
+        if not isinstance(table, Absent):
+            lines.append(Evidence(_routes(protocol, table), table.source))
+    for card in facts.cards[:1]:
+        speed = (
+            "unknown speed" if isinstance(card.mbit_per_s, Absent) else f"{card.mbit_per_s / 1000:g} Gbit/s"
+        )
+        merging = {True: "GRO on", False: "GRO off", None: "GRO unknown"}[card.merges]
+        mtu = "MTU unknown" if isinstance(card.mtu, Absent) else f"MTU {card.mtu}"
+        lines.append(Evidence(f"fastest card {card.name}: {speed}, {mtu}, {merging}"))
+    return tuple(lines)
+
+
+def _routes(protocol: Protocol, table: RouteTable) -> str:
+    """The kernel keeps some for itself: local and multicast ones lead nowhere."""
+    routes = f"{table.total} {protocol} route{'' if table.total == 1 else 's'}"
+    if not table.interfaces:
+        return f"{routes}, none of them out of this host"
+    return f"{routes}, out by {', '.join(table.interfaces[:4])}{', ...' if len(table.interfaces) > 4 else ''}"
+
+
+def loaded(host: Host) -> Iterator[Finding]:
+    """A check in the live ruleset that every packet meets, in whatever form."""
+    facts = read(host)
+    if isinstance(facts.ruleset, Absent):
+        raise Unreadable(f"the ruleset: {facts.ruleset.reason}")
+    for rule in facts.checks:
+        if not rule.every_flow:
+            continue
+        lines = list(evidence(facts, rule))
+        lines += averages(host)
+        yield Finding(
+            id="rpfilter.loaded",
+            severity=_severity(facts, rule),
+            subject=subject_of(rule),
+            title=f"the firewall asks the routing table about the source of {rule.payers}",
+            evidence=tuple(lines),
+            remedy=remedies.remedies(facts, rule),
+            references=remedies.REFERENCES,
+            prove="rpfilter",
+        )
+
+
+def subject_of(rule: ReversePathRule) -> str:
+    return f"{rule.family} {rule.table} {rule.chain}"
+
+
+def _severity(facts: Facts, rule: ReversePathRule) -> Severity:
+    """The lookup is cheap for IPv4, and only a fast card can bring enough packets for it to matter."""
+    card = facts.fastest
+    fast = card is not None and not isinstance(card.mbit_per_s, Absent) and card.mbit_per_s >= FAST_MBIT
+    meets = not rule.conditions or (card is not None and card.name in " ".join(rule.conditions))
+    return "warning" if fast and meets and "IPv6" in rule.protocols else "notice"
+
+
+def configured(host: Host) -> Iterator[Finding]:
+    """firewalld.conf against what is loaded: the daemon may not have been reloaded, or not understand the file."""
+    facts = read(host)
+    if isinstance(facts.firewalld, Absent):
+        if facts.firewalld.kind == "permission":
+            raise Unreadable(f"firewalld.conf: {facts.firewalld.reason}")
+        raise Inapplicable("firewalld is not configured here")
+    if isinstance(facts.asked, Absent):
+        raise Unreadable(facts.asked.reason)
+    asked = facts.asked
+    written = f"IPv6_rpfilter={asked.written}" if asked.written else "IPv6_rpfilter is not set"
+    version = f"firewalld {facts.firewalld.version}"
+    line = Evidence(f"{written}; with {version} that means {asked.mode}", facts.firewalld.source)
+    if asked.problem:
+        yield Finding(
+            id="rpfilter.firewalld-conf",
+            severity="warning" if "refuses" in asked.problem else "notice",
+            title=asked.problem,
+            evidence=(line,),
+            remedy=remedies.remedies(facts, None)[:1],
+            references=asked.vocabulary.sources,
+        )
+    if isinstance(facts.ruleset, Absent):
+        if (
+            asked.every_packet and facts.firewalld.running is not False
+        ):  # a stopped one has taken its rules away
+            yield Finding(
+                id="rpfilter.firewalld-asks",
+                severity="notice",
+                confidence="hint",
+                title=f"{version} is configured to check the source of every IPv6 packet ({asked.mode})",
+                evidence=(
+                    line,
+                    Evidence(f"whether it is loaded is not known: {facts.ruleset.reason}"),
+                    *averages(host),
+                ),
+                remedy=remedies.remedies(facts, None),
+                references=remedies.REFERENCES,
+                prove="rpfilter",
+            )
+        return
+    yield from _mismatch(facts, facts.ruleset, asked.every_packet, line)
+
+
+def _mismatch(facts: Facts, ruleset: Ruleset, asked: bool, line: Evidence) -> Iterator[Finding]:
+    if isinstance(facts.firewalld, Absent) or facts.firewalld.running is not True:
+        return
+    own = [
+        r
+        for r in ruleset.in_effect
+        if remedies.by_firewalld(facts, r) and r.every_flow and "IPv6" in r.protocols
+    ]
+    if bool(own) == asked:
+        return
+    what = "is loaded although firewalld.conf does not ask for it" if own else "is configured but not loaded"
+    yield Finding(
+        id="rpfilter.not-reloaded",
+        severity="notice",
+        title=f"firewalld's IPv6 reverse-path check {what}: the daemon was not reloaded",
+        evidence=(line, *(Evidence(f"{r.place}: {r.text}", r.source) for r in own)),
+        remedy=(remedies.not_reloaded(facts, own[0] if own else None),),
+        references=("firewalld.conf(5)",),
+    )
+
+
+def settings(host: Host) -> Iterator[Finding]:
+    """IPv4's rp_filter: dropped packets, and `all` that loosens what an interface has strict."""
+    facts = read(host)
+    if isinstance(facts.rp_filter, Absent):
+        raise Unreadable(f"rp_filter: {facts.rp_filter.reason}")
+    setting = facts.rp_filter
+    active = [f"{name} {WORDS.get(value, value)}" for name, value in setting.active.items()]
+    if not setting.own:
+        raise Inapplicable("no interface besides lo")
+    base = Evidence(
+        f"rp_filter: all = {setting.everywhere}; in effect {', '.join(active) or 'off on every interface'}"
+        " (the larger of `all` and the interface's own counts)",
+        "/proc/sys/net/ipv4/conf/*/rp_filter",
+    )
+    if not isinstance(setting.drops, Absent) and setting.drops > 0:
+        yield Finding(
+            id="rpfilter.drops",
+            severity="notice",
+            title=f"rp_filter has dropped {setting.drops:,} IPv4 packets since boot: forged, or back by another way",
+            evidence=(base, Evidence(f"IPReversePathFilter = {setting.drops}", "/proc/net/netstat")),
+            remedy=() if (loosely := loose(setting)) is None else (loosely,),
+            references=remedies.SETTING_REFERENCES,
+        )
+    if setting.loosened:
+        yield Finding(
+            id="rpfilter.loosened",
+            severity="notice",
+            title=f"rp_filter is loose on {', '.join(setting.loosened[:4])}, though set to strict: `all` is 2",
+            evidence=(base,),
+            remedy=(strict(setting, setting.loosened),),
+            references=remedies.SETTING_REFERENCES,
+        )
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("rpfilter.loaded", "rpfilter", "reverse-path checks in the live ruleset", loaded),
+    Rule("rpfilter.firewalld", "rpfilter", "firewalld's IPv6_rpfilter against what is loaded", configured),
+    Rule("rpfilter.settings", "rpfilter", "IPv4's rp_filter by interface, and what it dropped", settings),
+)

@@ -1,0 +1,96 @@
+"""All variants of a trial in turn, each in a pair of namespaces of its own: nothing is loaded between two slices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from probes.bench.measured import NotApplicable, Train, Unfit
+from probes.bench.net.route_set import RouteSet
+from scenarios.rpfilter.arm import Bench
+from scenarios.rpfilter.variants import Trial
+
+FIRST_SLICE_S = 0.02
+
+
+class Pairs:
+    """Which pairs of namespaces are there; they are kept from one trial to the next."""
+
+    def __init__(self, bench: Bench, routes: RouteSet, *, ipv6: bool) -> None:
+        """The first pair is set up already."""
+        self._bench = bench
+        self._routes = routes
+        self._ipv6 = ipv6
+        self._count = 1
+
+    async def make(self, count: int) -> None:
+        for number in range(self._count, count):
+            await self._bench.set_up(self._routes, ipv6=self._ipv6, pair=number)
+            self._count = number + 1
+
+
+class NetworkTrains:
+    """Implements `scenarios.experiment.trains.Trains` for small packets."""
+
+    def __init__(
+        self, bench: Bench, pairs: Pairs, trial: Trial, numbers: Mapping[str, int] | None = None
+    ) -> None:
+        """`numbers`: by variant, its pair of namespaces; without it the variants are loaded by `ready`."""
+        self._bench = bench
+        self._pairs = pairs
+        self._trial = trial
+        self._loaded = numbers is not None
+        self._numbers = dict(numbers or {c.variant.id: n for n, c in enumerate(trial.compared)})
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        return tuple(self._numbers)
+
+    async def ready(self) -> Train:
+        """Loads and proves every variant in its own pair of namespaces."""
+        if not self._loaded:
+            await self._load()
+            self._loaded = True
+        return await self.train(range(len(self._numbers)), FIRST_SLICE_S)
+
+    async def _load(self) -> None:
+        await self._pairs.make(len(self._trial.compared))
+        unfit: dict[str, str] = {}
+        for number, compared in enumerate(self._trial.compared):
+            try:
+                await self._bench.activate(compared.treatment, offload=compared.offload, pair=number)
+            except NotApplicable as why:
+                unfit[compared.variant.id] = str(why)
+        if unfit:
+            self._loaded = True
+            raise Unfit(tuple(unfit), "; ".join(dict.fromkeys(unfit.values())))
+
+    async def train(
+        self, order: Sequence[int], slice_s: float, *, onset_s: float = 0.0, quarters: bool = False
+    ) -> Train:
+        """The quarters are measured anyway."""
+        numbers = list(self._numbers.values())
+        names = {str(number): variant for variant, number in self._numbers.items()}
+        try:
+            train = await self._bench.train(
+                self._trial.protocol, [numbers[n] for n in order], slice_s, onset_s=onset_s
+            )
+        except Unfit as why:
+            raise Unfit([names[n] for n in why.variants], str(why)) from None
+        place = {number: at for at, number in enumerate(numbers)}
+        return msgspec.structs.replace(
+            train,
+            order=[place[number] for number in train.order],
+            sides=[train.sides[number] for number in numbers if number < len(train.sides)],
+        )
+
+    def affordable_s(self, groups: int) -> float:
+        return float("inf")
+
+    async def quiesce(self) -> None:
+        return
+
+    def without(self, variants: Sequence[str]) -> NetworkTrains:
+        left = {v: number for v, number in self._numbers.items() if v not in variants}
+        return NetworkTrains(self._bench, self._pairs, self._trial, left)

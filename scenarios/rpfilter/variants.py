@@ -1,0 +1,199 @@
+"""What is compared: the receive path without a rule, with a trivial one, with this host's check; more with --all."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from probes.bench.net.rules import Treatment
+from probes.system.firewall.reverse_path import Protocol
+from scenarios.plan import Metric, Variant, Workload
+from scenarios.rpfilter.facts import Facts
+from scenarios.rpfilter.measured_check import DEFAULT_FLAGS, Chosen, chosen
+
+NS = Metric("ns/packet", "ns/packet", better="less")
+MB = Metric("MB/s", "MB/s")
+NONE, TRIVIAL, CHECK, AGAIN = "none", "trivial", "check", "none-again"
+SLICE_S, ONSET_S = 0.06, 0.02
+FIB = Variant(id="fib", label="nft fib saddr . mark . iif")
+SETTINGS = {
+    1: Variant(id="rp1", label="rp_filter 1 (strict)"),
+    2: Variant(id="rp2", label="rp_filter 2 (loose)"),
+}
+
+
+class Compared(msgspec.Struct, frozen=True, kw_only=True):
+    """One variant of one workload, with how to make it."""
+
+    variant: Variant
+    treatment: Treatment
+    offload: bool = True
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """A workload with its variants, the baseline first."""
+
+    workload: Workload
+    load: Literal["udp", "tcp"]
+    protocol: Protocol
+    compared: tuple[Compared, ...]
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        first = self.compared[0].variant.id
+        return tuple((first, c.variant.id) for c in self.compared[1:])
+
+
+def trials(facts: Facts, *, everything: bool, again: bool, block_s: float) -> tuple[Trial, ...]:
+    """In the order of importance. `again`: no rule once more, which must not differ from itself."""
+    main = chosen(facts)
+    found = [_main(main, everything, again)]
+    if everything:
+        if main.protocol == "IPv4" and facts.ipv6:
+            found.append(_ipv6())
+        if main.protocol == "IPv6":
+            found.append(_ipv4("udp-ipv4"))
+        elif not main.setting:
+            found.append(_ipv4("udp-ipv4-setting"))
+        found.extend(_tcp(main))
+    return tuple(_lasting(trial, block_s) for trial in found)
+
+
+def _lasting(trial: Trial, block_s: float) -> Trial:
+    """TCP needs twice as long: a stream has to open its window first. Slices of packets begin with an onset.
+
+    What one variant leaves to be freed through RCU takes a grace period, here 4 to 15 ms, and would be the next one's.
+    """
+    if trial.load == "udp":
+        workload = msgspec.structs.replace(trial.workload, slice_s=SLICE_S, slice_onset_s=ONSET_S)
+        return msgspec.structs.replace(trial, workload=workload)
+    return msgspec.structs.replace(
+        trial, workload=msgspec.structs.replace(trial.workload, block_s=2 * block_s)
+    )
+
+
+def _main(chosen: Chosen, everything: bool, again: bool) -> Trial:
+    def treat(what: Literal["none", "trivial", "check"], flags: tuple[str, ...] = ()) -> Treatment:
+        if chosen.setting and not flags:
+            own = chosen.setting if what == "check" else 0
+            rule: Literal["none", "trivial"] = "trivial" if what == "trivial" else "none"
+            return Treatment(what=rule, protocol="IPv4", ends="input", rp_filter=own, catches=own > 0)
+        return Treatment(
+            what=what,
+            protocol=chosen.protocol,
+            loader=chosen.loader,
+            hook=chosen.hook,
+            priority=chosen.priority,
+            flags=flags or chosen.flags,
+            table=chosen.table,
+            ends="input" if chosen.hook == "input" or chosen.setting else "prerouting",
+            catches=what == "check",
+        )
+
+    compared = [
+        Compared(variant=Variant(id=NONE, label="no rule", detail="the hook alone"), treatment=treat("none")),
+        Compared(variant=Variant(id=CHECK, label=chosen.whose, detail=chosen.text), treatment=treat("check")),
+        Compared(
+            variant=Variant(id=TRIVIAL, label="a trivial rule", detail="in its place: the control"),
+            treatment=treat("trivial"),
+        ),
+    ]
+    if again:
+        compared.append(
+            Compared(variant=Variant(id=AGAIN, label="no rule, once more"), treatment=treat("none"))
+        )
+    if everything:
+        for name, label, flags in (
+            ("strict", "strict: fib saddr . iif", ("saddr", "iif")),
+            ("loose", "loose: fib saddr", ("saddr",)),
+            ("mark", "strict with mark: fib saddr . mark . iif", ("saddr", "mark", "iif")),
+        ):
+            if flags != chosen.flags or chosen.loader != "nft" or chosen.setting:
+                treatment = msgspec.structs.replace(treat("check", flags), loader="nft")
+                compared.append(Compared(variant=Variant(id=name, label=label), treatment=treatment))
+        if chosen.setting:
+            other = 3 - chosen.setting
+            treatment = msgspec.structs.replace(treat("check"), rp_filter=other)
+            compared.append(Compared(variant=SETTINGS[other], treatment=treatment))
+    short = chosen.protocol.lower()
+    return Trial(
+        workload=Workload(
+            id=f"udp-{short}",
+            title=f"64-byte {chosen.protocol} packets",
+            metrics=(NS,),
+            controls=(TRIVIAL, AGAIN),
+            why="UDP as fast as one CPU sends: a packet's cost, not its bytes'; time of other processes is left out",
+        ),
+        load="udp",
+        protocol=chosen.protocol,
+        compared=tuple(compared),
+    )
+
+
+def _ipv6() -> Trial:
+    """Where the host's own check is IPv4's: what IPv6's would cost beside it."""
+    none = Treatment(what="none", protocol="IPv6", catches=False)
+    return Trial(
+        workload=Workload(id="udp-ipv6", title="64-byte IPv6 packets", metrics=(NS,)),
+        load="udp",
+        protocol="IPv6",
+        compared=(
+            Compared(variant=Variant(id=NONE, label="no rule", detail="the hook alone"), treatment=none),
+            Compared(variant=FIB, treatment=Treatment(what="check", protocol="IPv6", flags=DEFAULT_FLAGS)),
+        ),
+    )
+
+
+def _ipv4(name: str) -> Trial:
+    """IPv4 by nftables and by the setting rp_filter, counted behind the route lookup that the setting is part of."""
+
+    def treat(what: Literal["none", "trivial", "check"], setting: int) -> Treatment:
+        catches = what == "check" or setting > 0
+        return Treatment(what=what, protocol="IPv4", ends="input", rp_filter=setting, catches=catches)
+
+    return Trial(
+        workload=Workload(
+            id=name,
+            title="64-byte IPv4 packets" + (", up to the input hook" if name != "udp-ipv4" else ""),
+            metrics=(NS,),
+            controls=(TRIVIAL,),
+        ),
+        load="udp",
+        protocol="IPv4",
+        compared=(
+            Compared(variant=Variant(id=NONE, label="no rule, rp_filter 0"), treatment=treat("none", 0)),
+            Compared(variant=FIB, treatment=treat("check", 0)),
+            Compared(variant=SETTINGS[1], treatment=treat("none", 1)),
+            Compared(variant=SETTINGS[2], treatment=treat("none", 2)),
+            Compared(variant=Variant(id=TRIVIAL, label="a trivial rule"), treatment=treat("trivial", 0)),
+        ),
+    )
+
+
+def _tcp(chosen: Chosen) -> list[Trial]:
+    """One TCP stream: with offloads the check meets 64 KiB aggregates, without them every frame."""
+    base = Treatment(what="none", protocol=chosen.protocol, catches=False)
+    check = Treatment(what="check", protocol=chosen.protocol, flags=chosen.flags)
+    if chosen.setting:
+        check = Treatment(what="none", protocol="IPv4", ends="input", rp_filter=chosen.setting)
+    found = []
+    for name, on in (("off", False), ("on", True)):
+        found.append(
+            Trial(
+                workload=Workload(
+                    id=f"tcp-offload-{name}",
+                    title=f"one TCP stream, offloads {name}",
+                    metrics=(MB,),
+                    min_operations=0,
+                    why="what a bulk transfer feels of it, with and without merged frames",
+                ),
+                load="tcp",
+                protocol=chosen.protocol,
+                compared=(
+                    Compared(variant=Variant(id=NONE, label="no rule"), treatment=base, offload=on),
+                    Compared(variant=Variant(id=CHECK, label="the check"), treatment=check, offload=on),
+                ),
+            )
+        )
+    return found

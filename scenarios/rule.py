@@ -1,0 +1,28 @@
+"""A read-only rule: looks at facts and speaks, or stays silent. Triage runs them all in about a second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from probes.host import Host
+from scenarios.finding import Finding
+
+
+class Unreadable(Exception):
+    """The rule cannot be answered: what could not be read, and why (one line). Never a guess."""
+
+
+class Inapplicable(Exception):
+    """The rule makes no sense on this host (one line), for example SATA rules without a SATA disk."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`check` yields findings; none means that the rule was read and is content."""
+
+    id: str  # dotted: "storage.pcie-link"
+    subject: str  # the scenario or subject it belongs to
+    title: str  # what is looked at, in a few words
+    check: Callable[[Host], Iterable[Finding]]
+    detail: tuple[str, ...] = ()  # what it reads, when it speaks and why, for who asks

@@ -1,0 +1,211 @@
+"""The small language of rule files: comparisons and arithmetic on values that may be absent.
+
+Python's syntax, parsed and never run: names, numbers, texts, lists, `and or not`, comparisons, `in`, `+ - * /`,
+`a if b else c` and the functions below. What is absent makes an answer unknown, unless the rest decides it:
+`speed < 1000 and up` is false where `up` is, whatever the speed.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from probes.types import Absent, present
+
+# bool, int, float, str, a tuple of these, or why there is none
+Value: TypeAlias = Any
+Names: TypeAlias = Mapping[str, Value]
+
+MOST_LETTERS = 2000
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+}
+_FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "len": len,
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "int": int,
+    "float": float,
+    "lower": lambda text: text.lower(),
+    "starts": lambda text, word: text.startswith(word),
+    "matches": lambda text, pattern: re.search(pattern, text) is not None,
+    "words": lambda text: tuple(text.split()),
+    "joined": lambda items: ", ".join(str(item) for item in items),
+}
+_LAZY = frozenset({"known", "given"})  # these look at what is absent too
+
+
+class Invalid(ValueError):
+    """The expression is not in the language: what of it, in one line."""
+
+
+class Expression:
+    """A checked expression; `names` are those that it needs."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._tree = _checked(text)
+        self.names = frozenset(
+            node.id
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Name) and node.id not in (*_FUNCTIONS, *_LAZY)
+        )
+
+    def value(self, names: Names) -> Value:
+        """The value, or Absent where it is unknown. Never raises."""
+        return _value(self._tree, names)
+
+    def __call__(self, names: Names) -> bool | Absent:
+        found = self.value(names)
+        return found if isinstance(found, Absent) else bool(found)
+
+
+@lru_cache(maxsize=2000)
+def expression(text: str) -> Expression:
+    """Raises Invalid."""
+    return Expression(text)
+
+
+def _checked(text: str) -> ast.expr:
+    if len(text) > MOST_LETTERS:
+        raise Invalid(f"an expression has more than {MOST_LETTERS} letters")
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        why = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise Invalid(f"{text!r} is no expression: {why}") from None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            known = isinstance(node.func, ast.Name) and node.func.id in (*_FUNCTIONS, *_LAZY)
+            if not known or node.keywords:
+                raise Invalid(f"{text!r}: {ast.unparse(node.func)} is no function of rules")
+        elif isinstance(node, ast.Constant):
+            if not isinstance(node.value, str | int | float | bool):
+                raise Invalid(f"{text!r}: {node.value!r} is no value of rules")
+        elif not isinstance(node, _ALLOWED):
+            raise Invalid(f"{text!r}: {type(node).__name__} is not part of the language of rules")
+    return tree
+
+
+_ALLOWED = (
+    ast.BoolOp,
+    ast.UnaryOp,
+    ast.BinOp,
+    ast.Compare,
+    ast.IfExp,
+    ast.Name,
+    ast.Tuple,
+    ast.List,
+    ast.Load,
+    ast.boolop,
+    ast.Not,
+    ast.USub,
+    *_ARITHMETIC,
+    *_COMPARISONS,
+)
+
+
+def _value(node: ast.expr, names: Names) -> Value:
+    """What cannot be worked out (a text below a number, nothing to divide by) is unknown, and that alone."""
+    try:
+        return _worked_out(node, names)
+    except (TypeError, ValueError, ArithmeticError, AttributeError, re.error, RecursionError) as error:
+        return Absent(f"{ast.unparse(node)}: {error}", "invalid")
+
+
+def _worked_out(node: ast.expr, names: Names) -> Value:
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name):
+        return _named(node.id, names)
+    if isinstance(node, ast.BoolOp):
+        return _bool(node, names)
+    if isinstance(node, ast.IfExp):
+        test = _value(node.test, names)
+        return test if isinstance(test, Absent) else _value(node.body if test else node.orelse, names)
+    if isinstance(node, ast.Call):
+        return _call(node, names)
+    if isinstance(node, ast.Compare):
+        return _compare(node, names)
+    parts = [_value(part, names) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    missing = next((part for part in parts if isinstance(part, Absent)), None)
+    if missing is not None:
+        return missing
+    if isinstance(node, ast.UnaryOp):
+        return not parts[0] if isinstance(node.op, ast.Not) else -parts[0]
+    if isinstance(node, ast.BinOp):
+        _numeric(node.op, parts)
+        return _ARITHMETIC[type(node.op)](*parts)
+    return tuple(parts)
+
+
+def _named(name: str, names: Names) -> Value:
+    try:
+        return names[name]
+    except KeyError:
+        return Absent(f"{name} is not known here", "unsupported")
+
+
+def _numeric(op: ast.operator, parts: list[Value]) -> None:
+    """`'x' * 1000000000` and the like would fill the memory; texts may only be joined."""
+    if not all(isinstance(part, int | float) for part in parts) and not isinstance(op, ast.Add):
+        raise TypeError("arithmetic needs numbers")
+
+
+def _bool(node: ast.BoolOp, names: Names) -> Value:
+    """Kleene's logic: one false part makes `and` false, one true part makes `or` true, whatever is unknown."""
+    decides = isinstance(node.op, ast.Or)
+    unknown: Absent | None = None
+    for part in node.values:
+        found = _value(part, names)
+        if isinstance(found, Absent):
+            unknown = found if unknown is None else unknown
+        elif bool(found) is decides:
+            return decides
+    return not decides if unknown is None else unknown
+
+
+def _call(node: ast.Call, names: Names) -> Value:
+    assert isinstance(node.func, ast.Name)
+    values = [_value(part, names) for part in node.args]
+    if node.func.id == "known":
+        return all(present(value) for value in values)
+    if node.func.id == "given":  # the first that is known
+        return next(
+            (value for value in values if present(value)), values[-1] if values else Absent("nothing")
+        )
+    missing = next((value for value in values if isinstance(value, Absent)), None)
+    return missing if missing is not None else _FUNCTIONS[node.func.id](*values)
+
+
+def _compare(node: ast.Compare, names: Names) -> Value:
+    left = _value(node.left, names)
+    for op, part in zip(node.ops, node.comparators, strict=True):
+        right = _value(part, names)
+        for side in (left, right):
+            if isinstance(side, Absent):
+                return side
+        if not _COMPARISONS[type(op)](left, right):
+            return False
+        left = right
+    return True

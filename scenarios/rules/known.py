@@ -1,0 +1,31 @@
+"""Every rule that is written down: `rules.toml` in the scenarios' folders, then the site's own files."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from scenarios.knowledge.load import SITE, believed
+from scenarios.rules.rule_file import RuleFile, RuleText, rule_file
+from scenarios.rules.tables import TABLES
+
+HERE = Path(__file__).parents[1]
+
+
+@lru_cache(maxsize=4)
+def written(site: Path = SITE) -> RuleFile:
+    """A site's rule takes the place of ours of the same id. What is wrong in any file is a problem, never an error."""
+    rules: dict[str, RuleText] = {}
+    theirs, distrusted = believed(site)
+    problems = list(distrusted)
+    for path in (*sorted(HERE.glob("*/rules*.toml")), *theirs):
+        found = rule_file(path)
+        problems += found.problems
+        for rule in found.rules:
+            if not rule.each.startswith("/") and rule.each not in TABLES:
+                problems.append(
+                    f"{path}: {rule.id}: there is no table {rule.each}; there are {', '.join(TABLES)}"
+                )
+            else:
+                rules[rule.id] = rule
+    return RuleFile(tuple(rules.values()), tuple(problems))

@@ -1,0 +1,97 @@
+"""What a rule file says to read: a path and what of it. One value a name."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from probes.host import Host
+from probes.system.kernel_log import kernel_log
+from probes.types import Absent
+from scenarios.rules.expression import Value
+
+MOST_BYTES = 4 << 20
+
+
+class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`path`: from the root, or below the row's folder; `{name}` stands for a value of the row.
+
+    Without anything else the whole text, a number where it is one. `key`: the value after that word, as in
+    /proc/vmstat, /proc/meminfo, INI. `match`: the first group of a regular expression. `choice`: the word in brackets.
+    `count`: how many names a folder has; `exists`: whether it is there; `link`: the last part of a symlink.
+    `log`: how many lines of the kernel's log meet the pattern, with `first` the last such line.
+    `plain`: a text even where it looks like a number, such as a mask.
+    """
+
+    path: str = ""
+    command: tuple[str, ...] = ()
+    key: str = ""
+    match: str = ""
+    choice: bool = False
+    plain: bool = False
+    count: bool = False
+    exists: bool = False
+    link: bool = False
+    log: str = ""
+    first: bool = False
+
+
+def read(host: Host, what: Read, folder: str, row: dict[str, str]) -> Value:
+    """The value, or why there is none."""
+    if what.log:
+        return _logged(host, what)
+    if what.command:
+        return _of_text(host.command(*(_filled(word, row) for word in what.command)), what, what.command[0])
+    path = _filled(what.path, row)
+    path = path if path.startswith("/") else f"{folder}/{path}"
+    if what.exists:
+        return host.exists(path)
+    if what.count:
+        names = host.listing(path)
+        return names if isinstance(names, Absent) else len(names)
+    if what.link:
+        target = host.link(path)
+        return target if isinstance(target, Absent) else target.rsplit("/", 1)[-1]
+    return _of_text(host.text(path, MOST_BYTES), what, path)
+
+
+def _logged(host: Host, what: Read) -> Value:
+    log = host.once(kernel_log)
+    if isinstance(log, Absent):
+        return log
+    pattern = re.compile(what.log)
+    lines = [line.text for line in log.lines if pattern.search(line.text)]
+    if not what.first:
+        return len(lines)
+    return lines[-1][:300] if lines else ""
+
+
+def _of_text(text: str | Absent, what: Read, source: str) -> Value:
+    if isinstance(text, Absent):
+        return text
+    if what.choice:
+        found = re.search(r"\[([^\]]*)\]", text)
+        return found[1] if found else _typed(text)
+    pattern = what.match or (rf"^\s*{re.escape(what.key)}\s*[:=\s]\s*(.*?)\s*$" if what.key else "")
+    if not pattern:
+        return text.strip("\0 \t\r\n") if what.plain else _typed(text)
+    match = re.search(pattern, text, re.MULTILINE)
+    if match is None:
+        return Absent(f"{source} has no {what.key or what.match}", "unsupported", source)
+    return _typed(match[1] if match.groups() else match[0])
+
+
+def _typed(text: str) -> Value:
+    text = text.strip("\0 \t\r\n")
+    if re.fullmatch(r"-?[0-9]{1,19}", text):
+        return int(text)
+    if re.fullmatch(r"-?[0-9]{1,15}\.[0-9]{1,15}", text):
+        return float(text)
+    if found := re.fullmatch(r"([0-9]{1,19}) kB", text):
+        return int(found[1]) * 1024
+    return text
+
+
+def _filled(template: str, row: dict[str, str]) -> str:
+    return re.sub(r"\{(\w+)\}", lambda found: row.get(found[1], found[0]), template)

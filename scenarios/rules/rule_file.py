@@ -1,0 +1,141 @@
+"""A file of rules: TOML with one `[[rule]]` for each. A rule that is wrong is named with its line and left out."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from probes.types import Json
+from scenarios.finding import Confidence, Severity
+from scenarios.rules.expression import Invalid, expression
+from scenarios.rules.read import Read
+from scenarios.rules.words import Words
+
+MOST_BYTES = 1 << 20
+Answer = Literal["found", "fine", "not applicable", "unknown"]
+
+
+class Advice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to do. `on` takes the place of `commands` and `persistent` on these distributions: debian, redhat, suse …"""
+
+    title: str
+    commands: tuple[str, ...] = ()
+    persistent: tuple[str, ...] = ()
+    verify: tuple[str, ...] = ()
+    undo: tuple[str, ...] = ()
+    warning: str = ""
+    on: dict[str, dict[str, tuple[str, ...]]] = {}
+
+
+class TestRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The answer that a row of these values must get. Values that are not given are unknown."""
+
+    __test__ = False  # none of pytest's classes
+    answer: Answer = msgspec.field(name="is")
+    row: dict[str, Json] = {}
+
+
+class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One rule as it is written.
+
+    `each`: a table (`hostdx rules --tables`) or a path with `*`; every row of it that meets `where` is looked at.
+    `when` is true where something is wrong. `warning` and `critical` raise the severity where they are true.
+    `text` is the finding of one row, `many` that of several. `why`: the mechanism and what it costs at most.
+    """
+
+    id: str
+    title: str
+    each: str
+    when: str
+    text: str
+    why: str
+    where: str = ""
+    otherwise: str = ""
+    read: dict[str, Read] = {}
+    let: dict[str, str] = {}
+    severity: Severity = "notice"
+    warning: str = ""
+    critical: str = ""
+    confidence: Confidence = "rule"
+    many: str = ""
+    evidence: tuple[str, ...] = ()
+    source: str = ""
+    remedy: tuple[Advice, ...] = ()
+    references: tuple[str, ...] = ()
+    prove: str = ""
+    prove_options: tuple[str, ...] = ()
+    tests: tuple[TestRow, ...] = ()
+
+    def problem(self) -> str:
+        """What is wrong with it, in one line; empty where nothing is."""
+        if not re.fullmatch(r"[a-z][a-z0-9]*\.[a-z0-9][a-z0-9.-]*", self.id):
+            return f"id {self.id!r} is not of the form subject.name"
+        try:
+            for text in (self.when, self.where, self.warning, self.critical, *self.let.values()):
+                if text:
+                    expression(text)
+            for template in (
+                self.text,
+                self.many,
+                self.source,
+                *self.evidence,
+                *(one.title for one in self.remedy),
+            ):
+                Words(template)
+        except Invalid as error:
+            return str(error)
+        for name, one in self.read.items():
+            if sum(map(bool, (one.path, one.command, one.log))) != 1:
+                return f"read.{name} needs a path, a command or a pattern of the log"
+            try:
+                re.compile(one.match)
+                re.compile(one.log)
+            except re.error as error:
+                return f"read.{name}.match: {error}"
+        return ""
+
+
+class RuleFile(msgspec.Struct, frozen=True):
+    """The good rules of a file, and a line for each that is not: `FILE:LINE: what is wrong`."""
+
+    rules: tuple[RuleText, ...]
+    problems: tuple[str, ...] = ()
+
+
+def rule_file(path: Path) -> RuleFile:
+    """Never raises: a file that cannot be read or is no TOML is one problem."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            return RuleFile((), (f"{path}:1: longer than {MOST_BYTES} bytes",))
+        text = data.decode()
+        entries = tomllib.loads(text).get("rule", [])
+    except OSError as error:
+        return RuleFile((), (f"{path}: {error.strerror}",))
+    except UnicodeDecodeError as error:
+        return RuleFile((), (f"{path}:{data[: error.start].count(10) + 1}: not UTF-8",))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        found = re.search(r"at line (\d+)", str(error))
+        return RuleFile((), (f"{path}:{found[1] if found else 1}: {error}",))
+    lines = [n for n, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[\s*rule\s*\]\]", line)]
+    if not isinstance(entries, list):
+        return RuleFile((), (f"{path}:1: rule must be an array of tables, [[rule]]",))
+    good: list[RuleText] = []
+    problems: list[str] = []
+    for number, entry in enumerate(entries):
+        line = lines[number] if number < len(lines) else 1
+        try:
+            rule = msgspec.convert(entry, RuleText)
+            wrong = rule.problem()
+        except (msgspec.ValidationError, RecursionError) as error:
+            rule, wrong = None, str(error)
+        if rule is None or wrong:
+            problems.append(f"{path}:{line}: {wrong}")
+        else:
+            good.append(rule)
+    return RuleFile(tuple(good), tuple(problems))

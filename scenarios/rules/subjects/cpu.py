@@ -1,0 +1,239 @@
+"""Rows about processors and the host as a whole."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from probes.host import Host
+from probes.system.cpu import cpu
+from probes.system.disk.scheduler_origin import tuned_profile
+from probes.system.frequency import ROOT, frequency
+from probes.system.idle import idle
+from probes.system.kernel import kernel
+from probes.system.memory import meminfo, memory
+from probes.system.numa import numa
+from probes.system.power import packages
+from probes.system.topology import topology
+from probes.system.virtualisation import Virtualisation, virtualisation
+from probes.types import Absent, present
+from scenarios.knowledge.kernels import family, numbers, upstream
+from scenarios.rules.expression import Value
+from scenarios.rules.table import Row
+
+DMI = "/sys/class/dmi/id"
+
+
+def host_rows(host: Host) -> list[Row]:
+    """One row: what most rules ask of the whole host."""
+    core = kernel(host)
+    release = core.release
+
+    def virtual() -> Value:
+        found = host.once(virtualisation)
+        return found.hypervisor if isinstance(found.hypervisor, Absent) else found.hypervisor != ""
+
+    def values() -> Value:
+        return host.once(meminfo)
+
+    def size(name: str) -> Value:
+        found = values()
+        return found if isinstance(found, Absent) else found.get(name, Absent(f"/proc/meminfo has no {name}"))
+
+    def clock(name: str) -> Value:
+        found = host.once(frequency)
+        return found if isinstance(found, Absent) else getattr(found, name)
+
+    columns = {
+        "virtual": virtual,
+        "container": lambda: _container(host.once(virtualisation)),
+        "release": release,
+        "kernel": upstream(release, core.build if present(core.build) else "")
+        if present(release)
+        else release,
+        "build": numbers(release) if present(release) else release,
+        "family": family(release) if present(release) else release,
+        "cmdline": core.cmdline,
+        "machine": core.machine,
+        "vendor": lambda: host.once(cpu).vendor,
+        "model": lambda: host.once(cpu).model,
+        "sockets": lambda: host.once(cpu).sockets,
+        "threads": lambda: host.once(cpu).threads,
+        "smt": lambda: host.once(cpu).smt,
+        "hybrid": lambda: host.once(cpu).hybrid,
+        "flags": lambda: host.once(cpu).flags or Absent("/proc/cpuinfo tells no flags"),
+        "nodes": lambda: _nodes(host),
+        "memory": lambda: size("MemTotal"),
+        "available": lambda: size("MemAvailable"),
+        "swap": lambda: size("SwapTotal"),
+        "swap_free": lambda: size("SwapFree"),
+        "thp": lambda: host.once(memory).transparent_huge_pages,
+        "frequency_driver": lambda: clock("driver"),
+        "driver_active": lambda: clock("active"),
+        "turbo": lambda: clock("turbo"),
+        "tuned": lambda: tuned_profile(host),
+        "deepest_us": lambda: _deepest(host),
+    }
+    return [Row("", columns)]
+
+
+def _container(found: Virtualisation) -> Value:
+    return found.container if isinstance(found.container, Absent) else found.container != ""
+
+
+def _nodes(host: Host) -> Value:
+    found = host.once(numa)
+    if isinstance(found, Absent):
+        return found
+    return Absent(found.doubt, "invalid") if found.doubt else len(found.nodes)
+
+
+def _deepest(host: Host) -> Value:
+    """Exit latency, in µs, of the deepest idle state that is not disabled."""
+    found = host.once(idle)
+    if isinstance(found, Absent):
+        return found
+    usable = [s.wake_us for s in found.states if s.disabled_on < s.cpus and present(s.wake_us)]
+    return max(usable, default=0)
+
+
+def policy_rows(host: Host) -> list[Row] | Absent:
+    """One a frequency policy: clocks in kHz. Kernels before 4.3 have a folder for each CPU instead."""
+    folders = host.glob(f"{ROOT}/cpufreq/policy*") or host.glob(f"{ROOT}/cpu[0-9]*/cpufreq")
+    if not folders:
+        return [] if host.live or host.exists(ROOT) else Absent("cpufreq was not captured", "captured")
+    clock = host.once(frequency)
+    driver: Value = clock if isinstance(clock, Absent) else clock.driver
+    active: Value = clock if isinstance(clock, Absent) else _active(clock.driver, clock.active)
+    rows = []
+    for folder in folders:
+        name = folder.split("/")[-2] if folder.endswith("/cpufreq") else folder.rsplit("/", 1)[-1]
+        rows.append(
+            Row(
+                name,
+                {
+                    "name": name,
+                    "driver": driver,
+                    "active": active,
+                    "governor": partial(_word, host, f"{folder}/scaling_governor"),
+                    "governors": partial(_word, host, f"{folder}/scaling_available_governors"),
+                    "preference": partial(_word, host, f"{folder}/energy_performance_preference"),
+                    "max_khz": partial(host.integer, f"{folder}/scaling_max_freq"),
+                    "min_khz": partial(host.integer, f"{folder}/scaling_min_freq"),
+                    "hw_max_khz": partial(host.integer, f"{folder}/cpuinfo_max_freq"),
+                    "base_khz": partial(host.integer, f"{folder}/base_frequency"),
+                    "bios_khz": partial(host.integer, f"{folder}/bios_limit"),
+                },
+                folder,
+            )
+        )
+    return rows
+
+
+def _active(driver: str | Absent, active: bool) -> Value:
+    return driver if isinstance(driver, Absent) and not active else active
+
+
+def _word(host: Host, path: str) -> Value:
+    text = host.text(path, 4096)
+    return text if isinstance(text, Absent) else text.strip()
+
+
+def package_rows(host: Host) -> list[Row] | Absent:
+    """One a RAPL package: `limit_w`, `most_w` (the limit that the maker sets), each in watts."""
+    found = packages(host)
+    if isinstance(found, Absent):
+        return [] if host.live else found
+    rows = []
+    for zone in host.glob("/sys/class/powercap/intel-rapl:*"):
+        name = host.text(f"{zone}/name", 256)
+        if not present(name) or not name.startswith("package"):
+            continue
+        limit, most = (
+            host.integer(f"{zone}/constraint_0_{what}_uw") for what in ("power_limit", "max_power")
+        )
+        rows.append(
+            Row(
+                name.strip(),
+                {
+                    "limit_w": limit / 1e6 if present(limit) else limit,
+                    "most_w": most / 1e6
+                    if present(most) and most > 0
+                    else Absent("no highest limit is told"),
+                },
+                zone,
+            )
+        )
+    return rows
+
+
+def throttle_rows(host: Host) -> list[Row] | Absent:
+    """One row: thermal throttle events since boot over all CPUs (x86)."""
+    counters: dict[str, int] = {}
+    for name in ("core", "package"):
+        paths = host.glob(f"{ROOT}/cpu[0-9]*/thermal_throttle/{name}_throttle_count")
+        read = [n for path in paths if present(n := host.integer(path))]
+        if read:
+            counters[name] = max(read) if name == "package" else sum(read)
+    if not counters:
+        return (
+            [] if host.live or host.exists(ROOT) else Absent("thermal_throttle was not captured", "captured")
+        )
+    uptime = host.text("/proc/uptime", 256)
+    hours = re.match(r"[0-9.]+", uptime) if present(uptime) else None
+    return [
+        Row(
+            "",
+            {
+                "core": counters.get("core", 0),
+                "package": counters.get("package", 0),
+                "hours": float(hours[0]) / 3600 if hours else Absent("the uptime cannot be read"),
+            },
+        )
+    ]
+
+
+def sensor_rows(host: Host) -> list[Row]:
+    """One a temperature sensor with a critical value (Documentation/hwmon/sysfs-interface.rst: millidegrees)."""
+    rows = []
+    for path in host.glob("/sys/class/hwmon/hwmon*/temp*_input"):
+        base = path.removesuffix("_input")
+        now, critical = host.integer(path), host.integer(f"{base}_crit")
+        name = host.text(path.rsplit("/", 1)[0] + "/name", 256)
+        label = host.text(f"{base}_label", 256)
+        words = " ".join(text.strip() for text in (name, label) if present(text)) or path.split("/")[4]
+        if present(now) and -50_000 < now < 200_000:
+            columns: dict[str, Value] = {
+                "path": path,
+                "celsius": now / 1000,
+                "critical": critical / 1000 if present(critical) else critical,
+                "alarm": host.text(f"{base}_crit_alarm", 16) == "1",
+            }
+            rows.append(Row(words, columns))
+    return rows
+
+
+def stat_rows(host: Host) -> list[Row] | Absent:
+    """One row: shares (0..1) of CPU time since boot, from the first line of /proc/stat (proc(5))."""
+    text = host.text("/proc/stat", 8 << 20)
+    if isinstance(text, Absent):
+        return text
+    found = re.match(r"cpu +([0-9 ]+)", text)
+    ticks = [int(word) for word in found[1].split()] if found else []
+    total = sum(ticks[:8])
+    if len(ticks) < 8 or not total:
+        return Absent("/proc/stat has no line for all CPUs", "invalid", "/proc/stat")
+    user, nice, system, idle_, iowait, _irq, softirq, steal = ticks[:8]
+    return [
+        Row(
+            "",
+            {
+                "steal": steal / total,
+                "iowait": iowait / total,
+                "system": system / max(1, user + nice + system),
+                "softirq": softirq / total,
+                "busy": (total - idle_ - iowait) / total,
+                "seconds": total / 100 / max(1, len(host.once(topology).online)),
+            },
+        )
+    ]

@@ -1,0 +1,133 @@
+"""Rows about memory: DIMMs, nodes, control groups."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from probes.host import Host
+from probes.system.cgroup import folders_of, groups_of
+from probes.system.disk.mounts import mounts
+from probes.system.numa import numa
+from probes.types import Absent, present
+from scenarios.rules.expression import Value
+from scenarios.rules.table import Row
+
+
+def dimm_rows(host: Host) -> list[Row] | Absent:
+    """One row for all: `dmidecode` (root). Speeds in MT/s; `slots` and `filled` over all sockets."""
+    text = host.command("dmidecode", "-t", "17")
+    if isinstance(text, Absent) and not host.live:
+        whole = host.command("dmidecode")
+        text = whole if present(whole) else text
+    if isinstance(text, Absent):
+        return text
+    slots: list[tuple[str, int, int, bool]] = []
+    for block in re.findall(r"Memory Device\n(.*?)(?=\n\s*\n|\Z)", text, re.DOTALL):
+        size = _field(block, "Size")
+        slots.append(
+            (
+                _field(block, "Locator"),
+                _speed(_field(block, "Speed")),
+                _speed(_field(block, "Configured (?:Memory|Clock) Speed")),
+                bool(re.match(r"[0-9]", size)),
+            )
+        )
+    if not slots:
+        return Absent("dmidecode lists no memory devices", "unsupported", "dmidecode -t 17")
+    filled = [slot for slot in slots if slot[3]]
+    groups: dict[str, int] = {}
+    for locator, _, _, present_ in slots:
+        channel = _channel(locator)
+        groups[channel] = groups.get(channel, 0) + present_
+    speeds = {speed for _, speed, _, _ in filled if speed}
+    used = {speed for _, _, speed, _ in filled if speed}
+    return [
+        Row(
+            "",
+            {
+                "slots": len(slots),
+                "filled": len(filled),
+                "rated": min(speeds, default=0) or Absent("the DIMMs tell no speed"),
+                "configured": min(used, default=0) or Absent("the DIMMs tell no configured speed"),
+                "speeds": tuple(sorted(speeds)),
+                "uneven": len(set(groups.values())) > 1 if len(groups) > 1 else False,
+                "channels": len(groups),
+                "empty_channels": sum(1 for count in groups.values() if not count),
+                "per_channel": ", ".join(
+                    f"{name or 'slot'}: {count}" for name, count in sorted(groups.items())[:24]
+                ),
+            },
+        )
+    ]
+
+
+def _field(block: str, name: str) -> str:
+    found = re.search(rf"^\s*{name}:\s*(.+?)\s*$", block, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _speed(text: str) -> int:
+    found = re.match(r"([0-9]{2,6}) M(?:T/s|Hz)", text)
+    return int(found[1]) if found else 0
+
+
+def _channel(locator: str) -> str:
+    """`CPU1_DIMM_A1` and `A1` are channel A of a socket; `P0_Node0_Channel1_Dimm0` channel 1."""
+    found = re.search(r"(.*(?:CHANNEL|CH)[_ ]?[0-9A-Z]+)", locator.upper()) or re.search(
+        r"(.*?[A-Z])[ _]?[0-9]{1,2}$", locator.upper()
+    )
+    return found[1] if found else locator.upper()
+
+
+def node_rows(host: Host) -> list[Row] | Absent:
+    """One a NUMA node with memory: `allocated` pages and those that had to come from elsewhere, since boot."""
+    found = host.once(numa)
+    if isinstance(found, Absent):
+        return found
+    if found.doubt:
+        return Absent(found.doubt, "invalid")
+    rows = []
+    for node in found.nodes:
+        text = host.text(f"/sys/devices/system/node/node{node.number}/numastat")
+        counts = dict(re.findall(r"^(\w+) ([0-9]{1,19})$", text, re.MULTILINE)) if present(text) else {}
+
+        def count(name: str, counts: dict[str, str] = counts) -> Value:
+            return int(counts[name]) if name in counts else Absent("numastat cannot be read")
+
+        rows.append(
+            Row(
+                f"node {node.number}",
+                {
+                    "number": node.number,
+                    "count": len(found.nodes),
+                    "kind": node.kind,
+                    "cpus": len(node.cpus),
+                    "memory": node.memory_bytes,
+                    "free": node.free_bytes,
+                    "hit": partial(count, "numa_hit"),
+                    "miss": partial(count, "numa_miss"),
+                    "foreign": partial(count, "numa_foreign"),
+                    "other": partial(count, "other_node"),
+                },
+            )
+        )
+    return rows
+
+
+def group_rows(host: Host) -> list[Row] | Absent:
+    """Our own control group and each above it, the nearest first; version 2, and 1's memory and cpu controllers."""
+    text = host.text("/proc/self/cgroup")
+    table = host.once(mounts)
+    if isinstance(text, Absent):
+        return text
+    if isinstance(table, Absent):
+        return table
+    rows: dict[str, Row] = {}
+    for controller, path in groups_of(text).items():
+        if controller not in ("", "memory", "cpu"):
+            continue
+        for folder in folders_of(host, table, controller, path):
+            if folder not in rows:
+                rows[folder] = Row(folder, {"path": folder, "controller": controller}, folder)
+    return list(rows.values())

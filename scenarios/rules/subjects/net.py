@@ -1,0 +1,389 @@
+"""Rows about the network: cards, bonds, the packet path, TCP."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from probes.host import Host
+from probes.system.cpulist import parse_list
+from probes.system.disk.link import pcie_link
+from probes.system.ethtool import channels, features, own_counters, rings, settings_text
+from probes.system.nic import ROOT, Nic, nics
+from probes.system.numa import numa
+from probes.system.offload import offload
+from probes.system.virtualisation import virtualisation
+from probes.types import Absent, present
+from scenarios.rules.expression import Value
+from scenarios.rules.table import Row
+
+_PARAVIRTUAL = frozenset({"virtio_net", "ena", "gve", "xen_netfront", "vif", "hv_netvsc", "vmxnet3"})
+_CUT_OFF = r"^rx_(no_buffer|out_of_buffer|no_dma_resources)|_discards(_phy)?$|missed"
+_PAUSED = r"^rx_(global_|prio[0-9]_)?pause(_ctrl_phy)?$|^rx_flow_control_xoff$|^rx_xoff_\w*$"
+_COUNTERS = (
+    "rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "rx_errors", "tx_errors", "rx_dropped", "tx_dropped",
+    "rx_missed_errors", "rx_fifo_errors", "rx_crc_errors", "rx_frame_errors", "rx_over_errors", "rx_length_errors",
+    "tx_carrier_errors", "tx_fifo_errors", "tx_aborted_errors", "tx_heartbeat_errors", "collisions",
+)  # fmt: skip
+
+
+def card_rows(host: Host) -> list[Row] | Absent:
+    """One a card (also a virtual machine's), software interfaces left out. Speeds in bit/s, counters since boot."""
+    names = host.listing(ROOT)
+    if isinstance(names, Absent):
+        return names
+    found = host.once(nics)
+    emulated = host.once(virtualisation).virtual
+    return [_card(host, card, emulated) for card in found.values() if card.physical]
+
+
+def _card(host: Host, card: Nic, emulated: bool) -> Row:
+    base = f"{ROOT}/{card.name}"
+    told = partial(settings_text, host, card.name)
+    driver = card.driver if present(card.driver) else ""
+    columns = {
+        "name": card.name,
+        "driver": card.driver,
+        # Its speed, duplex and errors are made up, or another machine's.
+        "paravirtual": driver in _PARAVIRTUAL
+        or (emulated and driver in ("e1000", "e1000e", "8139cp", "pcnet32")),
+        "kind": card.kind,
+        "state": card.state,
+        "up": lambda: _up(card, host),
+        "speed": lambda: _speed(card, told()),
+        "most": lambda: _most(told()),
+        "peers": lambda: _peers(host, card),
+        "duplex": lambda: _duplex(host, base, told()),
+        "mtu": card.mtu,
+        "node": card.numa_node,
+        "queues": card.queues_rx,
+        "channels": lambda: _part(channels(host, card.name), "now"),
+        "most_channels": lambda: _part(channels(host, card.name), "most"),
+        "ring": lambda: _part(rings(host, card.name), "rx"),
+        "most_ring": lambda: _part(rings(host, card.name), "most_rx"),
+        "gro": lambda: _gro(host, card.name),
+        "lro": lambda: _part(offload(host, card.name), "lro"),
+        "tso": lambda: _feature(host, card.name, "tcp-segmentation-offload"),
+        "checksums": lambda: _feature(host, card.name, "rx-checksumming"),
+        "queue_length": lambda: host.integer(f"{base}/tx_queue_len"),
+        "carrier_changes": lambda: host.integer(f"{base}/carrier_changes"),
+        "link": lambda: _link(host, base),
+        "link_rate": lambda: _link_rate(host, base),
+        "irq_cpus": lambda: _irq_cpus(host, card),
+        "irqs": lambda: len(card_irqs(host, card)) or Absent("no interrupt bears its name"),
+        "irq_nodes": lambda: _irq_nodes(host, card),
+        "cut_off": partial(_driver_sum, host, card.name, _CUT_OFF),
+        "exceeded": partial(_driver_sum, host, card.name, r"allowance_exceeded$"),
+        "paused": partial(_driver_sum, host, card.name, _PAUSED),
+        **{name: partial(host.integer, f"{base}/statistics/{name}") for name in _COUNTERS},
+    }
+    return Row(card.name, columns, base)
+
+
+def _up(card: Nic, host: Host) -> Value:
+    if isinstance(card.state, Absent):
+        return card.state
+    if card.state == "unknown":
+        carrier = host.integer(f"{ROOT}/{card.name}/carrier")
+        return carrier if isinstance(carrier, Absent) else carrier == 1
+    return card.state == "up"
+
+
+def _speed(card: Nic, told: str | Absent) -> Value:
+    if present(card.speed_mbit):
+        return card.speed_mbit * 1_000_000
+    found = re.search(r"Speed: ([0-9]{1,7})Mb/s", told) if present(told) else None
+    return int(found[1]) * 1_000_000 if found else card.speed_mbit
+
+
+def _most(told: str | Absent) -> Value:
+    """The fastest mode that card and cable support, by `ethtool CARD` (captured)."""
+    if isinstance(told, Absent):
+        return told
+    modes = re.search(r"Supported link modes:(.*?)\n\s*[A-Z]\w+ [a-z]", told, re.DOTALL)
+    speeds = [int(n) for n in re.findall(r"([0-9]{2,6})base", modes[1])] if modes else []
+    return max(speeds) * 1_000_000 if speeds else Absent("ethtool tells no link modes", "unsupported")
+
+
+def _peers(host: Host, card: Nic) -> Value:
+    """The fastest link of a card with the same driver that is up."""
+    speeds = [
+        other.speed_mbit
+        for other in host.once(nics).values()
+        if other.physical
+        and other.driver == card.driver
+        and present(other.speed_mbit)
+        and other.state == "up"
+    ]
+    return max(speeds) * 1_000_000 if speeds else Absent("no other card has this driver")
+
+
+def stack_rows(host: Host) -> list[Row] | Absent:
+    """One a bridge, bond or VLAN: its MTU and those of what it is made of."""
+    names = host.listing(ROOT)
+    if isinstance(names, Absent):
+        return names
+    found = host.once(nics)
+    rows = []
+    for one in found.values():
+        below = {name: found[name].mtu for name in one.below if name in found}
+        mtus = {mtu for mtu in below.values() if present(mtu)}
+        if mtus and not one.physical:
+            each = ", ".join(f"{name} {mtu}" for name, mtu in below.items() if present(mtu))
+            columns: dict[str, Value] = {
+                "name": one.name,
+                "mtu": one.mtu,
+                "least": min(mtus),
+                # a container's end of a bridge may have a smaller MTU on purpose: only cards count
+                "mtus": tuple(sorted({m for n, m in below.items() if present(m) and found[n].physical})),
+                "each": each,
+            }
+            rows.append(Row(one.name, columns))
+    return rows
+
+
+def _duplex(host: Host, base: str, told: str | Absent) -> Value:
+    text = host.text(f"{base}/duplex", 64)
+    if present(text):
+        word = text.strip().lower()
+        return word if word in ("full", "half") else Absent("the driver tells no duplex", "unsupported")
+    found = re.search(r"Duplex: (\w+)", told) if present(told) else None
+    return found[1].lower() if found and found[1].lower() in ("full", "half") else text
+
+
+def _part(found: object, name: str) -> Value:
+    return found if isinstance(found, Absent) else getattr(found, name)
+
+
+def _gro(host: Host, name: str) -> Value:
+    found = offload(host, name)
+    return found if isinstance(found, Absent) else found.gro
+
+
+def _feature(host: Host, card: str, name: str) -> Value:
+    """True, too, where it is off and cannot be changed: a card that lacks it is no setting."""
+    if host.live:
+        return Absent("asked only of a captured host", "unsupported")
+    found = features(host, card)
+    if isinstance(found, Absent):
+        return found
+    if name not in found:
+        return Absent(f"ethtool -k names no {name}", "unsupported")
+    on, fixed = found[name]
+    return on or fixed
+
+
+def _driver_sum(host: Host, card: str, pattern: str) -> Value:
+    if host.live:
+        return Absent("the driver's own counters are read from captures only", "unsupported")
+    found = own_counters(host, card)
+    if isinstance(found, Absent):
+        return found
+    return sum(count for name, count in found.items() if re.search(pattern, name))
+
+
+def _device(host: Host, base: str) -> str | Absent:
+    return host.real(f"{base}/device")
+
+
+def _link(host: Host, base: str) -> Value:
+    folder = _device(host, base)
+    found = folder if isinstance(folder, Absent) else pcie_link(host, folder)
+    return found if isinstance(found, Absent) else found.now
+
+
+def _link_rate(host: Host, base: str) -> Value:
+    """Bits per second that the card's PCIe link carries, one way."""
+    folder = _device(host, base)
+    found = folder if isinstance(folder, Absent) else pcie_link(host, folder)
+    if isinstance(found, Absent):
+        return found
+    return found.bytes_per_s if isinstance(found.bytes_per_s, Absent) else found.bytes_per_s * 8
+
+
+def interrupts(host: Host) -> tuple[tuple[str, str, int], ...] | Absent:
+    """/proc/interrupts: (number, what it is for, how often in all)."""
+    text = host.text("/proc/interrupts", 16 << 20)
+    if isinstance(text, Absent):
+        return text
+    lines = text.splitlines()
+    cpus = len(lines[0].split()) if lines else 0
+    found = []
+    for line in lines[1:]:
+        head, _, rest = line.partition(":")
+        number = head.strip()
+        if re.fullmatch(r"[0-9]{1,6}", number):
+            words = rest.split()
+            counts = [int(word) for word in words[:cpus] if re.fullmatch(r"[0-9]{1,19}", word)]
+            found.append((number, " ".join(words[len(counts) :]), sum(counts)))
+    return tuple(found)
+
+
+def card_irqs(host: Host, card: Nic) -> tuple[str, ...]:
+    """The numbers of a card's queue interrupts: by msi_irqs of its device, else by its name or its bus address."""
+    table = host.once(interrupts)
+    if isinstance(table, Absent):
+        return ()
+    device = _device(host, f"{ROOT}/{card.name}")
+    listed = host.listing(f"{device}/msi_irqs") if present(device) else Absent("")
+    own = set(listed) if present(listed) else set()
+    names = [card.name] + ([card.bus] if card.bus else [])
+    found = [
+        (number, count)
+        for number, what, count in table
+        if number in own or any(re.search(rf"(^|[^\w.:]){re.escape(n)}([^\w.:]|$)", what) for n in names)
+    ]
+    busy = [number for number, count in found if count > 0]
+    return tuple(busy or [number for number, _ in found])
+
+
+def _affinity(host: Host, number: str) -> frozenset[int] | None:
+    for name in ("effective_affinity_list", "smp_affinity_list"):
+        text = host.text(f"/proc/irq/{number}/{name}", 4096)
+        cpus = parse_list(text) if present(text) and text.strip() else None
+        if cpus:
+            return cpus
+    return None
+
+
+def _irq_cpus(host: Host, card: Nic) -> Value:
+    """How many CPUs serve the card's queues."""
+    numbers = card_irqs(host, card)
+    sets = [cpus for number in numbers if (cpus := _affinity(host, number))]
+    if not sets:
+        return Absent("where its interrupts go cannot be read", "captured" if not host.live else "missing")
+    return len(frozenset[int]().union(*sets))
+
+
+def _irq_nodes(host: Host, card: Nic) -> Value:
+    """The NUMA nodes of the CPUs that serve it."""
+    table = host.once(numa)
+    if isinstance(table, Absent):
+        return table
+    if table.doubt:
+        return Absent(table.doubt, "invalid")
+    cpus = [cpu for number in card_irqs(host, card) for cpu in _affinity(host, number) or ()]
+    if not cpus:
+        return Absent("where its interrupts go cannot be read", "captured" if not host.live else "missing")
+    return tuple(sorted({node for cpu in cpus if (node := table.node_of(cpu)) is not None}))
+
+
+def softnet_rows(host: Host) -> list[Row] | Absent:
+    """One row: /proc/net/softnet_stat over all CPUs (net/core/net-procfs.c: processed, dropped, time_squeeze)."""
+    text = host.text("/proc/net/softnet_stat", 4 << 20)
+    if isinstance(text, Absent):
+        return text
+    rows = [
+        [int(word, 16) for word in line.split()[:3]]
+        for line in text.splitlines()
+        if re.fullmatch(r"([0-9a-fA-F]{1,16}\s*){3,}", line.strip())
+    ]
+    if not rows:
+        return Absent("/proc/net/softnet_stat has no line of counters", "invalid")
+    processed, dropped, squeezed = (sum(row[n] for row in rows) for n in range(3))
+    busiest = max(row[0] for row in rows)
+    return [
+        Row(
+            "",
+            {
+                "processed": processed,
+                "dropped": dropped,
+                "squeezed": squeezed,
+                "cpus": len(rows),
+                "busiest": busiest / processed if processed else 0.0,
+            },
+        )
+    ]
+
+
+def tcp_rows(host: Host) -> list[Row] | Absent:
+    """One row: TCP's counters since boot (RFC 4022, and Linux's own in /proc/net/netstat), buffers in bytes."""
+    values: dict[str, int] = {}
+    for path in ("/proc/net/snmp", "/proc/net/netstat"):
+        text = host.text(path)
+        if isinstance(text, str):
+            for line in text.splitlines():
+                values |= _pair(text, line)
+    if not values:
+        text = host.text("/proc/net/snmp")
+        return text if isinstance(text, Absent) else Absent("/proc/net/snmp tells nothing of TCP", "invalid")
+
+    def setting(name: str, position: int) -> Value:
+        text = host.text(f"/proc/sys/net/{name}", 4096)
+        words = text.split() if present(text) else []
+        good = len(words) > position and re.fullmatch(r"-?[0-9]{1,19}", words[position])
+        return (
+            int(words[position])
+            if good
+            else (text if isinstance(text, Absent) else Absent(f"{name}: no number"))
+        )
+
+    cards = host.once(nics).values()
+    speeds = [c.speed_mbit for c in cards if c.physical and present(c.speed_mbit) and c.state == "up"]
+    columns: dict[str, Value] = dict(values)
+    columns |= {
+        "rmem": partial(setting, "ipv4/tcp_rmem", 2),
+        "wmem": partial(setting, "ipv4/tcp_wmem", 2),
+        "rmem_max": partial(setting, "core/rmem_max", 0),
+        "wmem_max": partial(setting, "core/wmem_max", 0),
+        "scaling": partial(setting, "ipv4/tcp_window_scaling", 0),
+        "sack": partial(setting, "ipv4/tcp_sack", 0),
+        "fastest": max(speeds) * 1_000_000 if speeds else Absent("no card that is up tells its speed"),
+    }
+    return [Row("", columns)]
+
+
+def _pair(text: str, line: str) -> dict[str, int]:
+    """Two lines each: names, then numbers, both with the same head."""
+    head, _, rest = line.partition(":")
+    if not re.match(r"\s*[A-Za-z]", rest):
+        return {}
+    numbers = re.search(rf"^{re.escape(head)}:((?: -?[0-9]{{1,19}})+)\s*$", text, re.MULTILINE)
+    if numbers is None:
+        return {}
+    return {f"{head}_{name}": int(n) for name, n in zip(rest.split(), numbers[1].split(), strict=False)}
+
+
+def bond_rows(host: Host) -> list[Row] | Absent:
+    """One a bond: /proc/net/bonding (Documentation/networking/bonding.rst)."""
+    names = host.listing("/proc/net/bonding")
+    if isinstance(names, Absent):
+        return [] if names.kind in ("missing", "captured") else names
+    rows = []
+    for name in names:
+        text = host.text(f"/proc/net/bonding/{name}", 1 << 18)
+        if isinstance(text, Absent):
+            continue
+        parts = re.split(r"\n\s*\n(?=Slave Interface:)", text)
+        ports = [p for p in parts if p.startswith("Slave Interface:")]
+        speeds = {m[1] for p in ports if (m := re.search(r"^Speed: (.+)$", p, re.MULTILINE))}
+        down = [
+            m[1]
+            for p in ports
+            if (m := re.match(r"Slave Interface: (\S+)", p))
+            and not re.search(r"^MII Status: up$", p, re.MULTILINE)
+        ]
+        aggregators = set(re.findall(r"^Aggregator ID: ([0-9]+)$", "\n".join(ports), re.MULTILINE))
+        members = [found[1] for p in ports if (found := re.match(r"Slave Interface: (\S+)", p))]
+        read = (host.integer(f"{ROOT}/{member}/mtu") for member in members)
+        mtus = {mtu for mtu in read if present(mtu)}
+        mode = re.search(r"^Bonding Mode: (.+)$", text, re.MULTILINE)
+        policy = re.search(r"^Transmit Hash Policy: (\S+)", text, re.MULTILINE)
+        rows.append(
+            Row(
+                name,
+                {
+                    "name": name,
+                    "mode": mode[1] if mode else "",
+                    "policy": policy[1] if policy else "",
+                    "ports": len(ports),
+                    "down": tuple(down),
+                    "speeds": tuple(sorted(speeds)),
+                    "aggregators": len(aggregators),
+                    "mtus": tuple(sorted(mtus)),
+                    "mtu": host.integer(f"{ROOT}/{name}/mtu"),
+                },
+                f"{ROOT}/{name}",
+            )
+        )
+    return rows

@@ -1,0 +1,40 @@
+"""What rules look at: rows of named values, one row a subject (a card, a disk, a mount), each value read when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+from probes.host import Host
+from probes.types import Absent
+from scenarios.rules.expression import Value
+
+Reader: TypeAlias = Callable[[], Value]
+Table: TypeAlias = Callable[[Host], "list[Row] | Absent"]
+
+
+class Row(Mapping[str, Value]):
+    """`subject` names what it is about; `folder` is where relative paths of a rule's `read` lie."""
+
+    def __init__(self, subject: str, columns: Mapping[str, Value | Reader], folder: str = "") -> None:
+        self.subject = subject
+        self.folder = folder
+        self._columns = columns
+        self._read: dict[str, Value] = {"subject": subject}
+
+    def __getitem__(self, name: str) -> Value:
+        if name not in self._read:
+            column = self._columns[name]
+            self._read[name] = column() if callable(column) else column
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._read, **self._columns})
+
+    def __len__(self) -> int:
+        return len({**self._read, **self._columns})
+
+    def extended(self, columns: Mapping[str, Value | Reader]) -> Row:
+        """The same row with more columns; what it has read is kept."""
+        both = {name: (lambda name=name: self[name]) for name in self}
+        return Row(self.subject, {**both, **columns}, self.folder)

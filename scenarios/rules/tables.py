@@ -1,0 +1,31 @@
+"""The tables that rules can look at, by name."""
+
+from __future__ import annotations
+
+from scenarios.rules.subjects import cpu, disk, memory, net, settings
+from scenarios.rules.table import Table
+
+TABLES: dict[str, Table] = {
+    "host": cpu.host_rows,
+    "policy": cpu.policy_rows,
+    "package": cpu.package_rows,
+    "throttle": cpu.throttle_rows,
+    "sensor": cpu.sensor_rows,
+    "stat": cpu.stat_rows,
+    "dimm": memory.dimm_rows,
+    "node": memory.node_rows,
+    "group": memory.group_rows,
+    "card": net.card_rows,
+    "bond": net.bond_rows,
+    "stack": net.stack_rows,
+    "softnet": net.softnet_rows,
+    "tcp": net.tcp_rows,
+    "disk": disk.disk_rows,
+    "partition": disk.partition_rows,
+    "mount": disk.mount_rows,
+    "pool": disk.pool_rows,
+    "array": disk.array_rows,
+    "multipath": disk.multipath_rows,
+    "pci": disk.pci_rows,
+    "setting": settings.sysctl_rows,
+}

@@ -1,0 +1,79 @@
+"""Sentences with values in them: `{subject} runs at {speed:bits}`; every number by `probes.units`."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+
+from probes import units
+from probes.types import Absent
+from scenarios.rules.expression import Expression, Invalid, Names, Value, expression
+
+_FORMS: dict[str, Callable[[float], str]] = {
+    "number": units.number,
+    "size": units.size,
+    "rate": units.rate,
+    "bits": units.bits,
+    "hertz": units.frequency,
+    "percent": units.percent,
+    "duration": units.duration,
+    "capacity": units.capacity,
+    "elapsed": units.elapsed,
+    "times": units.times,
+}
+_HOLE = re.compile(r"\{([^{}]+?)(?::([a-z]+))?\}")
+
+
+_PLAIN = re.compile(r"\{(\w+)(?::([a-z]+))?\}")
+
+
+def typed(line: str, names: Names) -> str:
+    """A command with values of the host in it, each quoted: what a host calls its things is never part of the shell.
+
+    Empty where a value is not known: half a command helps nobody.
+    """
+    missing = [n for n, _ in _PLAIN.findall(line) if n in names and isinstance(names[n], Absent)]
+    if missing:
+        return ""
+
+    def one(found: re.Match[str]) -> str:
+        if found[1] not in names or (found[2] and found[2] not in _FORMS):
+            return found[0]  # `{print}` of awk
+        return shlex.quote(said(names[found[1]], found[2] or ""))
+
+    return _PLAIN.sub(one, line)
+
+
+class Words:
+    """A template. Raises Invalid where an expression in it is none, or its form is not known."""
+
+    def __init__(self, template: str) -> None:
+        self.template = template
+        self._holes: dict[str, tuple[Expression, str]] = {}
+        for found in _HOLE.finditer(template):
+            form = found[2] or ""
+            if form and form not in _FORMS:
+                raise Invalid(f"{template!r}: {form} is no form; there are {', '.join(_FORMS)}")
+            self._holes[found[0]] = (expression(found[1]), form)
+
+    def filled(self, names: Names) -> str:
+        return _HOLE.sub(lambda found: self._one(found[0], names), self.template)
+
+    def _one(self, hole: str, names: Names) -> str:
+        expr, form = self._holes[hole]
+        return said(expr.value(names), form)
+
+
+def said(value: Value, form: str = "") -> str:
+    if isinstance(value, Absent):
+        return "unknown"
+    if form and isinstance(value, int | float):
+        return _FORMS[form](value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return units.number(value)
+    if isinstance(value, tuple | list | frozenset):
+        return ", ".join(said(one) for one in value)
+    return " ".join(str(value).split())

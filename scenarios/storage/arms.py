@@ -1,0 +1,89 @@
+"""The storage engine's loads as arms of an experiment, checked to be served by the device, and their levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+
+from probes.bench.measured import Measured, NotApplicable
+from probes.bench.storage import StorageBench, cache_check
+from probes.bench.workloads import load_of
+from probes.types import Json
+from scenarios.experiment.distributions import t_quantile
+from scenarios.plan import Metric, Workload
+
+
+class StorageArm:
+    """One directory under one load. `read_from` says in words whose counters a read must move."""
+
+    def __init__(
+        self, variant: str, bench: StorageBench, workload: Workload, read_from: str = "the device"
+    ) -> None:
+        self.variant = variant
+        self.read_from = read_from
+        self.bench = bench
+        self.workload = workload
+        self.remarks: set[str] = set()
+        self.unfit = ""  # why nothing that was measured counts
+
+    async def ready(self) -> None:
+        """Starts the workers this load needs, so that their start is nobody's switching time."""
+        with suppress(NotApplicable):  # said by the first block that counts
+            await self.bench.ready(self.workload.id)
+
+    async def activate(self) -> None:
+        """Both directories are always there: nothing to switch."""
+
+    async def block(self, seconds: float) -> Measured:
+        measured = await self.bench.block(self.workload.id, seconds)
+        if load_of(self.workload.id).kind == "read" and (served := cache_check(measured, self.read_from)):
+            self.unfit = served
+            raise NotApplicable(served)
+        if measured.remark:
+            self.remarks.add(measured.remark)
+        return measured
+
+    async def quiesce(self) -> None:
+        await self.bench.quiesce()
+
+    @property
+    def metric(self) -> Metric:
+        return self.workload.metrics[0]
+
+
+class Level(msgspec.Struct, frozen=True, kw_only=True):
+    """What one directory reached under one load: the mean over the blocks with its 95 % interval.
+
+    `link_share` is the share (0..1) of the link's payload rate, for streams; `usual` what its class usually gives.
+    """
+
+    workload: str
+    variant: str
+    metric: str
+    unit: str
+    blocks: int
+    mean: float
+    ci95: tuple[float, float] | None
+    link_share: float | None = None
+    usual: tuple[float, float] | None = None
+    usual_class: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def mean_interval(values: Sequence[float]) -> tuple[float, tuple[float, float] | None]:
+    """Mean and Student's 95 % interval over pairs of neighbouring blocks (single blocks are correlated)."""
+    mean = sum(values) / len(values)
+    paired = [(a + b) / 2 for a, b in zip(values[::2], values[1::2], strict=False)]
+    if len(paired) < 3:
+        return mean, None
+    middle = sum(paired) / len(paired)
+    variance = sum((p - middle) ** 2 for p in paired) / (len(paired) - 1)
+    half = t_quantile(0.975, len(paired) - 1) * (variance / len(paired)) ** 0.5
+    return mean, (max(0.0, mean - half), mean + half)
+
+
+def as_json(levels: Sequence[Level]) -> Json:
+    plain: Json = msgspec.to_builtins(list(levels))
+    return plain

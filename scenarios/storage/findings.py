@@ -1,0 +1,269 @@
+"""What the storage scenario concludes beside its verdicts: link limits, the class's usual range, the job's share."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from probes.bench.workloads import load_of
+from probes.system.disk.block import BlockDevice
+from probes.types import present
+from probes.units import duration, percent, prefixed
+from scenarios.events import Verdict
+from scenarios.experiment.wording import effect_words, groups_words
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.knowledge.disks import disk_class, disk_classes, link_share
+from scenarios.storage.arms import Level
+from scenarios.storage.rules import pcie_remedy, sata_remedy
+from scenarios.storage.targets import Target
+
+# A stream that reaches this share of its link's payload rate is held by the link, not by the medium.
+LINK_BOUND = 0.85
+BYTES_PER_UNIT = {"MB/s": 1e6, "B/s": 1.0, "MiB/s": 2.0**20}
+
+
+def level(
+    one: Target, workload: str, metric: str, unit: str, mean: float, ci95: tuple[float, float] | None,
+    blocks: int, remarks: Sequence[str],
+) -> Level:  # fmt: skip
+    """A directory's level with what it reaches of its link and what its class usually gives."""
+    device = one.devices[0] if len(one.devices) == 1 else None
+    share = None
+    usual = None
+    title = ""
+    if device is not None:
+        if unit in BYTES_PER_UNIT:
+            share = link_share(device, mean * BYTES_PER_UNIT[unit])
+        known = disk_class(device)
+        if known is not None:
+            usual, title = known.ranges.get(workload), known.title
+    return Level(
+        workload=workload, variant=one.letter, metric=metric, unit=unit, blocks=blocks, mean=mean, ci95=ci95,
+        link_share=share, usual=usual, usual_class=title if usual else "", remarks=tuple(remarks),
+    )  # fmt: skip
+
+
+def link_findings(targets: Sequence[Target], levels: Sequence[Level]) -> list[Finding]:
+    """Streams that stand at the limit of a link, and links that run below what they could."""
+    found: list[Finding] = []
+    for one in targets:
+        for device in one.devices:
+            if present(device.link) and device.link.degraded:
+                found.append(degraded(one, device, levels))
+        at_limit = [v for v in levels if v.variant == one.letter and (v.link_share or 0) >= LINK_BOUND]
+        if at_limit and one.devices and present(one.devices[0].link):
+            best = max(at_limit, key=lambda v: v.link_share or 0)
+            found.append(
+                Finding(
+                    id="storage.link-bound",
+                    severity="notice",
+                    confidence="measured",
+                    subject=one.leaf_names,
+                    title=f"{one.leaf_names} streams at {100 * (best.link_share or 0):.0f} % of its link: "
+                    "the link is the limit, not the medium",
+                    evidence=(
+                        Evidence(
+                            f"{titled(best)}: {best.mean:.0f} {best.unit} over {one.devices[0].link.now}",
+                            one.devices[0].link.source,
+                        ),
+                    ),
+                )
+            )
+    return found
+
+
+def degraded(one: Target, device: BlockDevice, levels: Sequence[Level]) -> Finding:
+    link = device.link
+    assert present(link)
+    reached = [
+        f"{titled(v)} reaches {100 * v.link_share:.0f} % of the link as it runs now"
+        for v in levels
+        if v.variant == one.letter and v.link_share is not None
+    ]
+    return Finding(
+        id=f"storage.{link.kind}-link",
+        severity="warning",
+        confidence="measured" if reached else "rule",
+        subject=device.name,
+        title=f"{device.name} runs its link at {link.now}, it could do {link.at_most}",
+        evidence=(
+            Evidence(f"{link.now} of {link.at_most}", link.source),
+            *(Evidence(text) for text in reached),
+        ),
+        remedy=(sata_remedy(device, link) if link.kind == "sata" else pcie_remedy(device, link),),
+    )
+
+
+def class_findings(levels: Sequence[Level], targets: Sequence[Target]) -> list[Finding]:
+    """Levels outside of what the class usually gives: a hint, never a verdict."""
+    letters = {one.letter: one for one in targets}
+    found: list[Finding] = []
+    for value in levels:
+        if value.usual is None:
+            continue
+        low, high = value.usual
+        most = value.ci95[1] if value.ci95 else value.mean
+        if most < low:
+            one = letters[value.variant]
+            found.append(
+                Finding(
+                    id="storage.below-class",
+                    severity="warning",
+                    confidence="hint",
+                    subject=f"{one.leaf_names} {value.workload}",
+                    title=f"{one.leaf_names}: {titled(value)} gives {value.mean:.0f} {value.unit}, "
+                    f"a {value.usual_class} usually {low:.0f} to {high:.0f}",
+                    evidence=(Evidence(f"{value.blocks} blocks in {one.directory}"),),
+                )
+            )
+    return found
+
+
+def reached(one: Target, levels: Sequence[Level]) -> Finding | None:
+    """What a single directory gave: `ok` only where a yardstick (its class, its link) says so."""
+    own = [value for value in levels if value.variant == one.letter]
+    if not own:
+        return None
+    gave = f"{one.directory} ({one.leaf_names}) gives {own[0].mean:.0f} {own[0].unit} ({titled(own[0])})"
+    evidence = tuple(Evidence(in_words(value), f"{value.blocks} blocks") for value in own)
+    compared = [value for value in own if value.usual is not None]
+    below = any((v.ci95[1] if v.ci95 else v.mean) < v.usual[0] for v in compared if v.usual is not None)
+    if compared and not below:
+        return Finding(
+            id="storage.levels", severity="ok", confidence="measured", subject=one.directory, title=gave,
+            evidence=evidence,
+        )  # fmt: skip
+    if compared:  # which of them are too low stands in findings of their own
+        why = gave
+    else:
+        why = f"no yardstick: the class of {one.leaf_names} is unknown, so its numbers stand alone. {gave}"
+    other = f"hostdx run storage --dir {shlex.quote(one.directory)} --dir /ANOTHER/DISK"
+    return Finding(
+        id="storage.levels",
+        severity="notice",
+        confidence="measured",
+        subject=one.directory,
+        title=why,
+        evidence=(*evidence, *yardsticks(own)),
+        remedy=(Remedy(title="Compare it with a directory on another disk, to know", commands=(other,)),),
+    )
+
+
+def yardsticks(levels: Sequence[Level]) -> tuple[Evidence, ...]:
+    """What the known classes of disks usually give for the same loads, to hold the numbers against."""
+    told = []
+    for value in levels:
+        ranges = [(c.title, c.ranges[value.workload]) for c in disk_classes() if value.workload in c.ranges]
+        if ranges:
+            usual = "; ".join(f"{title} {low:.0f} to {high:.0f}" for title, (low, high) in ranges)
+            told.append(
+                Evidence(
+                    f"{titled(value)}, usually in {value.unit}: {usual}", "scenarios/knowledge/storage.toml"
+                )
+            )
+    return tuple(told)
+
+
+def control_moved(verdict: Verdict) -> Finding:
+    """The load that touches no disk differs too: whatever it was, it was not the disk alone."""
+    return Finding(
+        id="storage.control-moved",
+        severity="warning",
+        confidence="measured",
+        subject=verdict.workload,
+        title=f"do not trust this run: the control, which touches no disk, differs too: {effect_words(verdict)}",
+        evidence=(Evidence(groups_words(verdict)),) if verdict.groups else (),
+        remedy=(
+            Remedy(title="See how quiet this host is, then measure again", commands=("hostdx run null",)),
+        ),
+    )
+
+
+def titled(value: Level) -> str:
+    return load_of(value.workload).title
+
+
+def in_words(value: Level) -> str:
+    """One level: its interval, its share of the link, and what its class usually gives."""
+    spread = f" (95 % interval {value.ci95[0]:.0f} to {value.ci95[1]:.0f})" if value.ci95 else ""
+    link = f", {100 * value.link_share:.0f} % of its link" if value.link_share is not None else ""
+    usual = (
+        f"; a {value.usual_class} usually gives {value.usual[0]:.0f} to {value.usual[1]:.0f}"
+        if value.usual
+        else ""
+    )
+    remark = f"; {value.remarks[0]}" if value.remarks else ""
+    return f"{titled(value)}: {value.mean:.0f} {value.unit}{spread}{link}{usual}{remark}"
+
+
+def job_finding(waited: float, interval: tuple[float, float] | None, what: str, samples: int) -> Finding:
+    """Amdahl's limit: a job that waits the share w for a disk gains at most w/2 of its time from one twice as fast."""
+    high = interval[1] if interval else waited
+    gain = percent(waited / 2)
+    text = (
+        f"{what} waited {percent(waited)} of its time for I/O: a disk twice as fast gains it at most {gain}"
+    )
+    spread = (
+        f"95 % interval {percent(interval[0])} to {percent(interval[1])} (gain then at most {percent(high / 2)}), "
+        if interval
+        else ""
+    )
+    return Finding(
+        id="storage.job",
+        severity="notice" if high < 0.10 else "warning",
+        confidence="measured",
+        subject=what,
+        title=text,
+        evidence=(Evidence(f"{spread}{samples} samples"),),
+    )
+
+
+def lesson(verdicts: Sequence[Verdict]) -> Finding | None:
+    """The AlmaLinux 9 talk's lesson: what a slower disk costs depends on how long the job waits for it."""
+    slower = [v for v in verdicts if not v.control and v.verdict == "slower" and v.ratio]
+    if not slower:
+        return None
+    worst = min(slower, key=lambda v: v.ratio or 1.0)
+    times = 1 / (worst.ratio or 1.0)
+    gain = 0.1 * (1 - 1 / times)
+    return Finding(
+        id="storage.share",
+        severity="notice",
+        confidence="measured",
+        subject=worst.workload,
+        title=f"a job that spends 10 % of its time in {load_of(worst.workload).title} on {worst.variant} would need "
+        f"{percent(gain)} less on {worst.baseline}; one that never waits for the disk gains nothing",
+        evidence=(
+            Evidence(
+                f"{worst.variant} against {worst.baseline}: {effect_words(worst)}; {groups_words(worst)}"
+            ),
+        ),
+        remedy=(
+            Remedy(
+                title="Measure how long your job really waits before you buy or move anything",
+                commands=("hostdx run storage --pid PID",),
+            ),
+        ),
+    )
+
+
+def drift_findings(verdicts: Sequence[Verdict], directories: Sequence[str]) -> list[Finding]:
+    """Sides that changed on their own while they were measured: a cache that fills, a directory that grows."""
+    longer = " ".join(
+        ["hostdx run storage", *(f"--dir {shlex.quote(d)}" for d in directories), "--budget 300"]
+    )
+    return [
+        Finding(
+            id="storage.drift",
+            severity="warning",
+            confidence="measured",
+            subject=f"{variant} {verdict.workload}",
+            title=f"{variant}: {load_of(verdict.workload).title} {'falls' if last < first else 'rises'} from "
+            f"{prefixed(first).strip()} to {prefixed(last).strip()} {verdict.delta_unit} "
+            f"within {duration(verdict.seconds)} of measuring",
+            evidence=(Evidence(verdict.reason or ""),),
+            remedy=(Remedy(title="Measure longer, to see where it settles", commands=(longer,)),),
+        )
+        for verdict in verdicts
+        for variant, (first, last) in verdict.drift.items()
+    ]

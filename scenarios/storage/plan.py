@@ -1,0 +1,251 @@
+"""The storage scenario's plan: what would be measured, written, refused and left out, before anything happens."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+
+import msgspec
+
+from probes.bench.budget import MOST_WRITTEN_A_RUN
+from probes.bench.members import group_folders
+from probes.bench.refusals import Suitability, suitability
+from probes.bench.workloads import LOADS, Load, fio_equivalent, write_file_bytes
+from probes.host import Host
+from probes.types import Absent, present
+from scenarios.experiment.campaign import CONTROL_S, LEAST_LOAD_S
+from scenarios.experiment.slices import LEAST_S
+from scenarios.guards.bystanders import STOPS_ITSELF
+from scenarios.knowledge.disks import disk_class, endurance_share, fill_s
+from scenarios.model import Options, Usage, directory_action
+from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from scenarios.storage.targets import (
+    Target,
+    could_be_named,
+    default_directories,
+    differences,
+    same_device,
+    target,
+    variant,
+)
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+DEFAULT_BUDGET_S = 60.0
+JOB_S = 10.0  # how long a job's own I/O wait is watched before our load starts
+SINGLE_BLOCKS_AT_LEAST = 4
+
+# The order of importance, with the control early enough to be measured whatever the budget is.
+ORDER: tuple[str, ...] = (
+    "randread-4k-qd1",
+    "randread-4k-qd16",
+    "fsync-4k-qd1",
+    "cpu",
+    "metadata",
+    "read-1m-qd8",
+    "write-1m-qd8",
+)
+
+
+class Layout:
+    """The directories that will be measured, with what stands against each, and what was left out."""
+
+    def __init__(self, host: Host, options: Options) -> None:
+        named = options.strings("dir")
+        wanted = named or default_directories(host)
+        if len(wanted) > len(LETTERS):
+            raise Usage(f"at most {len(LETTERS)} directories can be compared, {len(wanted)} were given")
+        if len({resolved(host, path) for path in wanted}) < len(wanted):
+            raise Usage("the same directory is named twice with --dir; name different ones")
+        self.targets: list[Target] = []
+        self.suitable: dict[str, Suitability] = {}
+        self.left_out: list[str] = []
+        self.refusals: list[str] = []
+        for directory in wanted:
+            self._add(host, directory, options.integer("size") or None, explicit=bool(named))
+        if not named:
+            others = could_be_named(host, self.targets)
+            self.left_out += [f"not measured unless named with --dir: {line}" for line in others]
+
+    def _add(self, host: Host, directory: str, size_bytes: int | None, *, explicit: bool) -> None:
+        fit = suitability(host, directory, explicit=explicit, size_bytes=size_bytes)
+        reason = fit.refusal
+        found = target(host, LETTERS[len(self.targets)], directory, explicit=explicit)
+        if isinstance(found, Absent):
+            reason = reason or f"{directory}: {found.reason}"
+        if reason or isinstance(found, Absent):
+            (self.refusals if explicit else self.left_out).append(reason)
+            return
+        self.targets.append(found)
+        self.suitable[found.letter] = fit
+
+    @property
+    def refusal(self) -> str:
+        """Why nothing is measured; one directory that was named and cannot be measured is enough."""
+        if self.refusals:
+            return self.refusals[0]
+        if not self.targets:
+            reasons = "; ".join(self.left_out[:2]) or "neither $TMPDIR nor /var/tmp is there"
+            return f"no directory to measure in: {reasons}; name one with --dir"
+        return ""
+
+    @property
+    def size_bytes(self) -> int:
+        """One size for all, so that the comparison is fair: the smallest that fits everywhere."""
+        return min((fit.size_bytes for fit in self.suitable.values()), default=0)
+
+
+def resolved(host: Host, path: str) -> str:
+    """Without symlinks, through the reader that a dead mount cannot hold; as it is where nothing answers."""
+    found = host.real(path, may_hang=True)
+    return os.path.normpath(path) if isinstance(found, Absent) else found
+
+
+def workload(load: Load, size_bytes: int, directory: str, *, slices: bool) -> Workload:
+    """The engine's load as a workload of an experiment: in slices where several sides are measured in turn."""
+    return Workload(
+        id=load.id,
+        title=load.title,
+        metrics=(Metric(name=load.metric, unit=load.unit, better=load.better),),
+        block_s=load.block_s,
+        max_block_s=load.max_block_s,
+        min_operations=load.min_operations,
+        slice_s=LEAST_S if slices else 0.0,
+        slice_operations=load.slice_operations * load.workers,
+        control=load.control,
+        equivalent=fio_equivalent(load.id, size_bytes, directory) if directory else "",
+        why=load.why,
+    )
+
+
+def workloads(size_bytes: int, directory: str, directories: int) -> tuple[Workload, ...]:
+    by_id = {load.id: load for load in LOADS}
+    return tuple(workload(by_id[i], size_bytes, directory, slices=directories > 1) for i in ORDER)
+
+
+def written(targets: Sequence[Target], size_bytes: int) -> tuple[Written, ...]:
+    """What the files and the writing loads put on each device at most; the run's limit holds for all together."""
+    files = size_bytes + write_file_bytes(size_bytes)
+    by_device: dict[str, list[Target]] = {}
+    for one in targets:
+        by_device.setdefault(one.leaf_names, []).append(one)
+    most = max(MOST_WRITTEN_A_RUN, files * len(targets))
+    found: list[Written] = []
+    for name, there in by_device.items():
+        share = endurance_share(there[0].devices[0], most) if there[0].devices else None
+        where = ", ".join(t.directory for t in there)
+        found.append(Written(device=name, bytes=most, where=where, endurance_share=share))
+    return tuple(found)
+
+
+def wear(one: Written) -> str:
+    if one.endurance_share is None:
+        return "its rated endurance is not known"
+    return f"{100 * one.endurance_share:.3f} % of its rated endurance"
+
+
+def sentences(plan: Plan, size_bytes: int, notes: Sequence[str]) -> tuple[str, ...]:
+    """The plan in plain words."""
+    lines: list[str] = []
+    if plan.writes:
+        most = max(one.bytes for one in plan.writes)
+        in_all = " in all" if len(plan.writes) > 1 else ""  # the limit is the run's, not each device's
+        where = " and ".join(f"to {one.device} ({wear(one)})" for one in plan.writes)
+        lines.append(f"will write at most {most / 2**30:.0f} GiB{in_all} {where}")
+    lines.append(
+        f"takes about {plan.seconds:.0f} s: {plan.measuring_s:.0f} s of measuring at most, "
+        f"and the preparation of files of {size_bytes / 2**20:.0f} MiB"
+    )
+    lines.append("leaves no file (they have no name even while it runs), changes no setting")
+    lines.append(STOPS_ITSELF)
+    return (*lines, *notes)
+
+
+def alone(one: Target) -> str:
+    """What a single directory can be held against: its class and its link, where they are known."""
+    known = [disk_class(device) for device in one.devices]
+    classes = sorted({found.title for found in known if found is not None})
+    links = [device.link.now for device in one.devices if present(device.link)]
+    if not classes and not links:
+        return (
+            f"one directory: what {one.leaf_names} should give is not known (a virtual or loop device, or one of no "
+            "class that is listed), so its levels stand alone; name a second --dir to compare"
+        )
+    against = [f"what a {title} usually gives" for title in classes] + [f"its link ({now})" for now in links]
+    return f"one directory: it is measured against {' and '.join(dict.fromkeys(against))}"
+
+
+def least_budget_s(loads: Sequence[Workload], directories: int) -> int:
+    """Whole seconds in which one comparison fits beside the control, or some blocks of each load for one directory."""
+    if directories < 2:
+        return math.ceil(sum(SINGLE_BLOCKS_AT_LEAST * load.block_s for load in loads))
+    return math.ceil(LEAST_LOAD_S + CONTROL_S * sum(load.control for load in loads[1:]))
+
+
+def job_refusal(host: Host, options: Options) -> str:
+    """Why the job that was named cannot be watched: said before two minutes are spent on the disk."""
+    pids, cgroup = options.strings("pid"), options.string("cgroup")
+    if pids and cgroup:
+        raise Usage("--pid and --cgroup name two jobs; give one of them")
+    for pid in pids:
+        if not host.exists(f"/proc/{pid}/stat"):
+            return f"--pid {pid}: no such process; `ps -e` lists them"
+    folders = group_folders(host, cgroup) if cgroup else ()
+    return f"--cgroup {cgroup}: {folders.reason}" if isinstance(folders, Absent) else ""
+
+
+def make(
+    host: Host, options: Options, *, title: str, question: str, why: str, only: Sequence[str] = ()
+) -> tuple[Plan, Layout]:
+    """`only` restricts what the budget must suffice for (tests)."""
+    layout = Layout(host, options)
+    targets, size = layout.targets, layout.size_bytes
+    variants: list[Variant] = [variant(host, one) for one in targets]
+    loads = workloads(size, targets[0].directory, len(targets)) if targets else ()
+    budget = options.number("budget") or DEFAULT_BUDGET_S
+    asked = [load for load in loads if not only or load.id in only]
+    if asked and budget < (need := least_budget_s(asked, len(targets))):
+        what = (
+            "one load and the control that must not move" if len(targets) > 1 else "some blocks of each load"
+        )
+        raise Usage(f"a budget of {budget:.0f} s is too short for {what}; give --budget {need} or more")
+    prepare_s = fill_s(len(targets) * (size + write_file_bytes(size))) + 2.0
+    watches_job = bool(options.strings("pid") or options.string("cgroup"))
+    job_s = JOB_S if watches_job else 0.0
+    notes = [f"{one.letter}: {note}" for one in targets for note in layout.suitable[one.letter].notes]
+    if len(targets) > 1 and same_device(targets):
+        notes.append(
+            f"both lie on {targets[0].leaf_names}: any difference is the file system's or the directory's"
+        )
+    if len(targets) == 1:
+        notes.append(alone(targets[0]))
+        notes += [
+            f"a block of {load.title} ends after {load.block_s:g} s or {load.most_bytes >> 20} MiB, whichever is first"
+            for load in LOADS
+            if load.most_bytes is not None
+        ]
+    plan = Plan(
+        scenario="storage",
+        title=title,
+        question=question,
+        why=why,
+        options=dict(options.values),
+        variants=tuple(variants),
+        workloads=loads,
+        steps=(
+            *((PlannedStep("job", "watch the job's own I/O wait", job_s),) if watches_job else ()),
+            PlannedStep("prepare", "write the test files", prepare_s),
+            *(PlannedStep(w.id, w.title, budget / max(1, len(loads))) for w in loads),
+        ),
+        reads=("block devices and their links", "mounts", "/proc/diskstats", "/proc/pressure", "/proc/stat"),
+        actions=tuple(directory_action(host, one.directory) for one in targets),
+        writes=written(targets, size),
+        differs=differences(variants) if len(variants) > 1 else (),
+        rights=("write permission in each directory",),
+        seconds=budget + prepare_s + job_s,
+        measuring_s=budget,
+        left_out=tuple(layout.left_out),
+        refusal=layout.refusal or job_refusal(host, options),
+    )
+    said = () if plan.refusal else sentences(plan, size, notes)
+    return msgspec.structs.replace(plan, sentences=said).sealed(), layout

@@ -1,0 +1,369 @@
+"""Read-only rules about disks and their links: what is slower than the hardware allows before anything is measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from probes.host import Host
+from probes.system.disk.ata import ata_port
+from probes.system.disk.block import BlockDevice, block_devices
+from probes.system.disk.link import Link
+from probes.system.disk.transport import emulated
+from probes.types import Absent, present
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.rule import Inapplicable, Rule, Unreadable
+
+SMART_S = 2.0  # for all disks together: one that hangs must not hold up the first look
+_PASSED = re.compile(r"(?:overall-health self-assessment test result|SMART Health Status): (\w+)")
+
+
+def disks(host: Host) -> list[BlockDevice]:
+    """Whole devices with a size: no partitions, no optical drives, no empty loop or zram devices."""
+    return [
+        d
+        for d in host.once(block_devices).values()
+        if not d.parent and d.kind != "rom" and present(d.size_bytes) and d.size_bytes > 0
+    ]
+
+
+def unknown(what: str, names: Iterable[str], reason: str) -> Unreadable:
+    """What is not known of these devices; the first six are named."""
+    listed = list(names)
+    more = f" and {len(listed) - 6} more" if len(listed) > 6 else ""
+    return Unreadable(f"{what} of {', '.join(listed[:6])}{more}: {reason}")
+
+
+def named(device: BlockDevice) -> str:
+    return f"{device.name} ({device.model})" if present(device.model) and device.model else device.name
+
+
+def degraded(
+    host: Host, transport: str, what: str, remedy: Callable[[BlockDevice, Link], Remedy]
+) -> Iterator[Finding]:
+    """Disks of a transport whose link runs below what both of its ends can do."""
+    those = [d for d in disks(host) if d.transport == transport]
+    if not those:
+        raise Inapplicable(f"no {what} disk")
+    linked = [(d, d.link) for d in those if present(d.link)]
+    if not linked:
+        raise Unreadable(f"no {what} link state for {', '.join(d.name for d in those)}")
+    for device, link in linked:
+        if link.degraded:
+            yield Finding(
+                id=f"storage.{link.kind}-link",
+                severity="warning",
+                subject=device.name,
+                title=f"{device.name} runs its {link.kind.upper()} link at {link.now}, it could do {link.at_most}",
+                evidence=(
+                    Evidence(
+                        f"{named(device)}: {link.now} of {link.at_most}; {link.limited_by}", link.source
+                    ),
+                ),
+                remedy=(remedy(device, link),),
+                references=(
+                    f"Documentation/ABI/testing/sysfs-{'ata' if link.kind == 'sata' else 'bus-pci'}",
+                ),
+                prove="storage",
+            )
+    silent = [d.name for d, link in linked if not link.degraded and not (link.device_most and link.port_most)]
+    silent += [d.name for d in those if not present(d.link)]
+    if silent:
+        reason = next(
+            (d.link.reason for d in those if isinstance(d.link, Absent)), "one end does not tell what it can"
+        )
+        raise unknown(f"{what} link", silent, reason)
+
+
+def pcie_link(host: Host) -> Iterator[Finding]:
+    """`current_link_*` against `max_link_*` of the controller (Documentation/ABI/testing/sysfs-bus-pci)."""
+    return degraded(host, "nvme", "NVMe", pcie_remedy)
+
+
+def pcie_remedy(device: BlockDevice, link: Link) -> Remedy:
+    return Remedy(
+        title="Find what holds the link down: the slot's width, bifurcation, a riser, or the firmware's PCIe speed",
+        commands=(
+            "lspci -vv | grep -E 'Non-Volatile|LnkCap:|LnkSta:'",
+            "dmesg | grep 'available PCIe bandwidth'",
+        ),
+        persistent=("firmware set-up: PCIe speed of the slot to Auto, bifurcation x4",),
+        verify=(f"cat {link.source}", f"cat {link.source.replace('link_speed', 'link_width')}"),
+        warning="Some drives lower the link's speed while idle: read it again under load.",
+    )
+
+
+def sata_link(host: Host) -> Iterator[Finding]:
+    """`ata_link/*/sata_spd` against what drive and port can do: a cable or backplane, or a forced speed."""
+    return degraded(host, "sata", "SATA", sata_remedy)
+
+
+def sata_remedy(device: BlockDevice, link: Link) -> Remedy:
+    return Remedy(
+        title="Reseat or replace the cable or backplane slot; look for a forced speed",
+        commands=(
+            "grep . /sys/class/ata_link/link*/sata_spd /sys/class/ata_link/link*/hw_sata_spd_limit",
+            "grep -o 'libata.force=[^ ]*' /proc/cmdline",
+            "dmesg | grep -E 'SATA link|limiting SATA link speed'",
+        ),
+        verify=(f"cat {link.source}",),
+    )
+
+
+def ncq(host: Host) -> Iterator[Finding]:
+    """A queue depth of 1 on SATA: native command queueing is off, and the disk serves one request at a time."""
+    # An emulated disk queues in its hypervisor, whatever its queue depth says.
+    sata = [d for d in disks(host) if d.transport == "sata" and d.kind == "disk" and not emulated(d.model)]
+    if not sata:
+        raise Inapplicable("no SATA disk")
+    read = [(d, host.integer(f"/sys/block/{d.name}/device/queue_depth")) for d in sata]
+    if all(isinstance(depth, Absent) for _, depth in read):
+        raise Unreadable("device/queue_depth of no SATA disk could be read")
+    for device, depth in read:
+        if depth != 1 or queues(host, device) is False:
+            continue
+        yield Finding(
+            id="storage.ncq",
+            severity="warning",
+            subject=device.name,
+            title=f"{device.name} takes one request at a time: native command queueing is off",
+            evidence=(
+                Evidence("queue depth 1 (32 with NCQ)", f"/sys/block/{device.name}/device/queue_depth"),
+            ),
+            remedy=(
+                Remedy(
+                    title="Controller to AHCI in the firmware; remove libata.force=noncq; then read it again",
+                    commands=("grep -o 'libata.force=[^ ]*' /proc/cmdline", "dmesg | grep -i ncq"),
+                    verify=(f"cat /sys/block/{device.name}/device/queue_depth",),
+                ),
+            ),
+            prove="storage",
+        )
+
+
+def queues(host: Host, device: BlockDevice) -> bool | None:
+    """Whether drive and controller both know NCQ; None where neither says."""
+    port = ata_port(host, device.path)
+    return port.queues if present(port) else None
+
+
+def link_power(host: Host) -> Iterator[Finding]:
+    """SATA link power management: a link that sleeps wakes up in up to 10 ms (partial/slumber states)."""
+    paths = host.glob("/sys/class/scsi_host/host*/link_power_management_policy")
+    if not any(d.transport == "sata" for d in disks(host)):
+        raise Inapplicable("no SATA disk")
+    if not paths:
+        raise Unreadable("no link_power_management_policy below /sys/class/scsi_host")
+    for path in paths:
+        policy = host.text(path)
+        if not present(policy) or policy.strip() in {"max_performance", "keep_firmware_settings", ""}:
+            continue
+        hba = path.split("/")[4]
+        yield Finding(
+            id="storage.link-power",
+            severity="notice",
+            confidence="hint",
+            subject=hba,
+            title=f"SATA port {hba} saves power on its link ({policy.strip()}): waking up costs latency",
+            evidence=(Evidence(policy.strip(), path),),
+            remedy=(
+                Remedy(
+                    title="Keep the link awake",
+                    commands=(f"echo max_performance > {path}",),
+                    persistent=(
+                        "/etc/udev/rules.d/60-hostdx-lpm.rules: "
+                        'ACTION=="add", SUBSYSTEM=="scsi_host", KERNEL=="host*", '
+                        'ATTR{link_power_management_policy}="max_performance"',
+                    ),
+                    verify=(f"cat {path}",),
+                    undo=(f"echo {policy.strip()} > {path}",),
+                ),
+            ),
+            prove="storage",
+        )
+
+
+def raid_state(host: Host) -> Iterator[Finding]:
+    """md arrays that are degraded or being rebuilt: both slow every request (Documentation/admin-guide/md.rst)."""
+    arrays = [d for d in host.once(block_devices).values() if d.kind == "md"]
+    if not arrays:
+        raise Inapplicable("no md array")
+    for device in arrays:
+        base = f"/sys/block/{device.name}/md"
+        degraded, action = host.integer(f"{base}/degraded"), host.text(f"{base}/sync_action")
+        busy = action.strip() if present(action) else ""
+        if present(degraded) and degraded > 0:
+            yield Finding(
+                id="storage.raid-degraded",
+                severity="critical",
+                subject=device.name,
+                title=f"{device.name} is degraded: {degraded} member(s) missing",
+                evidence=(Evidence(f"degraded {degraded}", f"{base}/degraded"),),
+                remedy=(
+                    Remedy(
+                        title="Find the missing member and replace it",
+                        commands=("cat /proc/mdstat", f"mdadm --detail /dev/{device.name}"),
+                        verify=(f"cat {base}/degraded",),
+                    ),
+                ),
+            )
+        if busy in {"resync", "recover", "check", "repair", "reshape"}:
+            yield Finding(
+                id="storage.raid-busy",
+                severity="warning",
+                subject=device.name,
+                title=f"{device.name} is in a {busy}: it competes with every request",
+                evidence=(Evidence(busy, f"{base}/sync_action"),),
+                remedy=(
+                    Remedy(
+                        title="Wait for it, or lower its speed while jobs run",
+                        commands=("cat /proc/mdstat", "cat /proc/sys/dev/raid/speed_limit_max"),
+                    ),
+                ),
+            )
+
+
+def smart(host: Host) -> Iterator[Finding]:
+    """`smartctl -H`: a disk that calls itself failing. Needs root and smartmontools."""
+    real = [d for d in disks(host) if d.transport in {"sata", "sas", "nvme"}]
+    if not real:
+        raise Inapplicable("no physical disk")
+    silent: dict[str, str] = {}
+    for device, passed in zip(real, asked(host, real), strict=True):
+        if isinstance(passed, Absent):
+            silent[device.name] = passed.reason
+        elif not passed:
+            yield Finding(
+                id="storage.smart",
+                severity="critical",
+                subject=device.name,
+                title=f"{named(device)} reports that it is failing",
+                evidence=(Evidence("SMART overall health: FAILED", f"smartctl -H /dev/{device.name}"),),
+                remedy=(
+                    Remedy(
+                        title="Save the data, then replace the disk",
+                        commands=(f"smartctl -x /dev/{device.name}",),
+                    ),
+                ),
+            )
+    if silent:
+        raise unknown("SMART health", silent, next(iter(silent.values())))
+
+
+def asked(host: Host, devices: list[BlockDevice]) -> list[bool | Absent]:
+    """Each disk's own word on its health, several disks at a time, all within SMART_S seconds."""
+    if host.live and os.geteuid() != 0:
+        return [Absent("smartctl needs root", "permission", "smartctl -H")] * len(devices)
+    if not host.live or len(devices) < 2:
+        return [_health_of(host, device) for device in devices]
+    until = time.monotonic() + SMART_S
+
+    def one(device: BlockDevice) -> bool | Absent:
+        if time.monotonic() > until:
+            return Absent(f"not asked: the others took {SMART_S:g} s", "timeout", "smartctl -H")
+        return _health_of(host, device)
+
+    with ThreadPoolExecutor(max_workers=16) as pool:
+        return list(pool.map(one, devices))
+
+
+def _health_of(host: Host, device: BlockDevice) -> bool | Absent:
+    # The exit status is a bit mask, and 8 for a failing disk (smartctl(8)): the answer is what counts.
+    text = host.command("smartctl", "-j", "-H", f"/dev/{device.name}", any_status=True)
+    if isinstance(text, str):
+        return health(text)
+    if host.live:
+        return text
+    for kept in ("-a", "-x", "-H"):
+        told = host.command("smartctl", kept, f"/dev/{device.name}")
+        found = _PASSED.search(told) if present(told) else None
+        if found:
+            return found[1].upper() in ("PASSED", "OK")
+    return text
+
+
+def health(answer: str) -> bool | Absent:
+    """`smart_status.passed` of smartctl's JSON; without it what smartctl says instead."""
+    try:
+        told = json.loads(answer)
+        status = told.get("smart_status")
+        if isinstance(status, dict) and isinstance(status.get("passed"), bool):
+            return bool(status["passed"])
+        said = [str(m["string"]) for m in told["smartctl"]["messages"]]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        said = []
+    return Absent(said[0][:200] if said else "smartctl's answer tells no health")
+
+
+def downshifts(host: Host) -> Iterator[Finding]:
+    """How often libata lowered a link's speed because of errors (Documentation/ABI/testing/sysfs-ata, spdn_cnt)."""
+    ports = [(d, ata_port(host, d.path)) for d in disks(host) if d.transport == "sata"]
+    if not ports:
+        raise Inapplicable("no SATA disk")
+    counts = [(d, p, p.downshifts) for d, p in ports if present(p)]
+    if not any(present(count) for _, _, count in counts):
+        raise Unreadable("spdn_cnt of no SATA disk could be read")
+    for device, port, count in counts:
+        if not present(count) or count <= 0:
+            continue
+        speed = f"{port.now:.1f} Gb/s" if port.now is not None else "an unknown speed"
+        times = "once" if count == 1 else f"{count} times"
+        yield Finding(
+            id="storage.sata-downshift",
+            severity="warning",
+            subject=device.name,
+            title=f"the kernel lowered the speed of {device.name}'s SATA link {times} because of errors; "
+            f"it runs at {speed} now",
+            evidence=(Evidence(f"{named(device)}: spdn_cnt {count}", port.downshifts_source),),
+            remedy=(
+                Remedy(
+                    title="Reseat or replace the cable or backplane slot, then see whether it goes on counting",
+                    commands=("dmesg | grep -E 'limiting SATA link speed|SATA link|exception Emask'",),
+                    verify=(f"cat {port.downshifts_source}",),
+                    warning="It counts from the start of the system: a link that came back is still suspect.",
+                ),
+            ),
+            references=("Documentation/ABI/testing/sysfs-ata",),
+            prove="storage",
+        )
+
+
+def slow_slot(host: Host) -> Iterator[Finding]:
+    """Disks that could do more than their slot or controller: nothing is broken, but another place is faster."""
+    linked = [(d, d.link) for d in disks(host) if d.transport in {"nvme", "sata"} and present(d.link)]
+    if not linked:
+        raise Inapplicable("no NVMe or SATA disk that tells its link")
+    for device, link in linked:
+        if not link.device_most or not link.port_most or "can do less than" not in link.limited_by:
+            continue
+        what = "slot" if link.kind == "pcie" else "controller"
+        yield Finding(
+            id="storage.slot",
+            severity="notice",
+            subject=device.name,
+            title=f"{device.name} could do {link.device_most}, its {what} only {link.port_most}",
+            evidence=(Evidence(f"{named(device)}: {link.now}; {link.limited_by}", link.source),),
+            remedy=(
+                Remedy(
+                    title=f"Move it to a faster {what}, if its streams matter; small random reads hardly gain",
+                    verify=(f"cat {link.source}",),
+                ),
+            ),
+            prove="storage",
+        )
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("storage.pcie-link", "storage", "PCIe link of each NVMe disk", pcie_link),
+    Rule("storage.sata-link", "storage", "SATA link of each disk", sata_link),
+    Rule("storage.sata-downshift", "storage", "SATA links lowered because of errors", downshifts),
+    Rule("storage.slot", "storage", "slots and controllers slower than their disk", slow_slot),
+    Rule("storage.ncq", "storage", "native command queueing", ncq),
+    Rule("storage.link-power", "storage", "SATA link power management", link_power),
+    Rule("storage.raid", "storage", "md arrays degraded or rebuilding", raid_state),
+    Rule("storage.smart", "storage", "disks that call themselves failing", smart),
+)

@@ -1,0 +1,300 @@
+"""Scenario `storage`: is it the disk?
+
+Compares directories under the built-in engine's loads, says what each reaches of its link, and what else differs.
+A CPU-only load runs along as the negative control; `--pid` and `--cgroup` tell how long a real job waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from typing import ClassVar
+
+from probes.bench.budget import WriteBudget
+from probes.bench.engine.pool import Crew
+from probes.bench.job import JobWait, watch_job
+from probes.bench.measured import BenchRefused
+from probes.bench.refusals import indirect
+from probes.bench.storage import StorageBench
+from probes.bench.trains import StorageTrains
+from probes.host import Host
+from probes.system.disk.backing import below_words, disks_below
+from probes.types import Absent, Json
+from scenarios import events as ev
+from scenarios.experiment.budget import Budget
+from scenarios.experiment.campaign import Entry, campaign
+from scenarios.experiment.guarded import GuardedBlocks, values_of
+from scenarios.experiment.train_experiment import TrainExperiment
+from scenarios.guards.watch import Watch, watch_for
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage, own_directory
+from scenarios.plan import Option, Plan, Workload
+from scenarios.storage.arms import Level, StorageArm, as_json, mean_interval
+from scenarios.storage.findings import (
+    class_findings,
+    control_moved,
+    drift_findings,
+    job_finding,
+    lesson,
+    level,
+    link_findings,
+    reached,
+)
+from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
+from scenarios.storage.single_directory import measure_alone
+from scenarios.storage.targets import Target, same_device
+
+
+class Storage(Scenario):
+    id: ClassVar[str] = "storage"
+    title: ClassVar[str] = "Is it the disk?"
+    question: ClassVar[str] = "Which of these directories is faster, by how much, and would a job notice?"
+    why: ClassVar[str] = (
+        "Most workloads never feel the disk; a few feel it badly. When the system and the disk are changed at once, "
+        "the disk is blamed for both. This compares reads, synced writes, metadata and streams, and says what of it "
+        "is the disk."
+    )
+    answers: ClassVar[str] = "compares disks and file systems under six loads"
+    takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 15
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(
+            name="dir",
+            kind="path",
+            multiple=True,
+            help="directory to measure in; the first one is the baseline",
+        ),
+        Option(
+            name="size", kind="bytes", help="size of the test file (default: 1 GiB or 5 % of the free space)"
+        ),
+        Option(
+            name="pid",
+            kind="integer",
+            multiple=True,
+            help="also measure how long this process waits for I/O",
+            least=1,
+        ),
+        Option(name="cgroup", kind="text", help="also measure how long this cgroup waits for I/O"),
+        *COMMON_OPTIONS,
+    )
+
+    def __init__(self, stretch: dict[str, float] | None = None, only: tuple[str, ...] = ()) -> None:
+        """`stretch` plants a longer latency into variants and `only` restricts the loads: for tests, not for users."""
+        self.stretch = stretch or {}
+        self.only = only
+
+    def blocked(self, host: Host) -> str:
+        # Neither $TMPDIR nor /var/tmp: the plan says so, for with --dir it can be run all the same.
+        return "" if host.live else "a captured tree cannot be measured"
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        return self._lay_out(host, options)[0]
+
+    def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Layout]:
+        if not host.live:
+            raise Usage("a captured tree cannot be measured; leave out --root")
+        plan, layout = make(
+            host, options, title=self.title, question=self.question, why=self.why, only=self.only
+        )
+        return plan, layout
+
+    async def run(self, run: Run) -> None:
+        plan, layout = self._lay_out(run.host, run.options)
+        if plan.refusal:
+            raise Refused(plan.refusal)
+        loads = [w for w in plan.workloads if not self.only or w.id in self.only]
+        await self._job(run)
+        written = WriteBudget()
+        async with AsyncExitStack() as stack:
+            benches = await self._prepare(run, layout, loads, written, stack)
+            watch = watch_for(
+                run,
+                [name for one in layout.targets for name in one.place.leaves],
+                by_variant={one.letter: one.place.leaves for one in layout.targets},
+                directories=[one.directory for one in layout.targets],
+            )
+            levels: list[Level] = []
+            verdicts: list[ev.Verdict] = []
+            try:
+                await self._loads(run, plan, layout, benches, watch, levels, verdicts)
+            finally:  # what was measured before a stop is an answer too
+                conclude(run, layout, levels, verdicts)
+
+    async def _loads(
+        self,
+        run: Run,
+        plan: Plan,
+        layout: Layout,
+        benches: dict[str, StorageBench],
+        watch: Watch,
+        levels: list[Level],
+        verdicts: list[ev.Verdict],
+    ) -> None:
+        """All loads, in the order of importance; fills `levels` and `verdicts` as they come."""
+        loads = [w for w in plan.workloads if not self.only or w.id in self.only]
+        budget = Budget(plan.measuring_s, run.clock)
+        if len(layout.targets) == 1:
+            await self._alone(run, loads, budget, layout.targets[0], benches, watch, levels)
+            return
+        read_from = {
+            one.letter: below_words(run.host, one.place.leaves, benches[one.letter].read_leaves)
+            for one in layout.targets
+        }
+        scope = scope_of(plan, layout.targets)
+
+        def entry(load: Workload) -> Entry:
+            trains = StorageTrains(benches, load.id, read_from)
+
+            async def make(most_s: float) -> TrainExperiment:
+                return TrainExperiment(
+                    run, load, trains, most_s=most_s, family=len(loads) * (len(layout.targets) - 1),
+                    margin=run.options.number("margin", 0.05), watch=watch, scope=scope,
+                )  # fmt: skip
+
+            def done(experiment: TrainExperiment) -> None:
+                verdicts.extend(experiment.conclude())
+                for one in layout.targets:
+                    values = experiment.levels.get(one.letter, [])
+                    if values and one.letter not in experiment.gone:
+                        levels.append(level_of(one, load, values, sorted(trains.remarks)[-1:]))
+
+            return Entry(load.id, load.title, make, done, load.control)
+
+        await campaign(run, budget, [entry(load) for load in loads])
+
+    async def _alone(
+        self,
+        run: Run,
+        loads: Sequence[Workload],
+        budget: Budget,
+        one: Target,
+        benches: dict[str, StorageBench],
+        watch: Watch,
+        levels: list[Level],
+    ) -> None:
+        """One load after the other, in equal parts of the budget: there is nothing to be interleaved with."""
+        for index, load in enumerate(loads):
+            arm = arm_of(run.host, one, benches[one.letter], load)
+            run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state="started"))
+            blocks = GuardedBlocks(run, watch)
+            found: list[Level] = []
+            try:
+                await arm.ready()
+                await measure_alone(run, load, arm, budget.left_s / (len(loads) - index), blocks)
+            finally:
+                values = values_of(blocks.counted(load.id), arm.variant, load.metrics[0].name)
+                if values and not arm.unfit:
+                    found = [level_of(one, load, values, sorted(arm.remarks)[-1:])]
+                levels += found
+            reason = "" if found else arm.unfit or "nothing could be measured"
+            state: ev.StepState = "done" if found else "skipped"
+            run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state=state, reason=reason))
+
+    async def _prepare(
+        self, run: Run, layout: Layout, loads: list[Workload], written: WriteBudget, stack: AsyncExitStack
+    ) -> dict[str, StorageBench]:
+        """The private directories and the filled files of every directory; closed by `stack`."""
+        run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="started"))
+        benches: dict[str, StorageBench] = {}
+        crew = Crew()
+        for one in layout.targets:
+            private = await stack.enter_async_context(own_directory(run, one.directory))
+            bench = StorageBench(
+                run.host, one.directory, private, layout.size_bytes, run.seed, one.place.leaves,
+                self.stretch.get(one.letter, 0.0), budget=written,
+                read_leaves=disks_below(run.host, one.place.leaves), crew=crew,
+            )  # fmt: skip
+            stack.push_async_callback(bench.close)
+            try:
+                await bench.prepare(told(run, one), [load.id for load in loads])
+            except BenchRefused as why:
+                raise Refused(str(why)) from None
+            for note in (*layout.suitable[one.letter].notes, *bench.notes):
+                run.emit(ev.Note(t=run.time(), text=f"{one.letter} ({one.directory}): {note}"))
+            benches[one.letter] = bench
+        run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="done"))
+        return benches
+
+    async def _job(self, run: Run) -> None:
+        """How long a real job waits for I/O, watched before our own load starts."""
+        pids = tuple(int(p) for p in run.options.strings("pid"))
+        cgroup = run.options.string("cgroup")
+        if not pids and not cgroup:
+            return
+        title = "watch the job's own I/O wait"
+        run.emit(ev.Step(t=run.time(), id="job", title=title, state="started"))
+        seen = await watch_job(run.host, pids=pids, cgroup=cgroup or None, seconds=JOB_S)
+        if isinstance(seen, Absent):
+            run.emit(ev.AbsentFact(t=run.time(), name="job.io_wait", reason=seen.reason, source=seen.source))
+            run.emit(ev.Step(t=run.time(), id="job", title=title, state="skipped", reason=seen.reason))
+            return
+        said(run, seen, f"cgroup {cgroup}" if cgroup else "pid " + ", ".join(map(str, pids)))
+        run.emit(ev.Step(t=run.time(), id="job", title=title, state="done"))
+
+
+def job_extra(what: str, seen: JobWait) -> Json:
+    parts: dict[str, Json] = {
+        "what": what,
+        "waited": seen.share,
+        "ci95": list(seen.ci95) if seen.ci95 else None,
+        "samples": seen.samples,
+        "seconds": seen.seconds,
+        "source": seen.source,
+        "remark": seen.remark,
+    }
+    return parts
+
+
+def scope_of(plan: Plan, targets: Sequence[Target]) -> str:
+    """What a verdict is about. "this disk" only where each lies on a disk of its own and nothing else differs."""
+    if plan.differs:
+        return "this stack"
+    kinds = sorted(
+        {one.place.mount.fstype for one in targets if not one.devices or indirect(one.place.mount.fstype)}
+    )
+    if kinds:
+        return f"this file system ({', '.join(kinds)}), not a disk"
+    if same_device(targets):
+        return "this directory, not the disk"
+    if any(device.kind == "loop" for one in targets for device in one.devices):
+        return "this stack (a loop device is a file, not a disk)"
+    return "this disk"
+
+
+def arm_of(host: Host, one: Target, bench: StorageBench, load: Workload) -> StorageArm:
+    read_from = below_words(host, one.place.leaves, bench.read_leaves)
+    return StorageArm(one.letter, bench, load, read_from)
+
+
+def said(run: Run, seen: JobWait, what: str) -> None:
+    run.emit(ev.Extra(t=run.time(), name="job", value=job_extra(what, seen)))
+    run.emit(ev.Found(t=run.time(), finding=job_finding(seen.share, seen.ci95, what, seen.samples)))
+
+
+def told(run: Run, one: Target) -> Callable[[int, int], None]:
+    """Progress of the files' writing as events."""
+
+    def tell(done: int, whole: int) -> None:
+        text = f"{one.letter}: writing test files in {one.directory}, {done / 2**20:.0f} of {whole / 2**20:.0f} MiB"
+        run.emit(ev.Progress(t=run.time(), step="prepare", text=text))
+
+    return tell
+
+
+def level_of(one: Target, load: Workload, values: Sequence[float], remarks: Sequence[str]) -> Level:
+    mean, interval = mean_interval(values)
+    metric = load.metrics[0]
+    return level(one, load.id, metric.name, metric.unit, mean, interval, len(values), list(remarks))
+
+
+def conclude(run: Run, layout: Layout, levels: list[Level], verdicts: list[ev.Verdict]) -> None:
+    """The levels and the findings that stand on them."""
+    run.emit(ev.Extra(t=run.time(), name="levels", value=as_json(levels)))
+    findings = [*link_findings(layout.targets, levels), *class_findings(levels, layout.targets)]
+    if len(layout.targets) == 1 and (gave := reached(layout.targets[0], levels)):
+        findings.append(gave)
+    findings += drift_findings(verdicts, [one.directory for one in layout.targets])
+    learned = lesson(verdicts)
+    for finding in (*findings, *((learned,) if learned else ())):
+        run.emit(ev.Found(t=run.time(), finding=finding))
+    moved = [v for v in verdicts if v.control and v.verdict in ("slower", "faster")]
+    for verdict in moved:
+        run.emit(ev.Found(t=run.time(), finding=control_moved(verdict)))

@@ -1,0 +1,45 @@
+"""One directory alone: nothing to be interleaved with, so its level under each load, guarded all the same."""
+
+from __future__ import annotations
+
+from probes.bench.measured import NotApplicable, Spent
+from scenarios import events as ev
+from scenarios.experiment.guarded import GuardedBlocks
+from scenarios.model import Run
+from scenarios.plan import Workload
+from scenarios.storage.arms import StorageArm
+
+# So many blocks a load are enough for its level.
+BLOCKS_AT_MOST = 24
+
+
+async def measure_alone(
+    run: Run, load: Workload, arm: StorageArm, seconds: float, blocks: GuardedBlocks
+) -> None:
+    """Blocks one after another, the first a warm-up; `blocks` keeps those that count."""
+    ends = run.clock.now() + seconds
+    if blocks.watch is not None:
+        await blocks.watch.settle()
+    done = 0
+    try:
+        for index in range(BLOCKS_AT_MOST + 1):
+            if blocks.stopped or (index and run.clock.now() + load.block_s > ends):
+                break
+            await blocks.measure(
+                load.id,
+                arm.variant,
+                lambda: arm.block(load.block_s),
+                group=index,
+                phase="steady" if index else "warmup",
+            )
+            await blocks.spare(load.id, index)
+            done = index
+            run.emit(
+                ev.Progress(t=run.time(), step=load.id, text=load.title, seconds_left=ends - run.clock.now())
+            )
+    except Spent as why:  # what was measured until now holds
+        run.note(f"{load.title}: ended after {done} blocks: {why}")
+    except NotApplicable as why:
+        run.note(f"{load.title}: not applicable: {why}")
+    if blocks.stopped:
+        run.note(f"{load.title}: stopped: {blocks.stopped}")

@@ -1,0 +1,179 @@
+"""What the storage scenario compares: directories, what lies under each, and what else tells them apart."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import msgspec
+
+from probes.host import Host
+from probes.system.disk.block import BlockDevice, block_devices
+from probes.system.disk.mounts import IN_MEMORY, Mount, Placement, mounts, placement
+from probes.types import Absent, present
+from scenarios.plan import Variant
+
+# File systems that keep files on local devices, and so can be named with --dir without a second thought.
+_NO_DATA = frozenset({"proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue", "debugfs", "tracefs", "securityfs"}) | {
+    "pstore", "bpf", "configfs", "fusectl", "autofs", "rpc_pipefs", "binfmt_misc", "nsfs", "efivarfs", "squashfs",
+    "iso9660", "selinuxfs", "devtmpfs", "fuse.gvfsd-fuse", "fuse.portal", "erofs",
+}  # fmt: skip
+# Mount options that say nothing about speed.
+_QUIET_OPTIONS = frozenset({"rw", "relatime", "nosuid", "nodev", "seclabel", "inode64", "attr2", "noquota"})
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory to be measured. `letter` is its variant's id; `devices` the leaves in the order of `place.leaves`."""
+
+    letter: str
+    directory: str
+    place: Placement
+    devices: tuple[BlockDevice, ...]
+    explicit: bool
+
+    @property
+    def leaf_names(self) -> str:
+        if self.place.leaves:
+            return ", ".join(self.place.leaves)
+        return self.place.mount.source
+
+
+def target(host: Host, letter: str, directory: str, *, explicit: bool) -> Target | Absent:
+    """What lies under the directory; absent where the mount table cannot tell."""
+    place = placement(host, directory)
+    if isinstance(place, Absent):
+        return place
+    known = host.once(block_devices)
+    devices = tuple(known[name] for name in place.leaves if name in known)
+    return Target(letter=letter, directory=directory, place=place, devices=devices, explicit=explicit)
+
+
+def default_directories(host: Host) -> tuple[str, ...]:
+    """`$TMPDIR` and `/var/tmp`, one of each file system: what may be written to without being named."""
+    chosen: dict[str, str] = {}
+    for directory in (os.environ.get("TMPDIR", ""), "/var/tmp"):
+        place = placement(host, directory) if directory else None
+        if isinstance(place, Placement) and os.path.isdir(directory):  # noqa: PTH112
+            chosen.setdefault(place.mount.devno or place.mount.mountpoint, directory)
+    return tuple(chosen.values())
+
+
+def could_be_named(host: Host, taken: Sequence[Target]) -> tuple[str, ...]:
+    """Other file systems with files on them: one line each, for `--dir`."""
+    table = mounts(host)
+    if isinstance(table, Absent):
+        return ()
+    seen = {t.place.mount.devno for t in taken}
+    lines: list[str] = []
+    for mount in table:
+        if mount.fstype in _NO_DATA | IN_MEMORY or mount.devno in seen or "ro" in mount.options:
+            continue
+        seen.add(mount.devno)
+        lines.append(f"{mount.mountpoint} ({mount.fstype} on {mount.source})")
+    return tuple(lines)
+
+
+def traits(host: Host, one: Target) -> dict[str, str]:
+    """What can make one side faster than the other without the disk being the reason. Absent traits are left out."""
+    mount = one.place.mount
+    found = {
+        "file system": mount.fstype,
+        "mount options": ",".join(sorted(o for o in mount.options if o not in _QUIET_OPTIONS)) or "defaults",
+        "layers": " on ".join(kinds(host, one)) or "none",
+    }
+    fill = fill_level(host, one.directory)
+    if fill is not None:
+        found["filled"] = f"{100 * fill:.0f} %"
+    leaf = one.devices[0] if one.devices else None
+    if leaf is not None:
+        found |= {
+            "transport": text(leaf.transport),
+            "model": text(leaf.model),
+            "scheduler": text(leaf.scheduler),
+            "NUMA node": text(leaf.numa_node),
+            "write cache": text(leaf.queue.write_cache),
+        }
+        if len(one.devices) > 1:
+            found["devices"] = str(len(one.devices))
+    return {k: v for k, v in found.items() if v}
+
+
+def kinds(host: Host, one: Target) -> list[str]:
+    """The kinds of the layers between file system and leaf, not their names: lvm, crypt, raid1, partition..."""
+    known = host.once(block_devices)
+    found: list[str] = []
+    for name in one.place.layers:
+        if name in one.place.leaves:
+            continue
+        kind = known[name].kind if name in known else "unknown"
+        level = host.text(f"/sys/class/block/{name}/md/level") if kind == "md" else ""
+        kind = level.strip() if present(level) and level.strip() else kind
+        if kind not in found:  # both members of an array are partitions: said once
+            found.append(kind)
+    return found
+
+
+def fill_level(host: Host, directory: str) -> float | None:
+    """Share 0..1 of the blocks that are taken, as df(1) counts it: what is kept for root is neither used nor free."""
+    state = host.statvfs(directory)
+    if isinstance(state, Absent):
+        return None
+    used = state.f_blocks - state.f_bfree
+    return used / (used + state.f_bavail) if used + state.f_bavail else None
+
+
+def text(value: object) -> str:
+    return "" if isinstance(value, Absent) or value is None else str(value)
+
+
+def variant(host: Host, one: Target) -> Variant:
+    """What a person reads beside the letter: the directory, its device, its file system, its link."""
+    leaf = one.devices[0] if one.devices else None
+    parts = [one.leaf_names]
+    if leaf is not None:
+        parts += [text(leaf.model), text(leaf.transport)]
+        if present(leaf.link):
+            parts.append(leaf.link.now)
+    parts.append(one.place.mount.fstype)
+    return Variant(
+        id=one.letter,
+        label=one.directory,
+        detail="  ".join(p for p in parts if p),
+        facts=traits(host, one),
+    )
+
+
+# A fill level within so many percentage points of the other counts as the same.
+_FILL_POINTS = 10.0
+_THE_DISK_ITSELF = frozenset({"transport", "model", "NUMA node", "devices"})
+
+
+def differences(variants: Sequence[Variant]) -> tuple[str, ...]:
+    """What differs beside the disks: with any, the verdict speaks of the stack, not of the disk.
+
+    The disk's own traits (transport, model, node) are what is compared, and are not listed.
+    """
+    names = dict.fromkeys(k for v in variants for k in v.facts)
+    lines: list[str] = []
+    for name in names:
+        values = {v.id: v.facts.get(name, "unknown") for v in variants}
+        if len(set(values.values())) < 2 or name in _THE_DISK_ITSELF:
+            continue
+        if name == "filled" and close(list(values.values())):
+            continue
+        lines.append(f"{name}: " + ", ".join(f"{letter} {value}" for letter, value in values.items()))
+    return tuple(lines)
+
+
+def close(levels: Sequence[str]) -> bool:
+    numbers = [float(v.rstrip(" %")) for v in levels if v.rstrip(" %").isdecimal()]
+    return len(numbers) == len(levels) and max(numbers) - min(numbers) <= _FILL_POINTS
+
+
+def same_device(targets: Sequence[Target]) -> bool:
+    """All of them lie on the very same leaves."""
+    return len({t.place.leaves for t in targets}) == 1 and bool(targets[0].place.leaves)
+
+
+def where(mount: Mount) -> str:
+    return f"{mount.mountpoint} ({mount.fstype})"

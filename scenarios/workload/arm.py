@@ -1,0 +1,141 @@
+"""One variant, run by run: prepared, started, measured; a run that fails is said and not measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from probes.bench.measured import Measured, NotApplicable
+from probes.bench.supervised import OUTPUT_BYTES, JobRun, supervised
+from probes.units import duration
+from scenarios.model import Run
+from scenarios.plan import Metric
+from scenarios.workload.score import Score
+from scenarios.workload.variants import Job
+
+IN_A_ROW = 3  # failures after which a variant is given up
+SAID = 5  # failures that are said, a variant
+SEEN = 0.9  # of the CPU time: with less, what the threads waited is not known
+WALL, CPU, SCORE = "wall", "CPU time", "score"
+USER, SYSTEM, WAITING, BLOCKED = "user CPU", "system CPU", "waiting for a CPU", "block I/O"
+
+SHOWN = (
+    *(Metric(name, "s", better="less", judged=False) for name in (USER, SYSTEM, WAITING, BLOCKED)),
+    Metric("peak RSS", "B", better="less", judged=False),
+    Metric("read", "B", better="less", judged=False),
+    Metric("written", "B", better="less", judged=False),
+    Metric("minor faults", "", better="less", judged=False),
+    Metric("major faults", "", better="less", judged=False),
+    Metric("voluntary switches", "", better="less", judged=False),
+    Metric("involuntary switches", "", better="less", judged=False),
+)
+
+
+def values_of(job: JobRun) -> dict[str, float]:
+    """By metric; what is not known is left out."""
+    values: dict[str, float | None] = {
+        WALL: job.wall_s,
+        CPU: job.cpu_s,
+        USER: job.user_s,
+        SYSTEM: job.system_s,
+        WAITING: job.waited_s if job.seen >= SEEN else None,
+        BLOCKED: job.blocked_s if job.seen >= SEEN else None,
+        "peak RSS": job.peak_rss_bytes,
+        "read": job.read_bytes,
+        "written": job.written_bytes,
+        "minor faults": job.minor_faults,
+        "major faults": job.major_faults,
+        "voluntary switches": job.voluntary_switches,
+        "involuntary switches": job.involuntary_switches,
+    }
+    return {name: float(value) for name, value in values.items() if value is not None}
+
+
+class JobArm:
+    """Implements `Arm`: a block is one run, however long it takes."""
+
+    def __init__(
+        self,
+        run: Run,
+        job: Job,
+        *,
+        at_most_s: float,
+        score: Score | None = None,
+        prepare: Sequence[str] = (),
+    ) -> None:
+        self.run = run
+        self.job = job
+        self.variant = job.id
+        self.at_most_s = at_most_s
+        self.score = score
+        self.prepare = tuple(prepare)
+        self.runs = self.failed = self._in_a_row = 0
+        self.problem = ""  # why the last one failed
+        self._left_said = False
+
+    async def activate(self) -> None:
+        pass
+
+    async def quiesce(self) -> None:
+        pass
+
+    async def block(self, seconds: float = 0.0) -> Measured:
+        """One run. Raises NotApplicable where it cannot be prepared, or failed three times in a row."""
+        await self.beside(self.prepare, "--prepare")
+        keep = OUTPUT_BYTES if self.score is not None else 0
+        self.runs += 1
+        job = await supervised(self.job.order(keep=keep, at_most_s=self.at_most_s))
+        self._tell_left(job)
+        values = values_of(job)
+        problem = failure(job, self.at_most_s)
+        if not problem and self.score is not None:
+            found = self.score.find(job.output)
+            if found is None:
+                problem = "its output holds no score above 0" + (
+                    f" (only the last {OUTPUT_BYTES >> 20} MiB are looked at)"
+                    if job.output_bytes > OUTPUT_BYTES
+                    else ""
+                )
+            else:
+                values[SCORE] = found
+        if problem:
+            self._failed(problem)
+            values = {}
+        else:
+            self._in_a_row = 0
+        return Measured(seconds=job.wall_s, values=values, operations=1, cpu_s=job.cpu_s)
+
+    async def beside(self, argv: Sequence[str], option: str) -> None:
+        """Another command in the variant's environment and directory, not timed. Raises NotApplicable if it fails."""
+        if argv:
+            job = await supervised(self.job.order(argv, at_most_s=self.at_most_s))
+            if problem := failure(job, self.at_most_s):
+                raise NotApplicable(f"{option}: {problem}")
+
+    def _failed(self, problem: str) -> None:
+        self.failed += 1
+        self.problem = problem
+        self._in_a_row += 1
+        if self._in_a_row >= IN_A_ROW:
+            raise NotApplicable(f"{IN_A_ROW} runs in a row failed: {problem}")
+        if self.failed <= SAID:
+            self.run.note(f"{self.variant}: run {self.runs} is not measured: {problem}")
+
+    def _tell_left(self, job: JobRun) -> None:
+        if job.left and not self._left_said:
+            self._left_said = True
+            count = "1 process was" if job.left == 1 else f"{job.left} processes were"
+            ended = f"{job.survivors} could not be ended" if job.survivors else "ended"
+            self.run.note(f"{self.variant}: {count} still running when the command had ended: {ended}")
+
+
+def failure(job: JobRun, at_most_s: float) -> str:
+    """Why a run is not measured, with the last lines of standard error; "" where it went well."""
+    lines = [line.strip() for line in job.errors.splitlines() if line.strip()][-3:]
+    last = f": {' / '.join(lines)[-300:]}" if lines else ""
+    if job.stopped == "time":
+        return f"it did not end within {duration(at_most_s)} (--at-most){last}"
+    if job.stopped or job.status is None:
+        return f"it was stopped from outside{last}"
+    if job.status < 0:
+        return f"it was ended by signal {-job.status} after {duration(job.wall_s)}{last}"
+    return f"it exited with status {job.status} after {duration(job.wall_s)}{last}" if job.status else ""

@@ -1,0 +1,71 @@
+"""What a decided difference says: how large it is, and in which parts of the wall time it lies."""
+
+from __future__ import annotations
+
+from probes.units import number
+from scenarios import events as ev
+from scenarios.experiment.wording import effect_words
+from scenarios.finding import Evidence, Finding
+from scenarios.workload.arm import BLOCKED, SYSTEM, USER, WAITING
+from scenarios.workload.split import REST, Part, Split
+
+WORDS = {
+    USER: "user CPU",
+    SYSTEM: "system CPU",
+    WAITING: "waiting for a CPU",
+    BLOCKED: "waiting for block I/O",
+    REST: "the rest (asleep, and other waits)",
+}
+WHY_UNKNOWN = {
+    WAITING: "waiting for a CPU is in the rest: its processes ended too quickly to be looked at",
+    BLOCKED: "waiting for block I/O is in the rest: it needs kernel.task_delayacct=1 (sysctl, root) before the "
+    "command starts, and processes that live longer than the looks are apart",
+}
+
+
+def finding(verdict: ev.Verdict, found: Split) -> Finding:
+    """Of a verdict on the wall time that is slower or faster."""
+    whole, parts = found.parts[0], found.parts[1:]
+    named = sorted(parts, key=lambda part: -part.difference_s * (1 if whole.difference_s > 0 else -1))[0]
+    title = (
+        f"{found.variant} is {effect_words(verdict)} than {found.baseline}, most of it {WORDS[named.name]}"
+    )
+    return Finding(
+        id="workload.wall",
+        severity="notice",
+        confidence="measured",
+        title=title,
+        evidence=tuple(Evidence(text) for text in sentences(found)),
+    )
+
+
+def failing(variant: str, failed: int, runs: int, last: str) -> Finding:
+    """Of a variant whose runs failed, warm-up included."""
+    return Finding(
+        id="workload.failed",
+        severity="warning",
+        confidence="measured",
+        title=f"{variant}: {failed} of {runs} runs failed and were not measured",
+        evidence=(Evidence(f"the last one: {last}"),),
+    )
+
+
+def sentences(found: Split) -> list[str]:
+    """The whole difference, each part by its size, and what could not be told apart."""
+    whole, *parts = found.parts
+    lines = [
+        f"wall time of a run: {found.baseline} {number(whole.baseline_s)} s, {found.variant} "
+        f"{number(whole.variant_s)} s: {_words(whole)}, over {found.groups} groups"
+    ]
+    for part in sorted(parts, key=lambda part: -abs(part.difference_s)):
+        lines.append(f"of that {WORDS[part.name]}: {_words(part)}")
+    return lines + [WHY_UNKNOWN[name] for name in found.unknown if name in WHY_UNKNOWN]
+
+
+def _words(part: Part) -> str:
+    low, high = part.ci95_s
+    return f"{_signed(part.difference_s)} s (95 % CI {_signed(low)} to {_signed(high)} s)"
+
+
+def _signed(seconds: float) -> str:
+    return f"{'−' if seconds < 0 else '+'}{number(abs(seconds))}"

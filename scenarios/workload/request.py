@@ -1,0 +1,147 @@
+"""What is asked for, from the command line's options or a TOML file with the same words: checked before a run."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from scenarios.model import Options, Usage
+from scenarios.plan import Metric, Workload
+from scenarios.workload.arm import CPU, SCORE, SHOWN, WALL
+from scenarios.workload.score import Score
+from scenarios.workload.variants import Job, job, made, split, startable
+
+MOST_FILE_BYTES = 1 << 20
+MOST_VARIANTS = 8
+IN_FILE = ("cmd", "cwd", "variant", "prepare", "cleanup", "score", "score-better", "at-most", "series")
+LEAST_SERIES = 6  # scenarios.experiment.trend tells no trend of fewer
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """`series`: so many runs of the one variant; 0: the variants are compared, the first one is the baseline."""
+
+    jobs: tuple[Job, ...]
+    load: Workload
+    at_most_s: float
+    prepare: tuple[str, ...] = ()
+    cleanup: tuple[str, ...] = ()
+    score: str = ""
+    series: int = 0
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        return [(self.jobs[0].id, other.id) for other in self.jobs[1:]]
+
+
+def request(options: Options, cwd: str) -> Request:
+    """Raises Usage in one line."""
+    words: dict[str, Any] = {k: v for k, v in options.values.items() if k in IN_FILE}
+    if name := options.string("file"):
+        in_file = _file(name)
+        typed = {k for k in words if k in in_file and words[k] != _DEFAULTS.get(k)}
+        if typed:
+            raise Usage(f"--{min(typed)} is given on the command line and in {name}; give it once")
+        words |= in_file
+    directory = str(words.get("cwd") or cwd)
+    command = str(words.get("cmd") or "")
+    series = int(words.get("series") or 0)
+    jobs = _jobs(words.get("variant") or [], command, directory, series)
+    if series and len(jobs) != 1:
+        raise Usage("--series runs one variant; leave --variant out, or give it once")
+    if not series and len(jobs) < 2:
+        raise Usage(
+            "give --variant twice at least: --variant 'nvme: TMPDIR=/scratch' --variant 'sata: TMPDIR=/data'"
+        )
+    if len(jobs) > MOST_VARIANTS:
+        raise Usage(f"at most {MOST_VARIANTS} variants in a run")
+    if len({one.id for one in jobs}) < len(jobs):
+        raise Usage("two variants have the same name")
+    beside = {k: split(str(words.get(k) or ""), f"--{k}") for k in ("prepare", "cleanup")}
+    for option, argv in beside.items():
+        for one in jobs if argv else ():
+            startable(argv, one.env, one.cwd, f"--{option}")
+    score = str(words.get("score") or "")
+    if score:
+        Score(score)
+    at_most_s = float(words.get("at-most") or 600.0)
+    return Request(
+        jobs=jobs,
+        load=_load(score, str(words.get("score-better") or "more"), at_most_s),
+        at_most_s=at_most_s,
+        score=score,
+        series=series,
+        **beside,
+    )
+
+
+_DEFAULTS: dict[str, object] = {"at-most": 600.0, "score-better": "more"}
+
+
+def _load(score: str, better: str, at_most_s: float) -> Workload:
+    judged = [Metric(WALL, "s", better="less"), Metric(CPU, "s", better="less")]
+    if score:
+        judged.append(Metric(SCORE, "", better="less" if better == "less" else "more"))
+    return Workload(
+        id="command",
+        title="the command",
+        metrics=(*judged, *SHOWN),
+        block_s=0.02,  # the warm-up tells how long it really takes
+        max_block_s=at_most_s,
+        min_operations=1,
+        min_groups=4,
+    )
+
+
+def _jobs(variants: object, command: str, cwd: str, series: int) -> tuple[Job, ...]:
+    if not isinstance(variants, list):
+        raise Usage("variant: a list is wanted")
+    if not variants and series:
+        return (made("run", [], command, cwd),)
+    return tuple(
+        _from_table(one, command, cwd) if isinstance(one, dict) else job(str(one), command, cwd)
+        for one in variants
+    )
+
+
+def _from_table(table: Mapping[str, Any], command: str, cwd: str) -> Job:
+    """`[[variant]]` with `name` and the words; variables in capitals, or all in a table `env`."""
+    words: list[tuple[str, str]] = []
+    for key, value in table.items():
+        if key == "env" and isinstance(value, dict):
+            words += [("env", f"{k}={v}") for k, v in value.items()]
+        elif isinstance(value, list | dict):
+            raise Usage(f"variant {table.get('name', '')}: {key}: a text or a number is wanted")
+        elif key != "name":
+            words.append((key, str(value)))
+    return made(str(table.get("name", "")), words, command, cwd)
+
+
+def _file(name: str) -> dict[str, Any]:
+    try:
+        with open(name, "rb") as file:  # noqa: PTH123
+            text = file.read(MOST_FILE_BYTES + 1)
+    except OSError as error:
+        raise Usage(f"--file {name}: {error.strerror}") from None
+    if len(text) > MOST_FILE_BYTES:
+        raise Usage(f"--file {name}: more than {MOST_FILE_BYTES >> 20} MiB")
+    try:
+        found = tomllib.loads(text.decode())
+    except (ValueError, RecursionError) as error:
+        raise Usage(f"--file {name}: {' '.join(str(error).split())[:200]}") from None
+    if unknown := sorted(set(found) - set(IN_FILE)):
+        raise Usage(f"--file {name}: unknown word {unknown[0]!r}; known are {', '.join(IN_FILE)}")
+    for key, value in found.items():
+        wanted: tuple[type, ...] = {"variant": (list,), "at-most": (int, float), "series": (int,)}.get(
+            key, (str,)
+        )
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            raise Usage(f"--file {name}: {key}: a {wanted[-1].__name__} is wanted")
+    series, at_most = found.get("series", LEAST_SERIES), found.get("at-most", 1.0)
+    if not (LEAST_SERIES <= series <= 120 and 0.1 <= at_most <= 86400):
+        raise Usage(f"--file {name}: series is {LEAST_SERIES} to 120, at-most 0.1 to 86400 seconds")
+    if found.get("score-better", "more") not in ("more", "less"):
+        raise Usage(f"--file {name}: score-better: more or less")
+    return found

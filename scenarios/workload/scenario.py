@@ -1,0 +1,211 @@
+"""Scenario `workload`: the admin's own command under variants: which is faster, and where the time went."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import ClassVar
+
+import msgspec
+
+from probes.bench.measured import BenchRefused, NotApplicable
+from probes.host import Host
+from probes.secrets import masked_tree
+from scenarios import events as ev
+from scenarios.experiment.guarded import GuardedBlocks, values_of
+from scenarios.experiment.interleaved import compare
+from scenarios.experiment.trend import trend
+from scenarios.guards.watch import watch_for
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario
+from scenarios.plan import Option, Plan, PlannedStep, Variant
+from scenarios.workload.arm import WALL, JobArm
+from scenarios.workload.findings import failing, finding, sentences
+from scenarios.workload.request import LEAST_SERIES, Request, request
+from scenarios.workload.score import Score
+from scenarios.workload.split import split
+from scenarios.workload.variants import Job
+
+BUDGET_S = 300.0
+
+
+class CommandUnderVariants(Scenario):
+    id: ClassVar[str] = "workload"
+    title: ClassVar[str] = "Your own command, under variants"
+    question: ClassVar[str] = "Under which variant is your own command faster, and where did the time go?"
+    why: ClassVar[str] = (
+        "Running all of A and then all of B measures the hour as well: runs that alternate do not, and a "
+        "difference in wall time says little until it is known what was waited for."
+    )
+    answers: ClassVar[str] = "wall, CPU time and score of your command, with the parts of the difference"
+    takes_s: ClassVar[float] = BUDGET_S
+    needs: ClassVar[str] = "--cmd, --variant"
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(name="cmd", kind="text", help="what is run, split into words, without a shell"),
+        Option(
+            name="variant",
+            kind="text",
+            multiple=True,
+            help="'name: words': NAME=VALUE, cwd=, cmd=, wrap=, cpus=0-3, node=0, nice=, ionice=; first: baseline",
+        ),
+        Option(name="file", kind="path", help="a TOML file with the same words"),
+        Option(name="cwd", kind="path", help="where it runs; the current directory if not given"),
+        Option(name="prepare", kind="text", help="run before each run, not timed"),
+        Option(name="cleanup", kind="text", help="run once a variant at the end, not timed"),
+        Option(
+            name="score",
+            kind="text",
+            help="regular expression with one group, or json:name.name, in its output",
+        ),
+        Option(
+            name="score-better",
+            kind="choice",
+            choices=("more", "less"),
+            default="more",
+            help="which score is good",
+        ),
+        Option(
+            name="at-most",
+            kind="number",
+            default=600.0,
+            least=0.1,
+            most=86400.0,
+            help="seconds after which a run is ended and not measured",
+        ),
+        Option(
+            name="series",
+            kind="integer",
+            least=LEAST_SERIES,
+            most=120,
+            help="runs of one variant, for the trend from run to run",
+        ),
+        *COMMON_OPTIONS,
+    )
+
+    def blocked(self, host: Host) -> str:
+        return "" if host.live else "a captured tree cannot be measured"
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        cwd = options.string("cwd") or _here()
+        wanted = request(options, cwd)
+        budget = options.number("budget", BUDGET_S)
+        beside = [shlex.join(argv) for argv in (wanted.prepare, wanted.cleanup) if argv]
+        return self.planned(
+            options={**options.values, "cwd": cwd},
+            variants=tuple(Variant(id=j.id, label=_label(j), facts=masked_tree(j.own)) for j in wanted.jobs),
+            workloads=(wanted.load,),
+            steps=(PlannedStep("measure", "measure and judge", budget),),
+            reads=("/proc/PID/{io,stat,schedstat} of the command's own processes",),
+            seconds=budget,
+            measuring_s=budget,
+            commands=(*dict.fromkeys(shlex.join(j.argv) for j in wanted.jobs), *beside),
+            sentences=_sentences(wanted, budget),
+            refusal=self.blocked(host),
+        )
+
+    async def run(self, run: Run) -> None:
+        wanted = request(
+            run.options, run.options.string("cwd") or str(run.plan.options.get("cwd") or _here())
+        )
+        arms = [
+            JobArm(
+                run,
+                job,
+                at_most_s=wanted.at_most_s,
+                score=Score(wanted.score) if wanted.score else None,
+                prepare=wanted.prepare,
+            )
+            for job in wanted.jobs
+        ]
+        with run.step("measure", "measure and judge"):
+            if wanted.series:
+                await _series(run, wanted, arms[0])
+            else:
+                await _compare(run, wanted, arms)
+            for arm in arms:
+                if arm.failed:
+                    run.found(failing(arm.variant, arm.failed, arm.runs, arm.problem))
+                try:
+                    await arm.beside(wanted.cleanup, "--cleanup")
+                except (NotApplicable, BenchRefused) as why:
+                    run.note(f"{arm.variant}: {why}")
+
+
+async def _compare(run: Run, wanted: Request, arms: list[JobArm]) -> None:
+    verdicts, blocks = await compare(
+        run,
+        wanted.load,
+        arms,
+        budget_s=run.plan.measuring_s,
+        family=len(wanted.pairs),
+        watch=watch_for(run),
+        pairs=wanted.pairs,
+    )
+    splits = {pair: found for pair in wanted.pairs if (found := split(blocks, *pair))}
+    if splits:
+        run.emit(
+            ev.Extra(t=run.time(), name="where", value=[msgspec.to_builtins(s) for s in splits.values()])
+        )
+    for verdict in verdicts:
+        found = splits.get((verdict.baseline, verdict.variant))
+        if verdict.metric != WALL or found is None:
+            continue
+        if verdict.verdict in ("slower", "faster"):
+            run.found(finding(verdict, found))
+        else:
+            for line in sentences(found):
+                run.note(line)
+
+
+async def _series(run: Run, wanted: Request, arm: JobArm) -> None:
+    """So many runs that ended well, within the budget; a trend of their wall times."""
+    measured = GuardedBlocks(run, None)
+    load, began = wanted.load, run.clock.now()
+    index = 0
+    while len(values_of(measured.counted(load.id), arm.variant, WALL)) < wanted.series:
+        if run.clock.now() - began >= run.plan.measuring_s:
+            run.note(f"{arm.variant}: the budget was spent after {index} runs (raise --budget)")
+            break
+        await measured.measure(load.id, arm.variant, arm.block, group=index)
+        index += 1
+    walls = values_of(measured.counted(load.id), arm.variant, WALL)
+    found = trend(walls, [1.0] * len(walls), better="less")
+    run.emit(
+        ev.SeriesVerdict(
+            t=run.time(),
+            workload=load.id,
+            rounds=found.rounds,
+            verdict=found.verdict,
+            slope_per_round=found.slope_per_round,
+            ci95=found.ci95,
+            p=found.p,
+            reason=found.reason,
+            explain=found.explain,
+            smallest_effect=found.smallest_effect,
+        )
+    )
+
+
+def _label(job: Job) -> str:
+    """Secrets masked: it is on the screen before a recording masks anything."""
+    return ", ".join(f"{key}={value}" for key, value in masked_tree(job.own).items()) or "as it is"
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 (as text)
+    except OSError:
+        raise Refused("the current directory is gone; name another --cwd") from None
+
+
+def _sentences(wanted: Request, budget_s: float) -> tuple[str, ...]:
+    how = (
+        f"Runs the command {wanted.series} times, at most {budget_s:.0f} s."
+        if wanted.series
+        else f"Runs the command under {len(wanted.jobs)} variants in turn for {budget_s:.0f} s, 4 groups at least."
+    )
+    return (
+        how,
+        f"A run that fails or takes more than {wanted.at_most_s:.0f} s is not measured; what it started is ended "
+        "with it.",
+        "What the command itself changes or writes is not undone.",
+    )

@@ -1,0 +1,188 @@
+"""A variant in words: `sata: TMPDIR=/data cpus=0-3`. What is wrong with it is said before anything runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from probes.bench.supervised import Order
+from scenarios.model import Usage
+
+WORDS = ("cmd", "cwd", "wrap", "cpus", "node", "nice", "ionice", "env")
+IONICE = {"realtime": 1, "best-effort": 2, "idle": 3}  # ioprio_set(2)
+_SHELL = {"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1", "&>"}
+_NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,31}", re.ASCII)
+_VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_REFUSED = ("sysctl:", "sysfs:", "scheduler:", "cgroup:")
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """What one variant runs. `own` is what sets it apart, word by word; `env` only what it names itself."""
+
+    id: str
+    argv: tuple[str, ...]
+    cwd: str
+    env: dict[str, str] = {}
+    cpus: tuple[int, ...] = ()
+    node: int | None = None
+    nice: int = 0
+    ionice: tuple[int, ...] = ()
+    own: dict[str, str] = {}
+
+    def order(self, argv: Sequence[str] = (), *, keep: int = 0, at_most_s: float) -> Order:
+        """Of its command; of another one in the same place, neither pinned nor niced, where `argv` is given."""
+        env = {**os.environ, **self.env}
+        if argv:
+            return Order(argv=tuple(argv), cwd=self.cwd, env=env, at_most_s=at_most_s)
+        return Order(
+            argv=self.argv,
+            cwd=self.cwd,
+            env=env,
+            cpus=self.cpus,
+            node=self.node,
+            nice=self.nice,
+            ionice=self.ionice,
+            keep=keep,
+            at_most_s=at_most_s,
+        )
+
+
+def job(text: str, command: str, cwd: str) -> Job:
+    """`name: words`. Raises Usage in one line."""
+    name, colon, rest = text.partition(":")
+    if not colon:
+        raise Usage(f"variant {text!r}: write it as 'name: words', for example 'sata: TMPDIR=/data cpus=0-3'")
+    words: list[tuple[str, str]] = []
+    for word in split(rest, f"variant {name.strip()}"):
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise Usage(
+                f"variant {name.strip()}: {word!r} has no '='; known are NAME=VALUE and {', '.join(WORDS)}"
+            )
+        words.append((key, value))
+    return made(name.strip(), words, command, cwd)
+
+
+def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) -> Job:
+    """From its name and its words, each with its value. Raises Usage in one line."""
+    if not _NAME.fullmatch(name):
+        raise Usage(f"variant {name!r}: its name is 1 to 32 letters, digits or . + - _")
+    where = f"variant {name}"
+    env: dict[str, str] = {}
+    own: dict[str, str] = {}
+    for key, value in words:
+        if key == "env":
+            key, equals, value = value.partition("=")
+            if not equals:
+                raise Usage(f"{where}: write env=NAME=VALUE")
+        elif key in WORDS:
+            if key in own:
+                raise Usage(f"{where}: {key}= is given twice")
+            own[key] = value
+            continue
+        elif key.startswith(_REFUSED):
+            raise Usage(f"{where}: {key}= is not offered: a variant changes no setting of the host")
+        elif key.upper() != key:
+            raise Usage(
+                f"{where}: {key}= is none of {', '.join(WORDS)}; a variable in small letters is env={key}=VALUE"
+            )
+        if not _VARIABLE.fullmatch(key) or "\0" in value:
+            raise Usage(f"{where}: {key!r} is no name of a variable, or its value holds a zero byte")
+        env[key] = value
+    directory = os.path.join(cwd, own["cwd"]) if "cwd" in own else cwd  # noqa: PTH118 (as text)
+    if not os.path.isdir(directory):  # noqa: PTH112
+        raise Usage(f"{where}: cwd={directory}: no such directory")
+    argv = (*split(own.get("wrap", ""), where), *split(own.get("cmd", command), where))
+    if not split(own.get("cmd", command), where):
+        raise Usage(f"{where}: no command; give --cmd or cmd=")
+    startable(argv, env, directory, where)
+    return Job(
+        id=name,
+        argv=argv,
+        cwd=directory,
+        env=env,
+        cpus=_cpus(own["cpus"], where) if "cpus" in own else (),
+        node=_node(own["node"], where) if "node" in own else None,
+        nice=_nice(own["nice"], where) if "nice" in own else 0,
+        ionice=_ionice(own["ionice"], where) if "ionice" in own else (),
+        own=own | env,
+    )
+
+
+def split(text: str, where: str) -> tuple[str, ...]:
+    """Like a shell would; a word that only a shell understands is refused. Raises Usage."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise Usage(f"{where}: {text!r} cannot be split into words: {error}") from None
+    if found := next((word for word in words if word in _SHELL), None):
+        raise Usage(f"{where}: {found!r} needs a shell, and none is used: write sh -c '...'")
+    return words
+
+
+def startable(argv: Sequence[str], env: Mapping[str, str], cwd: str, where: str) -> None:
+    """Raises Usage unless its first word is found there."""
+    path = env.get("PATH", os.environ.get("PATH", os.defpath))
+    first = os.path.join(cwd, argv[0]) if "/" in argv[0] else argv[0]  # noqa: PTH118 (as text)
+    if not argv[0] or shutil.which(first, path=path) is None:
+        raise Usage(f"{where}: {argv[0] or 'an empty word'}: no such command, or it may not be executed")
+
+
+def listed(text: str) -> tuple[int, ...]:
+    """`0-3,8` as numbers. Raises ValueError."""
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        low, high = int(first), int(last if dash else first)
+        if not 0 <= low <= high < 1 << 16:
+            raise ValueError(part)
+        found |= set(range(low, high + 1))
+    return tuple(sorted(found))
+
+
+def _cpus(text: str, where: str) -> tuple[int, ...]:
+    try:
+        wanted = listed(text)
+    except ValueError:
+        raise Usage(f"{where}: cpus={text}: write CPU numbers as 0-3,8") from None
+    if missing := sorted(set(wanted) - os.sched_getaffinity(0)):
+        raise Usage(f"{where}: cpus={text}: CPU {missing[0]} is not there or may not be used")
+    return wanted
+
+
+def _node(text: str, where: str) -> int:
+    if (
+        not text.isascii()
+        or not text.isdecimal()
+        or not Path(f"/sys/devices/system/node/node{text}").is_dir()
+    ):
+        raise Usage(f"{where}: node={text}: this host has no such memory node")
+    return int(text)
+
+
+def _nice(text: str, where: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 99
+    if not -20 <= value <= 19:
+        raise Usage(f"{where}: nice={text}: a number from -20 to 19")
+    if value < 0 and os.geteuid() != 0:
+        raise Usage(f"{where}: nice={text}: below 0 needs root")
+    return value
+
+
+def _ionice(text: str, where: str) -> tuple[int, ...]:
+    name, _, level = text.partition(":")
+    known = name in IONICE and (level in "01234567" if level else True) and len(level) <= 1
+    if not known or (name == "idle" and level):
+        raise Usage(f"{where}: ionice={text}: idle, best-effort:0 to :7 or realtime:0 to :7")
+    if name == "realtime" and os.geteuid() != 0:
+        raise Usage(f"{where}: ionice={text}: realtime needs root")
+    return IONICE[name], int(level or (0 if name == "idle" else 4))

@@ -1,0 +1,373 @@
+"""What a person types, right and wrong: one line, the right status, and stdout only for the result."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from app import __version__
+from app.cli.entry import run_command_line
+from app.recording import store
+from scenarios import registry
+from scenarios.finding import SEVERITIES
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "recordings"
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    monkeypatch.setattr(
+        registry,
+        "entry_points",
+        lambda group: [EntryPoint("fake", "tests.app.fake_scenario:Fake", group)],
+    )
+
+
+def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = run_command_line(arguments)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["nonsense"], 2, "nonsense"),
+        (["--nonsense"], 2, "--nonsense"),
+        (["reprt"], 2, "did you mean `hostdx report`?"),
+        (["run"], 2, "name a scenario: "),
+        (["run", "storge"], 2, "did you mean `storage`?"),
+        (["plan", "/a", "/b"], 2, "hostdx plan storage /a"),
+        (["plan", "storage", "--dir", "/a", "/b"], 2, "not both"),
+        (["run", "null", "/a", "/b"], 2, "/b"),
+        (["run", "fake", "--budget", "2x"], 2, "90s or 2m"),
+        (["run", "fake", "--budget", "2d"], 2, "at most 86400 s"),
+        (["run", "fake", "--margin", "60%"], 2, "at most 0.5 (50 %)"),
+        (["run", "dstate", "--budget", "9"], 2, "no such option"),
+        (["compare", "a", "b", "--margin", "x%"], 2, "0.05 or 5%"),
+        (["completion"], 2, "bash"),
+        (["run", "nonsense"], 2, "unknown scenario"),
+        (["plan", "nonsense"], 2, "hostdx scenarios"),
+        (["run", "fake", "--nonsense"], 2, "hostdx run fake --help"),
+        (["run", "fake", "--blocks", "many"], 2, "'many'"),
+        (["run", "fake", "--size", "12Q"], 2, "512M"),
+        (["run", "fake", "--size", "0"], 2, "1 byte"),
+        (["run", "fake", "--size", "nan"], 2, "1 byte"),
+        (["run", "fake", "--budget", "nan"], 2, "'nan' is not a number to work with"),
+        (["run", "fake", "--budget", "inf"], 2, "'inf'"),
+        (["run", "fake", "--budget", "-5"], 2, "too small: at least 1"),
+        (["run", "fake", "--budget", "0"], 2, "too small: at least 1"),
+        (["run", "null", "--dir", "/tmp", "--dir", "/var/tmp"], 2, "given twice"),
+        (["run", "fake", "--margin", "-1"], 2, "at least 0.005"),
+        (["run", "fake", "--margin", "2"], 2, "at most 0.5"),
+        (["run", "fake", "--seed", "1.5"], 2, "not a valid integer"),
+        (["run", "fake", "--dir", ""], 2, "an empty path"),
+        (["run", "storage", "--pid", "0"], 2, "at least 1"),
+        (["run", "fake", "--colour", "blue"], 2, "blue"),
+        (["run", "fake", "--how", "usage"], 2, "cannot be `usage`"),
+        (["run", "fake", "--how", "refusal"], 3, "no good reason"),
+        (["run", "fake", "--fast", "--how", "refused"], 3, "found out late"),
+        (["run", "fake", "--json", "--events", "-"], 2, "stdout"),
+        (["run", "fake", "--fast", "--consent", "0123"], 3, "something changed since"),
+        (["run", "fake", "--fast", "--events", "/nonexistent/x"], 3, "/nonexistent/x"),
+        (["run", "fake", "--fast", "--attribute", "/nonexistent"], 3, "--yes"),
+        (
+            ["run", "fake", "--fast", "--attribute", "/nonexistent", "--yes"],
+            3,
+            "/nonexistent: cannot be read",
+        ),
+        (["run", "fake", "--fast", "--dir", "/nonexistent"], 3, "/nonexistent/.hostdx-"),
+        (["plan", "fake", "--how", "refusal"], 3, "no good reason"),
+        (["plan", "fake", "--events", "file"], 2, "only `-`"),
+        (["report", "nonsense"], 2, "no such recording"),
+        (["report", "last"], 2, "no recording"),
+        (["report"], 2, "no recording"),
+        (["replay"], 2, "needs a terminal"),
+        (["report", "demo:nonsense"], 2, "no such demo"),
+        (["report", "/etc/passwd"], 3, "line 1"),
+        (["report", "/"], 3, "not a regular file"),
+        (["completion", "tcsh"], 2, "tcsh"),
+        ([], 2, "needs a terminal"),
+        (["attach"], 3, "no run is under way"),
+        (["replay", "nonsense"], 2, "no such recording"),
+        (["triage", "--root", "/nonexistent"], 2, "/nonexistent"),
+        (["triage", "--root", "/var/tmp"], 2, "holds neither sys nor proc"),
+        (
+            ["plan", "fstrim", "--dir", "/var/tmp", "--workload", "'"],
+            2,
+            "hostdx: plan fstrim: --workload cannot",
+        ),
+        (["plan", "storage", "--root", "/var/tmp"], 2, "holds neither sys nor proc"),
+    ],
+)
+def test_each_bad_input_gets_its_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, says: str
+) -> None:
+    found, out, err = typed(capsys, *arguments)
+    ours = [line for line in err.splitlines() if line.startswith("hostdx: ")]
+    assert (found, len(ours)) == (status, 1), err
+    assert says in ours[0]
+    assert "Traceback" not in err
+    assert "report: hostdx" in out or out == "" or "refus" in out or arguments[0] == "plan"
+
+
+def test_a_relative_path_is_taken_from_where_it_was_typed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path)
+    status, said, _ = typed(capsys, "plan", "fake", "--dir", "here", "--dir", "./here/..", "--json")
+    assert status == 0
+    assert json.loads(said)["options"]["dir"] == [str(tmp_path / "here"), str(tmp_path)]
+
+
+@pytest.mark.parametrize(
+    ("name", "typed_as", "value"),
+    [
+        ("budget", "90", 90), ("budget", "90s", 90), ("budget", "2m", 120), ("budget", "1h 30 min", 5400),
+        ("margin", "0.1", 0.1), ("margin", "5%", 0.05), ("margin", "2.5 %", 0.025),
+    ],
+)  # fmt: skip
+def test_a_number_may_have_its_unit(
+    capsys: pytest.CaptureFixture[str], name: str, typed_as: str, value: float
+) -> None:
+    status, said, _ = typed(capsys, "plan", "fake", f"--{name}", typed_as, "--json")
+    assert status == 0 and json.loads(said)["options"][name] == value
+
+
+def test_directories_may_stand_alone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pair = [str(tmp_path), "/var/tmp"]
+    _, alone, _ = typed(capsys, "plan", "fake", *pair, "--blocks", "3", "--json")
+    _, named, _ = typed(capsys, "plan", "fake", "--dir", pair[0], "--dir", pair[1], "--blocks", "3", "--json")
+    assert json.loads(alone)["options"]["dir"] == pair and alone == named
+
+
+def test_only_what_a_scenario_heeds_is_offered(capsys: pytest.CaptureFixture[str]) -> None:
+    watching, measuring = (typed(capsys, "run", name, "--help")[1] for name in ("dstate", "null"))
+    for option in ("--budget", "--margin", "--seed", "--yes", "--consent"):
+        assert option in measuring and option not in watching
+    assert "--margin" not in typed(capsys, "run", "kernel", "--help")[1]
+
+
+def test_a_journal_on_the_device_under_test_is_refused_before_anything_is_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says = "the undo journal lies on sda itself"
+    monkeypatch.setattr("app.undo.journal_disk.lies_on", lambda host, place, target: says if target else "")
+    (tmp_path / "there").mkdir()
+    (tmp_path / "attribute").write_text("old")
+    made = ("--dir", str(tmp_path / "there"), "--attribute", str(tmp_path / "attribute"))
+    status, out, err = typed(capsys, "run", "fake", "--fast", "--yes", *made, "--events", str(tmp_path / "e"))
+    assert status == 3 and says in err and "not started" not in out
+    foreseen, out, err = typed(capsys, "plan", "fake", *made)  # in the same words
+    assert (foreseen, out, err) == (3, "", f"hostdx: plan fake: {says}\n")
+    _, out, _ = typed(capsys, "plan", "fake", *made, "--json")
+    assert json.loads(out)["refusal"] == says
+    assert '"type":"action"' not in (tmp_path / "e").read_text()
+    assert list((tmp_path / "there").iterdir()) == [] and (tmp_path / "attribute").read_text() == "old"
+
+
+def test_a_bug_is_one_line_and_its_traceback_is_kept(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    status, _, err = typed(capsys, "run", "fake", "--fast", "--how", "bug")
+    (line,) = (line for line in err.splitlines() if line.startswith("hostdx: "))
+    assert status == 3 and "a mistake of two lines" in line
+    (saved,) = (tmp_path / "state/hostdx/bugs").iterdir()
+    assert str(saved) in line
+    assert "RuntimeError" in saved.read_text() and "Traceback" in saved.read_text()
+
+
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [
+        ("done", "done"),
+        ("refused", "skipped"),
+        ("bug", "failed"),
+        ("usage", "failed"),
+        ("refusal", "skipped"),
+    ],
+)
+def test_json_is_one_document_however_it_ends(
+    capsys: pytest.CaptureFixture[str], how: str, status: str
+) -> None:
+    _, out, _ = typed(capsys, "run", "fake", "--fast", "--json", "--how", how)
+    document = json.loads(out)
+    assert document["status"] == status
+    assert (document["reason"] is None) == (status == "done")
+    assert list(document) == [
+        "schema", "scenario", "status", "reason", "verdicts", "series", "findings", "facts", "absent", "recording",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("severity", SEVERITIES)
+def test_fail_on(capsys: pytest.CaptureFixture[str], severity: str) -> None:
+    status, _, _ = typed(capsys, "run", "fake", "--fast", "--how", "finding", "--fail-on", severity)
+    assert status == (0 if severity == "critical" else 1)  # it finds a warning
+
+
+def test_events_to_a_file_are_the_recording(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    chosen = tmp_path / "chosen.jsonl"
+    status, out, _ = typed(
+        capsys, "run", "fake", "--fast", "--events", str(tmp_path / "e"), "--recording", str(chosen)
+    )
+    assert status == 0 and f"report: hostdx report {chosen}" in out
+    assert chosen.read_bytes() == (tmp_path / "e").read_bytes()
+
+
+def test_a_refused_run_leaves_a_recording_only_where_it_was_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    typed(capsys, "run", "fake", "--how", "refusal")
+    assert not (tmp_path / "state/hostdx/recordings").exists()
+    typed(capsys, "run", "fake", "--how", "refusal", "--recording", str(tmp_path / "r.jsonl"))
+    kinds = [json.loads(line)["type"] for line in (tmp_path / "r.jsonl").read_text().splitlines()]
+    assert kinds == ["run", "plan", "end"]
+
+
+def test_plan_says_it_and_its_digest_is_consent(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    target = tmp_path / "attribute"
+    target.write_text("old\n")
+    more = ("fake", "--fast", "--attribute", str(target))
+    status, out, _ = typed(capsys, "plan", *more)
+    assert status == 0 and f"changes {target} to new" in out and "at most 1 MiB to vda" in out
+    _, out, _ = typed(capsys, "plan", *more, "--json")
+    digest = json.loads(out)["digest"]
+    assert typed(capsys, "run", *more, "--consent", digest)[0] == 0
+    assert typed(capsys, "run", *more, "--blocks", "5", "--consent", digest)[0] == 3
+    assert target.read_text() == "old\n"
+
+
+def test_plan_events(capsys: pytest.CaptureFixture[str]) -> None:
+    for how, kinds in (
+        ("done", ["run", "plan", "end"]),
+        ("refusal", ["run", "plan", "end"]),
+        ("usage", ["run", "end"]),
+    ):
+        _, out, _ = typed(capsys, "plan", "fake", "--how", how, "--events", "-")
+        assert [json.loads(line)["type"] for line in out.splitlines()] == kinds
+
+
+def test_recordings_are_listed_and_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    typed(capsys, "run", "fake", "--fast")
+    _, out, _ = typed(capsys, "recordings", "--json")
+    (entry,) = json.loads(out)["recordings"]
+    assert (entry["state"], entry["scenario"], entry["pid"]) == ("done", "fake", None)
+    (tmp_path / "state/hostdx/recordings/broken.jsonl").write_text("x\n")
+    _, out, _ = typed(capsys, "recordings")
+    assert "unreadable" in out and entry["name"] in out
+    assert out.startswith("RECORDING ") and max(map(len, out.splitlines())) <= 140
+    (storage,) = (line for line in out.splitlines() if line.startswith("demo:storage"))
+    assert "bundled" in storage and " % slower" in storage  # the answer, not only the name
+    for name in (
+        "last",
+        entry["name"],
+        entry["name"].removesuffix(".jsonl"),
+        entry["name"][:20],
+        entry["path"],
+    ):
+        if name == "last":
+            (tmp_path / "state/hostdx/recordings/broken.jsonl").unlink()
+        status, out, _ = typed(capsys, "report", name)
+        assert status == 0 and out.startswith("# ")
+
+
+def test_report_forms(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    source = str(FIXTURES / "storage.jsonl")
+    assert typed(capsys, "report", source, "-o", str(tmp_path / "r.md"))[1] == ""
+    assert (tmp_path / "r.md").read_text() == typed(capsys, "report", source)[1]
+    assert typed(capsys, "report", source, "--format", "html")[1].startswith("<!doctype html>")
+    assert json.loads(typed(capsys, "report", source, "--format", "json")[1])["scenario"] == "storage"
+    assert typed(capsys, "report", source, "-o", "/nonexistent/r.md")[0] == 3
+
+
+def test_colour_is_where_a_terminal_is_or_where_it_is_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    run = ("run", "fake", "--fast", "--how", "finding")
+    assert "\x1b[" not in typed(capsys, *run)[1]
+    assert "\x1b[33m" in typed(capsys, *run, "--color", "always")[1]
+    assert "\x1b[" not in typed(capsys, *run, "--color", "never")[1]
+    assert "\x1b[" not in typed(capsys, *run)[1]  # nothing is left of what another one asked for
+
+
+def test_help_lists_what_works(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = typed(capsys, "--help")
+    for name in ("triage", "scenarios", "plan", "run", "report", "recordings", "undo"):
+        assert f"\n  {name} " in out
+    _, out, _ = typed(capsys, "run", "fake", "--help")
+    assert "--dir PATH" in out and "--budget" in out and "default: red" not in out.split("--colour")[0]
+    assert "--recording" not in out  # for the app's own use
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(capsys: pytest.CaptureFixture[str], shell: str) -> None:
+    status, out, _ = typed(capsys, "completion", shell)
+    assert status == 0 and "_HOSTDX_COMPLETE" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "replies"),
+    [
+        ("hostdx run dst", ["dstate"]),
+        ("hostdx report demo:st", ["storage"]),  # behind the colon, at which bash breaks words
+        (
+            "hostdx report demo:",
+            sorted(name.removeprefix("demo:") for name in store.demos()),
+        ),
+        ("hostdx scen", ["scenarios"]),
+        ("hostdx 'run' dsta", ["dstate"]),
+    ],
+)
+def test_bash_itself_completes(tmp_path: Path, line: str, replies: list[str]) -> None:
+    """As bash calls it: the words split at its own COMP_WORDBREAKS, the function from the printed script."""
+    (tmp_path / "hostdx").write_text(
+        f"#!{sys.executable} -P\nimport sys; sys.argv[0] = 'hostdx'; from app.cli import main; main()\n"
+    )
+    (tmp_path / "hostdx").chmod(0o755)
+    ask = """
+    source <(hostdx completion bash)
+    COMP_LINE=$1 COMP_POINT=${#1}
+    _hostdx_completion hostdx
+    printf '%s,' "${COMPREPLY[@]}"
+    """  # COMP_WORDBREAKS as bash sets it
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", ask, "bash", line], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert (done.stderr, done.stdout.rstrip(",").split(",")) == ("", replies)
+
+
+def test_version_imports_nothing(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.argv = ['hostdx', '--version']\n"
+        "from app.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(sorted(m for m in sys.modules if m.split('.')[0] in ('click', 'msgspec', 'rich', 'textual', 'asyncio')))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == f"hostdx {__version__}\n[]\n"
+
+
+@pytest.mark.parametrize("close", ["1>&-", "2>&-", "1>&- 2>&- 0<&-", "| true", "2>/dev/full"])
+def test_closed_streams_are_quiet(tmp_path: Path, close: str) -> None:
+    argv = f"{sys.executable} -P -m app.cli triage {close}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", argv], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_result_that_its_file_cannot_take_is_said(tmp_path: Path) -> None:
+    argv = f"{sys.executable} -P -m app.cli triage 1>/dev/full"
+    done = subprocess.run(["bash", "-c", argv], capture_output=True, text=True, timeout=60)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 3 and "stdout: cannot be written: No space left on device" in line

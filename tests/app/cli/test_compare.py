@@ -1,0 +1,122 @@
+"""`compare` and `baseline` as they are typed: sides, formats, and what is refused in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from app.cli.entry import run_command_line
+
+TABLE = str(Path(__file__).parents[2] / "data" / "io500-claix.tsv")
+OLD, NEW = f"{TABLE}:claix18_centos_isc20", f"{TABLE}:claix18_rocky_isc20"
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+
+
+def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = run_command_line(arguments)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_the_talks_table_gives_the_talks_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, err = typed(capsys, "compare", OLD, "--", NEW)
+    assert (status, err) == (0, "")
+    lead = out.splitlines()[2]
+    assert "2 of 12 loads slower, most of all ior-hard-read (4.13 × slower)" in lead
+    assert "3 of 12 loads faster, most of all mdtest-hard-stat (3.42 × faster)" in lead
+    assert "One run a side" in out
+
+
+@pytest.mark.parametrize(
+    "arguments", [[OLD, NEW], ["--format", "json", OLD, "--", NEW], [OLD, "--", NEW, "--margin", "0.1"]]
+)
+def test_sides_and_options_stand_where_people_put_them(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, _ = typed(capsys, "compare", *arguments)
+    assert status == 0 and "ior-hard-read" in out
+
+
+def test_json_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = typed(capsys, "compare", OLD, NEW, "--format", "json")
+    document = json.loads(out)
+    assert document["schema"] == "hostdx/1"
+    assert {
+        e["key"]["workload"]: round(e["ratio"], 2) for e in document["effects"] if e["verdict"] == "slower"
+    } == {
+        "ior-hard-read": 0.24,
+        "find": 0.38,
+    }
+    assert document["effects"][0]["runs"] == [1, 1] and document["effects"][0]["ci95"] is None
+    assert [round(s["a"], 2) for s in document["scores"]] == [1.28, 51.03, 8.08]
+
+
+def test_html_is_one_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.html"
+    status, out, _ = typed(capsys, "compare", OLD, NEW, "--format", "html", "-o", str(page))
+    assert (status, out) == (0, "") and page.read_text().count("<h2>") >= 4
+
+
+def test_recordings_of_one_host_are_compared_with_their_fingerprints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    status, out, _ = typed(capsys, "compare", "demo:null", "demo:storage")
+    assert status == 0 and "facts differ" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["compare"], "two sides are needed"),
+        (["compare", OLD], "two sides are needed"),
+        (["compare", OLD, NEW, OLD], "two sides are needed"),
+        (["compare", "--", NEW], "two sides are needed"),
+        (["compare", OLD, OLD], "stands on both sides"),
+        (["compare", f"{TABLE}:nothing", NEW], "no column nothing"),
+        (["compare", "nothing", NEW], "no such recording"),
+        (["compare", OLD, NEW, "--margin", "5"], "--margin"),
+        (["compare", "--against", "nothing", NEW], "no such baseline"),
+        (["compare", "--against", "../x", NEW], "letters, digits"),
+        (["baseline", "save", "a/b", "demo:null"], "letters, digits"),
+    ],
+)
+def test_what_cannot_be_compared_is_one_line(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = typed(capsys, *arguments)
+    assert status == 2 and out == "" and says in err and err.count("\n") == 1
+
+
+def test_a_directory_of_recordings_is_a_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, err = typed(capsys, "compare", str(tmp_path), "--", NEW)
+    assert status == 2 and "no recording" in err
+
+
+def test_a_baseline_keeps_copies(capsys: pytest.CaptureFixture[str]) -> None:
+    assert typed(capsys, "baseline", "list")[1].startswith("no baseline")
+    assert typed(capsys, "baseline", "save", "old", "demo:null")[0] == 0
+    assert typed(capsys, "baseline", "save", "old", "demo:storage")[1].startswith(
+        "baseline old: 2 recordings"
+    )
+    listed = json.loads(typed(capsys, "baseline", "list", "--json")[1])
+    assert [(b["name"], len(b["recordings"])) for b in listed["baselines"]] == [("old", 2)]
+    status, out, _ = typed(capsys, "compare", "--against", "old", "demo:iosched")
+    assert status == 0 and "against" in out
+
+
+def test_a_baseline_takes_files_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "endless.jsonl").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    for name in ("endless.jsonl", "pipe.jsonl"):
+        status, _, err = typed(capsys, "baseline", "save", "x", str(tmp_path / name))
+        assert status != 0 and "so not a recording" in err
+    assert "no recording by its name" in typed(capsys, "baseline", "save", "x", "/dev/zero")[2]
+    assert typed(capsys, "baseline", "list")[1].startswith("no baseline")

@@ -1,0 +1,64 @@
+"""What stderr shows while a run is under way: plain lines and the drawn form, fed with every recording there is."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from rich.live import Live
+
+from app.cli.progress import Plain
+from app.cli.progress_rich import Drawn
+from app.recording.reader import events_of
+
+FIXTURES = sorted((Path(__file__).parents[2] / "fixtures" / "recordings").glob("*.jsonl"))
+# what rich itself writes: colours, cursor up, erase line, cursor on and off
+OURS = re.compile(r"\x1b\[(?:[0-9;]*m|\d*A|2K|1A|\?25[lh])")
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda p: p.stem)
+def test_plain_lines(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    view = Plain()
+    for event in events_of(path):
+        view.show(event)
+    said = capsys.readouterr().err
+    assert all(re.match(r" *\d+\.\d s  \S", line) for line in said.splitlines())
+    assert all(character.isprintable() or character == "\n" for character in said)
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda p: p.stem)
+def test_drawn(path: Path) -> None:
+    screen = io.StringIO()
+    view = Drawn()
+    view._console = Console(file=screen, force_terminal=True, width=80, height=24, highlight=False)
+    view._live = Live(console=view._console, auto_refresh=False, transient=True)
+    with view:
+        for event in events_of(path):
+            view.show(event)
+    rest = OURS.sub("", screen.getvalue())
+    assert "\x1b" not in rest and "\x07" not in rest and "\u202e" not in rest
+
+
+def test_a_reason_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    from scenarios import events as ev
+
+    view = Plain()
+    reason = "needs 16 s, 15 s of the budget were left"
+    view.show(ev.Note(t=1, text=f"stream: {reason}"))
+    view.show(
+        ev.Verdict(
+            t=1,
+            workload="stream",
+            metric="m",
+            baseline="A",
+            variant="B",
+            verdict="inconclusive",
+            reason=reason,
+        )
+    )
+    view.show(ev.Step(t=1, id="s", title="stream", state="skipped", reason=reason))
+    view.show(ev.Step(t=2, id="t", title="next", state="started"))
+    assert capsys.readouterr().err.count("\n") == 2

@@ -1,0 +1,41 @@
+"""What `hostdx triage` prints for a person: each finding with what to do, ready to be typed."""
+
+from __future__ import annotations
+
+from app.recording.session import Session
+from app.report.triage_text import lines as triage_lines
+from app.report.triage_text import markdown
+from scenarios import events as ev
+from scenarios.finding import Evidence, Finding, Remedy
+
+
+def test_a_finding_is_printed_with_its_remedy() -> None:
+    remedy = Remedy(
+        title="Use none on sda",
+        commands=("echo none > /sys/block/sda/queue/scheduler",),
+        persistent=("echo rule > /etc/udev/rules.d/x.rules",),
+        undo=("rm -f /etc/udev/rules.d/x.rules",),
+        warning="tuned sets it too",
+    )
+    finding = Finding(
+        id="iosched.choice",
+        severity="notice",
+        title="sda runs bfq",
+        evidence=(Evidence("sda"),),
+        remedy=(remedy,),
+    )
+    session = Session()
+    session.apply(ev.Found(t=0.0, finding=finding))
+    session.apply(ev.Checked(t=0.0, rule="iosched.choice", state="spoke"))
+    lines = triage_lines(session)
+    assert "1 of 1 checks found something: 1 notice" in lines
+    text = "\n".join(lines)
+    for word in (
+        "do: Use none on sda",
+        "beware: tuned",
+        "echo none >",
+        "to last: echo rule",
+        "to undo: rm -f",
+    ):
+        assert word in text
+    assert "```sh\necho none > /sys/block/sda/queue/scheduler" in markdown(session)

@@ -1,0 +1,171 @@
+"""Which of several verdicts is the answer in one sentence."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from app.recording.session import Session
+from app.report.answer import DISTRUST, answer
+from scenarios import events as ev
+from scenarios.finding import Finding
+from scenarios.plan import Metric, Plan, Variant, Workload
+
+NS = Metric(name="ns/packet", unit="ns", better="less")
+
+
+def judged(
+    workload: str,
+    word: ev.VerdictWord,
+    ratio: float | None = None,
+    *,
+    variant: str = "B",
+    ci95: ev.Interval | None = None,
+    control: bool = False,
+) -> ev.Verdict:
+    return ev.Verdict(
+        t=1, workload=workload, metric="IOPS", baseline="A", variant=variant, verdict=word, ratio=ratio, ci95=ci95,
+        control=control,
+    )  # fmt: skip
+
+
+def told(own: ev.VerdictWord, ratio: float, controls: tuple[str, ...]) -> str:
+    """The host's own check at `ratio`, a dearer variant of it, another workload that is clearer still."""
+    session = Session()
+    plan = Plan(
+        scenario="rpfilter",
+        title="t",
+        question="q",
+        variants=tuple(Variant(id=v, label=v) for v in ("none", "check", "trivial", "mark", "fib")),
+        workloads=(
+            Workload(id="six", title="six", metrics=(NS,), controls=controls),
+            Workload(id="four", title="four", metrics=(NS,)),
+        ),
+    )
+    session.apply(ev.Planned(t=0, plan=plan))
+    words: list[tuple[str, str, ev.VerdictWord, float]] = [
+        ("six", "mark", "slower", 0.5),
+        ("six", "trivial", "slower", 0.3),
+        ("six", "check", own, ratio),
+        ("four", "fib", "slower", 0.4),
+    ]
+    for workload, variant, verdict, value in words:
+        ratio_of = value if verdict != "not applicable" else None
+        one = judged(workload, verdict, ratio_of, variant=variant, control=variant == "trivial")
+        session.apply(msgspec.structs.replace(one, metric="ns/packet", baseline="none"))
+    session.apply(ev.Ended(t=2, status="done"))
+    return answer(session).sentence
+
+
+@pytest.mark.parametrize(
+    ("own", "ratio", "controls", "begins"),
+    [
+        ("slower", 0.7, ("trivial",), "six: check is 30 % slower than none"),
+        ("no material difference", 1.0, ("trivial",), "six: no material difference between check and none"),
+        (
+            "not applicable",
+            0.0,
+            ("trivial",),
+            "four: fib is 2.5 × slower than none",
+        ),  # not measured: the clearest
+        ("slower", 0.7, (), "four: fib is 2.5 × slower than none"),  # pairs of equal standing: the clearest
+    ],
+)
+def test_the_pair_that_was_asked_about_is_the_answer(
+    own: ev.VerdictWord, ratio: float, controls: tuple[str, ...], begins: str
+) -> None:
+    said = told(own, ratio, controls)
+    assert said.startswith(DISTRUST) and f". {begins}" in said
+
+
+def test_what_a_control_that_moved_does_to_the_answer() -> None:
+    session = Session()
+    for variant, control in (("B", False), ("C", True)):
+        session.apply(judged(variant, "slower", 0.8, variant=variant, ci95=(0.75, 0.85), control=control))
+    session.apply(ev.Ended(t=2, status="done"))
+    said = answer(session)
+    assert said.sentence == (
+        f"{DISTRUST}: the control (C), which must not differ, is 20 % slower. "
+        "B: B is 20 % slower than A in IOPS (95 % CI 15 to 25 %)"
+    )
+    assert said.weight == "warning"
+
+
+def test_a_control_that_moved_is_the_headline_of_an_undecided_run_too() -> None:
+    session = Session()
+    session.apply(judged("read", "inconclusive", 0.9, ci95=(0.7, 1.2)))
+    session.apply(judged("cpu", "slower", 0.9, ci95=(0.85, 0.94), control=True))
+    session.apply(ev.Ended(t=2, status="done"))
+    said = answer(session)
+    assert said.sentence.startswith(
+        f"{DISTRUST}: the control (cpu), which must not differ, is 10 % slower. read"
+    )
+    assert said.weight == "warning"
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "begins", "weight"),
+    [
+        ("done", "", "B: B is 20 % slower", "critical"),
+        ("interrupted", "stopped", "broken off; until then: B: B is 20 % slower", "critical"),
+        ("failed", "disk full", "broken off; until then: B: B is 20 % slower", "critical"),
+    ],
+)
+def test_what_was_decided_before_the_end_is_the_answer(
+    status: ev.Status, reason: str, begins: str, weight: str
+) -> None:
+    session = Session()
+    session.apply(judged("B", "slower", 0.8))
+    assert answer(session).sentence.startswith("without its end; until there: B: B is 20 % slower")
+    session.apply(ev.Ended(t=2, status=status, reason=reason))
+    said = answer(session)
+    assert said.sentence.startswith(begins) and said.weight == weight
+
+
+def test_several_undecided_workloads_share_one_sentence() -> None:
+    session = Session()
+    for workload, smallest in (("read", 0.1), ("write", 0.3)):
+        open_one = judged(workload, "inconclusive")
+        session.apply(msgspec.structs.replace(open_one, groups=6, smallest_effect=smallest))
+    session.apply(ev.Ended(t=2, status="done"))
+    assert answer(session)[:2] == (
+        "inconclusive for all 2 comparisons; smallest detectable effect here: ±30 %",
+        "unknown",
+    )
+
+
+def test_a_loss_comes_before_a_larger_gain_and_the_gain_is_said() -> None:
+    session = Session()
+    session.apply(judged("sync", "slower", 0.6))
+    session.apply(judged("read", "slower", 0.8))
+    session.apply(judged("metadata", "faster", 2.9))
+    session.apply(ev.Ended(t=2, status="done"))
+    said = answer(session)
+    assert said.sentence == "sync: B is 40 % slower than A in IOPS; but 2.9 × faster for metadata"
+    assert said.weight == "critical" and said.verdict is not None and said.verdict.workload == "sync"
+
+
+def test_a_finding_that_answers_stands_before_every_verdict() -> None:
+    """A check that is not loaded slows nobody, however clear its verdict is."""
+    session = Session()
+    title = (
+        "the firewall here has no reverse-path check: firewalld's default check would cost 560 ns a packet"
+    )
+    slower = ev.Verdict(
+        t=1, workload="six", metric="ns/packet", baseline="none", variant="check", verdict="slower", ratio=0.6
+    )
+    session.apply(slower)
+    for answers in (False, True):
+        finding = Finding(
+            id="rpfilter.cost", severity="ok", confidence="measured", title=title, answers=answers
+        )
+        session.apply(ev.Found(t=2, finding=finding))
+        session.apply(ev.Ended(t=3, status="done"))
+        said = answer(session)
+        assert (said.sentence == title, said.weight) == ((True, "ok") if answers else (False, "critical"))
+    session.apply(ev.Found(t=3, finding=msgspec.structs.replace(finding, confidence="hint")))
+    assert answer(session).weight == "unknown"
+    session.apply(ev.Found(t=3, finding=finding))
+    session.apply(msgspec.structs.replace(slower, variant="trivial", control=True))
+    words = f"{DISTRUST}: the control trivial, which must not differ, is 40 % slower. {title}"
+    assert answer(session) == (words, "warning", None)

@@ -1,0 +1,63 @@
+"""The comparison's document: the answer first, the doubts named, every effect drawn on one axis."""
+
+from __future__ import annotations
+
+import random
+
+from app.report import html, markdown
+from app.report.comparison import comparison, headline
+from app.report.comparison_picture import AXIS, LABEL, picture
+from scenarios.compare.comparison import compared
+from tests.fakes.takes import boots, take
+
+LOADS = [f"syscall-{n}" for n in range(8)]
+
+
+def test_nothing_different_says_how_small_an_effect_would_have_shown() -> None:
+    rng = random.Random(1)
+    found = compared(boots(rng, LOADS, 3, "a", deviation=0.02), boots(rng, LOADS, 3, "b", deviation=0.02))
+    assert headline(found).startswith("No difference found between A and B in 8 loads")
+    assert "smallest detectable effect" in headline(found)
+
+
+def test_several_changes_are_a_plain_warning_with_the_experiments_that_split_them() -> None:
+    old = {("kernel", "release"): "5.10.0", ("mount:/data", "type"): "ext4", ("disk:sda", "model"): "A"}
+    new = {("kernel", "release"): "6.1.0", ("mount:/data", "type"): "xfs", ("disk:sda", "model"): "B"}
+    found = compared(
+        [take({"fsync-4k": 1000.0}, facts=old)], [take({"fsync-4k": 100.0}, name="b", facts=new)]
+    )
+    text = markdown.rendered(comparison(found))
+    assert "AND" in text and "cannot be attributed" in text
+    assert "grubby --set-default" in text and "hostdx run storage" in text
+    assert text.index("10 × slower") < text.index("cannot be attributed")  # the answer comes first
+
+
+def test_a_control_that_moved_is_said() -> None:
+    rng = random.Random(1)
+    a, b = boots(rng, LOADS, 3, "a", deviation=0.01), boots(rng, LOADS, 3, "b", deviation=0.01, syscall_1=0.5)
+    for run in (*a, *b):
+        run.loads.update({key: type(load)(load.title, load.metric, True) for key, load in run.loads.items()})
+    assert "The control moved" in markdown.rendered(comparison(compared(a, b)))
+
+
+def test_host_text_is_data_in_every_format() -> None:
+    facts = {("kernel", "release"): "<script>alert(1)</script>`x`"}
+    found = compared([take({"a": 1.0})], [take({"a": 1.0}, name="b", facts=facts)])
+    assert "<script>" not in html.rendered(comparison(found))
+    text = markdown.rendered(comparison(found))
+    assert text.count("<script>") == text.count("\\<script>") > 0
+
+
+def test_every_effect_is_drawn_within_the_axis() -> None:
+    rng = random.Random(1)
+    found = compared(
+        boots(rng, LOADS, 3, "a", deviation=0.02), boots(rng, LOADS, 3, "b", deviation=0.02, syscall_0=1e-9)
+    )
+    for ascii_only in (False, True):
+        lines = picture(found.effects, found.margin, ascii_only=ascii_only)
+        assert len(lines) == 1 + len(found.effects)
+        assert all(len(line) <= LABEL + AXIS + 12 for line in lines)
+        assert all(ord(c) < 128 for line in lines for c in line) or not ascii_only
+    assert "◀" in picture(found.effects, found.margin)[1]
+    order = [e.ratio for e in found.effects]
+    assert order == sorted(order)

@@ -1,0 +1,85 @@
+"""The first page of a report, its pictures, and how it is printed."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from app.recording.reader import load
+from app.report import html, markdown
+from app.report.document import Picture
+from app.report.effects_svg import blocks_svg, effects_svg
+from app.report.plot import Axis, Series
+from app.report.report import report
+from app.report.verdict_table import Row
+from scenarios import events as ev
+
+DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def row(load_: str, ratio: float | None, ci95: ev.Interval | None = None) -> Row:
+    verdict = ev.Verdict(
+        t=1, workload="w", metric="m", baseline="A", variant="B", verdict="slower", ratio=ratio, ci95=ci95
+    )
+    return Row(load_, "1", "2", "size", "interval", verdict)
+
+
+@pytest.mark.parametrize("name", ["storage", "rpfilter", "null"])
+def test_the_answer_its_numbers_and_their_trust_stand_before_the_rest(name: str) -> None:
+    made = report(load(DEMOS / f"{name}.jsonl"), f"{name}.jsonl")
+    front = [section.title for section in made.sections if not section.appendix]
+    assert front[:2] == ["Result", "Can it be trusted?"]
+    assert all(section.appendix for section in made.sections[len(front) :])
+    text = markdown.rendered(made)
+    assert text.count("\n---\n") == 1 and text.index("| effect |") < text.index("\n---\n")
+    assert not re.search(r"reaches \\?\|", text)  # nothing nested is dumped into a cell
+
+
+@pytest.mark.parametrize("name", ["storage", "null"])
+def test_every_picture_is_sound_svg_and_keeps_to_its_frame(name: str) -> None:
+    made = report(load(DEMOS / f"{name}.jsonl"), f"{name}.jsonl")
+    pictures = [part for section in made.sections for part in section.parts if isinstance(part, Picture)]
+    assert len(pictures) >= 3
+    for picture in pictures:
+        drawn = ElementTree.fromstring(picture.svg)
+        wide, high = map(float, drawn.attrib["viewBox"].split()[2:])
+        marks = [*drawn.iter(f"{SVG}circle")]
+        assert marks
+        for mark in marks:
+            assert 0 <= float(mark.attrib["cx"]) <= wide and 0 <= float(mark.attrib["cy"]) <= high
+
+
+def test_an_effect_is_drawn_where_it_is_and_text_stays_text() -> None:
+    drawn = ElementTree.fromstring(effects_svg([row("<script>&\x1b", 0.5, (0.4, 0.6)), row("b", 1.0)]))
+    slower, same = (float(mark.attrib["cx"]) for mark in drawn.iter(f"{SVG}circle"))
+    assert slower < same
+    assert "<script>&\\x1b" in [text.text for text in drawn.iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("ratio", [None, math.inf, math.nan, 0.0, -1.0])
+def test_what_cannot_be_drawn_is_not(ratio: float | None) -> None:
+    assert effects_svg([row("a", ratio)]) == ""
+
+
+@pytest.mark.parametrize("ratio", [1e-9, 1e300])
+def test_the_largest_effects_stay_inside(ratio: float) -> None:
+    drawn = ElementTree.fromstring(effects_svg([row("a", ratio, (ratio / 2, ratio * 2))]))
+    assert all(200 < float(mark.attrib["cx"]) < 500 for mark in drawn.iter(f"{SVG}circle"))
+
+
+def test_blocks_have_a_form_of_their_own_for_each_side() -> None:
+    sides = [Series("A", [(0, 1.0), (1, math.nan)]), Series("B", [(0, 2.0)])]
+    drawn = ElementTree.fromstring(blocks_svg(sides, Axis(0, 2), Axis(0, 3), ["A = <a>", "B = b"], "t"))
+    assert (len([*drawn.iter(f"{SVG}circle")]), len([*drawn.iter(f"{SVG}rect")])) == (2, 2)  # and the legend
+    assert blocks_svg(sides, Axis(0, math.inf), Axis(0, 3), [], "t") == ""
+
+
+def test_the_page_is_made_for_paper_too() -> None:
+    page = html.rendered(report(load(DEMOS / "storage.jsonl"), "storage.jsonl"))
+    assert "@media print" in page and "size: A4" in page and "prefers-color-scheme: dark" in page
+    assert page.count('<h2 class="appendix">') == 1

@@ -1,0 +1,32 @@
+"""The method table says what a block really lasted: blocks bounded in bytes end earlier than planned."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.recording.session import Session
+from app.report.document import Table
+from app.report.method import method
+from scenarios import events as ev
+from scenarios.plan import Metric, Plan, Workload
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cell"),
+    [(1.5, "1.5 to 5 s"), (2.5, "1.5 to 5 s"), (0.4, "1.5 to 5 s planned, 0.4 s measured")],
+)
+def test_what_a_block_lasted_is_said_where_it_is_not_what_was_planned(seconds: float, cell: str) -> None:
+    load = Workload(id="churn", title="new files", metrics=(Metric(name="MB/s", unit="MB/s"),), block_s=1.5)
+    session = Session()
+    session.apply(ev.Planned(t=0.0, plan=Plan(scenario="fstrim", title="", question="", workloads=(load,))))
+    for index in range(6):
+        phase: ev.Phase = "warmup" if index == 0 else "before"
+        took = 9.0 if index == 0 else seconds  # the warm-up does not count
+        session.apply(
+            ev.Block(
+                t=float(index), workload="churn", variant="before", group=index, index=index, seconds=took,
+                values={"MB/s": 1.0}, phase=phase,
+            )
+        )  # fmt: skip
+    [table] = [part for part in method(session, "x") if isinstance(part, Table)]
+    assert table.rows[0][1] == cell

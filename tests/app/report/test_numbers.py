@@ -1,0 +1,79 @@
+"""The report's tables of numbers, from events that are given."""
+
+from __future__ import annotations
+
+from app.recording.session import Session
+from app.report.document import Heading, Picture, Table
+from app.report.method import method
+from app.report.numbers import numbers
+from scenarios import events as ev
+from scenarios.experiment.looks import level, looks
+from scenarios.guards.thresholds import THRESHOLDS
+from scenarios.plan import Plan, Variant
+
+
+def session(operations: int) -> Session:
+    """Two groups of two blocks; of 100 operations 98 take up to 50 µs, one 80 µs, and one 3 ms."""
+    told = Session()
+    each = operations // 100
+    for number in range(4):
+        told.apply(
+            ev.Block(
+                t=1.0 + number, workload="reads", variant="A", group=number // 2, index=number, seconds=0.5,
+                values={"IOPS": 1000.0}, operations=operations,
+                histogram=[(50_000, 98 * each), (80_000, each), (3_000_000, each)],
+            )
+        )  # fmt: skip
+        told.apply(ev.Group(t=1.0 + number, workload="reads", index=number // 2, order="AA"))
+    told.apply(
+        ev.Verdict(
+            t=9.0, workload="reads", metric="IOPS", baseline="A", variant="B", verdict="slower", ratio=0.5,
+            ci95=(0.4, 0.6), groups=6, look=1, alpha=0.05 / 7,
+        )
+    )  # fmt: skip
+    return told
+
+
+def reached(told: Session) -> Table:
+    return next(part for part in numbers(told) if isinstance(part, Table) and "least to most" in part.header)
+
+
+def test_p99_is_over_all_operations_and_shown_from_a_thousand_a_group_on() -> None:
+    table = reached(session(500))
+    assert table.rows[0][table.header.index("p99")] == "80 µs"
+    assert "p99" not in reached(session(400)).header
+
+
+def test_how_it_was_measured_names_every_guard_with_its_threshold_and_the_looks_levels() -> None:
+    parts = method(session(500), "x.jsonl")
+    guards = next(part for part in parts if isinstance(part, Table) and part.header[0] == "guard")
+    assert [row[0] for row in guards.rows] == [rule.kind for rule in THRESHOLDS]
+    assert guards.rows[0][1] == "25 % of all CPUs, where the CPUs were 90 % busy"
+    text = " ".join(str(part) for part in parts)
+    assert "0.71 % of such runs" in text
+    last = 100 * level(30, looks(30), 0.05 / 7)
+    assert f"{last:.2g} %" in text
+
+
+def test_each_side_keeps_its_letter_and_its_place_whoever_was_measured_first() -> None:
+    """The order within a group is random; a side whose id is no single letter (A') is none of the other's letters."""
+    for first, second in (("A", "A'"), ("mq-deadline", "bfq")):
+        told = Session()
+        sides = (Variant(id=first, label="itself"), Variant(id=second, label="itself again"))
+        told.apply(ev.Planned(t=0, plan=Plan(scenario="null", title="", question="", variants=sides)))
+        for n, variant in enumerate((second, first, first, second)):
+            values = {"IOPS": 10.0 ** (n + 1)}
+            told.apply(
+                ev.Block(t=n, workload="r", variant=variant, group=0, index=n, seconds=1, values=values)
+            )
+        parts = numbers(told)
+        drawn = next(part for part in parts if isinstance(part, Picture))
+        assert drawn.lines[-1] == "A = itself, B = itself again"
+        assert {"A", "B"} <= set("".join(drawn.lines[:-1]))
+        table = next(part for part in parts if isinstance(part, Table))
+        column = table.header.index("variant")
+        assert [row[column].split(" ")[0] for row in table.rows] == [first, second]
+        title = next(
+            part for part in parts if isinstance(part, Heading) and "seconds into the run" in str(part)
+        )
+        assert "log scale" in str(title)

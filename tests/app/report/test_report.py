@@ -1,0 +1,140 @@
+"""The report and the result document, made from recordings."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from app.recording.reader import load
+from app.recording.session import Session
+from app.report import html as document_html
+from app.report import markdown as document_markdown
+from app.report import result
+from app.report.answer import answer
+from app.report.report import report
+from scenarios import events as ev
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.plan import Metric, Plan, Workload
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "recordings"
+GOLDEN = Path(__file__).parent / "golden"
+DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
+RECORDINGS = sorted(FIXTURES.glob("*.jsonl"))
+
+
+def agrees(name: str, shown: str) -> None:
+    """`HOSTDX_GOLDEN=write` makes the files anew; look at the diff."""
+    path = GOLDEN / name
+    if os.environ.get("HOSTDX_GOLDEN") == "write":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(shown, "utf-8")
+    assert shown == path.read_text("utf-8"), f"differs from {path}"
+
+
+def small() -> Session:
+    """One of everything that the result document sums up."""
+    session = Session()
+    for event in (
+        ev.Began(t=0, schema=ev.SCHEMA, version="1", scenario="storage", command=["hostdx", "run"], host="h",
+                 wall="2026-01-01T00:00:00Z", seed=1, pid=1, pid_start=1, boot_id="b"),
+        ev.FactRead(t=0, name="disk.sda.size", value=1 << 40, source="/sys/block/sda/size", unit="B"),
+        ev.AbsentFact(t=0, name="smart.sda", reason="smartctl is not installed"),
+        ev.Verdict(t=9, workload="randread-4k-qd1", metric="IOPS", baseline="A", variant="B", verdict="slower",
+           ratio=0.73, ci95=(0.71, 0.76), delta=-4120, delta_ci95=(-4400, -3900), delta_unit="IOPS", groups=12, look=1,
+                   smallest_effect=0.03, seconds=24.1),
+        ev.Verdict(t=9, workload="metadata", metric="1/s", baseline="A", variant="B", verdict="not applicable",
+                   reason="served by a cache"),
+        ev.SeriesVerdict(t=9, workload="w", rounds=8, verdict="slower", slope_per_round=-0.021, ci95=(-0.03, -0.01),
+                         p=0.004, per_gb=-0.002),
+        ev.Found(t=9, finding=Finding(id="b.ok", severity="ok", title="fine")),
+        ev.Found(t=9, finding=Finding(id="a.b", severity="warning", title="slow", confidence="measured",
+                                      evidence=(Evidence("so", "/sys/x"),), references=("man 5 x",),
+                                      remedy=(Remedy(title="do", commands=("true",), undo=("false",)),))),
+        ev.Extra(t=9, name="ledger", value=[{"round": 1, "written": 5}]),
+        ev.Extra(t=9, name="status", value="a scenario's own part never hides ours"),
+        ev.Ended(t=10, status="done"),
+    ):  # fmt: skip
+        session.apply(event)
+    return session
+
+
+def test_the_result_document_is_pinned() -> None:
+    agrees("result.json", result.document_json(small(), "r.jsonl") + "\n")
+
+
+@pytest.mark.parametrize("name", ["storage", "interrupted"])
+def test_the_report_is_pinned(name: str) -> None:
+    session = load(FIXTURES / f"{name}.jsonl")
+    agrees(f"{name}.md", document_markdown.rendered(report(session, f"{name}.jsonl")))
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda p: p.stem)
+def test_every_recording_has_a_report(path: Path) -> None:
+    made = report(load(path), path.name)
+    tokens = MarkdownIt("gfm-like", {"html": True}).parse(document_markdown.rendered(made))
+    inner = {inner.type for token in tokens for inner in (token.children or [token])}
+    assert not inner & {"html_inline", "html_block", "image"}
+    headings = [
+        tokens[n + 1].content
+        for n, token in enumerate(tokens)
+        if token.type == "heading_open" and token.tag == "h2"
+    ]
+    assert "How it was measured" in headings
+    assert "<script" not in document_html.rendered(made)
+    assert answer(load(path)).sentence
+
+
+def test_the_answer_comes_first() -> None:
+    lines = document_markdown.rendered(report(small(), "r.jsonl")).splitlines()
+    assert lines[2].startswith("randread-4k-qd1: B is 27 % slower than A in IOPS (95 % CI 24 to 29 %)")
+
+
+def test_a_cost_is_told_by_its_difference() -> None:
+    """ "0.703 times in ns/packet" would say that it got cheaper."""
+    said = answer(load(DEMOS / "rpfilter.jsonl")).sentence
+    assert re.search(
+        r"is \d+ % slower than none \(no rule\): \+[\d.]+ ns/packet \(95 % CI [\d.]+ to [\d.]+ %\)", said
+    )
+
+
+@pytest.mark.parametrize(("events", "says"), [
+    ((), "has not ended"),
+    ((ev.Ended(t=1, status="skipped", reason="no room"),), "skipped: no room"),
+    ((ev.Ended(t=1, status="interrupted", reason="stopped"),), "interrupted: stopped"),
+    ((ev.Verdict(t=1, workload="w", metric="m", baseline="A", variant="B", verdict="no material difference", ratio=1.0,
+                 ci95=(0.98, 1.02)), ev.Ended(t=1, status="done")), "no material difference in anything"),
+    ((ev.Verdict(t=1, workload="w", metric="m", baseline="A", variant="B", verdict="inconclusive", smallest_effect=0.2),
+      ev.Ended(t=1, status="done")), "smallest detectable effect here: ±20 %"),
+])  # fmt: skip
+def test_headlines(events: tuple[ev.AnyEvent, ...], says: str) -> None:
+    session = Session()
+    for event in events:
+        session.apply(event)
+    assert says in answer(session).sentence
+
+
+def test_a_truncated_recording_says_so(tmp_path: Path) -> None:
+    lines = (FIXTURES / "storage.jsonl").read_bytes().splitlines(keepends=True)
+    path = tmp_path / "r.jsonl"
+    for cut in range(1, len(lines), 25):
+        path.write_bytes(b"".join(lines[:cut]))
+        session = load(path)
+        assert "has no end" in document_markdown.rendered(report(session, "r.jsonl"))
+        assert result.document(session, "r.jsonl")["status"] == "failed"
+
+
+def test_an_own_commands_arguments_are_shown_only_where_asked_for() -> None:
+    own = "/opt/job --account=7"
+    load_ = Workload(
+        id="command", title="your own command", metrics=(Metric("runs/h", "runs/h"),), equivalent=own
+    )
+    plan = Plan(scenario="fstrim", title="t", question="q?", workloads=(load_,), commands=(own,))
+    session = small()
+    session.apply(ev.Planned(t=0, plan=plan))
+    short = document_markdown.rendered(report(session, "r"))
+    assert "/opt/job" in short and "--account" not in short
+    assert "/opt/job --account=7" in document_markdown.rendered(report(session, "r", with_arguments=True))

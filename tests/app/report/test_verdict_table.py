@@ -1,0 +1,127 @@
+"""The verdicts as a table, and the signs of trust, from events that are given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.recording.reader import load
+from app.recording.session import Session
+from app.report.summary import summary
+from app.report.trust import trust
+from app.report.verdict_table import amount, rows, table
+from scenarios import events as ev
+from scenarios.plan import Metric, Plan, Variant, Workload
+
+DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
+
+
+def verdict(workload: str, word: ev.VerdictWord, ratio: float | None, **more: object) -> ev.Verdict:
+    given = {"t": 9.0, "metric": "IOPS", "baseline": "A", "variant": "B", "groups": 6 if ratio else 0, **more}
+    return ev.Verdict(workload=workload, verdict=word, ratio=ratio, **given)  # type: ignore[arg-type]
+
+
+def session(*events: ev.AnyEvent) -> Session:
+    told = Session()
+    loads = tuple(
+        Workload(id=name, title=f"load {name}", metrics=(Metric("IOPS", "1/s"),), control=name == "c")
+        for name in ("small", "large", "same", "c")
+    )
+    sides = (Variant(id="A", label="/a"), Variant(id="B", label="/b"))
+    plan = Plan(scenario="storage", title="t", question="q", workloads=loads, variants=sides)
+    for event in (ev.Planned(t=0.0, plan=plan), *events):
+        told.apply(event)
+    return told
+
+
+def block(variant: str, value: float, group: int, **more: object) -> ev.Block:
+    given = {"t": 1.0, "workload": "large", "index": group, "seconds": 0.5, **more}
+    return ev.Block(variant=variant, group=group, values={"IOPS": value}, **given)  # type: ignore[arg-type]
+
+
+def test_both_sides_medians_and_the_largest_effect_first() -> None:
+    told = session(
+        verdict("c", "slower", 0.2, control=True),
+        verdict("same", "no material difference", 1.0),
+        verdict("small", "slower", 0.9),
+        verdict("large", "faster", 3.0, ci95=(2.5, 3.5)),
+        *(block("A", v, n) for n, v in enumerate((1000, 2000, 9000))),
+        *(block("B", v, n) for n, v in enumerate((6000, 6100))),
+        block("A", 1.0, 9, phase="warmup"),
+        block("A", 1.0, 9, disturbed="a backup"),
+    )
+    assert [row.load for row in rows(told)] == ["load large", "load small", "load same", "load c (control)"]
+    found = table(told)
+    assert found is not None and found.header == ("load", "A", "B", "effect", "95 % CI", "groups")
+    assert found.rows[0] == ("load large", "2 k/s", "6.05 k/s", "3 × faster", "2.5 to 3.5 ×", "6")
+
+
+def test_nothing_measured_has_no_table_and_no_trust() -> None:
+    told = session(verdict("large", "not measured", None, reason="no time"))
+    assert table(told) is None and trust(told) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (8136, "IOPS", "8.14 k IOPS"), (213_000, "ns", "213 µs"), (0.0021, "s", "2.1 ms"), (98.4, "MB/s", "98.4 MB/s"),
+        (12, "1/s", "12/s"), (512, "ns/packet", "512 ns/packet"), (float("inf"), "IOPS", "? IOPS"),
+    ],
+)  # fmt: skip
+def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
+    assert amount(value, unit) == shown
+
+
+@pytest.mark.parametrize(
+    ("events", "state", "says"),
+    [
+        ((verdict("c", "no material difference", 1.0, control=True),), "ok", "control equal (load c)"),
+        ((verdict("c", "slower", 0.9, control=True),), "critical", "10 % slower): do not use this run"),
+        ((verdict("c", "inconclusive", 0.9, control=True),), "unknown", "control inconclusive"),
+        ((verdict("c", "not measured", None, control=True),), "unknown", "control not measured"),
+        ((ev.Group(t=1, workload="large", index=0, order="ABBA"),), "ok", "0 of 1 groups disturbed"),
+        (
+            (ev.Group(t=1, workload="large", index=0, order="ABBA", disturbed="x"),),
+            "critical",
+            "1 of 1 groups disturbed, measured again",
+        ),
+        ((block("A", 1.0, 0, bytes=100, device_bytes=99),), "ok", "reached the disk"),
+        ((block("A", 1.0, 0, bytes=100, device_bytes=40),), "notice", "load large 40 %"),
+        (
+            (verdict("small", "slower", 0.5, drift={"A": (400.0, 100.0)}),),
+            "notice",
+            "A falls from 400 to 100",
+        ),
+        ((), "ok", "no side drifted"),
+        ((verdict("small", "slower", 0.5, smallest_effect=0.03),), "ok", "smallest detectable effect: ±3 %"),
+    ],
+)
+def test_each_sign_of_trust(events: tuple[ev.AnyEvent, ...], state: str, says: str) -> None:
+    told = session(verdict("large", "slower", 0.5), *events)
+    assert any(sign.state == state and says in sign.text for sign in trust(told)), trust(told)
+
+
+def test_a_drift_is_seen_in_a_recording_whose_verdict_does_not_name_it() -> None:
+    falls = [
+        block(side, value, n) for n in range(12) for side, value in (("A", 400 - 30 * n), ("B", 300 + n % 3))
+    ]
+    told = session(verdict("large", "faster", 2.0), *falls)
+    (sign,) = (sign for sign in trust(told) if "while it is measured" in sign.text)
+    assert sign.state == "notice" and sign.text.startswith("load large: A falls from ")
+
+
+@pytest.mark.parametrize("path", sorted(DEMOS.glob("*.jsonl")), ids=lambda p: p.stem)
+def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
+    told = load(path)
+
+    def words(width: int) -> list[str]:
+        lines = ["".join(text for text, _ in line) for line in summary(told, None, width)]
+        longest = max(len(word) for line in lines for word in line.split())
+        assert all(len(line) <= max(width, 20 + longest) for line in lines)
+        return sorted(word for line in lines for word in line.split())
+
+    narrow, wide = words(80), words(160)
+    lost = set(wide) - set(narrow)
+    assert all(word == "groups" or word.isdecimal() for word in lost), lost
+    assert set(narrow) <= set(wide)

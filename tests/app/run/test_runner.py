@@ -1,0 +1,302 @@
+"""However a scenario ends, the run ends with one `Ended` event and everything undone; nothing here waits."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.failure import Failure
+from app.process import identity
+from app.recording.session import _FOLDS, Session
+from app.run import signals
+from app.run.runner import Runner
+from app.run.signals import Stops, through
+from app.state import journal_dir
+from app.undo import effects
+from app.undo.changes import Changes
+from app.undo.journal import SCHEMA, Header, Outcome, journals
+from app.undo.supervisor import Guardian
+from probes.action import Action, private_directory
+from probes.bench.measured import BenchRefused
+from probes.host import Host
+from probes.system.processes import Process
+from scenarios import events as ev
+from scenarios.model import Options, Refused, Run, Usage
+from scenarios.plan import Plan
+from tests.app.fake_scenario import Fake
+from tests.fakes import FakeClock
+
+Work = Callable[[Run], Awaitable[None]]
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    # this process is the runner and does not end with a test: nobody is to wait for that
+    monkeypatch.setattr(Guardian, "bequeath", Guardian.dismiss)
+
+
+class Bench:
+    """A runner whose scenario is one function; `changes` may be replaced."""
+
+    def __init__(self, work: Work, actions: tuple[Action, ...] = ()) -> None:
+        self.session = Session()
+        self.events: list[ev.AnyEvent] = []
+        self.stops = Stops()
+        self.saved: list[BaseException] = []
+        plan = Plan(scenario="fake", title="t", question="q", actions=actions)
+        head = Header(schema=SCHEMA, run="r", who=identity(), command=["hostdx"], recording="", began_s=0.0)
+        self.changes: Any = Changes(
+            plan=plan, consented=True, header=head, lies_on=lambda _: "", warn=lambda _: None
+        )
+        scenario = Fake()
+        scenario.run = work  # type: ignore[method-assign,assignment]
+        self.runner = Runner(
+            scenario=scenario, host=Host("/nonexistent"), clock=FakeClock(), options=Options({}), plan=plan, seed=7,
+            changes=self.changes, began_s=0.0, emit=self._emit, save_bug=self._save,
+        )  # fmt: skip
+
+    def _emit(self, event: ev.AnyEvent) -> None:
+        self.session.apply(event)
+        self.events.append(event)
+
+    def _save(self, error: BaseException) -> str:
+        self.saved.append(error)
+        return "a mistake"
+
+    async def conduct(self) -> ev.Ended:
+        ended = await self.runner.conduct(lambda: [ev.Note(t=0, text="facts")], self.stops)
+        assert self.events[-1] is ended
+        assert [e for e in self.events if isinstance(e, ev.Ended)] == [ended]
+        self.changes.close()
+        return ended
+
+
+def raising(error: BaseException) -> Work:
+    async def work(run: Run) -> None:
+        run.emit(ev.Note(t=run.time(), text="worked"))
+        raise error
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code", "reason"),
+    [
+        (Refused("no room"), "skipped", 3, "no room"),
+        (BenchRefused("no disk"), "skipped", 3, "no disk"),
+        (Usage("not so"), "failed", 2, "not so"),
+        (Failure("gone", 3), "failed", 3, "gone"),
+        (RuntimeError("oops"), "failed", 3, "a mistake"),
+        (asyncio.CancelledError(), "failed", 3, "the scenario broke itself off"),
+    ],
+)
+async def test_every_end_is_an_event(error: BaseException, status: str, code: int, reason: str) -> None:
+    bench = Bench(raising(error))
+    ended = await bench.conduct()
+    assert (ended.status, ended.exit, ended.reason) == (status, code, reason)
+    assert [note.text for note in bench.session.notes] == ["facts", "worked"]
+    assert bench.saved == ([error] if isinstance(error, RuntimeError) else [])
+
+
+@pytest.mark.parametrize("hangs", [True, False])
+async def test_a_stop_that_takes_longer_says_why(hangs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signals, "PROMISED_S", 0.0)
+    stuck = Process(7, "worker", "D", 1, 1, 0.0, 0.0)
+    monkeypatch.setattr("app.run.runner.family_of", lambda host: {7: stuck} if hangs else {})
+    said = asyncio.Event()
+
+    async def work(run: Run) -> None:
+        bench.stops.stop(signal.SIGINT)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await said.wait()  # what is being cleaned up hangs
+
+    bench = Bench(work)
+    bench.runner.host = Host()
+    emit = bench.runner._emit
+
+    def heard(event: ev.AnyEvent) -> None:
+        emit(event)
+        if isinstance(event, ev.Note) and "takes longer" in event.text:
+            said.set()
+
+    bench.runner._emit = heard
+    assert (await bench.conduct()).status == "interrupted"
+    text = bench.session.notes[-1].text
+    assert ("worker (pid 7), which hangs" in text) is hangs and ("are being undone" in text) is not hangs
+
+
+async def test_a_stop_in_time_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(run: Run) -> None:
+        bench.stops.stop(signal.SIGINT)
+        await asyncio.Event().wait()
+
+    bench = Bench(work)
+    await bench.conduct()
+    bench.stops._look()
+    assert [note.text for note in bench.session.notes] == ["facts"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+async def test_stopped_with_everything_undone(tmp_path: Path, number: int, code: int) -> None:
+    target = tmp_path / "attribute"
+    target.write_text("old\n")
+    action = Action(kind="attribute", title="set", target=str(target), new="new", consent=True)
+
+    async def work(run: Run) -> None:
+        async with run.change(private_directory(str(tmp_path))) as made, run.change(action):
+            assert Path(made.value).is_dir() and target.read_text() == "new\n"
+            bench.stops.stop(number)
+            bench.stops.stop(signal.SIGINT)
+            await asyncio.Event().wait()
+
+    bench = Bench(work, (action,))
+    ended = await bench.conduct()
+    assert (ended.status, ended.exit) == ("interrupted", code)
+    assert target.read_text() == "old\n"
+    assert not list(tmp_path.glob(".hostdx-*"))
+    assert {a.state for a in bench.session.actions.values()} == {"reverted"}
+    assert journals(journal_dir()) == []
+
+
+async def test_stopped_while_a_change_is_made(tmp_path: Path) -> None:
+    """It is made to its end, and then undone: what is half made could not be."""
+
+    async def work(run: Run) -> None:
+        apply = bench.changes.apply
+
+        def slow(action: Action) -> Any:
+            applied = apply(action)
+            loop.call_soon_threadsafe(bench.stops.stop, signal.SIGTERM)
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()  # the cancellation has come in
+            return applied
+
+        bench.changes.apply = slow
+        async with run.change(private_directory(str(tmp_path))):
+            raise AssertionError("never reached")
+
+    loop = asyncio.get_running_loop()
+    bench = Bench(work)
+    assert (await bench.conduct()).exit == 143
+    assert not list(tmp_path.glob(".hostdx-*"))
+
+
+async def test_cancelled_again_while_it_is_undone(tmp_path: Path) -> None:
+    async def work(run: Run) -> None:
+        revert = bench.changes.revert
+        task = asyncio.current_task()
+        assert task is not None
+
+        def slow(identifier: str) -> Outcome:
+            for _ in range(3):
+                loop.call_soon_threadsafe(task.cancel)
+                asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()
+            found: Outcome = revert(identifier)
+            return found
+
+        bench.changes.revert = slow
+        async with run.change(private_directory(str(tmp_path))):
+            pass
+
+    loop = asyncio.get_running_loop()
+    bench = Bench(work)
+    await bench.conduct()
+    assert [a.state for a in bench.session.actions.values()] == ["reverted"]
+    assert not list(tmp_path.glob(".hostdx-*"))
+
+
+async def test_a_refused_change_is_an_event_and_the_scenario_may_go_on(tmp_path: Path) -> None:
+    async def work(run: Run) -> None:
+        with pytest.raises(Refused, match="not in the plan"):
+            async with run.change(Action(kind="attribute", title="set", target="/x", new="y", consent=True)):
+                raise AssertionError("never reached")
+        run.emit(ev.Note(t=run.time(), text="went on"))
+
+    bench = Bench(work)
+    assert (await bench.conduct()).status == "done"
+    assert [a.state for a in bench.session.actions.values()] == ["refused"]
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Undoing fails that often, as on a device that does not answer."""
+    revert, calls = effects.revert, iter(range(times))
+
+    def reverted(*what: Any) -> Outcome:
+        return Outcome("failed", "stuck") if next(calls, None) is not None else revert(*what)
+
+    monkeypatch.setattr(effects, "revert", reverted)
+
+
+async def test_what_cannot_be_undone_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(run: Run) -> None:
+        async with run.change(private_directory(str(tmp_path))):
+            run.emit(ev.Note(t=run.time(), text="measured"))
+        run.emit(ev.Note(t=run.time(), text="went on"))
+
+    failing(monkeypatch, 2)
+    bench = Bench(work)
+    ended = await bench.conduct()
+    assert (ended.status, ended.exit) == ("failed", 3)
+    assert "could not be undone" in str(ended.reason) and "stuck" in str(ended.reason)
+    assert [note.text for note in bench.session.notes] == ["facts", "measured"]
+    (found,) = bench.session.worst_first
+    assert found.severity == "critical" and found.remedy[0].commands == ("hostdx undo",)
+    assert len(journals(journal_dir())) == 1
+
+
+async def test_what_can_be_undone_at_the_end_only_is_no_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(run: Run) -> None:
+        async with run.change(private_directory(str(tmp_path))):
+            pass
+
+    failing(monkeypatch, 1)
+    bench = Bench(work)
+    ended = await bench.conduct()
+    assert (ended.status, ended.exit) == ("failed", 3) and "undone at the end" in str(ended.reason)
+    assert bench.session.worst_first == []
+    assert [a.state for a in bench.session.actions.values()] == ["reverted"]
+    assert journals(journal_dir()) == [] and not list(tmp_path.glob(".hostdx-*"))
+
+
+async def test_a_stop_stays_a_stop_where_something_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(run: Run) -> None:
+        async with run.change(private_directory(str(tmp_path))):
+            bench.stops.stop(signal.SIGINT)
+            await asyncio.sleep(3600)
+
+    failing(monkeypatch, 2)
+    bench = Bench(work)
+    ended = await bench.conduct()
+    assert (ended.status, ended.exit) == ("interrupted", 130)
+    assert "still in the undo journal" in str(ended.reason)
+
+
+async def test_through_gives_the_result_whatever_comes() -> None:
+    gate = asyncio.Event()
+
+    async def slow() -> str:
+        await gate.wait()
+        return "result"
+
+    outer = asyncio.ensure_future(through(slow()))
+    for _ in range(3):
+        await asyncio.sleep(0)
+        outer.cancel()
+    gate.set()
+    assert await outer == ("result", True)
+
+
+def test_every_event_has_its_place_in_the_session() -> None:
+    assert set(_FOLDS) == set(ev.AnyEvent.__args__)

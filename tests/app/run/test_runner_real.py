@@ -1,0 +1,258 @@
+"""A real runner, stopped in every way there is: what it leaves behind, and what its recording says."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from app.recording import store as recordings
+from app.recording.reader import load
+from app.recording.session import Session
+from tests.app.launcher import argv, environment, hostdx, started
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "attribute").write_text("old\n")
+    return tmp_path
+
+
+def fake(place: Path, *more: str) -> list[str]:
+    return [
+        "run",
+        "fake",
+        "--dir",
+        str(place / "data"),
+        "--attribute",
+        str(place / "attribute"),
+        "--yes",
+        *more,
+    ]
+
+
+def measured(process: subprocess.Popen[bytes]) -> None:
+    """Waits until the scenario has measured and holds its changes."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.strip() == b"measured":
+            return
+    raise AssertionError("it ended before it measured")
+
+
+def session_of(place: Path) -> Session:
+    (path,) = (place / "state/hostdx/recordings").iterdir()
+    return load(path)
+
+
+def wait_until_clean(place: Path, seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not list((place / "data").iterdir()) and not list((place / "state/hostdx/journal").iterdir()):
+            break
+        time.sleep(0.05)
+    assert_clean(place)
+
+
+def assert_clean(place: Path) -> None:
+    assert list((place / "data").iterdir()) == []
+    assert list((place / "state/hostdx/journal").iterdir()) == []
+    assert (place / "attribute").read_text() == "old\n"
+
+
+def test_to_its_end(place: Path) -> None:
+    done = hostdx(place, *fake(place, "--json", "--how", "finding"))
+    assert done.returncode == 0
+    document = json.loads(done.stdout)
+    assert document["status"] == "done"
+    assert document["verdicts"][0]["verdict"] == "slower"
+    states = [action.state for action in session_of(place).actions.values()]
+    assert states == ["reverted", "reverted"]
+    assert_clean(place)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_told_to_stop(place: Path, number: int, status: int) -> None:
+    process = started(place, *fake(place, "--how", "hang", "--json"))
+    measured(process)
+    began = time.monotonic()
+    process.send_signal(number)
+    process.send_signal(number)  # a second one, at once, harms nothing (of two kinds the lower comes first)
+    out, err = process.communicate(timeout=30)
+    assert time.monotonic() - began < 15  # not a measure of its speed: that it does not wait for the scenario
+    assert process.returncode == status
+    assert b"Traceback" not in err
+    document = json.loads(out)
+    assert document["status"] == "interrupted"
+    session = session_of(place)
+    assert session.ended is not None and session.ended.exit == status
+    assert len(session.blocks["w"]) == 4
+    assert_clean(place)
+
+
+def test_killed_and_undone_by_the_supervisor(place: Path) -> None:
+    process = started(place, *fake(place, "--how", "hang"))
+    measured(process)
+    assert (place / "attribute").read_text() == "new\n"
+    process.kill()
+    process.communicate(timeout=30)
+    wait_until_clean(place)
+    deadline = time.monotonic() + 10
+    while session_of(place).ended is None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    session = session_of(place)
+    assert session.ended is not None
+    assert (session.ended.status, session.ended.exit) == ("failed", 137)
+    assert {action.state for action in session.actions.values()} == {"reverted"}
+
+
+def test_both_killed_then_undo(place: Path) -> None:
+    process = started(place, *fake(place, "--how", "hang"))
+    measured(process)
+    refused = hostdx(place, "undo")
+    assert refused.returncode == 3
+    assert f"pid {process.pid}" in refused.stderr and refused.stderr.count("\n") == 1
+    (supervisor,) = children(process.pid, "app.undo.supervisor")
+    os.kill(supervisor, signal.SIGKILL)
+    process.kill()
+    process.communicate(timeout=30)
+    assert list((place / "data").iterdir()) != []
+    again = hostdx(place, *fake(place))
+    assert again.returncode == 3 and "hostdx undo" in again.stderr
+    looked = hostdx(place, "undo", "--dry-run")
+    assert looked.stdout.count("would") == 2
+    assert (place / "attribute").read_text() == "new\n"
+    undone = hostdx(place, "undo")
+    assert (undone.returncode, undone.stderr) == (0, "")
+    assert_clean(place)
+    assert hostdx(place, "undo").stdout == f"nothing to undo in {place}/state/hostdx/journal\n"
+    environment(place)
+    os.environ["XDG_STATE_HOME"], before = str(place / "state"), os.environ.get("XDG_STATE_HOME")
+    try:
+        assert [entry.state for entry in recordings.listed()] == ["failed"]
+    finally:
+        if before is None:
+            del os.environ["XDG_STATE_HOME"]
+        else:
+            os.environ["XDG_STATE_HOME"] = before
+
+
+def children(pid: int, named: str) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == pid and named in (path / "cmdline").read_text():
+                found.append(int(path.name))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def on_a_terminal(place: Path, *arguments: str) -> tuple[int, int]:
+    """(pid, master) of a run on a pseudo-terminal of its own, as ssh gives one."""
+    pid, master = pty.fork()
+    if pid == 0:
+        os.execve(argv()[0], argv(*arguments), environment(place))
+    return pid, master
+
+
+def until(master: int, text: bytes) -> bytes:
+    seen = b""
+    while text not in seen:
+        seen += os.read(master, 65536)
+    return seen
+
+
+def to_its_end(master: int) -> bytes:
+    rest = b""
+    try:
+        while data := os.read(master, 65536):
+            rest += data
+    except OSError:  # EIO: the last process on the terminal has gone
+        pass
+    os.close(master)
+    return rest
+
+
+def ended(pid: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def test_ctrl_c_on_a_terminal(place: Path) -> None:
+    pid, master = on_a_terminal(place, *fake(place, "--how", "hang"))
+    until(master, b"measured")
+    os.write(master, b"\x03\x03")  # the terminal sends SIGINT to the whole foreground group, twice
+    rest = to_its_end(master)
+    assert ended(pid) == 130
+    assert b"Traceback" not in rest
+    assert_clean(place)
+
+
+def test_closed_terminal_goes_on_to_its_end(place: Path) -> None:
+    pid, master = on_a_terminal(place, *fake(place, "--blocks", "15"))
+    until(master, b"work")
+    os.close(master)  # SIGHUP to the session, and every write to the terminal fails from now on
+    assert ended(pid) == 0
+    session = session_of(place)
+    assert session.ended is not None and session.ended.status == "done"
+    assert len(session.blocks["w"]) == 15
+    assert_clean(place)
+
+
+def test_question_on_a_terminal(place: Path) -> None:
+    arguments = [a for a in fake(place) if a != "--yes"]
+    pid, master = on_a_terminal(place, *arguments)
+    seen = until(master, b"[y/N]")
+    assert str(place / "attribute").encode() in seen
+    os.write(master, b"n\n")
+    to_its_end(master)
+    assert ended(pid) == 3
+    assert (place / "attribute").read_text() == "old\n"
+    assert not (place / "state/hostdx/recordings").exists()
+
+
+def test_undo_is_offered_at_the_next_start(place: Path) -> None:
+    process = started(place, *fake(place, "--how", "hang"))
+    measured(process)
+    (supervisor,) = children(process.pid, "app.undo.supervisor")
+    os.kill(supervisor, signal.SIGKILL)
+    process.kill()
+    process.communicate(timeout=30)
+    for answer, status in ((b"n\n", 3), (b"y\n", 0)):
+        pid, master = on_a_terminal(place, *fake(place, "--fast"))
+        seen = until(master, b"undo them now? [y/N]")
+        assert b"write 'old' back to" in seen
+        assert (place / "attribute").read_text() == "new\n"
+        os.write(master, answer)
+        to_its_end(master)
+        assert ended(pid) == status
+    assert_clean(place)
+
+
+def test_a_signal_to_the_whole_group_does_not_reach_the_supervisor(place: Path) -> None:
+    process = started(place, *fake(place, "--how", "hang"))
+    measured(process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=30)
+    wait_until_clean(place)
+
+
+def test_one_run_at_a_time_says_who(place: Path) -> None:
+    process = started(place, *fake(place, "--how", "hang"))
+    measured(process)
+    second = hostdx(place, "run", "fake")
+    assert second.returncode == 3
+    assert f"pid {process.pid}" in second.stderr and "hostdx run fake" in second.stderr
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert_clean(place)

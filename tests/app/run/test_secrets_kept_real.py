@@ -1,0 +1,46 @@
+"""A secret on a run's command line stands in none of the files that hostdx keeps, and in no report."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from app.recording.reader import load
+from tests.app.launcher import hostdx, started
+from tests.app.run.test_runner_real import fake, measured
+
+SECRET = "hunter2"
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(directory)): p.read_bytes() for p in directory.rglob("*") if p.is_file()}
+
+
+@pytest.mark.real
+def test_a_run_keeps_no_secret_of_its_command_line(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "attribute").write_text("old\n")
+    odd = f"/job --password={SECRET} --token {SECRET} DB_PASSWORD={SECRET}"
+    run = started(tmp_path, *fake(tmp_path, "--how", "hang", "--blocks", "1", "--dir", odd))
+    try:
+        measured(run)
+        kept = files(tmp_path / "state") | files(tmp_path / "run")
+    finally:
+        os.killpg(run.pid, signal.SIGINT)
+        run.communicate(timeout=20)
+    assert [name for name, data in kept.items() if SECRET.encode() in data] == []
+    (claim,) = (data for name, data in kept.items() if name.endswith("measuring.json"))
+    assert b'"scenario":"fake"' in claim and b"--" not in claim
+    (journal,) = (data for name, data in kept.items() if "/journal/" in name)
+    assert b"--attribute" in journal and b"password=***" in journal
+    (path,) = (tmp_path / "state/hostdx/recordings").iterdir()
+    began = load(path).began
+    assert began is not None and began.command[-1].count("***") == 3
+    short, whole = (
+        hostdx(tmp_path, "report", str(path), *more).stdout for more in ((), ("--with-arguments",))
+    )
+    assert "--attribute" not in short and "--with-arguments shows" in short
+    assert "--attribute" in whole and "password=***" in whole and SECRET not in whole

@@ -1,0 +1,99 @@
+"""A recording names any process it likes: stop signals only a run of ours that writes that very file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.process import boot_id, start_time
+from app.run import launch
+from scenarios import events as ev
+
+CODE = (
+    "import os,signal,sys,time; signal.signal(2, lambda *a: sys.exit(7)); "
+    "f = [os.open(p, os.O_RDONLY if m == 'r' else os.O_WRONLY) for p, m in [sys.argv[2:4]] if m]; "
+    "print('up', flush=True); time.sleep(60)"
+)
+
+
+@contextmanager
+def process(path: Path, how: str = "w", name: str = "app.cli") -> Iterator[subprocess.Popen[bytes]]:
+    """Ends with status 7 on SIGINT. Holds `path` open for reading ("r"), writing ("w") or not at all."""
+    child = subprocess.Popen([sys.executable, "-c", CODE, name, str(path), how], stdout=subprocess.PIPE)
+    try:
+        assert child.stdout is not None and child.stdout.readline() == b"up\n"
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+        assert child.stdout is not None
+        child.stdout.close()
+
+
+def recording(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return path
+
+
+def names(path: Path, pid: int, later: int = 0) -> ev.Began:
+    """`later`: a start time that is not the process's."""
+    start = start_time(pid)
+    assert start is not None
+    began = ev.Began(
+        t=0, schema=ev.SCHEMA, version="0", scenario="x", command=[], host="h", wall="", seed=0, pid=pid,
+        pid_start=start + later, boot_id=boot_id(),
+    )  # fmt: skip
+    real = path.resolve()
+    if not real.stat().st_size:
+        real.write_bytes(msgspec.json.encode(began) + b"\n")
+    return began
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory of our own recordings."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "hostdx" / "recordings"
+
+
+def test_our_own_run_is_stopped(kept: Path) -> None:
+    path = recording(kept / "r.jsonl")
+    with process(path) as child:
+        began = names(path, child.pid)
+        assert launch.stop(path, began) == ""
+        assert child.wait(10) == 7
+        assert launch.stop(path, began) == "the runner is gone"
+
+
+@pytest.mark.parametrize(
+    ("how", "name", "later", "why"),
+    [
+        ("w", "app.cli", 1, "the runner is gone"),
+        ("w", "sleep", 0, "no hostdx that writes it"),
+        ("r", "app.cli", 0, "no hostdx that writes it"),  # one that follows it
+        ("", "app.cli", 0, "no hostdx that writes it"),  # a run that writes another
+    ],
+)
+def test_no_other_process_is(kept: Path, how: str, name: str, later: int, why: str) -> None:
+    path = recording(kept / "r.jsonl")
+    with process(path, how, name) as child:
+        assert why in launch.stop(path, names(path, child.pid, later))
+        assert child.poll() is None
+
+
+def test_nor_through_a_recording_from_elsewhere(kept: Path, tmp_path: Path) -> None:
+    ours, foreign = recording(kept / "r.jsonl"), recording(tmp_path / "foreign.jsonl")
+    with process(ours) as child, process(foreign) as its_own:
+        assert "is not one of yours" in launch.stop(foreign, names(foreign, child.pid))
+        assert "is not one of yours" in launch.stop(foreign, names(foreign, its_own.pid))
+        link = kept / "link.jsonl"
+        link.symlink_to(foreign)
+        assert "cannot be read" in launch.stop(link, names(foreign, its_own.pid))
+        assert child.poll() is None and its_own.poll() is None

@@ -1,0 +1,95 @@
+"""Hostile text in every field of every event: nothing of it reaches a terminal or a file as more than letters."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from app.cli import progress, progress_rich
+from app.cli.entry import run_command_line
+from app.recording.reader import _decoder
+from app.recording.writer import encoded
+from app.report.result import encoded as result_encoded
+from scenarios import events as ev
+from tests.fakes import hostile
+from tests.fakes.story import RECORDINGS
+
+STATUSES: tuple[ev.Status, ...] = ("done", "interrupted", "failed")
+COMMANDS = (["report"], ["report", "--format", "html"], ["report", "--format", "json"])
+STREAMS = {
+    **{f"made-{status}": lambda status=status: hostile.stream(status) for status in STATUSES},
+    **{
+        name: lambda name=name: hostile.attacked(RECORDINGS / f"{name}.jsonl")
+        for name in ("storage", "iosched", "dstate", "triage")
+    },
+}
+
+
+def test_every_type_of_event_and_every_text_field_is_attacked() -> None:
+    events = hostile.stream()
+    assert {type(event) for event in events} == set(ev.AnyEvent.__args__)
+    assert all(hostile.leaks(msgspec.json.encode(e).decode()) for e in events)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_reports_and_lists_hold_letters_only(
+    stream: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    name = "20260101T000000Z-owned-\x1b]0;\u202e.jsonl"
+    path = hostile.write(tmp_path / "hostdx" / "recordings" / name, STREAMS[stream]())
+    lists = (["recordings"], ["recordings", "--json"])
+    for argv in (*([*command, str(path)] for command in COMMANDS), *lists):
+        assert run_command_line(argv) == 0
+        said = capfd.readouterr()
+        assert hostile.leaks(said.out + said.err) == [], argv
+        assert "owned" in said.out, argv
+        if "json" in argv or "--json" in argv:
+            assert json.loads(said.out)
+    kept = tmp_path / "kept"
+    assert run_command_line(["report", str(path), "-o", str(kept)]) == 0
+    assert hostile.leaks(kept.read_text()) == []
+
+
+def test_a_damaged_recording_is_complained_about_in_letters(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / f"x{hostile.ATTACK.replace(chr(0), '')}.jsonl"
+    path.write_text(json.dumps({"type": "run", "schema": f"hostdx/{hostile.ATTACK}"}) + "\n")
+    assert run_command_line(["report", str(path)]) == 3
+    said = capfd.readouterr().err
+    assert "was written in the schema" in said and said.count("\n") == 1
+    assert hostile.leaks(said) == []
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_what_a_run_says_meanwhile(stream: str, capfd: pytest.CaptureFixture[str]) -> None:
+    drawn = progress_rich.Drawn()
+    drawn._console = drawn._live.console = Console(file=StringIO(), force_terminal=False, width=4000)
+    plain = progress.Plain()
+    for event in STREAMS[stream]():
+        plain.show(event)
+        drawn.show(event)
+    shown = drawn._console.file.getvalue()  # type: ignore[attr-defined]
+    said = capfd.readouterr().err
+    assert "owned" in said and "owned" in shown
+    assert hostile.leaks(said) == [] and hostile.leaks(shown) == []
+
+
+def test_lines_of_events_are_escaped_and_read_back_the_same() -> None:
+    for event in hostile.stream():
+        line = encoded(event)
+        assert hostile.leaks(line.decode()) == []
+        assert _decoder.decode(line) == event
+
+
+def test_json_keeps_what_it_says() -> None:
+    said = {"a\x7f\x9b\u202e": ["\U000e0041", "é\u2028", "\U0001f4be"]}
+    shown = result_encoded(said)
+    assert json.loads(shown) == said and hostile.leaks(shown) == []
+    assert "\\u009b" in shown and "\\udb40\\udc41" in shown and "\U0001f4be" in shown

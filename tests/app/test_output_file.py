@@ -1,0 +1,145 @@
+"""Where a result is written: files and pipes that are read, never a device, and never for ever."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app import locks
+from app.cli.entry import run_command_line
+from app.failure import Failure
+from app.output_file import opened, text_file, write_bytes
+from app.recording import events_output
+from app.recording.events_output import Tee
+from scenarios import events as ev
+from tests.app.cli.test_command_line import own_state, typed  # noqa: F401
+
+DEMO = "demo:dstate"
+
+
+@pytest.fixture
+def block_device(tmp_path: Path) -> Path:
+    """A name for a device that does not exist: opening it would fail, overwriting it harm nobody."""
+    made = tmp_path / "sdx"
+    try:
+        os.mknod(made, 0o600 | 0o060000, os.makedev(4095, 1))
+    except PermissionError:
+        pytest.skip("making a device node needs root")
+    return made
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("report", DEMO, "-o"), ("compare", "demo:null", "demo:storage", "-o"), ("run", "fake", "--events")],
+)
+def test_a_block_device_is_refused(
+    capsys: pytest.CaptureFixture[str], block_device: Path, words: tuple[str, ...]
+) -> None:
+    status, _, err = typed(capsys, *words, str(block_device))
+    assert status == 3 and f"{block_device}: is a block device" in err and block_device.is_block_device()
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_so_is_another_device(device: str) -> None:
+    with pytest.raises(Failure, match="is a device, not a file"):
+        opened("report", device, 0o600)
+
+
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/full"])
+def test_these_are_asked_for_on_purpose(device: str) -> None:
+    os.close(opened("report", device, 0o600))
+
+
+@pytest.mark.parametrize("words", [("report", DEMO, "-o"), ("run", "fake", "--events")])
+def test_a_pipe_that_nobody_reads_is_not_waited_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    status, _, err = typed(capsys, *words, str(tmp_path / "pipe"))
+    assert status == 3 and "no process reads this pipe" in err
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+    path.write_text("what was there before, and longer")
+    with text_file("report", str(path)) as file:
+        file.write("new")
+    assert path.read_text() == "new"
+
+
+def paused(tmp_path: Path) -> Path:
+    """A pipe that is full, and whose reader does not read."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+    try:
+        while True:
+            os.write(reader, bytes(4096))
+    except BlockingIOError:
+        return pipe  # `reader` stays open: it is ours to close with the process
+
+
+def test_a_reader_that_pauses_keeps_neither_the_run_nor_its_lock(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events_output, "PATIENCE_S", 0.05)
+    closed, free = Tee.close, []
+
+    def close(tee: Tee, *, hurry: bool) -> None:
+        locks.measuring("another", "now", print).release()
+        free.append(True)
+        closed(tee, hurry=hurry)
+
+    monkeypatch.setattr(Tee, "close", close)
+    assert run_command_line(["run", "fake", "--fast", "--events", str(paused(tmp_path))]) == 0
+    assert free and "its reader pauses; the recording has all of it" in capsys.readouterr().err
+
+
+def test_what_waits_for_a_reader_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events_output, "WAITING_LIMIT", 10_000)
+    said: list[str] = []
+    tee = Tee(str(paused(tmp_path)), said.append)
+    for _ in range(200):
+        tee.write(ev.Note(t=0, text="x" * 100))
+    assert len(said) == 1 and tee._lines.qsize() < 200
+    tee.close(hurry=True)
+
+
+def test_a_paused_terminal_does_not_hold_up_who_speaks() -> None:
+    code = (
+        "import os\n"
+        "from app import output\n"
+        "reader, writer = os.pipe()\n"
+        "os.set_blocking(writer, False)\n"
+        "try:\n"
+        "    while True: os.write(writer, bytes(4096))\n"
+        "except BlockingIOError: os.set_blocking(writer, True)\n"
+        "os.dup2(writer, 2)\n"
+        "for _ in range(9): output.say('x' * 9000)\n"
+        "os.read(reader, 1 << 20)\n"
+        "output.say('taken again')\n"
+        "output.out(os.read(reader, 100).decode())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "taken again\n\n"
+
+
+def test_bytes_go_into_a_pipe_too(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_bytes("capture", str(tmp_path / "pipe"), 0o600, b"abc")
+        assert os.read(reader, 10) == b"abc"
+    finally:
+        os.close(reader)
+
+
+def test_bytes_that_find_no_room_are_one_line() -> None:
+    with pytest.raises(Failure, match="capture: /dev/full: cannot be written: No space left"):
+        write_bytes("capture", "/dev/full", 0o600, bytes(1 << 20))

@@ -1,0 +1,144 @@
+"""Recordings followed while they grow, runners started and stopped, children whose events are read."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.failure import Failure
+from app.process import boot_id, start_time
+from app.run import launch
+from app.tui.event_child import EventChild
+from app.tui.feed import RunFeed
+from scenarios import events as ev
+from scenarios.plan import Option
+from tests.fakes.stories import failed, triage, write
+from tests.fakes.story import storage
+
+
+def lines(events: list[ev.AnyEvent]) -> bytes:
+    return b"".join(msgspec.json.encode(e) + b"\n" for e in events)
+
+
+def test_follows_a_recording_while_it_grows_by_half_lines(tmp_path: Path) -> None:
+    run = storage()
+    own = msgspec.structs.replace(
+        run[0], pid=os.getpid(), pid_start=start_time(os.getpid()) or 0, boot_id=boot_id()
+    )
+    data = lines([own, *run[1:]])
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(data[:5000])
+    feed = RunFeed(path, live=True)
+    assert feed.growing and feed.playback.live
+    for end in range(5000, len(data) + 3000, 3000):
+        path.write_bytes(data[:end])
+        feed.poll()
+    while feed.poll():
+        pass
+    assert feed.session.count == len(run) and feed.session.ended is not None
+    assert not feed.growing and not feed.playback.live
+    feed.close()
+
+
+def test_a_runner_that_is_gone_without_an_end_is_dead(tmp_path: Path) -> None:
+    feed = RunFeed(write(tmp_path / "r.jsonl", storage(cut="live")), live=True)
+    assert feed.dead and not feed.growing and feed.stop() == "the runner is gone"
+
+
+def test_a_recording_not_there_yet_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    feed = RunFeed(path, live=True, awaited=True)
+    assert not feed.poll() and feed.growing
+    write(path, failed())
+    assert feed.poll() and feed.session.ended is not None
+
+
+def test_a_refused_runner_is_quoted(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    feed = RunFeed(path, live=True, awaited=True)
+    launch.log_of(path).write_text("progress\nhostdx: run storage: tmpfs is no disk\n")
+    assert feed.refused() == "hostdx: run storage: tmpfs is no disk"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"not json\n", b'{"type":"pulse","t":0,"load1":1,"cpu":0}\n', b"\xff\xfe\n", b"[" * 5000 + b"\n"],
+)
+def test_what_is_no_recording_is_one_line(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    if not content:
+        assert RunFeed(path).session.count == 0
+        return
+    with pytest.raises(Failure) as why:
+        RunFeed(path)
+    assert "line 1" in why.value.text and "\n" not in why.value.text
+
+
+def test_a_runner_started_by_the_app_is_in_a_session_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = "import os,sys; open(sys.argv[-1],'w').write(f'{os.getsid(0)} {os.getpid()} {sys.argv[1:]}')"
+    monkeypatch.setattr(launch, "HOSTDX", (sys.executable, "-c", code))
+    path = tmp_path / "r.jsonl"
+    child = launch.start("storage", ["--dir=/a b"], digest="", recording=path)
+    assert child.wait(20) == 0
+    session, pid, argv = path.read_text().split(" ", 2)
+    assert session == pid == str(child.pid) != str(os.getsid(0))
+    assert argv.startswith("['run', 'storage', '--dir=/a b', ")
+    assert launch.log_of(path).stat().st_mode & 0o077 == 0
+
+
+def test_options_become_arguments_that_cannot_be_taken_for_options() -> None:
+    declared = [Option(name="budget", kind="number", help="", default=120)]
+    values: dict[str, object] = {
+        "dir": ["/a", "-x"],
+        "budget": 120,
+        "size": 5,
+        "all": True,
+        "none": False,
+        "empty": "",
+    }
+    assert launch.arguments(values, declared) == ["--dir=/a", "--dir=-x", "--size=5", "--all"]  # type: ignore[arg-type]
+
+
+def test_new_recordings_never_collide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    names = {launch.new_recording("storage") for _ in range(50)}
+    assert len(names) == 50 and all(p.parent == tmp_path / "hostdx" / "recordings" for p in names)
+
+
+def finished(child: EventChild) -> EventChild:
+    end = time.monotonic() + 20
+    while not child.ended and time.monotonic() < end:
+        child.poll()
+        os.sched_yield()
+    return child
+
+
+def test_a_child_is_read_to_its_end_and_leaves_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.jsonl", triage())
+    child = finished(EventChild(["cat", str(path)]))
+    assert child.ended and child.error == "" and child.session.count == len(triage())
+
+
+def test_a_child_that_fails_is_quoted() -> None:
+    child = finished(EventChild(["sh", "-c", "echo 'hostdx: plan storage: no such directory' >&2; exit 2"]))
+    assert child.error == "plan storage: no such directory"
+    child = finished(EventChild(["sh", "-c", 'echo \'{"type":"comet","t":1}\'; echo garbage']))
+    assert child.session.count == 0 and child.error == ""
+
+
+def test_closing_ends_a_child_that_still_runs() -> None:
+    child = EventChild(["sleep", "60"])
+    pid = child._process.pid
+    child.close()
+    child.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)

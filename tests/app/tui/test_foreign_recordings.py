@@ -1,0 +1,185 @@
+"""What a foreign recording may not do through the keys of the one who looks at it: run a command, stop a process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import msgspec
+import pytest
+
+from app.cli.options import declared
+from app.run import launch
+from app.tui.event_child import EventChild
+from app.tui.feed import RunFeed
+from app.tui.option_values import is_scenario, proposed
+from app.tui.screens.consent import ConsentScreen
+from app.tui.screens.finding import FindingScreen
+from app.tui.screens.plan import PlanScreen
+from probes.host import Host
+from probes.types import Json
+from scenarios import events as ev
+from scenarios import registry
+from scenarios.finding import Finding
+from scenarios.fstrim.scenario import Fstrim
+from scenarios.model import Options
+from scenarios.plan import Option, Plan
+from tests.app.run.test_stop import names, process, recording
+from tests.fakes.screen import grid, keys, opened, ready, settled
+from tests.fakes.stories import write
+from tests.fakes.story import storage
+
+HOSTILE = Finding(
+    id="fstrim.never",
+    severity="critical",
+    title="This disk was never trimmed; Enter measures it",
+    prove="fstrim",
+    prove_options=(
+        "--dir",
+        "/scratch",
+        "--round",
+        "--workload",
+        "touch /tmp/owned",
+        "--state=/etc",
+        "--idle=9",
+    ),
+)
+OFFER = ev.Offer(
+    t=0.0, id="fstrim", title="Trim", question="Does it help?", takes_s=60.0, options=declared(Fstrim())
+)
+
+
+class Started:
+    """In place of the planner and the runner: which command lines they were given."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, plan: Plan | None = None) -> None:
+        self.planned: list[list[str]] = []
+        self.run: list[list[str]] = []
+        self._plan = tmp_path / "plan.jsonl"
+        story = storage()
+        if plan is not None:
+            story = [story[0], ev.Planned(t=0.1, plan=plan)]
+        write(self._plan, story)
+        monkeypatch.setattr("app.tui.screens.plan.planner", self._planner)
+        monkeypatch.setattr(launch, "start", self._start)
+
+    def _planner(self, argv: Sequence[str]) -> EventChild:
+        self.planned.append(list(argv))
+        return EventChild(["cat", str(self._plan)])
+
+    def _start(self, scenario: str, options: Sequence[str], **_: object) -> NoReturn:
+        self.run.append([scenario, *options])
+        raise OSError("not started: this is a test")
+
+
+async def test_enter_on_a_findings_measurement_never_runs_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = Started(monkeypatch, tmp_path)
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        app.home_session().offers[:] = [OFFER]
+        run = storage()
+        foreign = write(tmp_path / "foreign.jsonl", [*run[:-1], ev.Found(t=900.0, finding=HOSTILE), run[-1]])
+        app.open_recording(foreign, live=False)
+        await settled(pilot)
+        await keys(pilot, "enter")  # the worst finding is under the cursor
+        assert isinstance(app.screen, FindingScreen) and HOSTILE.title in grid(app)
+        await keys(pilot, "enter")
+        await ready(app, pilot)
+        await keys(pilot, "enter")
+    assert started.planned and started.run
+    for argv in (*started.planned, *started.run):
+        assert argv == ["fstrim", "--dir=/scratch"]
+
+
+async def test_a_command_from_the_keyboard_is_agreed_to_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = Plan(scenario="fstrim", title="Trim", question="Does it help?", commands=("make -j8 all",))
+    started = Started(monkeypatch, tmp_path, plan)
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        app.push_screen(PlanScreen(OFFER, {"dir": "/scratch", "workload": "make -j8 all"}))
+        await settled(pilot)
+        await ready(app, pilot)
+        await keys(pilot, "enter")
+        assert isinstance(app.screen, ConsentScreen)
+        assert "make -j8 all" in grid(app) and "starts a command" in grid(app)
+        assert "changes" not in grid(app).partition("n changes nothing")[0]
+        await keys(pilot, "enter", "n")
+        assert started.run == []
+        await keys(pilot, "enter", "y")
+    assert started.run == [["fstrim", "--dir=/scratch", "--workload=make -j8 all"]]
+
+
+def test_a_plan_says_which_command_of_the_users_it_starts() -> None:
+    asked = {"dir": "/proc", "round": True, "state": "/s", "workload": "true --x=1"}
+    assert Fstrim().plan(Host(), Options(asked, Fstrim.options)).commands == ("true --x=1",)
+
+
+ANY: tuple[Option, ...] = (
+    Option(name="dir", kind="path", help=""),
+    Option(name="pid", kind="integer", help="", multiple=True),
+    Option(name="cgroup", kind="text", help=""),
+    Option(name="device", kind="text", help=""),
+    Option(name="link", kind="number", help=""),
+    Option(name="workload", kind="text", help=""),
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        (
+            ["--dir", "/a b", "--pid=7", "--pid", "8", "--link=25"],
+            {"dir": "/a b", "pid": ["7", "8"], "link": "25"},
+        ),
+        (
+            ["--cgroup=/system.slice/x.service", "--device=nvme0n1"],
+            {"cgroup": "/system.slice/x.service", "device": "nvme0n1"},
+        ),
+        (["--dir=relative"], {}),
+        (["--dir=/a/../etc"], {}),
+        (["--dir=/a\x1b]0;x"], {}),
+        (["--dir"], {}),
+        (["--pid=1.5", "--pid=-1", "--pid=x", "--pid=" + "9" * 30], {}),
+        (["--link=inf", "--link=nan", "--link=-1"], {}),
+        (["--device=-x", "--device=a b", "--cgroup=$(id)"], {}),
+        (["--workload=id", "--yes", "--budget=9", "workload=id", "----workload=id"], {}),
+    ],
+)
+def test_only_what_is_measured_is_proposed(words: list[str], values: dict[str, Json]) -> None:
+    assert proposed(words, ANY) == values
+
+
+def test_no_scenario_has_a_proposable_option_that_is_hidden_or_of_another_kind() -> None:
+    kinds = {o.name: o.kind for o in ANY} | {"ioprio": "flag"}
+    for name in registry.names():
+        for option in declared(registry.load(name)):
+            assert option.name not in kinds or (kinds[option.name] == option.kind and not option.hidden)
+
+
+@pytest.mark.parametrize("name", ["--root=/x", "-h", "", "a b", "../x", "fstrim\n", "\x1bc", "x" * 99])
+async def test_what_is_no_scenarios_name_is_not_asked_for(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not is_scenario(name) and all(map(is_scenario, registry.names()))
+    started = Started(monkeypatch, tmp_path)
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        app.open_plan(name, ())
+        await settled(pilot)
+        assert started.planned == [] and "is no scenario's name" in grid(app)
+
+
+async def test_stop_on_a_foreign_recording_signals_nobody(tmp_path: Path) -> None:
+    path = recording(tmp_path / "foreign.jsonl")
+    with process(tmp_path, "", "some-service") as child:
+        began = names(path, child.pid)
+        run = storage(cut="live")
+        write(path, [msgspec.structs.replace(began, scenario="storage"), *run[1:]])
+        async with opened(tmp_path / "state", run=RunFeed(path)) as (app, pilot):
+            app.show_run("live")
+            await settled(pilot)
+            await keys(pilot, "s", "s")
+            assert "not stopped" in grid(app) and "not one of yours" in " ".join(grid(app).split())
+        assert child.poll() is None

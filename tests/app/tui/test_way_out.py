@@ -1,0 +1,150 @@
+"""Esc takes back and never ends the program, Ctrl-C asks while a run is under way, lists move as in a pager."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.process import identity
+from app.tui.feed import RunFeed
+from app.tui.screens.home import HomeScreen
+from app.tui.screens.keys import KeysScreen
+from app.tui.screens.live import LiveScreen
+from app.tui.screens.recordings import RecordingsScreen
+from app.tui.screens.run import left_changed
+from app.tui.widgets.picker import Picker
+from scenarios import events as ev
+from tests.fakes.screen import SIZES, feed, grid, keys, opened
+from tests.fakes.story import iosched, storage
+
+
+def running(tmp_path: Path, story: list[ev.AnyEvent], until: float, *, alive: bool = True) -> RunFeed:
+    """The first seconds of a run whose runner is this process, or one that is gone."""
+    me = identity()
+    assert isinstance(story[0], ev.Began)
+    if alive:
+        story[0] = msgspec.structs.replace(story[0], pid=me.pid, pid_start=me.start, boot_id=me.boot_id)
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b"".join(msgspec.json.encode(e) + b"\n" for e in story if e.t <= until))
+    one = RunFeed(path, live=True)
+    one.playback.finish(live=one.growing)
+    return one
+
+
+async def test_esc_clears_the_filter_and_never_ends_the_program(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        scenarios = app.screen.query_one("#scenarios", Picker)
+        await keys(pilot, "slash", *"stuck", "enter")
+        assert len(scenarios.shown) == 1
+        await keys(pilot, "escape")
+        assert scenarios.filter == "" and len(scenarios.shown) > 1
+        await keys(pilot, "escape", "escape")
+        assert isinstance(app.screen, HomeScreen) and app.is_running and app.return_code is None
+        assert "q quits" in grid(app)
+        await keys(pilot, "r", "slash", *"demo", "enter", "escape")
+        assert isinstance(app.screen, RecordingsScreen)
+        await keys(pilot, "escape")
+        assert isinstance(app.screen, HomeScreen)
+
+
+async def test_esc_on_a_replay_of_its_own_does_not_end_it(tmp_path: Path) -> None:
+    async with opened(tmp_path, run=feed("storage")) as (app, pilot):
+        await keys(pilot, "escape", "escape")
+        assert app.is_running and app.return_code is None and "q quits" in grid(app)
+
+
+async def test_lists_move_by_the_letters_of_a_pager(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        scenarios = app.screen.query_one("#scenarios", Picker)
+        first = scenarios.selected
+        await keys(pilot, "j", "j")
+        third = scenarios.selected
+        assert third == scenarios.shown[2].key
+        await keys(pilot, "k")
+        assert scenarios.selected == scenarios.shown[1].key
+        await keys(pilot, "G")
+        assert scenarios.selected == scenarios.shown[-1].key
+        await keys(pilot, "g")
+        assert scenarios.selected == first
+
+
+async def test_the_palette_runs_at_the_first_enter(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        await keys(pilot, "ctrl+p")
+        assert "Enter runs it" in grid(app)
+        await keys(pilot, *"recordings", "enter")
+        await pilot.pause()
+        assert isinstance(app.screen, RecordingsScreen)
+
+
+async def test_the_keys_page_keeps_its_filter_until_enter(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        await keys(pilot, "question_mark", "slash", *"recordings", "enter")
+        assert isinstance(app.screen, KeysScreen)
+
+
+async def test_ctrl_c_on_a_run_under_way_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped: list[int] = []
+    one = running(tmp_path, storage(), 20.0)
+    monkeypatch.setattr(one, "stop", lambda: stopped.append(1) or "")
+    async with opened(tmp_path, run=one) as (app, pilot):
+        assert isinstance(app.screen, LiveScreen) and one.growing
+        await keys(pilot, "ctrl+c")
+        assert app.return_code is None and "leave it running" in " ".join(grid(app).split())
+        await keys(pilot, "escape")
+        assert isinstance(app.screen, LiveScreen) and not stopped
+        await keys(pilot, "ctrl+c", "s")
+        assert stopped == [1] and "everything is undone first" in grid(app)
+        await keys(pilot, "ctrl+c", "q")
+    assert app.return_code == 0 and stopped == [1]
+
+
+def while_changed() -> tuple[list[ev.AnyEvent], float]:
+    """A run and a time at which it has switched a scheduler."""
+    story = iosched()
+    applied = next(
+        e for e in story if isinstance(e, ev.ActionEvent) and e.state == "applied" and e.action.asks
+    )
+    return story, applied.t
+
+
+async def test_a_killed_runners_setting_stands_in_red_with_the_key_that_puts_it_back(tmp_path: Path) -> None:
+    story, at = while_changed()
+    one = running(tmp_path, story, at, alive=False)
+    async with opened(tmp_path, run=one, size="wide") as (app, pilot):
+        assert one.dead and left_changed(app.feed.session)
+        shown = grid(app)
+        assert "STILL CHANGED" in shown and "u puts it back now" in shown and "u put it back" in shown
+        asked: list[bool] = []
+        app.offer_undo = lambda asked_=False, **_: asked.append(True)  # type: ignore[method-assign, misc]
+        await keys(pilot, "u")
+        assert asked
+
+
+async def test_a_setting_that_is_changed_just_now_is_said_while_the_run_lives(tmp_path: Path) -> None:
+    story, at = while_changed()
+    async with opened(tmp_path, run=running(tmp_path, story, at), size="wide") as (app, _):
+        assert "▲ CHANGED NOW" in grid(app) and "STILL CHANGED" not in grid(app)
+
+
+async def test_what_a_killed_run_left_is_homes_first_suspect(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        app.left, app.left_over = [("scheduler of sda", "write mq-deadline")], 1
+        app.draw()
+        await pilot.pause()
+        suspects = app.screen.query_one("#suspects", Picker)
+        assert suspects.shown[0].key == "left over"
+        assert "! critical" in grid(app) and "scheduler of sda" in grid(app) and "u put it back" in grid(app)
+
+
+async def test_the_footer_of_a_run_under_way_keeps_stop_and_offers_no_enter_on_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SIZES, "least", (60, 20))
+    async with opened(tmp_path, run=running(tmp_path, storage(), 20.0), size="least") as (app, _):
+        assert "s stop and undo" in grid(app)
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        await keys(pilot, "slash", *"zzzz", "enter")
+        assert "nothing matches" in grid(app) and "Enter open" not in grid(app)

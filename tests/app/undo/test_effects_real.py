@@ -1,0 +1,111 @@
+"""Mounts below a directory of ours, a scheduler that is really switched, and a device that does not answer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.undo import attribute, effects
+from app.undo.attribute import AttributeTrouble
+from app.undo.journal import Entry
+from probes.action import Action, private_directory
+
+pytestmark = pytest.mark.real
+
+
+def applied(action: Action) -> Entry:
+    return effects.carry_out(effects.prepare(action, "x"), ())
+
+
+def need(*argv: str) -> None:
+    if os.geteuid() != 0:
+        pytest.skip(f"{argv[0]} needs root")
+    try:
+        done = subprocess.run(argv, capture_output=True, timeout=20)
+    except OSError as error:
+        pytest.skip(f"{argv[0]}: {error.strerror}")
+    if done.returncode != 0:
+        pytest.skip(f"{' '.join(argv)}: {done.stderr.decode().strip()}")
+
+
+def test_a_file_system_mounted_in_a_directory_is_not_crossed(tmp_path: Path) -> None:
+    need("mount", "--version")
+    entry = applied(private_directory(str(tmp_path)))
+    mounted = Path(entry.value, "mnt")
+    mounted.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", str(mounted)], check=True)
+    try:
+        (mounted / "file").write_text("x")
+        stuck = effects.revert(entry)
+        assert stuck.state == "failed" and "mounted" in stuck.reason
+        assert (mounted / "file").read_text() == "x"
+    finally:
+        subprocess.run(["umount", str(mounted)], check=True)
+    assert effects.revert(entry).state == "reverted"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_device_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The child that should write hangs: it is abandoned, and that is said."""
+    slow = tmp_path / "python"
+    slow.write_text(f'#!{sys.executable}\nimport os, time\nos.write(1, b"\\n")\ntime.sleep(60)\n')
+    slow.chmod(0o700)
+    target = tmp_path / "scheduler"
+    target.write_text("old\n")
+    entry = applied(Action(kind="attribute", title="set", target=str(target), new="new"))
+    monkeypatch.setattr(attribute, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(sys, "executable", str(slow))
+    with pytest.raises(AttributeTrouble, match="stuck"):
+        attribute.write(str(target), "old")
+    outcome = effects.revert(entry)
+    assert outcome.state == "failed" and "stuck" in outcome.reason
+    monkeypatch.undo()
+    assert effects.revert(entry) == effects.UNDONE
+
+
+def test_the_scheduler_of_a_loop_device(tmp_path: Path) -> None:
+    """Byte for byte, with what a switch resets: nr_requests and the tunables."""
+    need("losetup", "--list")
+    (tmp_path / "disk").write_bytes(b"")
+    os.truncate(tmp_path / "disk", 16 << 20)
+    device = subprocess.check_output(
+        ["losetup", "--find", "--show", str(tmp_path / "disk")], text=True
+    ).strip()
+    queue = Path("/sys/block", Path(device).name, "queue")
+    try:
+        offered = (queue / "scheduler").read_text().replace("[", "").replace("]", "").split()
+        if not {"mq-deadline", "none"} <= set(offered):
+            pytest.skip(f"this kernel offers {offered} only")
+        (queue / "scheduler").write_text("mq-deadline")
+        (queue / "nr_requests").write_text("64")
+        (queue / "iosched/read_expire").write_text("80")
+        before = contents(queue)
+        sides = (str(queue / "nr_requests"), str(queue / "iosched/*"))
+        action = Action(
+            kind="attribute", title="s", target=str(queue / "scheduler"), new="none", side_paths=sides
+        )
+        entry = applied(action)
+        assert "[none]" in (queue / "scheduler").read_text()
+        assert effects.revert(entry) == effects.UNDONE
+        assert contents(queue) == before
+        with pytest.raises(effects.NotDone, match="Invalid argument"):
+            effects.carry_out(effects.prepare(msgspec.structs.replace(action, new="nonsense"), "y"), ())
+        assert contents(queue) == before
+    finally:
+        subprocess.run(["losetup", "--detach", device], check=True)
+
+
+def contents(directory: Path) -> dict[str, str]:
+    found = {}
+    for path in sorted(directory.rglob("*")):
+        if path.is_file():
+            try:
+                found[str(path)] = path.read_text()
+            except OSError as error:
+                found[str(path)] = str(error.strerror)
+    return found

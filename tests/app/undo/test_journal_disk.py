@@ -1,0 +1,129 @@
+"""The journal must not lie on the device under test: also through loop devices, whose files lie on another stack."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from app.undo.journal_disk import device_of, devices_under, lies_on
+from probes.host import Host
+from probes.system.disk.mounts import placement
+from probes.types import Absent
+from tests.fakes.tree import Tree
+from tests.real.trim_disk import TrimDisk, sh
+
+ATA = "/sys/devices/pci0000:00/0000:00:1f.2/ata{0}/host{0}/target{0}:0:0/{0}:0:0:0/block/{1}"
+MOUNTS = (
+    "20 1 8:0 / / rw - ext4 /dev/sda rw",
+    "21 20 8:16 / /data rw - ext4 /dev/sdb rw",
+    "22 20 0:45 / /run rw - tmpfs tmpfs rw",
+    "23 20 7:0 / /state rw - ext4 /dev/loop0 rw",
+    "24 20 7:1 / /nested rw - ext4 /dev/loop1 rw",
+    "25 20 7:2 / /cached rw - ext4 /dev/loop2 rw",
+    "27 20 0:46 / /layered rw - overlay overlay rw,upperdir=/data/up",
+    "28 20 0:47 / /far rw - nfs4 server:/export rw",
+)
+FILES = {
+    "loop0": "/data/state.img",
+    "loop1": "/state/inner.img",
+    "loop2": "/run/state.img",
+}
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    tree = Tree(tmp_path).disk(ATA.format(1, "sda")).disk(ATA.format(2, "sdb"), "8:16")
+    for number, (name, file) in enumerate(FILES.items()):
+        tree.disk(f"/sys/devices/virtual/block/{name}", f"7:{number}")
+        tree.files(f"/sys/devices/virtual/block/{name}/loop", backing_file=file)
+    return tree.put("/proc/self/mountinfo", "\n".join(MOUNTS) + "\n").host()
+
+
+@pytest.mark.parametrize(
+    ("directory", "under"),
+    [
+        ("/var/lib", {"sda"}),
+        ("/data/journal", {"sdb"}),
+        ("/state", {"loop0", "sdb"}),
+        ("/nested", {"loop1", "loop0", "sdb"}),
+        ("/cached", {"loop2"}),
+        ("/run", set()),
+        ("/far", set()),
+    ],
+)
+def test_every_device_that_writing_there_needs(host: Host, directory: str, under: set[str]) -> None:
+    found = devices_under(host, directory)
+    assert not isinstance(found, Absent) and found.keys() == under
+
+
+def test_where_nobody_says_on_which_disk_it_is_not_guessed(host: Host) -> None:
+    found = devices_under(host, "/layered")
+    assert isinstance(found, Absent) and "no block device of its own" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("journal", "device", "says"),
+    [
+        (
+            "/state",
+            "sdb",
+            "lies on sdb itself (through loop0, whose file is /data/state.img), and if sdb hangs",
+        ),
+        ("/nested", "sdb", "lies on sdb itself (through loop1, whose file is /state/inner.img), and"),
+        ("/state", "loop0", "lies on loop0 itself, and if loop0 hangs"),
+        ("/data", "sdb", "lies on sdb itself, and if sdb hangs"),
+        ("/layered", "sdb", "whether the undo journal (/layered) lies on sdb cannot be known"),
+        ("/state", "sda", ""),
+        (
+            "/data",
+            "loop0",
+            "",
+        ),  # the other way round: a stuck loop device keeps no disk from being written to
+        ("/run", "sda", ""),
+    ],
+)
+def test_the_refusal_names_the_way_and_another_place(
+    host: Host, monkeypatch: pytest.MonkeyPatch, journal: str, device: str, says: str
+) -> None:
+    monkeypatch.setattr("app.undo.journal_disk.device_of", lambda target: device)
+    monkeypatch.setattr("app.undo.journal_disk._existing", lambda directory: directory)
+    said = lies_on(host, Path(journal), f"/sys/block/{device}/queue/scheduler")
+    assert (says in said) if says else not said
+    assert not said or "set XDG_STATE_HOME to a directory on another disk" in said
+
+
+def test_on_this_machine() -> None:
+    assert device_of("/sys/kernel/mm/transparent_hugepage/enabled") == ""
+    place = placement(Host(), "/")
+    if isinstance(place, Absent) or isinstance(place.device, Absent) or not place.leaves:
+        pytest.skip("this root file system lies on no block device")
+    target = f"/sys/block/{place.leaves[0]}/queue/scheduler"
+    assert device_of(target) == place.leaves[0]
+    assert "XDG_STATE_HOME" in lies_on(Host(), Path("/"), target)
+    assert "XDG_STATE_HOME" in lies_on(Host(), Path("/not/made/yet"), target)
+    assert lies_on(Host(), Path("/dev/shm"), target) == ""
+    assert lies_on(Host(), Path("/"), "/proc/sys/net/ipv4/ip_forward") == ""
+
+
+@pytest.mark.real
+def test_a_journal_on_a_loop_device_whose_file_lies_on_the_disk_under_test(tmp_path: Path) -> None:
+    with TrimDisk(tmp_path, "ext4", gib=1) as disk:
+        image, inner = disk.mountpoint / "inner.img", tmp_path / "inner"
+        inner.mkdir()
+        sh("truncate", "-s", "32M", str(image))
+        sh("mkfs.ext4", "-q", str(image))
+        loop = sh("losetup", "--find", "--show", str(image))
+        try:
+            sh("mount", loop, str(inner))
+            (inner / "journal").mkdir()
+            outer = f"/sys/block/{disk.device}/queue/scheduler"
+            said = lies_on(Host(), inner / "journal", outer)
+            assert f"lies on {disk.device} itself (through {loop.removeprefix('/dev/')}" in said
+            assert lies_on(Host(), tmp_path, outer) == ""
+        finally:
+            subprocess.run(["umount", str(inner)], check=False, capture_output=True)
+            subprocess.run(["losetup", "-d", loop], check=False, capture_output=True)
+    assert str(image) not in sh("losetup", "-a") and not os.path.ismount(inner)

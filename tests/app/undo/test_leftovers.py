@@ -1,0 +1,144 @@
+"""What a killed run left is said wherever the host is read, and stops only who would measure or change it again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.cli import triage
+from app.cli.entry import run_command_line
+from app.process import Identity, identity
+from app.state import journal_dir, private
+from app.undo import leftovers
+from app.undo.journal import SCHEMA, Entry, Header, Journal
+from app.undo.undo import Leftover
+from probes.action import Action, private_directory
+from probes.host import Host
+from probes.types import Absent
+from scenarios.plan import Plan, Written
+
+TARGET = "/sys/block/sdz/queue/scheduler"
+SWITCH = Action(kind="attribute", title="switch sdz", target=TARGET, new="bfq", consent=True)
+DEAD = Identity(2**22 + 1, 1, identity().boot_id)
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+
+
+def leave(action: Action = SWITCH, who: Identity = DEAD) -> None:
+    header = Header(schema=SCHEMA, run="r", who=who, command=["hostdx"], recording="", began_s=0.0)
+    book = Journal.create(private(journal_dir()) / "r.jsonl", header)
+    book.intend(Entry(id="1", action=action, value="bfq", old="mq-deadline"))
+    os.close(book.descriptor)
+
+
+def left(action: Action = SWITCH, who: Identity = DEAD) -> Leftover:
+    header = Header(schema=SCHEMA, run="r", who=who, command=["hostdx"], recording="", began_s=0.0)
+    return Leftover(Path("r"), header, (Entry(id="1", action=action, value="bfq", old="none"),), False)
+
+
+def plan(*actions: Action, writes: tuple[str, ...] = ()) -> Plan:
+    return Plan(
+        scenario="s", title="t", question="q", actions=actions, writes=tuple(Written(d, 1) for d in writes)
+    )
+
+
+def test_said_in_one_line() -> None:
+    leave()
+    assert leftovers.mentions() == [
+        f"an earlier run (r) ended without undoing 1 change(s): {TARGET} is bfq, was mq-deadline; see `hostdx undo`"
+    ]
+
+
+def test_said_of_a_run_under_way_too() -> None:
+    leave(who=identity())
+    assert f"a run is under way (r, pid {os.getpid()}) and holds 1 change" in leftovers.mentions()[0]
+
+
+def test_after_a_reboot_no_setting_is_named() -> None:
+    leave(who=Identity(1, 1, "another boot"))
+    assert "a reboot undid the settings" in leftovers.mentions()[0]
+
+
+@pytest.mark.parametrize(
+    ("leftover", "wanted", "stops"),
+    [
+        (left(), plan(), False),  # a watch, as for tasks in D
+        (left(), plan(SWITCH), True),
+        (left(), plan(private_directory("/data"), writes=("sdz",)), True),
+        (left(), plan(private_directory("/data"), writes=("sdy",)), False),
+        (left(private_directory("/data")), plan(SWITCH), False),  # a directory bears on nothing
+        (left(who=Identity(1, 1, "another boot")), plan(SWITCH), False),
+        (
+            left(
+                Action(kind="attribute", title="t", target="/proc/sys/vm/swappiness", new="1", consent=True)
+            ),
+            plan(private_directory("/data"), writes=("sdy",)),
+            True,
+        ),
+    ],
+)
+def test_who_is_stopped(
+    monkeypatch: pytest.MonkeyPatch, leftover: Leftover, wanted: Plan, stops: bool
+) -> None:
+    monkeypatch.setattr(leftovers, "devices_under", lambda *_: {})
+    assert leftovers.in_the_way(Host("/nonexistent"), leftover, wanted) is stops
+
+
+@pytest.mark.parametrize("under", [{"sdz": ""}, Absent("an overlay")])
+def test_stopped_where_it_lies_on_the_device_or_may(
+    monkeypatch: pytest.MonkeyPatch, under: dict[str, str] | Absent
+) -> None:
+    monkeypatch.setattr(leftovers, "devices_under", lambda *_: under)
+    assert leftovers.in_the_way(Host("/nonexistent"), left(), plan(private_directory("/data")))
+
+
+@pytest.mark.parametrize(
+    "arguments", [("plan", "dstate"), ("plan", "dstate", "--json"), ("plan", "dstate", "--events", "-")]
+)
+def test_a_plan_says_it(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
+    leave()
+    assert run_command_line(arguments) == 0
+    said = capsys.readouterr()
+    assert (said.out if "--events" in arguments else said.err).count(
+        "an earlier run (r) ended without undoing"
+    ) == 1
+
+
+def test_triage_says_it_first(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    leave()
+    monkeypatch.setattr("scenarios.triage.examine", lambda *_, **__: iter(()))
+    assert triage.triage.main([], standalone_mode=False) == 0
+    assert "! an earlier run (r) ended without undoing" in capsys.readouterr().out
+
+
+def test_of_another_host_nothing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    leave()
+    (tmp_path / "sys").mkdir()
+    (tmp_path / "proc").mkdir()
+    run_command_line(("plan", "dstate", "--root", str(tmp_path)))
+    said = capsys.readouterr()
+    assert "an earlier run" not in said.out + said.err
+
+
+@pytest.mark.real
+def test_a_watch_runs_beside_what_is_left(capfd: pytest.CaptureFixture[str]) -> None:
+    leave()
+    assert run_command_line(("run", "dstate", "--seconds", "1", "--quiet")) == 0
+    assert "an earlier run (r) ended without undoing" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("uid", "says"), [(0, False), (1000, True)])
+def test_undo_names_the_place(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], uid: int, says: bool
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    assert run_command_line(("undo",)) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"nothing to undo in {journal_dir()}")
+    assert ("/var/lib/hostdx" in said) is says

@@ -1,0 +1,50 @@
+"""Undoing namespaces that a process holds: that process is found by its name, ended, and nothing else is touched."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.undo.namespace_holders import end_holders, holders
+from probes.bench.measured import BenchRefused
+from probes.bench.net.network import Network
+
+pytestmark = pytest.mark.real
+
+
+async def test_the_holder_is_ended_and_a_bystander_is_not() -> None:
+    name = f"hostdx-holder-{os.getpid()}"
+    bystander = subprocess.Popen([sys.executable, "-c", "input()", name], stdin=subprocess.PIPE)
+    try:
+        try:
+            network = await Network.start(name)
+        except BenchRefused as why:
+            pytest.skip(f"no network namespace can be made here: {why}")
+        namespace = str(Path(f"/proc/{network.pid}/ns/net").readlink())
+        assert list(holders(name)) == [network.pid]
+        assert holders(name + "x") == {}
+        outcome = await asyncio.to_thread(end_holders, name)
+        assert outcome.state == "reverted"
+        assert holders(name) == {}
+        await network.close()
+        held = set()
+        for path in Path("/proc").glob("[0-9]*/ns/net"):
+            try:
+                held.add(str(path.readlink()))
+            except OSError:
+                continue
+        assert namespace not in held
+        assert bystander.poll() is None
+        again = await asyncio.to_thread(end_holders, name)
+        assert (again.state, "is gone" in again.reason) == ("reverted", True)
+    finally:
+        bystander.communicate(b"\n", timeout=10)
+
+
+def test_a_name_that_is_not_ours_is_refused() -> None:
+    assert end_holders("sshd").state == "failed"

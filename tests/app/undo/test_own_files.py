@@ -1,0 +1,175 @@
+"""Making and removing what is ours, in a child: where the file system hangs, and where it is another one now."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from app.failure import NotDone
+from app.process import Identity, boot_id, identity, lives
+from app.state import journal_dir, private
+from app.undo import bounded_child, effects, own_files, undo
+from app.undo.file_system_identity import is_there, lost, place_of
+from app.undo.journal import SCHEMA, Entry, Header, Journal, Place, journals
+from probes.action import private_directory
+from tests.real.loop_disk import LoopDisk
+from tests.real.own_disk import sh
+
+# An interpreter that hangs in the middle; and one that takes its time, and says so.
+HANGS = """#!{python}
+import os, time
+os.write(1, b"\\n")
+time.sleep(60)
+"""
+SAYS = """#!{python}
+import os, time
+os.write(1, b"\\n")
+for _ in range(30):
+    os.write(1, b" ")
+    time.sleep(0.1)
+os.write(1, b"7")
+"""
+
+
+@pytest.fixture
+def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    def acts(text: str) -> None:
+        path = tmp_path / "python"
+        path.write_text(text.format(python=sys.executable))
+        path.chmod(0o700)
+        monkeypatch.setattr(sys, "executable", str(path))
+
+    monkeypatch.setattr(own_files, "TIMEOUT_S", 0.2)
+    yield acts
+    monkeypatch.undo()
+
+
+def applied(directory: Path) -> Entry:
+    return effects.carry_out(effects.prepare(private_directory(str(directory)), "x"), ())
+
+
+def test_a_removal_that_hangs_is_given_up_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, child: Callable[[str], None]
+) -> None:
+    entry = applied(tmp_path)
+    child(HANGS)
+    outcome = effects.revert(entry)
+    assert outcome.state == "failed" and "no answer within" in outcome.reason
+    assert outcome.writer is None  # this one could be ended: nothing of it will still happen
+    monkeypatch.undo()
+    assert effects.revert(entry).state == "reverted"
+    assert not Path(entry.value).exists()
+
+
+def test_what_cannot_be_ended_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, child: Callable[[str], None]
+) -> None:
+    """As in D state, where a kill has to wait as well."""
+    entry = applied(tmp_path)
+    child(HANGS)
+    killed: list[subprocess.Popen[bytes]] = []
+    monkeypatch.setattr(bounded_child, "DYING_S", 0.0)
+    monkeypatch.setattr(subprocess.Popen, "kill", lambda self: killed.append(self))
+    outcome = effects.revert(entry)
+    assert outcome.writer is not None and lives(outcome.writer)
+    assert outcome.writer == identity(killed[0].pid)
+    monkeypatch.undo()
+    hanging = replace(entry, writers=(outcome.writer,))
+    assert f"still hangs (pid {outcome.writer.pid})" in effects.revert(hanging).reason
+    assert Path(entry.value).exists()
+    killed[0].kill()
+    killed[0].wait()
+    assert effects.revert(hanging).state == "reverted"
+
+
+def test_making_it_may_hang_too(tmp_path: Path, child: Callable[[str], None]) -> None:
+    entry = effects.prepare(private_directory(str(tmp_path)), "x")
+    child(HANGS)
+    with pytest.raises(NotDone, match="no answer within"):
+        effects.carry_out(entry, ())
+
+
+def test_who_goes_on_has_time(child: Callable[[str], None]) -> None:
+    """A large tree on a slow disk takes longer than a time-out, and is no stuck device."""
+    child(SAYS)
+    assert bounded_child.ask("app.undo.own_files", {}, timeout_s=1.5) == 7
+
+
+PLACE = Place(device="7:7", number=5, boot=boot_id(), mountpoint="/mnt/x", source="/dev/loop7")
+
+
+@pytest.mark.parametrize(
+    ("place", "there", "state", "says"),
+    [
+        (PLACE, True, "reverted", "is gone: nothing left to undo"),
+        (None, False, "reverted", "is gone: nothing left to undo"),  # a journal of an earlier version
+        (PLACE, False, "failed", "mount /dev/loop7 on /mnt/x first"),
+        (replace(PLACE, in_memory=True), False, "reverted", "in memory"),
+        (replace(PLACE, device="4095:1"), False, "kept", "if it comes back, remove that by hand"),
+        # after a reboot a number tells nothing about the device
+        (
+            replace(PLACE, device="4095:1", boot="another"),
+            False,
+            "failed",
+            "mount /dev/loop7 on /mnt/x first",
+        ),
+    ],
+)
+def test_what_is_missing(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    place: Place | None,
+    there: bool,
+    state: str,
+    says: str,
+) -> None:
+    monkeypatch.setattr(own_files, "is_there", lambda *_: there)
+    monkeypatch.setattr(own_files, "lost", lambda p: p.device.startswith("4095") and p.boot == boot_id())
+    for gone in (tmp_path / ".hostdx-a", tmp_path / "missing" / ".hostdx-a"):
+        outcome = own_files.remove_tree(gone, place)
+        assert (outcome.state, says in outcome.reason) == (state, True), outcome
+
+
+def test_the_place_is_told_from_another_one(tmp_path: Path) -> None:
+    place = place_of(tmp_path)
+    assert place is not None and place.mountpoint and not lost(place)
+    assert is_there(place, tmp_path / "a" / "b" / ".hostdx-x")  # what there is of the path counts
+    assert not is_there(place, Path("/proc/.hostdx-x"))
+    assert not is_there(replace(place, number=place.number + 1), tmp_path / ".hostdx-x")
+    assert lost(replace(place, device="4095:77"))
+    assert place_of(tmp_path / "missing") is None
+
+
+@pytest.mark.real
+def test_unmounted_kept_and_removed_when_it_is_mounted_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    nobody = Identity(2**22 + 1, 1, identity().boot_id)
+    header = Header(schema=SCHEMA, run="r", who=nobody, command=["hostdx"], recording="", began_s=0.0)
+    with LoopDisk(tmp_path, "256M") as disk:
+        book = Journal.create(private(journal_dir()) / "r.jsonl", header)
+        entry = effects.prepare(private_directory(str(disk.directory)), "1")
+        book.intend(entry)
+        book.made(effects.carry_out(entry, ()))
+        os.close(book.descriptor)
+        sh("umount", str(disk.mountpoint))
+        assert undone() == [("failed", True)]
+        sh("mount", f"/dev/{disk.device}", str(disk.mountpoint))
+        assert list(disk.directory.iterdir()) == [Path(entry.value)]
+        assert undone() == [("reverted", False)]
+        assert list(disk.directory.iterdir()) == [] and journals(journal_dir()) == []
+
+
+def undone() -> list[tuple[str, bool]]:
+    journal = undo.take(journals(journal_dir())[0])
+    assert journal is not None
+    done = undo.undo_entries(journal)
+    journal.close()
+    return [(one.outcome.state, "mount /dev/loop" in one.outcome.reason) for one in done]

@@ -1,0 +1,137 @@
+"""Side values on the way back: what our switch reset is restored, what somebody set since is left alone and said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from app.undo import attribute, effects
+from app.undo.journal import Entry
+from probes.action import Action
+
+
+class Queue:
+    """Files that behave as a queue: switching sets the side values to what the kernel would."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.put(scheduler="mq-deadline", nr_requests="100", fifo_batch="7")
+
+    def put(self, **values: str) -> None:
+        for name, value in values.items():
+            self.path(name).write_text(f"{value}\n")
+
+    def path(self, name: str) -> Path:
+        return self.place / name
+
+    def now(self) -> tuple[str, ...]:
+        return tuple(self.path(n).read_text().strip() for n in ("scheduler", "nr_requests", "fifo_batch"))
+
+    def switched(self) -> Entry:
+        """To bfq, which has no fifo_batch of its own and resets the depth."""
+        action = Action(
+            kind="attribute",
+            title="s",
+            target=str(self.path("scheduler")),
+            new="bfq",
+            side_paths=(str(self.path("nr_requests")), str(self.path("fifo_batch"))),
+        )
+        entry = effects.carry_out(effects.prepare(action, "x"), ())
+        self.path("fifo_batch").unlink()
+        self.put(nr_requests="256")
+        return replace(entry, left={str(self.path("nr_requests")): "256"})
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Queue:
+    return Queue(tmp_path)
+
+
+class Notes:
+    """What the journal would be told; a step of somebody else's may come in between."""
+
+    def __init__(self, queue: Queue, **after_back: str) -> None:
+        self.queue = queue
+        self.said: list[str] = []
+        self.left: dict[str, str] = {}
+        self.after_back = after_back
+
+    def undoing(self, identifier: str) -> None:
+        self.said.append("undoing")
+        self.queue.put(nr_requests="256", fifo_batch="16")  # what the kernel does with the switch back
+
+    def back(self, identifier: str, left: dict[str, str]) -> None:
+        self.said.append("back")
+        self.left = left
+
+
+def test_ours_is_put_back_with_its_sides(queue: Queue) -> None:
+    notes = Notes(queue)
+    assert effects.revert(queue.switched(), (), notes) == effects.UNDONE
+    assert queue.now() == ("mq-deadline", "100", "7")
+    assert notes.said == ["undoing", "back"]
+    assert notes.left == {str(queue.path("nr_requests")): "256", str(queue.path("fifo_batch")): "16"}
+
+
+def test_somebodys_later_settings_stay(queue: Queue) -> None:
+    """Killed on bfq; the admin sets the old scheduler again, with a depth and a batch of his own."""
+    entry = queue.switched()
+    queue.put(scheduler="mq-deadline", nr_requests="64", fifo_batch="3")
+    outcome = effects.revert(entry)
+    assert outcome.state == "kept"
+    assert "nr_requests is now '64' (it was '100')" in outcome.reason and "fifo_batch" in outcome.reason
+    assert queue.now() == ("mq-deadline", "64", "3")
+
+
+def test_what_our_switch_left_is_put_back_beside_it(queue: Queue) -> None:
+    entry = queue.switched()
+    queue.put(scheduler="mq-deadline", fifo_batch="3")
+    outcome = effects.revert(entry)
+    assert outcome.state == "kept" and "fifo_batch" in outcome.reason and "nr_requests" not in outcome.reason
+    assert queue.now() == ("mq-deadline", "100", "3")
+
+
+def test_killed_between_the_switch_back_and_its_sides(queue: Queue) -> None:
+    entry = replace(queue.switched(), undoing=True)
+    queue.put(scheduler="mq-deadline", nr_requests="256", fifo_batch="16")
+    assert effects.revert(entry) == effects.UNDONE
+    assert queue.now() == ("mq-deadline", "100", "7")
+
+
+def test_after_the_switch_back_was_noted_others_are_told_apart(queue: Queue) -> None:
+    left = {str(queue.path("nr_requests")): "256", str(queue.path("fifo_batch")): "16"}
+    entry = replace(queue.switched(), undoing=True, back=True, left=left)
+    queue.put(scheduler="mq-deadline", nr_requests="256", fifo_batch="3")
+    outcome = effects.revert(entry)
+    assert outcome.state == "kept" and "fifo_batch" in outcome.reason
+    assert queue.now() == ("mq-deadline", "100", "3")
+
+
+def test_where_nothing_was_written_nothing_is_put_back(queue: Queue) -> None:
+    action = Action(
+        kind="attribute",
+        title="s",
+        target=str(queue.path("scheduler")),
+        new="mq-deadline",
+        side_paths=(str(queue.path("nr_requests")),),
+    )
+    entry = effects.carry_out(effects.prepare(action, "x"), ())
+    queue.put(nr_requests="64")
+    assert effects.revert(entry) == effects.UNDONE
+    assert queue.now() == ("mq-deadline", "64", "7")
+
+
+def test_all_sides_in_one_child(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, object]] = []
+    ask = attribute._ask
+
+    def counted(request: dict[str, object], *what: object, **more: object) -> object:
+        asked.append(request)
+        return ask(request, *what, **more)  # type: ignore[arg-type]
+
+    entry = queue.switched()
+    monkeypatch.setattr(attribute, "_ask", counted)
+    effects.revert(entry, (), Notes(queue))
+    assert [next(iter(request)) for request in asked] == ["read", "write", "settle"]

@@ -1,0 +1,137 @@
+"""The supervisor's own decisions: when the runner is dead, and what it does while somebody else holds the journal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from app.process import Identity, identity
+from app.state import journal_dir, private
+from app.undo import effects, supervisor, undo
+from app.undo.journal import SCHEMA, Header, Journal, Outcome
+from probes.action import Action, private_directory
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def test_it_waits_for_a_child_that_still_changes_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock is held for a moment longer than the runner lives: by its last thread, or by a child that writes."""
+    head = Header(schema=SCHEMA, run="r", who=identity(), command=[], recording="", began_s=0.0)
+    book = Journal.create(private(journal_dir()) / "r.jsonl", head)
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 3:
+            os.close(book.descriptor)
+
+    monkeypatch.setattr(time, "sleep", wait)
+    taken = undo.take(book.path, 60.0)
+    assert taken is not None and len(waits) == 3
+    taken.close()
+
+
+def test_it_gives_up_in_the_end() -> None:
+    head = Header(schema=SCHEMA, run="r", who=identity(), command=[], recording="", began_s=0.0)
+    book = Journal.create(private(journal_dir()) / "r.jsonl", head)
+    with pytest.raises(undo.Busy):
+        undo.take(book.path, 0.0)
+    assert book.path.exists()  # for `hostdx undo`
+    book.close()
+
+
+def test_it_sleeps_as_long_as_a_change_hangs_and_undoes_it_then(tmp_path: Path) -> None:
+    """Who hangs at a change holds the lock; that may take hours."""
+    target = tmp_path / "attribute"
+    target.write_text("old\n")
+    nobody = Identity(2**22 + 1, 1, identity().boot_id)
+    head = Header(schema=SCHEMA, run="r", who=nobody, command=[], recording="", began_s=0.0)
+    book = Journal.create(private(journal_dir()) / "r.jsonl", head)
+    action = Action(kind="attribute", title="set", target=str(target), new="new", consent=True)
+    book.intend(effects.prepare(action, "1"))
+    argv = [sys.executable, "-P", "-m", "app.undo.supervisor", str(book.path)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe) as process:
+        try:
+            assert process.stdout is not None and process.stdout.read(1) == b"r"
+            until_asleep(process.pid)
+            target.write_text("new\n")  # what hung happens
+            os.close(book.descriptor)
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+    assert target.read_text() == "old\n" and not book.path.exists()
+
+
+def test_what_gave_no_answer_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the child that hung could be ended, nothing holds the lock that would wake it up."""
+    nobody = Identity(2**22 + 1, 1, identity().boot_id)
+    head = Header(schema=SCHEMA, run="r", who=nobody, command=[], recording="", began_s=0.0)
+    book = Journal.create(private(journal_dir()) / "r.jsonl", head)
+    (tmp_path / "data").mkdir()
+    entry = effects.prepare(private_directory(str(tmp_path / "data")), "1")
+    book.intend(entry)
+    book.made(effects.carry_out(entry, ()))
+    os.close(book.descriptor)
+    revert = effects.revert
+    pauses: list[float] = []
+    answers = iter([Outcome("failed", "no answer", stuck=True)] * 2)
+    monkeypatch.setattr(effects, "revert", lambda *what: next(answers, None) or revert(*what))
+    monkeypatch.setattr(supervisor, "_dismissed", lambda _: False)
+    monkeypatch.setattr("app.undo.supervisor.signal.signal", lambda *_: None)
+    monkeypatch.setattr("app.undo.supervisor.os.dup2", lambda *_: None)
+    monkeypatch.setattr("app.undo.supervisor.sleep", pauses.append)
+    assert supervisor.main([str(book.path)]) == 0
+    assert pauses == [supervisor.AGAIN_S] * 2
+    assert list((tmp_path / "data").iterdir()) == [] and not book.path.exists()
+
+
+def until_asleep(pid: int) -> None:
+    """In flock(2), where it waits for the lock."""
+    deadline = time.monotonic() + 60
+    while f"-> FLOCK  ADVISORY  WRITE {pid} " not in Path("/proc/locks").read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(("said", "dismissed"), [(b"q", True), (b"", False)])
+@pytest.mark.parametrize("pidfd", [True, False])
+def test_goodbye_and_death(
+    monkeypatch: pytest.MonkeyPatch, said: bytes, dismissed: bool, pidfd: bool
+) -> None:
+    reader, writer = os.pipe()
+    stdin = os.dup(0)
+    runner = os.fork()
+    if runner == 0:
+        os.close(writer)
+        signal.pause()
+    if not pidfd:
+        monkeypatch.setattr(supervisor, "_pidfd", lambda _: None)  # kernels before 5.3
+        monkeypatch.setattr(supervisor, "POLL_S", 0.01)
+    who: Identity = identity(runner)
+    try:
+        os.dup2(reader, 0)
+        if said:
+            os.write(writer, said)
+        else:
+            os.close(writer)
+            threading.Timer(0.1, os.kill, (runner, 9)).start()
+        assert supervisor._dismissed(who) is dismissed
+    finally:
+        os.dup2(stdin, 0)
+        os.close(stdin)
+        os.close(reader)
+        if said:
+            os.close(writer)
+            os.kill(runner, 9)
+        os.waitpid(runner, 0)

@@ -1,0 +1,399 @@
+"""The journal and what is made of it: after a crash, after a reboot, on a full disk, with half a line."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from msgspec.structs import replace
+
+from app.cli import undo as cli_undo
+from app.failure import Failure
+from app.process import Identity, identity
+from app.state import journal_dir, private
+from app.undo import effects, undo
+from app.undo.journal import SCHEMA, Busy, Entry, Header, Journal, Outcome, journals, peek
+from probes.action import Action, private_directory
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    (tmp_path / "data").mkdir()
+
+
+def header(who: Identity | None = None) -> Header:
+    who = who or Identity(2**22 + 1, 1, identity().boot_id)  # nobody
+    return Header(schema=SCHEMA, run="r", who=who, command=["hostdx"], recording="", began_s=0.0)
+
+
+def journal(who: Identity | None = None) -> Journal:
+    return Journal.create(private(journal_dir()) / "r.jsonl", header(who))
+
+
+def do(book: Journal, action: Action, identifier: str) -> None:
+    entry = effects.prepare(action, identifier)
+    book.intend(entry)
+    book.made(effects.carry_out(entry, ()))
+
+
+def abandon(book: Journal) -> Path:
+    os.close(book.descriptor)
+    return book.path
+
+
+def set_attribute(tmp_path: Path, old: str = "old", new: str = "new") -> Action:
+    path = tmp_path / "attribute"
+    path.write_text(old + "\n")
+    return Action(kind="attribute", title="set", target=str(path), new=new, consent=True)
+
+
+def test_in_reverse_order_and_the_file_goes(tmp_path: Path) -> None:
+    book = journal()
+    do(book, private_directory(str(tmp_path / "data")), "1")
+    action = set_attribute(tmp_path)
+    do(book, action, "2")
+    do(book, Action(kind="attribute", title="again", target=action.target, new="newer", consent=True), "3")
+    abandon(book)
+    (leftover,) = undo.leftovers()[0]
+    assert [entry.id for entry in leftover.entries] == ["1", "2", "3"]
+    assert [entry.id for entry in leftover.settings] == ["2", "3"]
+    taken = undo.take(leftover.path)
+    assert taken is not None
+    assert [(one.entry.id, one.outcome.state) for one in undo.undo_entries(taken)] == [
+        ("3", "reverted"), ("2", "reverted"), ("1", "reverted"),
+    ]  # fmt: skip
+    taken.close()
+    assert journals(journal_dir()) == []
+    assert (tmp_path / "attribute").read_text() == "old\n"
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_the_lock_tells_that_somebody_is_at_it(tmp_path: Path) -> None:
+    book = journal(identity())
+    do(book, private_directory(str(tmp_path / "data")), "1")
+    with pytest.raises(Busy):
+        undo.take(book.path)
+    (leftover,) = undo.leftovers()[0]
+    assert leftover.living
+    book.strike("1", Outcome("reverted"))
+    book.close()
+    assert undo.take(book.path) is None
+
+
+def test_after_a_reboot(tmp_path: Path) -> None:
+    """What the reboot undid is struck out and not touched: the value there now is the new boot's own."""
+    book = journal(Identity(1, 1, "another-boot"))
+    do(book, private_directory(str(tmp_path / "data")), "1")
+    do(book, set_attribute(tmp_path), "2")
+    path = abandon(book)
+    (leftover,) = undo.leftovers()[0]
+    assert not leftover.living  # its pid lives, but in another boot
+    words = [what for _, what in undo.foreseen(leftover)]
+    assert words[0] == "strike it out: the reboot has undone it" and "remove the directory" in words[1]
+    taken = undo.take(path)
+    assert taken is not None
+    done = undo.undo_entries(taken)
+    taken.close()
+    assert "reboot" in done[0].outcome.reason
+    assert (tmp_path / "attribute").read_text() == "new\n"
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+def test_half_a_line_was_never_acted_upon(tmp_path: Path) -> None:
+    book = journal()
+    do(book, private_directory(str(tmp_path / "data")), "1")
+    path = abandon(book)
+    with path.open("ab") as file:
+        file.write(b'{"line":"intend","id":"2","action":{"kind":"comm')
+    taken = undo.take(path)
+    assert taken is not None
+    assert [entry.id for entry in taken.open_entries] == ["1"]
+    undo.undo_entries(taken)
+    taken.close()
+    assert not path.exists()
+
+
+def test_what_fails_stays_open(tmp_path: Path) -> None:
+    book = journal()
+    made = str(tmp_path / "data" / "made")
+    do(book, Action(kind="command", title="c", target=made, apply=("mkdir", made), undo=("rmdir", made)), "1")
+    Path(made, "in the way").write_text("x")
+    path = abandon(book)
+    for _ in range(2):
+        taken = undo.take(path)
+        assert taken is not None
+        (one,) = undo.undo_entries(taken)
+        assert one.outcome.state == "failed"
+        taken.close()
+        assert path.exists()
+    Path(made, "in the way").unlink()
+    taken = undo.take(path)
+    assert taken is not None
+    undo.undo_entries(taken)
+    taken.close()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"\0\0\0\0", b'{"line":"header"'])
+def test_a_journal_that_never_began(content: bytes) -> None:
+    path = private(journal_dir()) / "r.jsonl"
+    path.write_bytes(content)
+    path.chmod(0o600)
+    taken = undo.take(path)
+    assert taken is not None and taken.open_entries == []
+    taken.close()
+    assert not path.exists()
+
+
+def test_a_damaged_journal_is_said(tmp_path: Path) -> None:
+    path = abandon(journal())
+    with path.open("ab") as file:
+        file.write(b'{"line":"intend","id":7}\n{"line":"struck","id":"1","state":"reverted"}\n')
+    found, troubles = undo.leftovers()
+    assert found == []
+    assert len(troubles) == 1 and "line 2" in troubles[0]
+
+
+def test_somebody_elses_journal_is_not_obeyed(tmp_path: Path) -> None:
+    path = abandon(journal())
+    path.chmod(0o666)
+    with pytest.raises(Failure, match="yours alone"):
+        peek(path)
+    (tmp_path / "planted.jsonl").write_bytes(b"")
+    link = journal_dir() / "link.jsonl"
+    link.symlink_to(tmp_path / "planted.jsonl")
+    with pytest.raises(Failure):
+        peek(link)
+
+
+@pytest.mark.real
+def test_on_a_full_disk_nothing_is_changed(tmp_path: Path) -> None:
+    import subprocess
+
+    state = tmp_path / "state" / "hostdx"
+    state.mkdir(parents=True)
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", str(state)], capture_output=True
+    )
+    if made.returncode != 0:
+        pytest.skip(f"cannot mount a tmpfs: {made.stderr.decode().strip()}")
+    try:
+        book = journal()
+        do(book, private_directory(str(tmp_path / "data")), "1")
+        filler = state / "filler"
+        try:
+            filler.write_bytes(b"x" * (1 << 20))
+        except OSError:
+            pass
+        free = os.statvfs(state).f_bavail
+        assert free == 0
+        action = set_attribute(tmp_path)
+        big = Action(kind=action.kind, title="x" * 5000, target=action.target, new="new", consent=True)
+        entry = effects.prepare(big, "2")
+        with pytest.raises(Failure, match="nothing was changed"):
+            book.intend(entry)
+        assert [e.id for e in book.open_entries] == ["1"]
+        path = abandon(book)
+        taken = undo.take(path)  # undoing needs no room
+        assert taken is not None
+        assert [one.outcome.state for one in undo.undo_entries(taken)] == ["reverted"]
+        taken.close()
+        assert journals(journal_dir()) == []
+        assert list((tmp_path / "data").iterdir()) == []
+    finally:
+        subprocess.run(["umount", str(state)], check=True)
+
+
+def test_one_bad_entry_does_not_keep_the_others(tmp_path: Path) -> None:
+    book = journal()
+    do(book, private_directory(str(tmp_path / "data")), "1")
+    foreign = Action(kind="resource", resource="namespace", title="n", target="x")  # not a name of ours
+    book.intend(Entry(id="2", action=foreign, value="x"))
+    path = abandon(book)
+    taken = undo.take(path)
+    assert taken is not None
+    assert [one.outcome.state for one in undo.undo_entries(taken)] == ["failed", "reverted"]
+    taken.close()
+    assert list((tmp_path / "data").iterdir()) == []
+    assert [entry.id for entry in peek(path)[1]] == ["2"]
+
+
+def test_a_journal_of_the_same_name_is_another_run_s(tmp_path: Path) -> None:
+    book = journal()
+    do(book, private_directory(str(tmp_path / "data")), "1")
+    with pytest.raises(Failure, match="nothing was changed"):
+        journal()
+    path = abandon(book)
+    assert [entry.id for entry in peek(path)[1]] == ["1"]
+
+
+def test_one_that_is_held_does_not_keep_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(undo, "PATIENCE_S", 0.0)
+    held = Journal.create(private(journal_dir()) / "a.jsonl", header())
+    do(held, private_directory(str(tmp_path / "data")), "1")
+    book = journal()
+    do(book, set_attribute(tmp_path), "1")
+    abandon(book)
+    assert cli_undo.undo.main([], standalone_mode=False) == 3
+    assert "try again in a moment" in capsys.readouterr().err
+    assert (tmp_path / "attribute").read_text() == "old\n"
+    assert journals(journal_dir()) == [held.path]
+    abandon(held)
+
+
+def test_what_hangs_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(undo, "PATIENCE_S", 0.0)
+    held = journal()
+    do(held, set_attribute(tmp_path), "1")
+    held.hanging("1", identity())
+    assert cli_undo.undo.main([], standalone_mode=False) == 3
+    assert f"hangs on a stuck device (pid {os.getpid()}, see dmesg)" in capsys.readouterr().err
+    assert (tmp_path / "attribute").read_text() == "new\n"
+    abandon(held)
+
+
+def test_every_line_is_read_as_it_was_written(tmp_path: Path) -> None:
+    book = journal()
+    do(book, set_attribute(tmp_path), "1")
+    do(book, private_directory(str(tmp_path / "data")), "2")
+    book.undoing("1")
+    book.back("1", {"/a": "7"})
+    book.hanging("1", identity())
+    book.hanging("2", identity())
+    book.hanging("no such entry", identity())
+    entries = book.open_entries
+    (first, second) = entries
+    assert first.undoing and first.back and first.left == {"/a": "7"} and first.writers == (identity(),)
+    assert second.place is not None and second.made
+    assert peek(abandon(book))[1] == entries
+
+
+def test_a_journal_of_an_earlier_version_removes_only_what_is_empty(tmp_path: Path) -> None:
+    """It does not tell which directory was made: name and owner are no proof."""
+    book = journal()
+    for number in ("1", "2"):
+        do(book, private_directory(str(tmp_path / "data")), number)
+    full = Path(book.entry("2").value)
+    (full / "file").write_text("x")
+    path = abandon(book)
+    lines = [re.sub(rb',"inode":([{][^}]*[}]|null)', b"", line) for line in path.read_bytes().splitlines()]
+    assert not any(b"inode" in line for line in lines)
+    path.write_bytes(b"\n".join(lines) + b"\n")
+    taken = undo.take(path)
+    assert taken is not None
+    second, first = undo.undo_entries(taken)
+    assert first.outcome.state == "reverted" and second.outcome.state == "failed"
+    assert "does not tell which directory was made" in second.outcome.reason
+    taken.close()
+    assert list((tmp_path / "data").iterdir()) == [full] and (full / "file").exists()
+
+
+def test_a_directory_of_another_birth_is_not_the_one_that_was_made(tmp_path: Path) -> None:
+    """An inode's number is given again; a device has another one after a reboot, then the birth time vouches."""
+    entry = effects.carry_out(effects.prepare(private_directory(str(tmp_path / "data")), "1"), ())
+    assert entry.inode is not None and entry.place is not None
+    (Path(entry.value) / "file").write_text("x")
+    if entry.inode.born_ns is None:
+        pytest.skip("this file system tells no birth time")
+    older = replace(entry, inode=replace(entry.inode, born_ns=entry.inode.born_ns - 1))
+    assert "another directory than hostdx made" in effects.revert(older).reason
+    moved = replace(entry, inode=replace(entry.inode, device=entry.inode.device + 1))
+    assert effects.revert(moved).state == "failed" and (Path(entry.value) / "file").exists()
+    rebooted = replace(moved, place=replace(entry.place, boot="another"))
+    assert effects.revert(rebooted).state == "reverted" and not Path(entry.value).exists()
+
+
+def test_one_entry_or_a_whole_run_is_struck_out_by_hand(tmp_path: Path) -> None:
+    book = journal()
+    for number in ("r#1", "r#2", "r#3"):
+        do(book, private_directory(str(tmp_path / "data")), number)
+    path = abandon(book)
+    command = CliRunner().invoke
+    assert "would stay as it is now" in command(cli_undo.undo, ["--forget", "r#2", "--dry-run"]).output
+    assert len(peek(path)[1]) == 3
+    assert command(cli_undo.undo, ["--forget", "r#2", "--yes"], standalone_mode=False).return_value == 0
+    assert [entry.id for entry in peek(path)[1]] == ["r#1", "r#3"]
+    for unknown in ("r#2", "other", "#", ""):
+        assert isinstance(command(cli_undo.undo, ["--forget", unknown, "--yes"]).exception, Failure)
+    assert isinstance(command(cli_undo.undo, ["--forget", "r"]).exception, Failure)  # nobody to ask
+    assert command(cli_undo.undo, ["--forget", "r", "--yes"], standalone_mode=False).return_value == 0
+    assert not path.exists() and len(list((tmp_path / "data").iterdir())) == 3
+
+
+def test_a_damaged_journal_is_shown_and_given_up_by_hand(tmp_path: Path) -> None:
+    book = journal()
+    do(book, set_attribute(tmp_path), "r#1")
+    path = abandon(book)
+    with path.open("ab") as file:
+        file.write(b"{rubbish\n")
+    command = CliRunner().invoke
+    assert command(cli_undo.undo, [], standalone_mode=False).return_value == 3
+    shown = command(cli_undo.undo, ["--forget", "r", "--dry-run"], standalone_mode=False)
+    assert shown.return_value == 0 and "set: new, was old: would stay as it is now" in shown.output
+    assert isinstance(command(cli_undo.undo, ["--forget", "r"]).exception, Failure) and path.exists()
+    assert command(cli_undo.undo, ["--forget", "r", "--yes"], standalone_mode=False).return_value == 0
+    assert not path.exists() and (tmp_path / "attribute").read_text() == "new\n"
+
+
+def test_a_damaged_journal_that_somebody_holds_stays(tmp_path: Path) -> None:
+    book = journal()
+    os.write(book.descriptor, b"{rubbish\n")
+    with pytest.raises(Failure, match="another hostdx is using it"):
+        CliRunner().invoke(cli_undo.undo, ["--forget", "r", "--yes"], catch_exceptions=False)
+    assert abandon(book).exists()
+
+
+@pytest.mark.parametrize("content", [b"", b'{"line":"head', None])
+def test_a_run_that_was_killed_before_it_changed_anything_leaves_no_trace(
+    content: bytes | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = abandon(journal())
+    if content is not None:
+        path.write_bytes(content)
+    assert cli_undo.undo.main(["--dry-run"], standalone_mode=False) == 0 and path.exists()
+    assert cli_undo.undo.main([], standalone_mode=False) == 0
+    said = capsys.readouterr()
+    assert said.out.count("nothing to undo") == 2 and said.err == "" and not path.exists()
+
+
+def test_a_journal_that_was_cleaned_away_while_it_was_made_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = private(journal_dir())
+
+    def cleaned(descriptor: int, how: int) -> None:
+        (place / "r.jsonl").unlink()
+
+    monkeypatch.setattr("app.undo.journal.fcntl.flock", cleaned)
+    with pytest.raises(Failure, match="nothing was changed"):
+        journal()
+
+
+def test_journals_that_cannot_be_listed_are_not_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    private(journal_dir()).rmdir()
+    journal_dir().write_text("")
+    assert cli_undo.undo.main([], standalone_mode=False) == 3
+    said = capsys.readouterr()
+    assert "cannot be read" in said.err and "nothing to undo" not in said.out
+
+
+def test_root_trusts_no_journal_in_a_folder_that_others_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = journal()
+    do(book, set_attribute(tmp_path), "r#1")
+    path = abandon(book)
+    monkeypatch.setattr("app.undo.journal.ruled_by_others", lambda where: "/home/alice belongs to alice")
+    for act in (lambda: peek(path), lambda: Journal.take(path), journal):
+        with pytest.raises(Failure, match="belongs to alice, who can put other journals there"):
+            act()
+    assert (tmp_path / "attribute").read_text() == "new\n"

@@ -1,0 +1,299 @@
+"""An import against the facts in a sample folder's `expected.json`: what differs, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from probes.imports import hep_suite, hepscore
+from probes.imports.model import Result
+
+NO_RESULT = ("README.md", "SOURCES.tsv", "expected.json")
+FOLDERS = ("io500", "fio", "hepscore", "prmon", "ior", "mdtest", "sysstat", "other", "darshan")
+_RENAMED = {
+    "run_time": "run_time_s",
+    "aggregate_bytes_expected": "aggregate_bytes",
+    "last_interval": "last_interval_s",
+}
+_DARSHAN_ADDED = 1e-5  # floats summed in another order, and of text with six decimals
+
+
+def near(got: Any, want: Any, relative: float = 1e-9) -> bool:
+    if isinstance(got, float) and isinstance(want, int | float) and not isinstance(want, bool):
+        return abs(got - want) <= relative * max(1.0, abs(want))
+    if isinstance(got, tuple):
+        return len(got) == len(want) and all(near(g, w) for g, w in zip(got, want, strict=True))
+    return bool(got == want)
+
+
+def fields(got: Any, want: Mapping[str, Any], names: Iterable[str], relative: float = 1e-9) -> list[str]:
+    """`names` of `want` against the attributes of `got`; what `want` does not claim (null) is not compared."""
+    out = []
+    for name in names:
+        value = getattr(got, _RENAMED.get(name, name))
+        if want.get(name) is not None and not near(value, want[name], relative):
+            out.append(f"{name}: {value!r} is not {want[name]!r}")
+    return out
+
+
+def differences(folder: str, result: Result, want: Any) -> list[str]:
+    return _CHECKS[folder](result, want)
+
+
+def _io500(result: Result, want: Any) -> list[str]:
+    detail: Any = result.detail
+    got = {p.name: (p.value, p.seconds, p.invalid, p.counted) for p in detail.phases}
+    claimed = {
+        name: (p["value"], p["time_s"], p.get("invalid", False), p["scored"])
+        for name, p in (want["phases"] | want["other"]).items()
+    }
+    out = [
+        f"{n}: {got.get(n)} is not {claimed.get(n)}" for n in claimed | got if got.get(n) != claimed.get(n)
+    ]
+    out += fields(detail, want, ("version", "mode", "invalid"))
+    out += fields(detail.printed, want["printed"], ("bw", "md", "total"))
+    out += fields(detail.recomputed, want["recomputed"], ("bw", "md", "total", "bw_phases", "md_phases"))
+    if detail.agrees != want["agrees_within_rounding"]:
+        out.append(f"agrees: {detail.agrees} is not {want['agrees_within_rounding']}")
+    if list(detail.missing) != want["missing"]:
+        out.append(f"missing: {detail.missing}")
+    return out
+
+
+def _fio(result: Result, want: Any) -> list[str]:
+    detail: Any = result.detail
+    if result.kind == "fio-terse":  # its facts claim only that it is no JSON
+        return [] if result.measures else ["nothing read"]
+    out = fields(detail, want, ("version", "timestamp", "client_server"))
+    if list(detail.messages) != want["messages"]:
+        out.append(f"messages: {detail.messages}")
+    jobs = [j for j in want["jobs"] if j["name"] != "All clients"]
+    if len(jobs) != len(detail.jobs):
+        return [*out, f"{len(detail.jobs)} jobs are not {len(jobs)}"]
+    for job, claimed in zip(detail.jobs, jobs, strict=True):
+        names = ("name", "group", "error", "rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "hostname")
+        out += fields(job, claimed, names)
+        if set(job.rates) != {d for d in ("read", "write", "trim") if d in claimed}:
+            out.append(f"{job.name}: directions {set(job.rates)}")
+        for direction, rate in job.rates.items():
+            out += _rate(rate, claimed[direction])
+    for group, directions in want["totals_by_group"].items():
+        for direction, total in directions.items():
+            got = detail.totals[group][direction]
+            if not near(got["iops"], total["iops"]) or not near(got["kib_s"] / 1024, total["mib_s"]):
+                out.append(f"total {group} {direction}: {got}")
+    return out
+
+
+def _rate(rate: Any, want: Mapping[str, Any]) -> list[str]:
+    names = ("iops", "bw_kib_s", "bytes", "runtime_ms", "total_ios", "clat_mean_ns", "lat_mean_ns")
+    out = fields(rate, want, names)
+    for rank, key in (("50", "clat_p50_ns"), ("99", "clat_p99_ns"), ("99.9", "clat_p999_ns")):
+        if rate.percentiles_ns.get(rank) != want.get(key):
+            out.append(f"{key}: {rate.percentiles_ns.get(rank)} is not {want.get(key)}")
+    if rate.bins != want.get("json_plus_bins", 0):
+        out.append(f"bins: {rate.bins}")
+    return out
+
+
+def _hepscore(result: Result, want: Any) -> list[str]:
+    detail: Any = result.detail
+    if isinstance(detail, hepscore.HepScore):
+        return _score(detail, want)
+    if isinstance(detail, hepscore.HepWorkload):
+        out = fields(detail, want, ("copies", "threads_per_copy", "events_per_thread"))
+        out += [] if detail.name == want["description"] else [f"name: {detail.name}"]
+        return out if detail.chosen == want["wl_scores"] else [*out, f"scores: {detail.chosen}"]
+    assert isinstance(detail, hep_suite.Suite)
+    names = (
+        "hostname",
+        "cpu_model",
+        "cpus",
+        "sockets",
+        "threads_per_core",
+        "smt",
+        "json_version",
+        "suite_version",
+    )
+    out = fields(detail, want, (*names, "start", "end"))
+    for profile in detail.profiles:
+        claimed = want["profiles"][profile.name]
+        out += (
+            _score(profile.hepscore, claimed)
+            if profile.hepscore
+            else fields(profile, claimed, ("value", "unit"))
+        )
+    return out
+
+
+def _score(detail: Any, want: Mapping[str, Any]) -> list[str]:
+    names = (
+        "name",
+        "score",
+        "score_per_core",
+        "status",
+        "scaling",
+        "repetitions",
+        "reference",
+        "environment",
+    )
+    out = fields(detail, want, names)
+    if detail.version != str(want["version"]):
+        out.append(f"version: {detail.version}")
+    if not near(detail.recomputed or 0.0, want.get("recomputed_score") or 0.0, 1e-7):
+        out.append(f"recomputed: {detail.recomputed} is not {want.get('recomputed_score')}")
+    for workload in detail.workloads:
+        claimed = want["workloads"][workload.name]
+        names = (
+            "version",
+            "weight",
+            "copies",
+            "threads_per_copy",
+            "events_per_thread",
+            "ref",
+            "chosen",
+            "normalised",
+        )
+        out += fields(workload, claimed, names)
+        for run in workload.runs:
+            part = claimed["runs"][run.name]
+            if (run.scores, run.log, run.seconds) != (part["wl_scores"], part["log"], part["duration"]):
+                out.append(f"{workload.name} {run.name}")
+    return out
+
+
+def _prmon(result: Result, want: Any) -> list[str]:
+    detail: Any = result.detail
+    if result.kind == "prmon-json":
+        out = fields(detail, want, ("version", "wall_s", "hw"))
+        for part in ("max", "avg", "avg_over_true_rate"):
+            got = getattr(detail, part)
+            out += [
+                f"{part} {n}: {got.get(n)}" for n, v in want[part].items() if not near(got.get(n, -1.0), v)
+            ]
+        return out
+    names = ("rows", "malformed", "wall_s", "span_s", "first_time", "nondecreasing_wtime", "cpu_cores_mean")
+    out = fields(detail, want, names)
+    for name, column in detail.values.items():
+        out += [f"{name} {d}" for d in fields(column, want.get(name, {}), want.get(name, {}), 1e-6)]
+    return out
+
+
+def _ior(result: Result, want: Any) -> list[str]:
+    detail: Any = result.detail
+    if result.kind == "ior-csv":
+        return _rows(detail.runs[0].rows, want)
+    claims = want["tests"] if result.kind == "ior-json" else want
+    if len(claims) != len(detail.runs):
+        return [f"{len(detail.runs)} runs"]
+    out = []
+    names = (
+        "version", "began", "command", "machine", "api", "access", "tasks", "tasks_per_node", "nodes", "max",
+        "transfer_bytes", "block_bytes", "aggregate_bytes_expected", "stonewall_s", "stonewall_pairs", "finished",
+        "warnings", "errors", "repetitions", "segments",
+    )  # fmt: skip
+    for run, claimed in zip(detail.runs, claims, strict=True):
+        out += fields(run, claimed, names) + _rows(run.rows, claimed["results"])
+    for part in want["summary"] if result.kind == "ior-json" else ():
+        if detail.runs[0].max[part["op"]] != part["max_mib_s"]:
+            out.append(f"max {part['op']}")
+    return out
+
+
+def _rows(rows: Any, want: Any) -> list[str]:
+    if len(rows) != len(want):
+        return [f"{len(rows)} rows"]
+    names = ("op", "mib_s", "iops", "latency_s", "open_s", "io_s", "close_s", "total_s", "iter")
+    return [d for row, claimed in zip(rows, want, strict=True) for d in fields(row, claimed, names)]
+
+
+def _mdtest(result: Result, want: Any) -> list[str]:
+    detail: Any = result.detail
+    if len(detail.runs) != len(want):
+        return [f"{len(detail.runs)} runs"]
+    out = []
+    for run, claimed in zip(detail.runs, want, strict=True):
+        names = ("version", "tasks", "nodes", "command", "items", "item_kind", "iterations", "finished")
+        out += fields(run, claimed, names)
+        for table in ("rate", "time"):
+            got = {
+                n: {k: getattr(s, k) for k in ("max", "min", "mean", "stddev")}
+                for n, s in getattr(run, table).items()
+            }
+            out += [] if got == claimed[table] else [f"{table}: {got}"]
+    return out
+
+
+def _sysstat(result: Result, want: Any) -> list[str]:
+    detail: Any = result.detail
+    out = fields(detail, want, ("host", "kernel", "cpus", "date", "arch", "samples"))
+    if "keys" in want and list(detail.keys) != want["keys"]:
+        out.append(f"keys: {detail.keys}")
+    if "columns" in want and (list(detail.columns), detail.samples) != (want["columns"], want["blocks"]):
+        out.append(f"columns: {detail.columns}, {detail.samples} blocks")
+    disks = want.get("last", {}) | {k: v for k, v in want.get("last_disks", {}).items() if k != "null"}
+    for disk, columns in disks.items():
+        got = detail.tables["disk"].get(f"disk:{disk}", {})
+        out += [f"{disk} {n}" for n, v in columns.items() if n not in got or got[n].last != v]
+    if "cpu_samples" in want:
+        cpu = detail.tables["CPU"]["all"]
+        user = cpu.get("%user") or cpu["%usr"]
+        claimed = (want["cpu_samples"], want["average_user"], want["max_user"])
+        out += [] if (user.count, user.average, user.most) == claimed else [f"user: {user}"]
+    if "rows" in want:
+        table = detail.tables["vmstat"]["cpu"]
+        claimed = (want["rows"], want["max_blocked"], want["max_wa"])
+        out += [] if (detail.samples, table["b"].most, table["wa"].most) == claimed else ["vmstat"]
+    return out
+
+
+def _other(result: Result, want: Any) -> list[str]:
+    detail: Any = result.detail
+    listed = getattr(detail, "runs", None) or getattr(detail, "stressors", None)
+    if listed is not None:
+        out = [] if len(listed) == len(want) else [f"{len(listed)} runs"]
+        for run, claimed in zip(listed, want, strict=False):
+            renamed = {
+                ("name" if k == "stressor" else k): v
+                for k, v in claimed.items()
+                if k not in ("lat_ms", "tests")
+            }
+            out += fields(run, renamed, renamed)
+            latency = {k: v for k, v in claimed.get("lat_ms", {}).items() if v is not None}
+            out += [f"latency {k}" for k, v in latency.items() if run.lat_ms.get(k) != v]
+            tests = {name: tuple(pair) for name, pair in claimed.get("tests", {}).items()}
+            out += [] if not tests or run.tests == tests else ["tests"]
+        return out
+    skipped = {"bom", "peak", "events", "intervals", "cpus", "size_mb", "free_mb", "distances"}
+    out = fields(detail, want, set(want) - skipped)
+    for name in ("cpus", "size_mb", "free_mb", "distances"):
+        if name in want:
+            got = {str(k): list(v) if isinstance(v, tuple) else v for k, v in getattr(detail, name).items()}
+            out += [] if got == want[name] else [name]
+    if isinstance(want.get("events"), dict):
+        out += [] if detail.totals == want["events"] else ["events"]
+    elif "events" in want:
+        out += [] if len(detail.totals) == want["events"] else ["events"]
+    return out
+
+
+def _darshan(result: Result, want: Any) -> list[str]:
+    detail: Any = result.detail
+    names = ("exe", "command", "nprocs", "jobid", "run_time", "start", "end", "log_version", "lib_version")
+    out = fields(detail, want, names)
+    for module, claimed in want["io"].items():
+        out += [f"{module} {d}" for d in fields(detail.io[module], claimed, claimed, _DARSHAN_ADDED)]
+    return out
+
+
+_CHECKS = {
+    "io500": _io500, "fio": _fio, "hepscore": _hepscore, "prmon": _prmon, "ior": _ior, "mdtest": _mdtest,
+    "sysstat": _sysstat, "other": _other, "darshan": _darshan,
+}  # fmt: skip
+
+
+def files(samples: Path) -> list[Path]:
+    """Every file of the kinds' folders and of the talks; not the texts about them."""
+    folders = [samples / name for name in (*FOLDERS, "talks") if (samples / name).is_dir()]
+    return sorted(f for d in folders for f in d.rglob("*") if f.is_file() and f.name not in NO_RESULT)

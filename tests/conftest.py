@@ -1,0 +1,54 @@
+"""The whole suite on two CPUs: the files with real tests (they measure, kill, make disks) one after another in one
+process, the others beside it in another. A part of the suite, named on the command line, runs in this process.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+WORKERS = 2
+
+# machines are shared and noisy: how long an example takes is no property of the code
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Before pytest-xdist reads its options; without it, or with `-n` given, nothing changes."""
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.getoption("collectonly")
+    started_here = hasattr(config, "workerinput")
+    if started_here or not whole or not config.pluginmanager.hasplugin("xdist"):
+        return
+    enough = len(os.sched_getaffinity(0)) >= WORKERS
+    if (
+        enough
+        and config.option.numprocesses is None
+        and config.option.dist == "no"
+        and not config.option.usepdb
+    ):
+        config.option.numprocesses = WORKERS
+        config.option.dist = "loadscope"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Not `loadgroup`: pytest-xdist 3.8 hands no group over with pytest 9."""
+    if config.getoption("dist") != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    @cache
+    def room(file: str) -> str:
+        return "real" if "mark.real" in (config.rootpath / file).read_text(encoding="utf-8") else file
+
+    class RealOnesTogether(LoadScopeScheduling):  # type: ignore[misc,unused-ignore]
+        def _split_scope(self, nodeid: str) -> str:
+            return room(nodeid.partition("::")[0])
+
+    return RealOnesTogether(config, log)

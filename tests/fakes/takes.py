@@ -1,0 +1,63 @@
+"""Recordings summed up, made by hand: a load's runs and boots drawn around a value."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
+
+from probes.types import Json
+from scenarios.compare.take import FactKey, Figure, FigureKey, Load, Take
+from scenarios.plan import Metric
+
+RATE = Metric("rate", "1/s")
+
+
+def key(load: str) -> FigureKey:
+    return FigureKey(load, RATE.name)
+
+
+def take(
+    values: Mapping[str, float],
+    *,
+    name: str = "run",
+    host: str = "n1",
+    boot: str = "n1/1",
+    wall: str = "2026-11-20T10:00:00Z",
+    facts: Mapping[FactKey, Json] | None = None,
+    absent: Iterable[FactKey] = (),
+    within: float | None = None,
+) -> Take:
+    """A run with these rates; `within`: variance of each log mean from the run's own eight stretches."""
+    stretches = 8 if within is not None else 0
+    return Take(
+        name=name,
+        host=host,
+        boot=boot,
+        wall=wall,
+        scenario="kernel",
+        version="0.1.0",
+        status="done",
+        facts=dict(facts or {}),
+        absent=frozenset(absent),
+        figures={key(k): Figure(math.log(v), v, 20, within, stretches) for k, v in values.items()},
+        loads={key(k): Load(k, RATE) for k in values},
+    )
+
+
+def boots(
+    rng: random.Random, loads: Sequence[str], count: int, side: str, *, deviation: float, **factor: float
+) -> list[Take]:
+    """One run a boot; every load scatters by `deviation` from boot to boot. `factor`: by load, "_" for "-"."""
+    return [
+        take(
+            {
+                load: 1000 * factor.get(load.replace("-", "_"), 1.0) * math.exp(rng.gauss(0, deviation))
+                for load in loads
+            },
+            name=f"{side}{n}",
+            boot=f"n1/{side}{n}",
+            within=(deviation / 4) ** 2,
+        )
+        for n in range(count)
+    ]

@@ -1,0 +1,126 @@
+"""Trains that cost no time: slices whose values are what a noise model says, with what a switch costs planted in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from probes.bench.measured import Measured, Train
+from scenarios.model import Clock
+from tests.fakes.noise import Noise, quiet
+
+
+class FakeTrains:
+    """Implements `scenarios.trains.Trains`.
+
+    rates     operations a second by variant, multiplied by the noise.
+    left_s    by variant: seconds that its left-over work takes, all over the next slice, where that is another's.
+    switch_s  seconds in which a side gives nothing after a switch.
+    raises    by the number of the train (the warm-ups count, from 0): what it raises instead.
+    hangs     trains wait for ever: for tests of cancellation; `running` says whether one is under way.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        rates: Mapping[str, float],
+        *,
+        metric: str = "IOPS",
+        noise: Noise = quiet,
+        left_s: Mapping[str, float] | None = None,
+        switch_s: float = 0.0,
+        raises: Mapping[int, Exception] | None = None,
+        writes: float = 0.0,
+        hangs: bool = False,
+        device: bool = True,
+    ) -> None:
+        self.clock = clock
+        self.rates = dict(rates)
+        self.metric = metric
+        self.noise = noise
+        self.left_s = left_s or {}
+        self.switch_s = switch_s
+        self.raises = dict(raises or {})
+        self.writes = writes  # bytes a second of 8 GiB; 0: it does not write
+        self.hangs = hangs
+        self.device = device
+        self.asked: list[tuple[tuple[int, ...], float]] = []  # order and slice of every train
+        self.running = False
+        self.remarks: set[str] = set()
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        return tuple(self.rates)
+
+    async def ready(self) -> Train:
+        return await self.train(range(len(self.rates)), 0.02, quarters=True)
+
+    async def train(
+        self, order: Sequence[int], slice_s: float, *, onset_s: float = 0.0, quarters: bool = False
+    ) -> Train:
+        number = len(self.asked)
+        self.asked.append((tuple(order), slice_s))
+        self.running = True
+        try:
+            if self.hangs:
+                await asyncio.Event().wait()
+            if number in self.raises:
+                raise self.raises[number]
+            return await self._train(order, slice_s, onset_s, quarters)
+        finally:
+            self.running = False
+
+    async def _train(self, order: Sequence[int], slice_s: float, onset_s: float, quarters: bool) -> Train:
+        names = self.variants
+        values, within = [], []
+        before = ""
+        for side in order:
+            name = names[side]
+            rate = self.rates[name] * self.noise(self.clock.now())
+            if before not in ("", name):
+                rate *= max(0.01, 1 - self.left_s.get(before, 0.0) / slice_s)
+            lost_s = 0.0 if name == before else self.switch_s
+            await self.clock.sleep(slice_s)
+            counted_s = slice_s - onset_s
+            lost_s = max(0.0, min(lost_s, slice_s) - onset_s)
+            values.append(rate * (counted_s - lost_s) / counted_s)
+            fourth = counted_s / 4
+            lost = [min(fourth, max(0.0, lost_s - part * fourth)) for part in range(4)]
+            within.append([rate * (fourth - gone) / fourth for gone in lost])
+            before = name
+        operations = [max(1, round(value * slice_s)) for value in values]
+        sides = []
+        for number in range(len(names)):
+            own = [at for at, side in enumerate(order) if side == number]
+            count = sum(operations[at] for at in own)
+            mean = sum(values[at] for at in own) / max(1, len(own))
+            sides.append(
+                Measured(
+                    seconds=slice_s * len(own),
+                    values={self.metric: mean},
+                    operations=count,
+                    bytes=count * 4096,
+                    histogram=[(100_000, count)],
+                )
+            )
+        return Train(
+            seconds=slice_s * len(order),
+            slice_s=slice_s,
+            order=list(order),
+            values={self.metric: values},
+            lengths=[slice_s] * len(order),
+            operations=operations,
+            quarters=within if quarters else [],
+            sides=sides,
+            device_bytes=sum(side.bytes for side in sides) if self.device else None,
+        )
+
+    def affordable_s(self, groups: int) -> float:
+        return (8 << 30) / self.writes / (groups * 2 * len(self.rates)) if self.writes else float("inf")
+
+    async def quiesce(self) -> None:
+        return
+
+    def without(self, variants: Sequence[str]) -> FakeTrains:
+        self.rates = {v: rate for v, rate in self.rates.items() if v not in variants}
+        return self

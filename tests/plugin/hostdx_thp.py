@@ -1,0 +1,100 @@
+"""Scenario `thp`: is a command faster with transparent huge pages `always` or `never`? Switched, measured, undone."""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+from probes.action import Action
+from probes.bench.command import CommandBench
+from probes.host import Host
+from probes.system.memory import memory
+from probes.types import present
+from scenarios.experiment.interleaved import compare
+from scenarios.experiment.switch import Switch, SwitchedArm, setting
+from scenarios.experiment.wording import effect_words
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.guards.watch import watch_for
+from scenarios.model import COMMON_OPTIONS, Options, Run, Scenario, directory_action, own_directory
+from scenarios.plan import Option, Plan, PlannedStep, Variant, timed_command
+
+SETTING = "/sys/kernel/mm/transparent_hugepage/enabled"
+BUDGET_S = 120.0
+VALUES = {
+    "always": "always",
+    "never": "never",
+    "again": "always",
+}  # `again` is the control: it must not differ
+LOAD = timed_command("command", "the command", controls=("again",))
+
+
+def active(host: Host) -> str:
+    value = memory(host).transparent_huge_pages
+    return value if present(value) else ""
+
+
+def change(own: str, value: str) -> Action:
+    return setting(SETTING, own, value, risk="what starts meanwhile gets its pages by the other rule")
+
+
+def finding(own: str, best: str, proof: str) -> Finding:
+    title = f"the command is faster with huge pages {best}"
+    set_it, undo = (f"echo {best} > {SETTING}",), (f"echo {own} > {SETTING}",)
+    boot, see = (f"add transparent_hugepage={best} to the kernel command line",), (f"cat {SETTING}",)
+    remedy = Remedy(title=f"set it to {best}", commands=set_it, persistent=boot, verify=see, undo=undo)
+    return Finding(id="thp", severity="notice", title=title, evidence=(Evidence(proof),), remedy=(remedy,))
+
+
+class Thp(Scenario):
+    id: ClassVar[str] = "thp"
+    title: ClassVar[str] = "Transparent huge pages"
+    question: ClassVar[str] = "Is this command faster with transparent huge pages always or never?"
+    why: ClassVar[str] = "Huge pages save address translations, and cost time where memory must be compacted."
+    answers: ClassVar[str] = "always against never, for your command"
+    takes_s: ClassVar[float] = BUDGET_S + 5
+    needs: ClassVar[str] = "root, --command"
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(name="command", kind="text", required=True, help="what is run and timed"),
+        Option(name="dir", kind="path", default="/var/tmp", help="where its working directory is made"),
+        *COMMON_OPTIONS,
+    )
+
+    def blocked(self, host: Host) -> str:
+        if not host.live or not active(host):
+            return "no transparent huge pages here" if host.live else "a captured tree cannot be measured"
+        return "" if os.geteuid() == 0 else "switching transparent huge pages needs root"
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        own, budget = active(host), options.number("budget", BUDGET_S)
+        changes = [change(own, value) for value in ("always", "never") if value != own]
+        return self.planned(
+            options=dict(options.values),
+            variants=tuple(Variant(id=name, label=value) for name, value in VALUES.items()),
+            workloads=(LOAD,),
+            steps=(PlannedStep("measure", "measure and judge", budget),),
+            reads=(SETTING,),
+            actions=(*changes, directory_action(host, options.string("dir"))),
+            seconds=budget + 5,
+            measuring_s=budget,
+            sentences=(
+                f"Runs the command in turn with always and never for {budget:.0f} s; {own} comes back.",
+            ),
+            refusal=self.blocked(host),
+        )
+
+    async def run(self, run: Run) -> None:
+        own, options = active(run.host), run.options
+        run.fact("memory", "transparent_huge_pages", own, source=SETTING)
+        with run.step("measure", "measure and judge"):
+            async with (
+                own_directory(run, options.string("dir")) as private,
+                Switch(run, own, lambda value: change(own, value), lambda: active(run.host)) as switch,
+            ):
+                bench = CommandBench(run.host, options.string("command"), private)
+                arms = [SwitchedArm(name, switch, bench, value) for name, value in VALUES.items()]
+                budget = run.plan.measuring_s
+                verdicts, _ = await compare(run, LOAD, arms, budget_s=budget, family=2, watch=watch_for(run))
+        verdict = verdicts[0]
+        if verdict.verdict in ("slower", "faster"):
+            better = "always" if verdict.verdict == "slower" else "never"
+            run.found(finding(own, better, effect_words(verdict)))

@@ -1,0 +1,191 @@
+"""A scenario that another package brings: its verdicts on planted speeds; installed, listed, planned, run for real."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from probes.action import Action
+from probes.bench.measured import Measured
+from probes.host import Host
+from scenarios import events as ev
+from scenarios.model import Applied, Refused, lacking
+from tests.fakes.noise import white
+from tests.fakes.run import FakeRun
+from tests.plugin import hostdx_thp
+
+HERE = Path(__file__).parent
+
+
+class TreeRun(FakeRun):
+    """Its changes go into a captured tree, as the kernel would show them."""
+
+    def change(self, action: Action):  # type: ignore[no-untyped-def]
+        return self._written(action) if action.kind == "attribute" else super().change(action)
+
+    @asynccontextmanager
+    async def _written(self, action: Action) -> AsyncIterator[Applied]:
+        path = Path(f"{self.host.root}{action.target}")
+        before = path.read_text()
+        path.write_text(f"[{action.new}]")
+        self.applied.append(action)
+        try:
+            yield Applied(id="a", action=action, value=action.new or "")
+        finally:
+            path.write_text(before)
+            self.reverted.append(action)
+
+
+class Command:
+    """Takes as long as the active setting lets it."""
+
+    def __init__(self, run: TreeRun, never: float) -> None:
+        self.run, self.never, self.noise = run, never, white(4, 0.03)
+
+    async def block(self, seconds: float) -> Measured:
+        slow = self.never if hostdx_thp.active(self.run.host) == "never" else 1.0
+        took = slow / self.noise(self.run.clock.now())
+        await self.run.clock.sleep(took)
+        return Measured(seconds=took, values={"seconds": took}, operations=1)
+
+    async def quiesce(self) -> None:
+        pass
+
+
+async def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, never: float) -> TreeRun:
+    setting = tmp_path / "tree" / hostdx_thp.SETTING.lstrip("/")
+    setting.parent.mkdir(parents=True)
+    setting.write_text("always [madvise] never\n")
+    scenario = hostdx_thp.Thp()
+    options = {"command": "true", "dir": str(tmp_path)}
+    run = TreeRun(host=Host(str(tmp_path / "tree")), options=options, declared=scenario.options)
+    run.plan = scenario.plan(run.host, run.options)
+    monkeypatch.setattr(hostdx_thp, "CommandBench", lambda *_: Command(run, never))
+    await scenario.run(run)
+    assert (
+        setting.read_text() == "always [madvise] never\n"
+        and run.applied
+        and len(run.reverted) == len(run.applied)
+    )
+    return run
+
+
+def verdicts(run: TreeRun) -> dict[str, ev.Verdict]:
+    return {verdict.variant: verdict for verdict in run.of(ev.Verdict)}
+
+
+async def test_a_command_that_huge_pages_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = await ran(tmp_path, monkeypatch, never=1.25)
+    said = verdicts(run)
+    assert said["never"].verdict == "slower" and said["again"].verdict != "slower" and said["again"].control
+    [found] = [event.finding for event in run.of(ev.Found)]
+    assert "always" in found.title and found.remedy[0].commands == (f"echo always > {hostdx_thp.SETTING}",)
+    assert [action.new for action in run.applied if action.kind == "attribute"].count("never") > 4
+
+
+async def test_a_command_that_does_not_care(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = await ran(tmp_path, monkeypatch, never=1.0)
+    assert verdicts(run)["never"].verdict in ("no material difference", "inconclusive") and not run.of(
+        ev.Found
+    )
+
+
+async def test_a_setting_that_somebody_else_changes_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    block = Command.block
+
+    async def meddled(self: Command, seconds: float) -> Measured:
+        measured = await block(self, seconds)
+        Path(f"{self.run.host.root}{hostdx_thp.SETTING}").write_text("always [defer] never")
+        return measured
+
+    monkeypatch.setattr(Command, "block", meddled)
+    with pytest.raises(Refused, match="defer where always was set"):
+        await ran(tmp_path, monkeypatch, never=1.0)
+
+
+def test_it_declares_everything_in_at_most_100_lines() -> None:
+    assert not lacking(hostdx_thp.Thp())
+    assert len((HERE / "hostdx_thp.py").read_text().splitlines()) <= 100
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> dict[str, str]:
+    """The environment in which the example is installed, as its own package, beside hostdx."""
+    source, site = tmp_path / "source", tmp_path / "site"
+    shutil.copytree(HERE, source, ignore=shutil.ignore_patterns("test_*", "__pycache__"))
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--target", str(site), str(source)], check=True, capture_output=True, text=True)
+    for name in ("state", "run", "work"):
+        (tmp_path / name).mkdir(mode=0o700)
+    return {
+        **os.environ,
+        "PYTHONPATH": str(site),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "XDG_RUNTIME_DIR": str(tmp_path / "run"),
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+HOSTDX = (sys.executable, "-P", "-m", "app.cli")
+
+
+def test_installed_it_is_offered_and_planned(installed: dict[str, str], tmp_path: Path) -> None:
+    listed = subprocess.run([*HOSTDX, "scenarios", "--json"], env=installed, capture_output=True, text=True)
+    [offer] = [one for one in json.loads(listed.stdout)["scenarios"] if one["id"] == "thp"]
+    assert offer["question"] == hostdx_thp.Thp.question
+    asked = [*HOSTDX, "plan", "thp", "--command", "true", "--dir", str(tmp_path / "work"), "--json"]
+    plan = json.loads(subprocess.run(asked, env=installed, capture_output=True, text=True).stdout)
+    assert plan["scenario"] == "thp"
+    assert plan.get("refusal") or {a["target"] for a in plan["actions"]} >= {hostdx_thp.SETTING}
+
+
+# The setting is a file of the test's own in a mount namespace of its own: the host's is never touched.
+INSIDE = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
+
+
+@pytest.mark.real
+def test_installed_it_runs_journalled_and_undone(installed: dict[str, str], tmp_path: Path) -> None:
+    if not Path(hostdx_thp.SETTING).exists():
+        pytest.skip("this kernel has no transparent huge pages")
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
+        pytest.skip("a mount namespace cannot be made here")
+    setting = tmp_path / "setting"
+    setting.write_text("madvise\n")
+    inside = ["unshare", "--mount", "sh", "-c", INSIDE, "sh", str(setting), hostdx_thp.SETTING, *HOSTDX]
+    asked = [
+        *inside,
+        "run",
+        "thp",
+        "--command",
+        "true",
+        "--dir",
+        str(tmp_path / "work"),
+        "--budget",
+        "4",
+        "--json",
+    ]
+    refused = subprocess.run(asked, env=installed, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert refused.returncode == 3 and "--yes" in refused.stderr and setting.read_text() == "madvise\n"
+    done = subprocess.run([*asked, "--yes"], env=installed, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert {v["variant"] for v in document["verdicts"]} == {"never", "again"}
+    lines = Path(document["recording"]).read_text().splitlines()
+    changes = [
+        e for e in map(json.loads, lines) if e["type"] == "action" and e["action"]["kind"] == "attribute"
+    ]
+    assert {e["action"]["new"] for e in changes} == {"always", "never"}
+    applied = [e["id"] for e in changes if e["state"] == "applied"]
+    assert applied == [e["id"] for e in changes if e["state"] == "reverted"] and len(applied) > 2
+    assert setting.read_text() == "madvise\n" and not list((tmp_path / "work").iterdir())
+    assert not list((tmp_path / "state").glob("**/journal*/*"))

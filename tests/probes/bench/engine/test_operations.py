@@ -1,0 +1,203 @@
+"""One worker's block, run in this process on a small file."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from probes.bench.engine import fill, loops, metadata, operations
+from probes.bench.engine.operations import POOL_BYTES, Source, run_block
+
+PAGE = 4096
+PAGES = 64
+
+
+@pytest.fixture
+def fd(tmp_path: Path) -> Iterator[int]:
+    path = tmp_path / "file"
+    path.write_bytes(os.urandom(PAGE * PAGES))
+    found = os.open(path, os.O_RDWR)
+    yield found
+    os.close(found)
+
+
+def spec(fd: int, kind: str = "read", **more: Any) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "seed": 1,
+        "fd": fd,
+        "first": 0,
+        "length": PAGE * PAGES,
+        "block_bytes": PAGE,
+        "sequential": False,
+        "sync": False,
+        "direct": True,
+        "stretch": 0.0,
+        "slices": [0.02],
+        "least": 0,
+        "most": None,
+        "at_most_s": 5.0,
+        "names": 8,
+    } | more
+
+
+def now() -> int:
+    return time.perf_counter_ns()
+
+
+@pytest.fixture
+def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each look at the clock is 10 µs after the one before: on a loaded machine a whole block can pass unserved."""
+    looks = itertools.count(1)
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: 10_000 * next(looks))
+
+
+@pytest.mark.usefixtures("ticking")
+@pytest.mark.parametrize("direct", [True, False])
+@pytest.mark.parametrize(("kind", "sync"), [("read", False), ("write", False), ("write", True)])
+def test_each_kind_does_operations_and_counts_them(fd: int, kind: str, sync: bool, direct: bool) -> None:
+    found = run_block(spec(fd, kind, sync=sync, direct=direct), Source(), now)
+    (only,) = found["slices"]
+    assert only["n"] == found["n"] > 0
+    assert sum(count for _, count in only["h"]) == only["n"]
+    assert 0 < only["ns"] <= found["ns"]
+    assert only["cpu"] >= 0
+
+
+@pytest.mark.parametrize("most", [1, 7, 3000])
+def test_no_more_operations_than_allowed(fd: int, most: int) -> None:
+    found = run_block(spec(fd, most=most, slices=[60.0, 120.0], at_most_s=240.0), Source(), now)
+    assert found["n"] == most
+
+
+def test_a_short_block_goes_on_until_its_least_operations(fd: int) -> None:
+    found = run_block(spec(fd, slices=[0.0], least=5000, at_most_s=60.0), Source(), now)
+    assert found["n"] == 5000
+    assert len(found["slices"]) == 2
+
+
+@pytest.mark.usefixtures("ticking")
+def test_but_not_beyond_its_longest_time(fd: int) -> None:
+    found = run_block(spec(fd, slices=[0.0], least=10**9, at_most_s=0.05), Source(), now)
+    assert 0 < found["n"] < 10**9
+    assert found["ns"] == pytest.approx(50e6, abs=1e5)
+
+
+def test_offsets_are_drawn_again_where_they_run_out(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operations, "MOST_OFFSETS", 10)
+    source = Source()
+    source.rate = 0.0
+    assert run_block(spec(fd, most=5000, slices=[60.0]), source, now)["n"] == 5000
+
+
+@pytest.mark.usefixtures("ticking")
+def test_slices_share_the_block(fd: int) -> None:
+    found = run_block(spec(fd, slices=[0.01, 0.02, 0.03]), Source(), now)
+    assert [s["n"] > 0 for s in found["slices"]] == [True] * 3
+    assert [s["ns"] for s in found["slices"]] == pytest.approx([10e6] * 3, abs=1e5)
+    assert sum(s["n"] for s in found["slices"]) == found["n"]
+
+
+def test_a_file_that_ends_too_early_is_an_error(fd: int) -> None:
+    os.ftruncate(fd, PAGE)
+    with pytest.raises(loops.Short):
+        run_block(spec(fd, sequential=True, most=5, slices=[60.0]), Source(), now)
+
+
+def test_random_offsets_are_whole_blocks_of_the_whole_range() -> None:
+    drawn = list(Source().random_offsets(8 * PAGE, 16 * PAGE, PAGE, 2000))
+    assert len(drawn) == 2000
+    assert set(drawn) == {(8 + n) * PAGE for n in range(16)}
+
+
+def test_the_seed_repeats_the_offsets() -> None:
+    def draw(seed: int) -> list[int]:
+        source = Source()
+        source.rng.seed(seed)
+        return list(source.random_offsets(0, 1 << 30, PAGE, 50))
+
+    assert draw(5) == draw(5) != draw(6)
+
+
+def test_sequential_blocks_go_on_where_the_last_one_stopped(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    real = os.preadv
+
+    def preadv(fd: int, buffers: Any, offset: int) -> int:
+        seen.append(offset // PAGE)
+        return real(fd, buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", preadv)
+    source = Source()
+    for _ in range(3):
+        run_block(spec(fd, sequential=True, most=30, slices=[60.0]), source, now)
+    assert seen == [n % PAGES for n in range(90)]
+
+
+def test_what_is_written_neither_compresses_nor_repeats() -> None:
+    source = Source()
+    data = b"".join(bytes(source.pool()) for _ in range(2))
+    assert len(zlib.compress(data[: 1 << 20], 1)) > 0.99 * (1 << 20)
+    assert len({data[at : at + PAGE] for at in range(0, 2 * POOL_BYTES, PAGE)}) == 2 * POOL_BYTES // PAGE
+
+
+def test_writes_take_turns_through_the_pool_in_aligned_windows() -> None:
+    turns = Source().turns(1 << 20)
+    first = [bytes(next(turns)[0][:64]) for _ in range(8)]
+    assert len(set(first)) == 8
+
+
+def test_filling_writes_every_byte_and_tells_how_far_it_is(tmp_path: Path) -> None:
+    size = POOL_BYTES + 3 * PAGE
+    fd = os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT)
+    told: list[int] = []
+    try:
+        fill.fill(fd, size, Source(), told.append)
+        data = os.pread(fd, 2 * size, 0)
+    finally:
+        os.close(fd)
+    assert told == [POOL_BYTES, size]
+    assert len(data) == size
+    assert len({data[at : at + PAGE] for at in range(0, size, PAGE)}) == size // PAGE
+
+
+def test_metadata_creates_stats_deletes_and_leaves_nothing(tmp_path: Path) -> None:
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        names = metadata.Names(fd, 4)
+        counts = []
+        for number in range(12):
+            names.step(number)
+            counts.append(len(list(tmp_path.iterdir())))
+        assert counts == [1, 2, 3, 4, 4, 4, 4, 4, 3, 2, 1, 0]
+        found = run_block(spec(fd, "metadata", most=30, slices=[60.0]), Source(), now)
+        assert found["n"] == 30
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        os.close(fd)
+
+
+def test_a_planted_latency_makes_each_operation_longer() -> None:
+    done: list[tuple[int, int]] = []
+
+    def operation(_offset: int) -> None:
+        began = time.perf_counter_ns()
+        loops.wait_until(began + 200_000)
+        done.append((began, time.perf_counter_ns()))
+
+    latencies: list[int] = []
+    last = loops.any_operation(operation, iter(range(20)), 1 << 62, latencies.append, 0.5)
+    assert last >= done[-1][1]
+    for (began, ended), latency in zip(done, latencies, strict=True):
+        assert latency >= 1.5 * (ended - began)
+
+
+def test_the_cpu_load_needs_no_file() -> None:
+    assert run_block(spec(-1, "cpu", most=3, slices=[60.0]), Source(), now)["n"] == 3

@@ -1,0 +1,104 @@
+"""Loads on chosen CPUs and nodes: realised as said or refused, and the chain walks where it says."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+
+import pytest
+
+from probes.bench.engine import placed as engine
+from probes.bench.engine.chase import LINE, Chain, _successors
+from probes.bench.engine.memory_policy import NoPolicy, bind, nodes_of
+from probes.bench.engine.pool import WorkerFailed
+from probes.bench.placement import Placement, PlacementBench, Seat
+
+ALLOWED = sorted(os.sched_getaffinity(0))
+
+
+def _map(size: int) -> mmap.mmap:
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+
+
+def test_a_chain_goes_through_every_line_once() -> None:
+    chain = Chain(_map(1 << 16))
+    lines = (1 << 16) // LINE
+    seen = {chain._jump(0, steps) for steps in range(lines)}
+    assert len(seen) == lines and chain._jump(0, lines) == 0
+    assert chain._jump(chain._jump(5, 12), 30) == chain._jump(5, 42)
+
+
+def test_successors_are_those_of_the_formula() -> None:
+    for lines in (4, 256, 4096):
+        found = memoryview(_successors(lines, 0x7F0000001000)).cast("Q")
+        assert [(a - 0x7F0000001000) // LINE for a in found] == [
+            (line * 0x5851F42D + 0x2545F491) % lines for line in range(lines)
+        ]
+
+
+def test_a_walk_ends_where_the_chain_says_and_leaves_no_mark() -> None:
+    chain = Chain(_map(1 << 14))
+    before = chain._at
+    chain.walk(77)
+    assert chain._at == chain._jump(before, 77)
+    assert set(chain._words[0::8]) == {chain._key}
+
+
+def test_another_layout_of_the_tree_is_refused() -> None:
+    chain = Chain(_map(1 << 14))
+    chain._words[2::8] = memoryview(bytes(8 * chain.lines)).cast("Q")  # no right child anywhere
+    with pytest.raises(OSError, match="does not walk a chain"):
+        chain.walk(3)
+
+
+def test_memory_on_a_node_that_is_there_and_on_one_that_is_not() -> None:
+    nodes = [int(p.name[4:]) for p in Path("/sys/devices/system/node").glob("node[0-9]*")]
+    if not nodes:
+        pytest.skip("this kernel has no NUMA support")
+    area = _map(1 << 20)
+    try:
+        bind(area, nodes[0])
+    except NoPolicy as error:
+        pytest.skip(str(error))
+    area[:: mmap.PAGESIZE] = bytes(len(area) // mmap.PAGESIZE)
+    assert nodes_of(area).keys() == {nodes[0]}
+    with pytest.raises(NoPolicy, match="cannot be placed"):
+        bind(_map(1 << 20), 900)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    "work", ["integer", "floating", "large-numbers", "hash", "copy", "chase", "clock", "own-cache"]
+)
+async def test_every_load_runs_where_it_is_put(work: str) -> None:
+    bench = PlacementBench(1)
+    try:
+        seat = Placement("one", "", (Seat((ALLOWED[-1],)),))
+        found = await bench.slice(work, seat, 0.005, size_bytes=1 << 20)
+        assert found.rate > 0 and found.calm_rate > 0 and found.cpu_per_operation_s is not None
+        assert os.sched_getaffinity(bench.pids[-1]) == {ALLOWED[-1]}
+        await bench.forget()
+    finally:
+        await bench.close()
+
+
+@pytest.mark.real
+async def test_a_placement_that_cannot_be_is_refused() -> None:
+    bench = PlacementBench(1)
+    try:
+        with pytest.raises(WorkerFailed):
+            await bench.slice("integer", Placement("gone", "", (Seat((100_000,)),)), 0.005)
+    finally:
+        await bench.close()
+
+
+def test_a_worker_that_ran_elsewhere_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = os.sched_getaffinity(0)
+    try:
+        _, finish = engine.placed({"work": "integer", "cpus": [ALLOWED[0]]})
+        monkeypatch.setattr(engine, "current_cpu", lambda: 77_777)
+        with pytest.raises(OSError, match="ran on CPU 77777"):
+            finish(1)
+    finally:
+        os.sched_setaffinity(0, before)

@@ -1,0 +1,242 @@
+"""The storage engine on a real ext4 in a loop device, and under a runner that is killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from probes.bench.cache import cache_check
+from probes.bench.engine import histogram
+from probes.bench.measured import BenchRefused
+from probes.bench.refusals import suitability
+from probes.bench.storage import StorageBench
+from probes.host import Host
+from probes.system.disk.mounts import placement
+from probes.types import present
+from tests.fakes.held import held
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a loop device"),
+    pytest.mark.skipif(not shutil.which("mkfs.ext4"), reason="mkfs.ext4 (e2fsprogs) is not installed"),
+    pytest.mark.skipif(not Path("/dev/loop-control").exists(), reason="this machine has no loop devices"),
+]
+MIB = 1 << 20
+Make = Callable[[int], Path]
+
+
+@pytest.fixture
+def ext4(tmp_path: Path) -> Iterator[Make]:
+    """Mounts a new ext4 of so many MiB, in a sparse file; unmounted and detached afterwards."""
+    mounted: list[Path] = []
+
+    def make(mib: int) -> Path:
+        image, place = tmp_path / f"image{mib}", tmp_path / f"mounted{mib}"
+        place.mkdir()
+        with image.open("wb") as file:
+            file.truncate(mib * MIB)
+        subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
+        done = subprocess.run(["mount", "-o", "loop", str(image), str(place)], capture_output=True, text=True)
+        if done.returncode != 0:
+            pytest.skip(f"no loop mount here: {done.stderr.strip()}")
+        mounted.append(place)
+        return place
+
+    yield make
+    for place in mounted:
+        subprocess.run(["umount", str(place)], check=True)
+    assert "(deleted)" not in subprocess.run(["losetup", "-a"], capture_output=True, text=True).stdout
+    for place in mounted:
+        assert not os.path.ismount(place)
+
+
+def free_mib(place: Path) -> int:
+    found = os.statvfs(place)
+    return found.f_bavail * found.f_frsize // MIB
+
+
+async def test_reads_reach_the_loop_device_and_nothing_is_left(ext4: Make) -> None:
+    place = ext4(400)
+    host = Host()
+    found = placement(host, str(place))
+    assert present(found) and found.leaves and found.leaves[0].startswith("loop")
+    before = free_mib(place)
+    private = held(place)
+    bench = StorageBench(host, str(place), private, 64 * MIB, 1, found.leaves)
+    try:
+        await bench.prepare()
+        assert before - free_mib(place) >= 79
+        assert bench.notes == ()
+        assert bench.budget.spent_bytes >= 80 * MIB
+        for name in ("randread-4k-qd1", "randread-4k-qd16", "read-1m-qd8"):
+            measured = await bench.block(name, 0.1)
+            assert measured.device_bytes is not None
+            assert measured.device_bytes >= 0.95 * measured.bytes
+            assert cache_check(measured) == ""
+        spent = bench.budget.spent_bytes
+        written = await bench.block("fsync-4k-qd1", 0.1, min_operations=20)
+        assert written.device_bytes is not None
+        assert written.device_bytes >= written.bytes
+        assert bench.budget.spent_bytes - spent >= written.bytes
+        await bench.block("metadata", 0.1)
+        await bench.quiesce()
+        assert [p.name for p in place.iterdir()] == ["lost+found"]
+    finally:
+        await bench.close()
+        private.close()
+    assert free_mib(place) >= before - 1
+
+
+async def test_what_a_cache_serves_is_found_out(ext4: Make) -> None:
+    """Reads without O_DIRECT of what is in memory: the device's counter stands still."""
+    place = ext4(400)
+    found = placement(Host(), str(place))
+    assert present(found)
+    bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, found.leaves)
+    try:
+        await bench.prepare(workloads=["randread-4k-qd1"])
+        file = bench.file("read")
+        plain = os.open(f"/proc/self/fd/{file.fd}", os.O_RDWR)
+        os.dup2(plain, file.fd)
+        os.close(plain)
+        for at in range(0, file.bytes, MIB):
+            os.pread(file.fd, MIB, at)
+        bench._pool.kill()
+        assert "served by a cache" in cache_check(await bench.block("randread-4k-qd1", 0.2))
+    finally:
+        await bench.close()
+
+
+FOREIGN = """
+import mmap, os, sys
+fd = os.open(sys.argv[1], os.O_TMPFILE | os.O_RDWR | os.O_DIRECT)
+block = mmap.mmap(-1, 1 << 20)
+print("writing", flush=True)
+while True:
+    for at in range(64):
+        os.pwritev(fd, [block], at << 20)
+"""
+
+
+async def test_a_neighbour_who_writes_shortens_no_block_and_is_forgotten(ext4: Make) -> None:
+    place = ext4(400)
+    found = placement(Host(), str(place))
+    assert present(found)
+    bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, found.leaves)
+    foreign = subprocess.Popen([sys.executable, "-c", FOREIGN, str(place)], stdout=subprocess.PIPE)
+    assert foreign.stdout is not None
+    try:
+        with foreign.stdout:
+            foreign.stdout.readline()
+        await bench.prepare(workloads=["fsync-4k-qd1"])
+        await bench.ready("fsync-4k-qd1")
+        for number in range(9):
+            if number == 3:
+                foreign.kill()
+                foreign.wait()
+            measured = await bench.block("fsync-4k-qd1", 0.3)
+            assert measured.seconds >= 0.299
+            assert measured.operations >= 200 or measured.seconds >= 5.0
+        assert bench.budget.amplification("fsync-4k-qd1") < 20  # it was hundreds while the neighbour wrote
+    finally:
+        foreign.kill()
+        foreign.wait()
+        await bench.close()
+
+
+async def test_a_full_file_system_is_one_line_and_is_given_back(ext4: Make) -> None:
+    place = ext4(60)
+    before = free_mib(place)
+    refused = suitability(Host(), str(place), explicit=True).refusal
+    assert refused.startswith(f"{place}: too little space: needs 1.6 GiB free")
+    bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, [])
+    with pytest.raises(BenchRefused) as caught:
+        await bench.prepare()
+    line = (
+        "cannot make a test file of 64 MiB: No space left on device; free some space, or name another --dir"
+    )
+    assert str(caught.value) == f"{place}: {line}"
+    assert free_mib(place) == before
+
+
+def test_memory_is_refused() -> None:
+    if not Path("/dev/shm").is_mount():
+        pytest.skip("no tmpfs at /dev/shm here")
+    refused = suitability(Host(), "/dev/shm", explicit=True).refusal
+    assert (
+        refused == "/dev/shm is on tmpfs: that is memory, not a disk; name a directory on a disk with --dir"
+    )
+
+
+async def test_a_latency_20_percent_longer_is_measured_as_such(tmp_path: Path) -> None:
+    """Interleaved, as an experiment does it. The fastest tenth is compared: it is what a busy machine leaves alone."""
+    benches = [StorageBench(Host(), str(tmp_path), None, 64 * MIB, 1, [], stretch=s) for s in (0.2, 0.0)]
+    found: dict[float, dict[int, int]] = {0.2: {}, 0.0: {}}
+    try:
+        for bench in benches:
+            await bench.prepare(workloads=["randread-4k-qd1"])
+            await bench.block("randread-4k-qd1", 0.1)
+        for turn in range(20):
+            for bench in benches if turn % 2 else benches[::-1]:
+                for bound, count in (await bench.block("randread-4k-qd1", 0.15)).histogram:
+                    number = histogram.bucket(bound)
+                    found[bench.stretch][number] = found[bench.stretch].get(number, 0) + count
+    finally:
+        for bench in benches:
+            await bench.close()
+    longer, plain = (histogram.percentile(found[s], 0.1) for s in (0.2, 0.0))
+    assert longer is not None and plain is not None
+    assert 1.05 < longer / plain < 1.7
+
+
+RUNNER = """
+import asyncio, os, sys
+from probes.bench.storage import StorageBench
+from probes.host import Host
+
+async def main():
+    bench = StorageBench(Host(), sys.argv[1], None, 64 << 20, 1, [])
+    await bench.prepare()
+    task = asyncio.create_task(bench.block("randread-4k-qd16", 120.0))
+    while bench._pool._server is None or len(bench._pool._server.pids) < 16:
+        await asyncio.sleep(0.01)
+    server = bench._pool._server
+    print(server.process.pid, *server.pids, flush=True)
+    await task
+
+asyncio.run(main())
+"""
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def test_a_killed_runner_leaves_no_worker_and_no_file(ext4: Make) -> None:
+    place = ext4(400)
+    before = free_mib(place)
+    runner = subprocess.Popen([sys.executable, "-c", RUNNER, str(place)], stdout=subprocess.PIPE, text=True)
+    assert runner.stdout is not None
+    with runner.stdout:
+        pids = [int(word) for word in runner.stdout.readline().split()]
+    assert len(pids) == 17 and all(map(running, pids))
+    assert before - free_mib(place) >= 79
+    runner.send_signal(signal.SIGKILL)
+    runner.wait()
+    until = time.monotonic() + 10
+    while (any(map(running, pids)) or free_mib(place) < before - 1) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not any(map(running, pids))
+    assert free_mib(place) >= before - 1
+    assert [p.name for p in place.iterdir()] == ["lost+found"]

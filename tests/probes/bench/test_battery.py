@@ -1,0 +1,46 @@
+"""Every load of the battery once, for real: it gives a rate, leaves no file, and a planted delay shows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from probes.bench.battery import Battery
+from probes.bench.battery_loads import CALLS, SLOTS, TURNS, disk_loads
+from probes.host import Host
+from tests.fakes.held import held
+
+
+async def test_every_load_gives_a_rate_and_leaves_nothing(tmp_path: Path) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    battery = Battery(Host(), None, held(tmp_path), 8 << 20, 1, (), [cpu, cpu])
+    try:
+        await battery.prepare()
+        for turn in TURNS:
+            for slot in SLOTS:
+                for load in turn:
+                    measured = await battery.slice(load, slot)
+                    (value,) = measured.values.values()
+                    assert value > 0 and measured.operations > 0, (load, slot)
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        await battery.close()
+
+
+async def test_a_planted_delay_shows(tmp_path: Path) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    plain, slowed = (
+        Battery(Host(), None, None, 8 << 20, 1, (), [cpu], stretch=s) for s in ({}, {"syscall": 9.0})
+    )
+    try:
+        rates = [(await b.slice("syscall", "one")).values["calls/s"] for b in (plain, slowed)]
+        assert rates[1] < rates[0] / 2  # ten times as long
+    finally:
+        await plain.close()
+        await slowed.close()
+
+
+def test_the_loads_are_told_apart() -> None:
+    ids = [call.id for call in CALLS] + [load.id for load in disk_loads(4)]
+    assert len(ids) == len(set(ids))
+    assert sorted(load for turn in TURNS for load in turn) == sorted(call.id for call in CALLS)

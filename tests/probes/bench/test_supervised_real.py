@@ -1,0 +1,142 @@
+"""A command's whole tree under the supervisor, for real: what is measured, and that nothing of it outlives the run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from probes.bench.measured import BenchRefused
+from probes.bench.process_tree import descendants, state
+from probes.bench.supervised import JobRun, Order, supervised
+
+pytestmark = pytest.mark.real
+
+SPIN = "import time\nuntil = {cpu_s}\nwhile time.process_time() < until: pass\n"
+
+
+def order(*argv: str, **rest: object) -> Order:
+    return Order(argv=argv, cwd="/", env=dict(os.environ), **rest)  # type: ignore[arg-type]
+
+
+def measured(*argv: str, **rest: object) -> JobRun:
+    return asyncio.run(supervised(order(*argv, **rest)))
+
+
+def gone(path: Path) -> bool:
+    """Whether the process whose number the file holds is no longer alive."""
+    return state(int(path.read_text())) in ("", "Z", "X")
+
+
+def test_cpu_time_equals_the_kernels_own_account() -> None:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    job = measured(sys.executable, "-c", SPIN.format(cpu_s=0.3))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ours = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert job.status == 0 and not job.stopped
+    assert 0.3 <= job.cpu_s <= ours  # the supervisor's own comes on top there
+    assert job.wall_s >= 0.3 and job.seen > 0.8
+
+
+def test_two_that_share_a_cpu_wait_for_it() -> None:
+    cpu = min(os.sched_getaffinity(0))
+    spin = f"{sys.executable} -c '{SPIN.format(cpu_s=0.3)}'"
+    job = measured("sh", "-c", f"{spin} & {spin}; wait", cpus=(cpu,))
+    assert job.cpu_s >= 0.6 and job.wall_s >= 0.6
+    assert job.waited_s >= 0.25  # while one of them ran the other one waited
+
+
+def test_taskset_holds_for_the_command() -> None:
+    cpu = max(os.sched_getaffinity(0))
+    job = measured(
+        "sh", "-c", "grep Cpus_allowed_list /proc/self/status; nice", cpus=(cpu,), nice=7, keep=1000
+    )
+    assert job.output.split() == ["Cpus_allowed_list:", str(cpu), str(os.nice(0) + 7)]
+
+
+def test_what_it_writes_is_counted(tmp_path: Path) -> None:
+    if os.major(tmp_path.stat().st_dev) == 0:
+        pytest.skip("not on a block device")
+    job = measured("sh", "-c", f"head -c 3000000 /dev/zero > {tmp_path}/x")
+    assert job.status == 0 and job.written_bytes is not None and job.written_bytes >= 3000000
+
+
+def test_a_daemon_that_ignores_sigterm_is_ended(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    daemon = f"echo $$ > {pid}; sleep 600; sleep 600"
+    script = f"trap '' TERM; setsid sh -c '{daemon}' & while [ ! -s {pid} ]; do :; done"
+    job = measured("sh", "-c", script)
+    assert job.status == 0 and job.left >= 1 and job.survivors == 0
+    assert gone(tmp_path / "pid")
+
+
+def test_forks_are_ended_with_the_time() -> None:
+    script = """
+import os, time
+while len(os.listdir("/proc")) < 600:
+    os.fork() and time.sleep(0.002)
+os.fork()
+time.sleep(600)
+"""
+    job = measured(sys.executable, "-c", script, at_most_s=0.5)
+    assert job.stopped == "time" and job.left > 1 and job.survivors == 0
+
+
+def test_a_lot_printed_is_bounded() -> None:
+    job = measured(
+        "sh", "-c", "head -c 50000000 /dev/zero; echo; echo last; head -c 9000 /dev/zero >&2", keep=100
+    )
+    assert job.output_bytes > 50000000 and len(job.output) == 100 and job.output.endswith("last\n")
+    assert len(job.errors) == 4096
+
+
+def test_closed_output_and_a_status() -> None:
+    job = measured("sh", "-c", "echo why >&2; exec >&- 2>&-; exit 3", keep=100)
+    assert job.status == 3 and job.errors == "why\n"
+
+
+def test_what_cannot_be_started_is_said() -> None:
+    with pytest.raises(BenchRefused, match="cannot be started: No such file"):
+        measured("/nonexistent/command")
+
+
+def test_cancelling_leaves_nothing(tmp_path: Path) -> None:
+    async def stopped() -> None:
+        script = f"setsid sleep 600 & echo $! > {tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; sleep 600"
+        running = asyncio.ensure_future(supervised(order("sh", "-c", script)))
+        while not (tmp_path / "pid").exists():
+            await asyncio.wait({running}, timeout=0.01)
+            assert not running.done()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(stopped())
+    assert gone(tmp_path / "pid")
+    assert not [pid for pid in descendants(os.getpid()) if state(pid) not in ("Z", "")]
+
+
+def test_after_kill_9_of_who_ordered_it_nothing_is_left(tmp_path: Path) -> None:
+    script = (
+        f"setsid sleep 600 & echo $! > {tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; sleep 600"
+    )
+    text = (
+        "import asyncio, os\nfrom probes.bench.supervised import *\n"
+        f"asyncio.run(supervised(Order(argv=('sh', '-c', {script!r}), cwd='/', env=dict(os.environ))))"
+    )
+    owner = subprocess.Popen([sys.executable, "-P", "-c", text])
+    until = time.monotonic() + 30
+    while not (tmp_path / "pid").exists() and time.monotonic() < until:
+        os.sched_yield()
+    owner.send_signal(signal.SIGKILL)
+    owner.wait()
+    while not gone(tmp_path / "pid") and time.monotonic() < until:
+        os.sched_yield()
+    assert gone(tmp_path / "pid")

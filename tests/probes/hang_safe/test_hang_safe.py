@@ -1,0 +1,152 @@
+"""Reads that may hang are done by a child process: it is reused, abandoned when it hangs, and ends with its parent."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from probes.hang_safe.client import GuardedReader, Hung
+from probes.host import Host
+from probes.types import Absent
+from tests.fakes.tree import Tree
+
+
+def child_of(reader: GuardedReader) -> int:
+    assert reader._child is not None
+    return reader._child.pid
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_the_same_answers_as_without_it(tree: Tree) -> None:
+    host = tree.put("/proc/a", b"\xffx\n").link("/proc/l", "/proc/a").host()
+    assert host.text("/proc/l", may_hang=True) == host.text("/proc/l") == "\\xffx"
+    assert host.listing("/proc", may_hang=True) == host.listing("/proc") == ("a", "l")
+    assert host.exists("/proc/a", may_hang=True) and not host.exists("/proc/b", may_hang=True)
+    missing = host.text("/proc/b", may_hang=True)
+    assert missing == host.text("/proc/b") and isinstance(missing, Absent)
+
+
+def test_live_answers() -> None:
+    host = Host()
+    assert host.text("/proc/version", may_hang=True) == host.text("/proc/version")
+    assert host.real("/proc/self/../version", may_hang=True) == "/proc/version"
+    space = host.statvfs("/")
+    assert isinstance(space, os.statvfs_result) and space.f_blocks == os.statvfs("/").f_blocks
+    assert isinstance(host.statvfs("/nothing/here"), Absent)
+    host.close()
+
+
+def test_one_child_serves_all_and_ends_with_close() -> None:
+    reader = GuardedReader()
+    reader.ask("exists", "/proc")
+    first = child_of(reader)
+    reader.ask("listing", "/proc/self")
+    assert child_of(reader) == first
+    reader.close()
+    assert gone(first)
+
+
+def test_a_child_that_hangs_is_abandoned_and_replaced() -> None:
+    reader = GuardedReader(abandon_after_s=0.3)
+    reader.ask("exists", "/proc")
+    stuck = child_of(reader)
+    os.kill(stuck, signal.SIGSTOP)
+    try:
+        reader.ask("exists", "/sys")
+    except Hung:
+        pass
+    else:
+        raise AssertionError("a stopped child answered")
+    assert gone(stuck)
+    assert reader.ask("exists", "/proc") is True
+    assert child_of(reader) != stuck
+    try:
+        reader.ask("exists", "/sys")  # not tried again at once: every try costs a process
+    except Hung:
+        pass
+    else:
+        raise AssertionError("a path that hung was tried again")
+    reader.close()
+
+
+def test_a_hang_is_a_timeout_for_the_host() -> None:
+    host = Host()
+    host._guarded = GuardedReader(abandon_after_s=0.3)
+    host.exists("/proc", may_hang=True)
+    os.kill(child_of(host._guarded), signal.SIGSTOP)
+    value = host.text("/proc/version", may_hang=True)
+    assert isinstance(value, Absent) and value.kind == "timeout" and "0.3 s" in value.reason
+
+
+def test_a_child_killed_from_outside_is_replaced() -> None:
+    reader = GuardedReader()
+    reader.ask("exists", "/proc")
+    child = child_of(reader)
+    os.kill(child, signal.SIGKILL)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    assert reader.ask("exists", "/proc") is True
+    reader.close()
+
+
+def test_after_a_fork_the_pipes_are_not_shared() -> None:
+    reader = GuardedReader()
+    reader.ask("exists", "/proc")
+    pid = os.fork()
+    if pid == 0:
+        try:
+            right = reader.ask("real", "/proc/self/../version") == "/proc/version"
+            reader.close()
+        except BaseException:
+            right = False
+        os._exit(0 if right else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert reader.ask("exists", "/sys") is True
+    reader.close()
+
+
+def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
+    code = (
+        "from probes.host import Host; import os; h = Host(); h.exists('/proc', may_hang=True);"
+        "print(h._guarded._child.pid, flush=True); os.kill(os.getpid(), 9)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=30)
+    assert done.returncode == -signal.SIGKILL
+    child = int(done.stdout)
+    # The child inherited nothing that we wait for; its stdin closed when its parent died. Wait for its end, bounded.
+    try:
+        waiter = os.pidfd_open(child)
+    except ProcessLookupError:
+        return
+    import select
+
+    assert select.select([waiter], [], [], 10)[0], "the reading child outlives its parent"
+    os.close(waiter)
+
+
+def test_a_child_that_cannot_be_started_is_said_and_not_told_as_the_paths_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "python"
+    broken.write_text("")  # no right to execute: EACCES, as a path that may not be read
+    monkeypatch.setattr(sys, "executable", str(broken))
+    host = Host()
+    for found in (
+        host.real("/etc", may_hang=True),
+        host.statvfs("/etc"),
+        host.text("/etc/hostname", may_hang=True),
+    ):
+        assert isinstance(found, Absent) and found.kind == "tool"
+        assert "cannot be started" in found.reason and str(broken) in found.reason
+    assert not host.exists("/etc", may_hang=True)

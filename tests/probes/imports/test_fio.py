@@ -1,0 +1,145 @@
+"""fio: units by the keys, options from two places, sums without percentiles, text around, interim results."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from probes.imports.fio import Fio
+from probes.imports.model import Refused, Result
+from tests.probes.imports import originals as made
+from tests.probes.imports.test_kinds import imported, value
+
+
+def _troubles(result: Result) -> set[str]:
+    return {t.id for t in result.troubles}
+
+
+def test_old_results_are_in_microseconds_and_kib() -> None:
+    old = {
+        "io_bytes": 1000, "bw": 100, "iops": 25, "runtime": 10_000,
+        "clat": {"mean": 40.0, "percentile": {"99.000000": 90, "0.00": 0}},
+    }  # fmt: skip
+    result = imported(
+        json.dumps({"fio version": "fio-2.1", "jobs": [{"jobname": "a", "groupid": 0, "read": old}]})
+    )
+    assert value(result, "a read", "mean latency") == pytest.approx(40e-6)
+    assert value(result, "a read", "p99 latency") == pytest.approx(90e-6)
+    assert isinstance(result.detail, Fio) and result.detail.jobs[0].rates["read"].bytes == 1000 * 1024
+    assert "fio.options-unknown" in _troubles(result) and not result.contradictions
+
+
+def test_options_are_text_and_can_be_global() -> None:
+    job = made.fio_job()
+    job["job options"] = {"bs": "1m"}
+    result = imported(made.fio(job, **{"global options": {"rw": "write", "iodepth": "08", "bs": "4k"}}))
+    assert isinstance(result.detail, Fio)
+    one = result.detail.jobs[0]
+    assert (one.rw, one.bs, one.iodepth, one.numjobs) == ("write", "1m", 8, None)
+    assert "fio.option-assumed" not in _troubles(result)
+
+
+def test_entries_of_one_name_are_summed_without_percentiles() -> None:
+    result = imported(made.fio(made.fio_job(), made.fio_job(iops=5000)))
+    assert value(result, "job read", "IOPS") == 15_000
+    assert not any("latency" in m.metric for m in result.measures)
+    assert "fio.summed" in _troubles(result)
+
+
+def test_groups_ran_one_after_another_and_are_not_added() -> None:
+    result = imported(made.fio(made.fio_job(), made.fio_job(group=1, iops=5000)))
+    assert value(result, "job read (group 0)", "IOPS") == 10_000
+    assert value(result, "job read (group 1)", "IOPS") == 5000
+
+
+def test_all_clients_is_not_added_but_compared() -> None:
+    jobs = [made.fio_job(hostname="a"), made.fio_job(hostname="b")]
+
+    def text(total: float) -> str:
+        every = [*jobs, made.fio_job("All clients", iops=total)]
+        return json.dumps({"fio version": "fio-3.7", "client_stats": every})
+
+    right, wrong = imported(text(20_000)), imported(text(30_000))
+    assert value(right, "job read", "IOPS") == 20_000 and not right.contradictions
+    assert [c.id for c in wrong.contradictions] == ["fio.all-clients"]
+
+
+def test_a_result_that_was_edited_contradicts_itself() -> None:
+    job = made.fio_job()
+    edited = made.fio_direction(10_000, 10) | {"iops": 12_000.0, "bw": 50_000}
+    result = imported(made.fio(job | {"read": edited}))
+    assert {c.id: (c.claimed, c.recomputed) for c in result.contradictions} == {
+        "fio.iops": (12_000.0, 10_000.0),
+        "fio.bandwidth": (50_000 * 1024.0, 40_960_000.0),
+    }
+
+
+def test_text_around_the_document_is_looked_through() -> None:
+    text = f"note: {{braces}} in text\nfio: terminating on signal 2\n{made.fio(made.fio_job())}\n  lat (usec): 1=2%\n"
+    result = imported(text)
+    assert isinstance(result.detail, Fio) and result.detail.interrupted
+    assert value(result, "job read", "IOPS") == 10_000
+    assert "fio.interrupted" in _troubles(result)
+
+
+def test_interim_results_give_way_to_the_last() -> None:
+    first = made.fio(made.fio_job(iops=1000, elapsed=6), timestamp=1_700_000_006)
+    result = imported(f"{first}\n{made.fio(made.fio_job())}\n")
+    assert value(result, "job read", "IOPS") == 10_000
+    assert [t.said for t in result.troubles if t.id == "fio.status-documents"] == ["1"]
+
+
+def test_two_runs_in_one_file_stay_two() -> None:
+    other = made.fio(made.fio_job(iops=1000), timestamp=1_700_009_000)
+    result = imported(f"{made.fio(made.fio_job())}\n{other}")
+    assert value(result, "run 1: job read", "IOPS") == 10_000
+    assert value(result, "run 2: job read", "IOPS") == 1000
+
+
+def test_an_error_without_io_is_no_measurement() -> None:
+    job = made.fio_job(error=22)
+    del job["read"]
+    result = imported(made.fio(job))
+    assert result.fatal and {"fio.error", "fio.nothing"} <= _troubles(result)
+
+
+def test_nan_is_absent() -> None:
+    text = made.fio(made.fio_job()).replace('"iops": 0.0', '"iops": -nan')
+    assert value(imported(text), "job read", "IOPS") == 10_000
+
+
+def test_latency_bins_are_counted_not_kept() -> None:
+    job = made.fio_job()
+    read = made.fio_direction(100, 10)
+    read["clat_ns"] = made.latency(1e4, 2e4) | {"bins": {"100": 5, "200": 7, "300": 1}}
+    result = imported(made.fio(job | {"read": read}))
+    assert isinstance(result.detail, Fio) and result.detail.jobs[0].rates["read"].bins == 3
+
+
+def test_of_very_many_jobs_a_thousand_are_kept_and_all_are_summed() -> None:
+    result = imported(made.fio(*(made.fio_job(f"j{n}", iops=100) for n in range(1200))))
+    assert isinstance(result.detail, Fio) and len(result.detail.jobs) == 1000
+    assert result.detail.totals["0"]["read"]["iops"] == pytest.approx(120_000)
+    assert "fio.left-out" in _troubles(result)
+
+
+TERSE = "3;fio-3.8;seq;0;0;" + ";".join(["0"] * 41) + ";1000;100;25;10000;" + ";".join(
+    ["0"] * 8 + ["0", "0", "2.5", "0"][:0] + ["1", "9", "4.5", "0.5"] + ["99.000000%=20"] + ["0%=0"] * 19 + ["0"] * 9
+)  # fmt: skip
+
+
+def test_terse_version_3() -> None:
+    fields = TERSE.split(";")
+    fields[5 + 41 + 8 : 5 + 41 + 12] = ["1", "9", "4.5", "0.5"]
+    fields[5 + 41 + 12] = "99.000000%=20"
+    result = imported(";".join(fields) + "\n")
+    assert value(result, "seq write", "IOPS") == 25
+    assert value(result, "seq write", "bandwidth") == 100 * 1024
+    assert value(result, "seq write", "mean latency") == pytest.approx(4.5e-6)
+    assert value(result, "seq write", "p99 latency") == pytest.approx(20e-6)
+
+
+def test_other_terse_versions_are_refused_by_name() -> None:
+    with pytest.raises(Refused, match="terse version 5"):
+        imported("5;fio-3.8;seq;0;0;" + "0;" * 200)

@@ -1,0 +1,105 @@
+"""IO500: phases of both layouts, what counts in the score, three spellings of invalid, and the hash."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.imports.io500 import Io500
+from probes.imports.io500_score import _hash, matching_hash
+from tests.probes.imports import originals as made
+from tests.probes.imports.test_kinds import imported, value
+
+
+def detail(text: str) -> Io500:
+    found = imported(text).detail
+    assert isinstance(found, Io500)
+    return found
+
+
+def test_the_score_follows_from_the_phases_that_count() -> None:
+    read = detail(made.IO500)
+    assert read.recomputed is not None and read.recomputed.bw == pytest.approx(5.0)
+    assert read.agrees == {"bw": True, "md": True, "total": True, "total_is_product": False}
+    assert [p.name for p in read.phases if not p.counted] == ["timestamp"]
+
+
+def test_gb_of_the_script_are_gib_and_its_names_are_the_programs() -> None:
+    result = imported(made.SCRIPT)
+    assert value(result, "ior-easy-write", "bandwidth") == 4 * 2**30
+    assert value(result, "mdtest-hard-write", "IOPS") == 4000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        made.SCRIPT,
+        made.IO500.replace("time 3.500 seconds", "time 3.500 seconds [INVALID]"),
+        made.IO500.replace("TOTAL 8.165542", "TOTAL 8.165542 [INVALID]"),
+    ],
+)
+def test_three_spellings_of_invalid(text: str) -> None:
+    result = imported(text)
+    assert isinstance(result.detail, Io500) and result.detail.invalid
+    assert any(t.id in ("io500.phase-invalid", "io500.run-invalid") for t in result.troubles)
+
+
+def test_a_phase_of_zero_drops_out_and_is_said() -> None:
+    result = imported(made.IO500.replace("100.000000 kIOPS : time 3.5", "0.000000 kIOPS : time 3.5"))
+    assert isinstance(result.detail, Io500) and result.detail.recomputed is not None
+    assert result.detail.recomputed.md_phases == 7
+    assert [t.subject for t in result.troubles if t.id == "io500.phase-dropped"] == ["find"]
+    assert not any(m.workload == "find" for m in result.measures)
+
+
+def test_of_several_runs_the_last_stands() -> None:
+    result = imported(made.IO500 + made.IO500.replace("10.000000 GiB/s", "40.000000 GiB/s"))
+    assert value(result, "ior-easy-write", "bandwidth") == 40 * 2**30
+    assert [t.said for t in result.troubles if t.id == "io500.several-runs"] == ["2"]
+
+
+RESULT = """[run]
+procs           = 8
+version         = {version}
+mode            = standard
+; START 2025-11-06 00:16:43
+; ERROR INVALID stonewall-time < 30s
+
+[ior-easy-write]
+score           = {easy}
+t_delta         = 419.8486
+
+[mdtest-easy-write]
+score           = 2.000000
+t_delta         = 506.6818
+
+[SCORE]
+MD              = 2.000000
+BW              = 8.000000
+SCORE           = 4.000000
+hash            = {hash}
+"""
+
+
+def _result(easy: str = "8.000000", version: str = "v1") -> str:
+    scores = {"ior-easy-write": "8.000000", "mdtest-easy-write": "2.000000"}
+    hashed = _hash("versionv1") ^ _hash("ior-easy-write8.000000") ^ _hash("mdtest-easy-write2.000000")
+    for key, text in (("MD", "2.000000"), ("BW", "8.000000"), ("SCORE", "4.000000")):
+        hashed ^= _hash(key + text)
+    assert matching_hash("v1", scores, {"MD": "2.000000", "BW": "8.000000", "SCORE": "4.000000"}, f"{hashed:08X}",
+                         invalid=False) == f"{hashed:08X}"  # fmt: skip
+    return RESULT.format(hash=f"{hashed:08X}", easy=easy, version=version)
+
+
+def test_the_hash_holds_and_an_error_line_does_not_make_it_invalid() -> None:
+    result = imported(_result())
+    assert not result.contradictions
+    assert isinstance(result.detail, Io500) and not result.detail.invalid
+    assert [t.said for t in result.troubles if t.id == "io500.error-line"] == [
+        "ERROR INVALID stonewall-time < 30s"
+    ]
+    assert result.began == "2025-11-06 00:16:43"
+
+
+@pytest.mark.parametrize("changed", [_result(easy="8.000001"), _result(version="v2")])
+def test_a_changed_number_breaks_the_hash(changed: str) -> None:
+    assert "io500.hash" in [c.id for c in imported(changed).contradictions]

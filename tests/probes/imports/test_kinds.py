@@ -1,0 +1,159 @@
+"""Every kind is recognised by its content, gives finite values in hostdx's units, and says what contradicts what."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from probes.imports import kinds
+from probes.imports.model import Refused, Result
+from probes.imports.source import Source
+from tests.probes.imports import originals as made
+
+
+def imported(text: str, kind: str | None = None) -> Result:
+    return kinds.parse(Source("result", text.encode()), kinds.named(kind) if kind else None)
+
+
+def value(result: Result, workload: str, metric: str) -> float:
+    return next(m.value for m in result.measures if (m.workload, m.metric) == (workload, metric))
+
+
+@pytest.mark.parametrize("kind", made.ALL)
+def test_each_is_recognised_by_its_content(kind: str) -> None:
+    result = imported(made.ALL[kind])
+    assert result.kind.startswith(kind) or kind in ("sar", "sadf")
+    assert result.measures or result.facts
+    assert not [c for c in result.contradictions if c.id != "prmon.hundredfold"]
+    for measure in result.measures:
+        assert math.isfinite(measure.value) and measure.unit in ("B/s", "B", "s", "IOPS", "1/s", "", "lps")
+
+
+@pytest.mark.parametrize("kind", made.ALL)
+@pytest.mark.parametrize("change", ["\ufeff{}", "{}\r"])
+def test_a_mark_in_front_and_carriage_returns_change_nothing(kind: str, change: str) -> None:
+    text = made.ALL[kind]
+    other = change.format(text) if "\r" not in change else text.replace("\n", "\r\n")
+    assert imported(other).measures == imported(text).measures
+
+
+@pytest.mark.parametrize("kind", made.ALL)
+def test_utf_16_is_read_too(kind: str) -> None:
+    data = made.ALL[kind].encode("utf-16")
+    if kind == "hwloc":  # its own declaration says UTF-8
+        return
+    assert kinds.parse(Source("x", data)).measures == imported(made.ALL[kind]).measures
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "rule", "claimed", "gives"),
+    [
+        (made.IO500.replace("8.165542", "66.676070"), "TOTAL", "io500.total-is-product", 66.67607, 8.165542),
+        (made.IO500.replace("Bandwidth 5.0", "Bandwidth 6.0"), "Bandwidth", "io500.score", 6.0, 5.0),
+        (made.hepscore(31), "HEPscoreTEST", "hepscore.score", 31.0, 30.0),
+        (made.hepscore().replace('"gen": 3, "gen_ref"', '"gen": 9, "gen_ref"'), "a-bmk gen",
+         "hepscore.workload-score", 9.0, 3.0),
+        (made.PRMON_JSON, "rchar", "prmon.hundredfold", 204800.0, 2048.0),
+        (made.IOR.replace("Max Write: 16.00", "Max Write: 32.00"), "write", "ior.max-not-in-rows",
+         32 * 2**20, 16 * 2**20),
+        (made.IOR.replace("8 MiB", "4 MiB"), "write", "ior.bandwidth", 16 * 2**20, 8 * 2**20),
+        (made.MDTEST.replace("8000.000", "9000.000"), "File creation", "mdtest.rate", 9000.0, 8000.0),
+        (made.SAR.replace("15.00      0.00      2.00", "81.96      0.00      2.00"), "CPU all %user", "sysstat.average",
+         81.96, 15.0),
+        (made.IPERF3.replace('"seconds": 2.0, "bytes": 2000000, "bits_per_second": 8000000.0, "retr',
+                             '"seconds": 2.0, "bytes": 2000000, "bits_per_second": 16000000.0, "retr'),
+         "sum_sent", "iperf3.rate", 2e6, 1e6),
+        (made.SYSBENCH.replace("(100.00 per", "(200.00 per"), "operations", "sysbench.rate", 200.0, 100.0),
+        (made.STREAM.replace("16000.0 ", "26000.0 "), "copy", "stream.rate", 26e9, 16e9),
+        (made.STRESS_NG.replace("real-time: 100.0", "real-time: 200.0"), "cpu real time", "stress-ng.rate",
+         200.0, 100.0),
+        (made.UNIXBENCH.replace("Score                                         600.0", "Score       700.0"),
+         "UnixBench 1 copy", "unixbench.index", 700.0, 600.0),
+        (made.DARSHAN.replace("1M_4M\t4", "1M_4M\t2"), "POSIX writes", "darshan.histogram", 4.0, 2.0),
+        (made.NUMACTL.replace("available: 2", "available: 3"), "nodes", "numactl.nodes", 3.0, 2.0),
+        (made.NUMACTL.replace("0:  10", "0:  11"), "distances", "numactl.local-distance", "11 10", "10"),
+    ],
+)  # fmt: skip
+def test_both_figures_of_a_contradiction(
+    text: str, what: str, rule: str, claimed: float | str, gives: float | str
+) -> None:
+    found = [c for c in imported(text).contradictions if c.id == rule]
+    assert found[0].subject == what
+    assert (
+        found[0].claimed == pytest.approx(claimed)
+        if isinstance(claimed, float)
+        else found[0].claimed == claimed
+    )
+    assert found[0].recomputed == (pytest.approx(gives, rel=1e-6) if isinstance(gives, float) else gives)
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"", "is empty"),
+        (b" \n\n", "is empty"),
+        (b"\x1f\x8b\x08rest", "compressed"),
+        (b"\x00\x05\x16\x07\x00", "AppleDouble"),
+        (b"\x96\xd5\x00\x00", "binary sysstat"),
+        (b"\x00\x01\x02", "binary"),
+        (b"error: failed to setup shm segment\n", "begins: error: failed to setup shm segment"),
+        (b"fio: engine libaio not loadable\n", "libaio not loadable"),
+        (b"randread: (g=0): rw=randread, bs=(R) 4096B\nfio-3.33\n", "no fio result, but text"),
+        (b'[{"time": 1.0}]', "JSON of no kind"),
+        (b'{"fio version": "fio-3.1", "jobs": [', "ends in line 1"),
+        (b'{"benchmarks": {},\n "hepscore_ver": "1",}', "line 2 column"),
+        (b"Time\twtime\tpss\n", "no sample"),
+        (b"[global]\n[ior-easy]\n[mdtest-easy]\n", "configuration"),
+        (b"[RESULT] ior-easy-write nonsense", "no phase has a value"),
+        (b"IOR-3.3.0: MPI Coordinated Test of Parallel I/O\n", "no result row"),
+        (b"1.24\x00\x00\x00\x00", "version 1.24"),
+        (made.hepscore().replace(": 30", ': "x').encode(), "hep-score"),
+    ],
+)
+def test_what_is_no_result_is_refused_in_one_line(data: bytes, why: str) -> None:
+    with pytest.raises(Refused) as refused:
+        kinds.parse(Source("x", data))
+    assert why in refused.value.why
+    assert "\n" not in refused.value.why and refused.value.hint
+
+
+def test_a_forced_kind_refuses_what_is_none() -> None:
+    for kind in kinds.KINDS:
+        with pytest.raises(Refused):
+            kinds.parse(Source("x", b"nothing of the kind\n"), kind)
+
+
+def test_deep_nesting_is_refused() -> None:
+    with pytest.raises(Refused, match="nested too deeply"):
+        imported('{"fio version": 1, "jobs": ' + "[" * 100_000)
+
+
+def test_a_directory_a_pipe_and_a_missing_file_are_refused(tmp_path: Path) -> None:
+    import os
+
+    os.mkfifo(tmp_path / "pipe")
+    for path, why in (
+        (tmp_path, "directory"),
+        (tmp_path / "pipe", "regular"),
+        (tmp_path / "none", "No such file"),
+    ):
+        with pytest.raises(Refused, match=why):
+            Source.read(path)
+
+
+def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate((256 << 20) + 1)  # a hole: takes no room
+    with pytest.raises(Refused, match="larger than 256 MiB"):
+        Source.read(large)
+
+
+def test_the_digest_is_that_of_the_file(tmp_path: Path) -> None:
+    import hashlib
+
+    data = "\ufeffIOR".encode()
+    (tmp_path / "x").write_bytes(data)
+    assert Source.read(tmp_path / "x").digest == hashlib.sha256(data).hexdigest()

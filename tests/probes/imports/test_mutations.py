@@ -1,0 +1,49 @@
+"""Whatever the bytes are: a result with finite values, or one line. The long form is `tests/benchmarks/imports.py`."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from probes.imports import kinds
+from probes.imports.model import Refused
+from probes.imports.source import Source
+from tests.benchmarks.imports_mutations import mutated
+from tests.probes.imports import originals as made
+
+
+def _check(data: bytes, kind: str | None) -> None:
+    try:
+        result = kinds.parse(Source("x", data), kinds.named(kind) if kind else None)
+    except Refused as why:
+        assert "\n" not in why.why
+        return
+    assert all(math.isfinite(m.value) and all(map(math.isfinite, m.runs)) for m in result.measures)
+    assert all(math.isfinite(p.value) and math.isfinite(p.at_s) for p in result.points)
+    msgspec.json.encode(result)
+
+
+@pytest.mark.parametrize("kind", made.ALL)
+def test_damaged_results(kind: str) -> None:
+    draw = random.Random(kind)
+    original = made.ALL[kind].encode()
+    for turn in range(60):
+        _check(mutated(original, draw), kind if turn % 2 else None)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.binary(max_size=400), st.sampled_from([k.id for k in kinds.KINDS if k.id != "darshan"]))
+def test_any_bytes(data: bytes, kind: str) -> None:
+    _check(data, kind)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(sorted(made.ALL)), st.integers(0, 400), st.text(max_size=30))
+def test_any_text_in_the_middle(kind: str, place: int, text: str) -> None:
+    original = made.ALL[kind]
+    _check((original[:place] + text + original[place:]).encode("utf-8", "surrogatepass"), kind)

@@ -1,0 +1,149 @@
+"""What each of the other tools means by its output: units, absent values, several runs in one file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from probes.imports.darshan import Darshan
+from probes.imports.hepscore import HepScore
+from probes.imports.ior import Ior
+from probes.imports.mdtest import Mdtest
+from probes.imports.prmon import PrmonJson, PrmonText, pair
+from probes.imports.sysstat_table import Sysstat
+from tests.probes.imports import originals as made
+from tests.probes.imports.test_kinds import imported, value
+
+
+def test_only_subscores_with_a_reference_count_and_the_median_of_the_runs() -> None:
+    result = imported(made.hepscore())
+    assert isinstance(result.detail, HepScore) and result.detail.recomputed == pytest.approx(30.0)
+    assert next(m.runs for m in result.measures if m.workload == "a-bmk") == (2.0, 3.0, 5.0)
+    assert (result.host, result.began) == ("wn1", "2021-03-02T15:53:19")
+
+
+@pytest.mark.parametrize(("score", "status"), [(-1, "failed"), (0.0, "success")])
+def test_a_score_of_minus_one_or_zero_is_no_measurement(score: float, status: str) -> None:
+    result = imported(json.dumps({"benchmarks": {}, "hepscore_ver": "1", "score": score, "status": status}))
+    assert result.fatal and not result.measures
+
+
+def test_an_empty_subscore_is_absent_not_zero() -> None:
+    text = made.hepscore().replace('"gen": 5', '"gen": ""')
+    result = imported(text)
+    assert next(m.runs for m in result.measures if m.workload == "a-bmk") == (2.0, 3.0)
+
+
+def test_prmon_rates_are_recomputed_and_memory_is_in_kib() -> None:
+    result = imported(made.PRMON_TEXT)
+    assert value(result, "job", "max pss") == 300 * 1024
+    assert value(result, "job", "rchar rate") == 2048
+    assert value(result, "job", "CPU time") == 3
+
+
+def test_a_prmon_pair_of_one_run_agrees_and_of_two_does_not() -> None:
+    series, summary = imported(made.PRMON_TEXT).detail, imported(made.PRMON_JSON).detail
+    other = imported(made.PRMON_JSON.replace('"wtime": 4', '"wtime": 40')).detail
+    assert isinstance(series, PrmonText) and isinstance(summary, PrmonJson) and isinstance(other, PrmonJson)
+    assert not pair(series, summary)
+    assert [c.subject for c in pair(series, other)] == ["wall time"]
+
+
+def test_true_prmon_averages_are_not_contradicted() -> None:
+    assert not imported(made.PRMON_JSON.replace("204800.0", "2048.0")).contradictions
+
+
+def test_ior_prefers_the_maximum_and_keeps_every_run() -> None:
+    text = "other output\n" + made.IOR + "more output\n" + made.IOR
+    result = imported(text)
+    assert isinstance(result.detail, Ior) and len(result.detail.runs) == 2
+    assert value(result, "run 2: ior read", "bandwidth") == 32 * 2**20
+
+
+def test_an_ior_run_that_ends_after_its_table_is_whole() -> None:
+    result = imported(made.IOR.partition("Max Write")[0])
+    assert not result.troubles and value(result, "ior write", "bandwidth") == 16 * 2**20
+
+
+def test_under_a_stonewall_the_planned_bytes_prove_nothing() -> None:
+    text = made.IOR.replace("8 MiB", "4 MiB").replace("-b 8m", "-b 8m -O stoneWallingStatusFile=x")
+    assert not imported(text).contradictions
+
+
+@pytest.mark.parametrize("nested", [True, False])
+def test_ior_json_with_nested_and_flat_results(nested: bool) -> None:
+    rows = [
+        {"access": "write", "bwMiB": 10.0, "totalTime": 1.0},
+        {"access": "read", "bwMiB": 20.0, "totalTime": 1.0},
+    ]
+    test = {
+        "TestID": 0,
+        "Parameters": {"api": "POSIX"},
+        "Options": {"tasks": 1},
+        "Results": [rows] if nested else rows,
+    }
+    result = imported(json.dumps({"Version": "3.3.0", "Command line": "ior", "tests": [test], "summary": []}))
+    assert value(result, "ior write", "bandwidth") == 10 * 2**20
+
+
+def test_zero_of_mdtest_means_not_run_unless_it_took_time() -> None:
+    result = imported(made.MDTEST)
+    assert isinstance(result.detail, Mdtest) and set(result.detail.runs[0].rate) == {"File creation"}
+    assert [t.subject for t in result.troubles] == ["File removal"]
+
+
+def test_the_report_since_boot_is_left_out_where_others_follow() -> None:
+    assert value(imported(made.IOSTAT), "disk:sda", "read IOPS") == 10
+    assert value(imported(made.VMSTAT), "CPU", "user share") == 0.05
+    first = made.IOSTAT.rpartition("avg-cpu:")[0]
+    alone = imported(first)
+    assert value(alone, "disk:sda", "read IOPS") == 99 and [t.id for t in alone.troubles] == [
+        "sysstat.since-boot"
+    ]
+
+
+def test_all_before_a_frequency_is_no_utilisation_and_midnight_passes() -> None:
+    result = imported(made.SAR)
+    assert value(result, "CPU", "user share") == pytest.approx(0.15)
+    assert isinstance(result.detail, Sysstat) and result.detail.samples == 2
+    assert [p.at_s for p in result.points if p.series == "CPU user"] == [0.0, 10.0]
+
+
+def test_latency_below_the_last_digit_is_left_out() -> None:
+    assert not any(m.metric == "least latency" for m in imported(made.SYSBENCH).measures)
+
+
+def test_counters_that_are_not_supported_are_missing_and_a_decimal_comma_is_read() -> None:
+    result = imported(made.PERF_JSON)
+    assert value(result, "perf stat", "instructions per cycle") == 1.5
+    assert [m.name for m in result.missing] == ["branches"]
+
+
+def test_a_node_without_cpus_has_a_column_and_no_row() -> None:
+    result = imported(made.MLC)
+    assert value(result, "memory node 0 to 2", "latency") == pytest.approx(500e-9)
+    assert not any(m.workload == "memory node 1 to 2" for m in result.measures)
+    facts = {(f.subject, f.name): f.value for f in imported(made.NUMACTL).facts}
+    assert facts["node:1", "CPUs"] == 0 and facts["node:1", "memory"] == 2000 * 2**20
+
+
+def test_entities_in_xml_are_refused() -> None:
+    text = made.HWLOC.replace('"hwloc2.dtd"', '"hwloc2.dtd" [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]')
+    from probes.imports.model import Refused
+
+    with pytest.raises(Refused, match="entities"):
+        imported(text)
+
+
+def test_unobserved_darshan_counters_are_not_summed() -> None:
+    result = imported(made.DARSHAN)
+    assert isinstance(result.detail, Darshan)
+    assert (result.detail.io["POSIX"].bytes_read, result.detail.io["POSIX"].writes) == (0, 4)
+    assert value(result, "POSIX write", "bandwidth") == 2e6  # 4 MB in 2 s a process
+
+
+def test_negative_times_of_old_releases_are_said_and_not_used() -> None:
+    result = imported(made.DARSHAN.replace("F_WRITE_TIME\t4.0", "F_WRITE_TIME\t-2662.7"))
+    assert [t.id for t in result.troubles] == ["darshan.negative-time"]
+    assert not any(m.metric == "bandwidth" for m in result.measures)

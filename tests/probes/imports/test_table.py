@@ -1,0 +1,42 @@
+"""A talk's table of phases: one result a column, in hostdx's units; what does not fit is refused in one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.imports.model import Refused
+from probes.imports.source import Source
+from probes.imports.table import columns
+
+
+def _columns(text: str) -> dict[str, dict[str, float]]:
+    found = columns(Source("t.tsv", text.encode()))
+    return {name: {m.workload: m.value for m in result.measures} for name, result in found.items()}
+
+
+def test_a_result_a_column() -> None:
+    found = _columns("# a talk\nphase\told\tnew\nior-hard-read\t1\t0.5\nfind\t2\t\n")
+    assert found == {
+        "old": {"ior-hard-read": 1024.0**3, "find": 2000.0},
+        "new": {"ior-hard-read": 1024.0**3 / 2},  # an empty cell was not measured
+    }
+
+
+@pytest.mark.parametrize("value", ["-", "nan", "inf", "0", "-1", "two"])
+def test_what_is_no_positive_number_was_not_measured(value: str) -> None:
+    assert _columns(f"phase\told\nfind\t{value}\n") == {"old": {}}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("load\told\nfind\t1\n", "no table of phases"),
+        ("phase\n", "no names"),
+        ("phase\ta\ta\nfind\t1\t2\n", "no names"),
+        ("phase\ta\nfind\t1\t2\n", "has 2 values"),
+        ("\n", "no table of phases"),
+    ],
+)
+def test_what_does_not_fit_is_refused(text: str, why: str) -> None:
+    with pytest.raises(Refused, match=why):
+        _columns(text)

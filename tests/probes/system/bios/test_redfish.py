@@ -1,0 +1,252 @@
+"""The Redfish client against OpenStack's emulator, and against services that misbehave: one line each, no
+credential.
+"""
+
+from __future__ import annotations
+
+import http.server
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from probes.system.bios.attributes import BiosAttributes
+from probes.system.bios.credentials import PASSWORD, USER, Credentials, credentials
+from probes.system.bios.redfish import MOST_BYTES, redfish_bios, url_problem
+from probes.types import Absent, present
+from scenarios.knowledge.bios import readings, wanted
+
+trustme = pytest.importorskip("trustme")
+
+BIOS = Path(__file__).parents[3] / "fixtures" / "bios"
+HIDDEN = "correct-horse-battery"
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The authority's certificate and a server's key with certificates, as files."""
+    folder = tmp_path_factory.mktemp("tls")
+    made = trustme.CA()
+    made.cert_pem.write_to_path(str(folder / "ca.pem"))
+    made.issue_cert("localhost", "127.0.0.1").private_key_and_cert_chain_pem.write_to_path(
+        str(folder / "bmc.pem")
+    )
+    return folder / "ca.pem", folder / "bmc.pem"
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(USER, "admin")
+    monkeypatch.setenv(PASSWORD, HIDDEN)
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+
+
+@pytest.fixture(scope="module")
+def emulators(
+    authority: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], str]]:
+    """vendor -> URL of an emulator that answers with its attributes; started when first asked for."""
+    bcrypt = pytest.importorskip("bcrypt")
+    pytest.importorskip("sushy_tools")
+    folder = tmp_path_factory.mktemp("emulator")
+    passwords = folder / "htpasswd"
+    passwords.write_text("admin:" + bcrypt.hashpw(HIDDEN.encode(), bcrypt.gensalt(4)).decode() + "\n")
+    started: dict[str, tuple[subprocess.Popen[str], str]] = {}
+
+    def url(vendor: str) -> str:
+        if vendor not in started:
+            state = folder / vendor
+            state.mkdir()
+            child = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "tests.fakes.redfish_emulator",
+                    str(BIOS / f"{vendor}.json"),
+                    str(authority[1]),
+                    str(passwords),
+                    str(state),
+                ],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                cwd=Path(__file__).parents[4],
+                env={k: v for k, v in os.environ.items() if k not in (USER, PASSWORD)},
+            )
+            assert child.stdout is not None
+            started[vendor] = (child, f"https://localhost:{int(child.stdout.readline())}")
+        return started[vendor][1]
+
+    yield url
+    for child, _ in started.values():
+        child.kill()
+        child.wait()
+        assert child.stdout is not None
+        child.stdout.close()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
+    ("vendor", "apbdis"), [("dell", "Disabled"), ("hpe", "Auto"), ("supermicro", "1"), ("lenovo", "P0")]
+)
+def test_four_vendors(
+    emulators: Callable[[str], str], authority: tuple[Path, Path], vendor: str, apbdis: str
+) -> None:
+    found = redfish_bios(emulators(vendor), wanted, str(authority[0]))
+    assert present(found), found
+    by_id = {r.id: r for r in readings(found.values, found.pending, vendor)}
+    assert by_id["apbdis"].value == apbdis and found.pending == {}
+    assert "SECRET" not in repr(found) and HIDDEN not in repr(found)
+
+
+@pytest.mark.real
+def test_a_wrong_password_is_one_line(
+    emulators: Callable[[str], str], authority: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PASSWORD, "wrong-staple")
+    found = redfish_bios(emulators("dell"), wanted, str(authority[0]))
+    _one_line(found, "does not accept the user and password (HTTP 401)")
+
+
+@pytest.mark.real
+def test_a_certificate_of_nobody_that_is_trusted(emulators: Callable[[str], str]) -> None:
+    _one_line(redfish_bios(emulators("dell"), wanted), "its certificate is not trusted")
+
+
+def _one_line(found: BiosAttributes | Absent, words: str) -> None:
+    assert isinstance(found, Absent) and words in found.reason, found
+    assert "\n" not in found.reason and len(found.reason) < 300
+    for hidden in (HIDDEN, "wrong-staple", "YWRtaW46"):
+        assert hidden not in repr(found)
+
+
+class _Odd(http.server.BaseHTTPRequestHandler):
+    """Answers as the path of `mode` says; every service below is wrong in one way."""
+
+    mode = ""
+
+    def do_GET(self) -> None:
+        body, status, headers = b"{}", 200, {}
+        if self.mode == "huge":
+            body = b"[" + b" " * (MOST_BYTES + 1)
+        elif self.mode == "malformed":
+            body = b"<html>admin:" + HIDDEN.encode()
+        elif self.mode == "deep":
+            body = b"[" * 200_000
+        elif self.mode == "list":
+            body = b"[]"
+        elif self.mode == "elsewhere":
+            body = b'{"Systems": {"@odata.id": "//evil.example/redfish/v1"}}'
+        elif self.mode == "redirect":
+            status, headers = 302, {"Location": "http://evil.example/"}
+        elif self.mode == "several":
+            body = b'{"Systems": {"@odata.id": "/redfish/v1/Systems"}, "Members": [{}, {}]}'
+        elif self.mode == "broken":
+            self.wfile.write(b"HTTP/1.1 abc\r\n\r\n")
+            return
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        try:
+            self.wfile.write(body)
+        except OSError:
+            pass
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def odd() -> Iterator[Callable[[str], str]]:
+    servers: list[http.server.ThreadingHTTPServer] = []
+
+    def url(mode: str) -> str:
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Odd", (_Odd,), {"mode": mode}))
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        return f"http://127.0.0.1:{server.server_address[1]}"
+
+    yield url
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("huge", "sent more than 4 MiB"),
+        ("malformed", "sent something that is no JSON"),
+        ("deep", "sent something that is no JSON"),
+        ("list", "sent JSON that is no object"),
+        ("elsewhere", "points to a place outside its Redfish service"),
+        ("redirect", "answered with HTTP status 302"),
+        ("several", "has 2 systems: name one"),
+        ("broken", "no usable answer"),
+        ("empty", "the service has no systems"),
+    ],
+)
+def test_services_that_misbehave(odd: Callable[[str], str], mode: str, words: str) -> None:
+    _one_line(redfish_bios(odd(mode), wanted), words)
+
+
+def test_a_service_that_never_answers() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        _one_line(redfish_bios(url, wanted, within_s=0.2), "did not answer")
+
+
+def test_a_port_where_nobody_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    _one_line(redfish_bios(f"http://127.0.0.1:{port}", wanted), "refuses the connection")
+
+
+def test_a_service_that_speaks_no_tls(odd: Callable[[str], str]) -> None:
+    _one_line(redfish_bios(odd("list").replace("http:", "https:"), wanted), "no TLS connection")
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        (f"https://admin:{HIDDEN}@bmc", "must not hold a user or password"),
+        ("http://bmc.example.org", "must be https"),
+        ("ftp://bmc", "must look like"),
+        ("https://bmc/login", "must be empty or begin with /redfish/v1"),
+        ("https://bmc:99999999", "is not one"),
+        ("https://[", "is not one"),
+        ("https://bmc /x", "must look like"),
+    ],
+)
+def test_urls_that_are_not_asked(url: str, words: str) -> None:
+    assert words in url_problem(url) and HIDDEN not in url_problem(url)
+    _one_line(redfish_bios(url, wanted), words)
+
+
+def test_a_certificate_file_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("no certificate")
+    found = redfish_bios("https://localhost:1", wanted, str(tmp_path / "ca.pem"))
+    _one_line(found, "holds no certificate that can be read")
+
+
+def test_credentials_from_netrc_only_where_it_is_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(USER)
+    file = tmp_path / "netrc"
+    assert isinstance(credentials("bmc"), Absent)
+    file.write_text(f"machine bmc login admin password {HIDDEN}\n")
+    file.chmod(0o600)
+    known = credentials("bmc")
+    assert isinstance(known, Credentials) and known.header().startswith("Basic ")
+    assert HIDDEN not in repr(known) and HIDDEN not in str(known)
+    file.write_text(f"machine {HIDDEN} nonsense\n")
+    broken = credentials("bmc")
+    assert isinstance(broken, Absent) and HIDDEN not in broken.reason

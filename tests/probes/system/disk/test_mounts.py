@@ -1,0 +1,183 @@
+"""What a directory lies on: the mount that the kernel would find, and the devices under it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from probes.system.disk.mounts import (
+    mount_of,
+    mounts,
+    parse_mountinfo,
+    parse_mounts,
+    placement,
+    unescape,
+    visible_mount,
+)
+from probes.types import Absent, present
+from tests.fakes.tree import Tree
+
+DISK = "/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda"
+ROOT = "20 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=remount-ro"
+
+
+def table(tree: Tree, *lines: str) -> Tree:
+    return tree.put("/proc/self/mountinfo", "\n".join((ROOT, *lines)) + "\n")
+
+
+def mountpoint(tree: Tree, path: str) -> tuple[str, str]:
+    found = mount_of(tree.host(), path)
+    assert present(found), found
+    return found.mountpoint, found.source
+
+
+def test_a_line_of_mountinfo() -> None:
+    found = parse_mountinfo(
+        "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 propagate_from:2 - ext3 /dev/root rw,errors=continue"
+    )
+    assert found is not None
+    assert (found.id, found.parent, found.devno, found.root, found.mountpoint) == (
+        36,
+        35,
+        "98:0",
+        "/mnt1",
+        "/mnt2",
+    )
+    assert (found.fstype, found.source, found.options) == (
+        "ext3",
+        "/dev/root",
+        ("rw", "noatime", "errors=continue"),
+    )
+
+
+@pytest.mark.parametrize(
+    "line", ["", "36 35", "a b c d e f - g h i", "36 35 98:0 / /x rw ext3 /dev/root rw", " - "]
+)
+def test_lines_that_are_none(line: str) -> None:
+    assert parse_mountinfo(line) is None
+
+
+@given(st.text(max_size=60))
+def test_no_line_raises(line: str) -> None:
+    parse_mountinfo(line)
+    parse_mounts(line, 1)
+    unescape(line)
+
+
+def test_octal_escapes(tree: Tree) -> None:
+    table(tree, r"30 20 8:17 / /mnt/a\040b\011c\134d rw - xfs /dev/sdb1 rw")
+    assert mountpoint(tree, "/mnt/a b\tc\\d/file")[0] == "/mnt/a b\tc\\d"
+
+
+def test_the_longest_mount_point_by_whole_names(tree: Tree) -> None:
+    table(tree, "30 20 8:2 / /home rw - ext4 /dev/sda2 rw", "31 30 8:3 / /home/test rw - ext4 /dev/sda3 rw")
+    assert mountpoint(tree, "/home/test/deep/er")[1] == "/dev/sda3"
+    assert mountpoint(tree, "/home/testing")[1] == "/dev/sda2"
+    assert mountpoint(tree, "/homely")[1] == "/dev/sda1"
+    assert mountpoint(tree, "/home/../tmp")[1] == "/dev/sda1"
+
+
+def test_a_later_mount_hides_an_earlier_one(tree: Tree) -> None:
+    table(
+        tree,
+        "30 20 8:2 / /a rw - ext4 /dev/sda2 rw",
+        "31 30 8:3 / /a/b rw - ext4 /dev/sda3 rw",
+        "32 30 8:4 / /a rw - ext4 /dev/sda4 rw",  # mounted over /a: /a/b of the old /a cannot be reached any more
+    )
+    assert mountpoint(tree, "/a/b/c")[1] == "/dev/sda4"
+    assert mountpoint(tree, "/a")[1] == "/dev/sda4"
+
+
+def test_over_the_root_itself(tree: Tree) -> None:
+    table(tree, "30 20 0:40 / / rw - overlay overlay rw,upperdir=/x")
+    assert mountpoint(tree, "/anything")[1] == "overlay"
+
+
+def test_parents_that_are_not_listed(tree: Tree) -> None:
+    """In a container or a chroot the table begins in the middle."""
+    tree.put(
+        "/proc/self/mountinfo",
+        "40 7 0:50 / / rw - overlay overlay rw\n41 9 8:2 / /data rw - xfs /dev/sda2 rw\n",
+    )
+    assert mountpoint(tree, "/data/x")[1] == "/dev/sda2"
+    assert mountpoint(tree, "/etc")[1] == "overlay"
+
+
+def test_a_table_that_goes_round_ends() -> None:
+    line = "{} {} 8:1 / / rw - ext4 /dev/sda1 rw"
+    rows = tuple(
+        m for m in (parse_mountinfo(line.format(1, 2)), parse_mountinfo(line.format(2, 1))) if m is not None
+    )
+    assert len(rows) == 2 and visible_mount(rows, "/x") is None
+    assert visible_mount((), "/x") is None
+
+
+def test_only_proc_mounts_was_captured(tree: Tree) -> None:
+    tree.put(
+        "/proc/mounts",
+        "rootfs / rootfs rw 0 0\n/dev/sda1 / ext3 rw,noatime 0 0\n/dev/sda2 /var\\040x ext3 rw 0 0\n",
+    )
+    host = tree.disk(DISK).partition(DISK, 2, "8:2").host()
+    found = placement(host, "/var x/spool")
+    assert present(found) and (found.mount.fstype, found.mount.devno, found.device) == ("ext3", "", "sda2")
+
+
+def test_no_table_at_all(tree: Tree) -> None:
+    assert isinstance(mounts(tree.host()), Absent)
+    assert isinstance(placement(tree.host(), "/tmp"), Absent)
+
+
+def test_placement_by_device_number(tree: Tree) -> None:
+    host = table(tree).disk(DISK).partition(DISK, 1, "8:1").host()
+    found = placement(host, "/var/tmp")
+    assert present(found)
+    assert (found.directory, found.device, found.layers, found.leaves) == (
+        "/var/tmp",
+        "sda1",
+        ("sda1", "sda"),
+        ("sda",),
+    )
+
+
+def test_placement_follows_symlinks_that_were_captured(tree: Tree) -> None:
+    table(tree, "30 20 8:2 / /data rw - ext4 /dev/sda2 rw").put("/data/x/file").link("/scratch", "/data/x")
+    found = placement(tree.disk(DISK).partition(DISK, 2, "8:2").host(), "/scratch")
+    assert present(found) and (found.directory, found.device) == ("/data/x", "sda2")
+
+
+def test_btrfs_over_several_devices(tree: Tree) -> None:
+    """Its device number is anonymous: the source and /sys/fs/btrfs tell."""
+    table(tree, "30 20 0:45 /home /home rw - btrfs /dev/sdb rw,subvolid=256,subvol=/home")
+    for name, devno in (("sdb", "8:16"), ("sdc", "8:32")):
+        path = DISK.replace("sda", name).replace("ata1", f"ata{name}")
+        tree.disk(path, devno).link(f"/sys/fs/btrfs/0d1e-44/devices/{name}", f"../../../../../{path}")
+    tree.put("/sys/fs/btrfs/features/x")
+    found = placement(tree.host(), "/home/user")
+    assert present(found) and (found.device, found.leaves) == ("sdb", ("sdb", "sdc"))
+
+
+def test_btrfs_on_a_mapper_name(tree: Tree) -> None:
+    table(tree, "30 20 0:45 / /home rw - btrfs /dev/mapper/vg-home rw")
+    tree.disk("/sys/devices/virtual/block/dm-3", "253:3").files(
+        "/sys/devices/virtual/block/dm-3", dm__name="vg-home"
+    )
+    found = placement(tree.host(), "/home")
+    assert present(found) and found.device == "dm-3"
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("30 20 0:45 / /x rw - tmpfs tmpfs rw,size=1g", "memory"),
+        ("30 20 0:45 / /x rw - nfs4 server:/export rw,vers=4.2", "another machine"),
+        ("30 20 0:45 / /x rw - overlay overlay rw,lowerdir=/a,upperdir=/b", "no block device"),
+        ("30 20 0:45 / /x rw - fuse.sshfs host:/ rw", "another machine"),
+        ("30 20 0:45 / /x rw - zfs tank/data rw", "no block device"),
+        ("30 20 8:99 / /x rw - ext4 /dev/sdz9 rw", "8:99"),
+    ],
+)
+def test_what_lies_on_no_device_says_why(tree: Tree, line: str, word: str) -> None:
+    found = placement(table(tree, line).host(), "/x/y")
+    assert present(found) and isinstance(found.device, Absent)
+    assert word in found.device.reason and found.leaves == ()

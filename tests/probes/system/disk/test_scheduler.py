@@ -1,0 +1,174 @@
+"""The scheduler and who chose it, from captured trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.system.disk.scheduler import Scheduling, bracketed, scheduling
+from probes.system.disk.scheduler_origin import fits, why
+from probes.types import Absent
+
+
+def tree(root: Path, files: dict[str, str]) -> Host:
+    for path, text in files.items():
+        target = root / path.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    (root / "proc").mkdir(exist_ok=True)
+    return Host(str(root))
+
+
+def disk(active: str = "none [mq-deadline] kyber bfq ", queues: int = 1) -> dict[str, str]:
+    return {
+        "/sys/block/sda/queue/scheduler": active + "\n",
+        "/sys/block/sda/queue/nr_requests": "64\n",
+        "/sys/block/sda/queue/wbt_lat_usec": "75000\n",
+        "/sys/block/sda/queue/rotational": "1\n",
+        "/sys/block/sda/queue/zoned": "none\n",
+        "/sys/block/sda/queue/iosched/read_expire": "500\n",
+        "/sys/block/sda/inflight": "       3        12\n",
+    } | {f"/sys/block/sda/mq/{n}/nr_tags": "64\n" for n in range(queues)}
+
+
+def state(host: Host) -> Scheduling:
+    read = scheduling(host, "sda")
+    assert isinstance(read, Scheduling)
+    return read
+
+
+@pytest.mark.parametrize(
+    ("text", "active", "offered"),
+    [
+        ("none [mq-deadline] kyber bfq ", "mq-deadline", ("none", "mq-deadline", "kyber", "bfq")),
+        ("noop [deadline] cfq", "deadline", ("noop", "deadline", "cfq")),
+        ("none", "none", ("none",)),
+    ],
+)
+def test_brackets_mark_the_active_one(text: str, active: str, offered: tuple[str, ...]) -> None:
+    assert bracketed(text) == (active, offered)
+
+
+def test_without_brackets_nothing_is_guessed() -> None:
+    assert isinstance(bracketed("mq-deadline bfq")[0], Absent)
+
+
+def test_a_device_is_read_whole(tmp_path: Path) -> None:
+    read = state(tree(tmp_path, disk(queues=4)))
+    assert (read.active, read.nr_requests, read.hw_queues, read.inflight) == ("mq-deadline", 64, 4, (3, 12))
+    assert read.tunables == {"read_expire": "500"}
+    assert not read.wbt_by_hand
+
+
+@pytest.mark.parametrize(
+    ("value", "by_hand"), [("75000", 0), ("2000", 0), ("0", 0), ("5000", 1), ("74999", 1)]
+)
+def test_write_back_throttling_set_by_hand(tmp_path: Path, value: str, by_hand: int) -> None:
+    host = tree(tmp_path, disk() | {"/sys/block/sda/queue/wbt_lat_usec": value})
+    assert state(host).wbt_by_hand == bool(by_hand)
+
+
+def test_a_device_without_a_scheduler_file_is_absent(tmp_path: Path) -> None:
+    assert isinstance(scheduling(tree(tmp_path, {}), "sda"), Absent)
+
+
+UDEV = (
+    'ACTION=="add|change", KERNEL=="{name}", ATTR{{queue/rotational}}=="{rota}", '
+    'ATTR{{queue/scheduler}}="{to}"\n'
+)
+TUNED = "[main]\ninclude=throughput-performance\n[disk]\nelevator={}\n"
+
+
+@pytest.mark.parametrize(
+    ("active", "queues", "files", "kind", "source"),
+    [
+        ("[mq-deadline] none", 1, {}, "default", "/sys/block/sda/mq"),
+        ("mq-deadline [none]", 8, {}, "default", "/sys/block/sda/mq"),
+        ("mq-deadline [bfq]", 1, {}, "unknown", ""),
+        (
+            "mq-deadline [bfq]",
+            1,
+            {"/etc/udev/rules.d/60-io.rules": UDEV.format(name="sd[a-z]|hd*", rota=1, to="bfq")},
+            "udev",
+            "/etc/udev/rules.d/60-io.rules",
+        ),
+        (  # the rule is for another device
+            "mq-deadline [bfq]",
+            1,
+            {"/etc/udev/rules.d/60-io.rules": UDEV.format(name="nvme*", rota=1, to="bfq")},
+            "unknown",
+            "",
+        ),
+        (  # the rule is for disks that do not rotate
+            "mq-deadline [bfq]",
+            1,
+            {"/etc/udev/rules.d/60-io.rules": UDEV.format(name="sd*", rota=0, to="bfq")},
+            "unknown",
+            "",
+        ),
+        (  # a comment is no rule, and an empty file in /etc hides the one below
+            "mq-deadline [bfq]",
+            1,
+            {
+                "/etc/udev/rules.d/60-io.rules": "# " + UDEV.format(name="sd*", rota=1, to="bfq"),
+                "/usr/lib/udev/rules.d/60-io.rules": UDEV.format(name="sd*", rota=1, to="bfq"),
+            },
+            "unknown",
+            "",
+        ),
+        (
+            "mq-deadline [bfq]",
+            1,
+            {"/etc/tuned/active_profile": "ours\n", "/etc/tuned/ours/tuned.conf": TUNED.format("bfq")},
+            "tuned",
+            "/etc/tuned/ours/tuned.conf",
+        ),
+        (  # tuned 2.23 and later keep profiles below profiles/; ours includes the one that sets it
+            "mq-deadline [bfq]",
+            1,
+            {
+                "/etc/tuned/active_profile": "ours\n",
+                "/etc/tuned/profiles/ours/tuned.conf": "[main]\ninclude=base\n",
+                "/usr/lib/tuned/profiles/base/tuned.conf": TUNED.format("bfq"),
+            },
+            "tuned",
+            "/usr/lib/tuned/profiles/base/tuned.conf",
+        ),
+        ("noop [deadline]", 1, {"/proc/cmdline": "ro elevator=deadline quiet"}, "boot", "/proc/cmdline"),
+        (  # kernels from 5.0 on do not heed it: the default is the default
+            "[mq-deadline] none",
+            1,
+            {"/proc/cmdline": "ro elevator=mq-deadline", "/proc/sys/kernel/osrelease": "6.1.0-18-amd64"},
+            "default",
+            "/sys/block/sda/mq",
+        ),
+        (  # nor does the multi-queue layer of 4.18
+            "[mq-deadline] none bfq",
+            1,
+            {"/proc/cmdline": "elevator=deadline", "/proc/sys/kernel/osrelease": "4.18.0-348.el8"},
+            "default",
+            "/sys/block/sda/mq",
+        ),
+    ],
+)
+def test_who_chose_it(
+    tmp_path: Path, active: str, queues: int, files: dict[str, str], kind: str, source: str
+) -> None:
+    host = tree(tmp_path, disk(active, queues) | files)
+    reason = why(host, state(host))
+    assert (reason.kind, reason.source) == (kind, source)
+
+
+def test_profiles_that_include_each_other_end(tmp_path: Path) -> None:
+    loop = "[main]\ninclude=ours\n"
+    files = {"/etc/tuned/active_profile": "ours\n", "/etc/tuned/ours/tuned.conf": loop}
+    host = tree(tmp_path, disk("none [bfq]") | files)
+    assert why(host, state(host)).kind == "unknown"
+
+
+def test_a_rule_for_zoned_disks_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    host = tree(tmp_path, disk())
+    assert not fits(host, 'ATTR{queue/zoned}=="host-managed", ATTR{queue/scheduler}="x"', "sda")
+    assert fits(host, 'ATTR{queue/zoned}!="host-managed", ATTR{queue/scheduler}="x"', "sda")

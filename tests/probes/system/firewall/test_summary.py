@@ -1,0 +1,176 @@
+"""The firewall in a few words: from every kind of ruleset, from settings, and where little may be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.system.firewall.reverse_path import Listing
+from probes.system.firewall.ruleset_json import listing_from_json
+from probes.system.firewall.ruleset_text import listing_from_text
+from probes.system.firewall.summary import firewall_facts
+from probes.types import Absent, Fact
+from tests.fakes.answering import Answering
+from tests.fakes.tree import Tree
+
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "rulesets" / "with"
+NFT = "nft -j -t list ruleset"
+NOTHING = '{"nftables": [{"metainfo": {}}]}'
+DENIED = Absent("nft exited with status 1: Operation not permitted (you must be root)", "permission", NFT)
+
+
+def split(host: Host) -> tuple[dict[str, object], dict[str, Absent]]:
+    facts: dict[str, object] = {}
+    reasons: dict[str, Absent] = {}
+    for entry in firewall_facts(host):
+        if isinstance(entry, Fact):
+            assert entry.source and entry.name not in facts
+            facts[entry.name.removeprefix("firewall.")] = entry.value
+        else:
+            reasons[entry[0].removeprefix("firewall.")] = entry[1]
+    assert not facts.keys() & reasons.keys()
+    return facts, reasons
+
+
+def rp(**modes: int) -> dict[str, str]:
+    return {f"/proc/sys/net/ipv4/conf/{name}/rp_filter": f"{mode}\n" for name, mode in modes.items()}
+
+
+FIREWALLD = {
+    "/etc/firewalld/firewalld.conf": "IPv6_rpfilter=yes\nFirewallBackend=nftables\n",
+    "/usr/lib/python3/dist-packages/firewall/config/__init__.py": "VERSION = '1.3.4'\n",
+}
+ACTIVE = "systemctl is-active firewalld.service"
+
+
+def test_firewalld_that_checks_every_packet(tmp_path: Path) -> None:
+    answers = {NFT: (FIXTURES / "firewalld-1.3.json").read_text(), ACTIVE: "active\n"}
+    facts, reasons = split(Answering(tmp_path, answers, FIREWALLD | rp(all=0, eth0=1)))
+    assert facts == {
+        "manager": "firewalld 1.3.4, running",
+        "rules": "17 in inet firewalld",
+        "reverse_path_ipv6": "strict, every packet",
+        "reverse_path_ipv4": "rp_filter strict",
+    }
+    assert reasons == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "ipv6", "ipv4"),
+    [
+        ("iptables-nft-ipv4-loose", "none", "check, every packet; rp_filter off"),
+        ("firewalld-2.2-loose", "loose, every packet", "rp_filter off"),
+        ("firewalld-2.2-strict-forward", "strict, first packets of a forwarded flow", "rp_filter off"),
+        (
+            "plain-new-only",
+            "strict, first packets of a flow",
+            "rp_filter off",
+        ),
+    ],
+)
+def test_who_pays_is_said(tmp_path: Path, name: str, ipv6: str, ipv4: str) -> None:
+    host = Answering(tmp_path, {NFT: (FIXTURES / f"{name}.json").read_text()}, rp(all=0, eth0=0))
+    facts, _ = split(host)
+    assert (facts["reverse_path_ipv6"], facts["reverse_path_ipv4"]) == (ipv6, ipv4)
+
+
+def test_no_firewall_is_a_fact_and_not_nothing(tmp_path: Path) -> None:
+    facts, reasons = split(Answering(tmp_path, {NFT: NOTHING}, rp(all=2, eth0=1, lo=0)))
+    assert facts == {
+        "manager": "none",
+        "rules": "none",
+        "reverse_path_ipv6": "none",
+        "reverse_path_ipv4": "rp_filter loose",
+    }
+    assert reasons == {}
+
+
+def test_without_root_it_says_so_and_what_anybody_may_read(tmp_path: Path) -> None:
+    files = rp(all=0, eth0=1, eth1=1, eth2=1, eth3=1, eth4=2, eth5=0)
+    facts, reasons = split(Answering(tmp_path, {NFT: DENIED}, files))
+    assert facts["reverse_path_ipv4"] == (
+        "rp_filter loose on eth4, strict on eth0, eth1, eth2 and 1 more; rules unknown"
+    )
+    assert reasons.keys() == {"rules", "reverse_path_ipv6"}
+    assert reasons["rules"].reason.startswith("needs root: nft exited with status 1")
+
+
+@pytest.mark.parametrize(("state", "said"), [("active", "firewalld, running"), ("inactive", None)])
+def test_firewalld_whose_folder_only_root_may_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, said: str | None
+) -> None:
+    locked = Absent("/etc/firewalld/firewalld.conf needs root", "permission")
+    monkeypatch.setattr("probes.system.firewall.summary.firewalld", lambda host: locked)
+    facts, reasons = split(Answering(tmp_path, {NFT: DENIED, ACTIVE: state}))
+    assert facts.get("manager") == said
+    assert ("manager" in reasons) is (said is None)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({ACTIVE: "inactive"}, "firewalld 1.3.4, not running"),
+        ({}, "firewalld 1.3.4"),  # nothing to ask whether it runs: then nothing is said
+    ],
+)
+def test_a_daemon_that_does_not_run(tmp_path: Path, more: dict[str, str], said: str) -> None:
+    facts, _ = split(Answering(tmp_path, {NFT: NOTHING, **more}, FIREWALLD))
+    assert facts["manager"] == said
+
+
+def test_ufw_and_old_iptables_tables(tmp_path: Path) -> None:
+    files = {
+        "/etc/ufw/ufw.conf": "# ufw\nENABLED=yes\nLOGLEVEL=low\n",
+        "/proc/net/ip_tables_names": "nat\nfilter\n",
+        "/proc/net/ip6_tables_names": "filter\n",
+    }
+    facts, _ = split(Answering(tmp_path, {NFT: NOTHING}, files))
+    assert facts["manager"] == "ufw, enabled"
+    assert facts["iptables_legacy"] == "IPv4 filter, nat; IPv6 filter"
+    files["/etc/ufw/ufw.conf"] = "ENABLED=no\n"
+    facts, _ = split(Answering(tmp_path / "off", {NFT: NOTHING}, files))
+    assert facts["manager"] == "none"
+
+
+def test_many_tables_are_summed_up(tmp_path: Path) -> None:
+    rules = ['{"table": {"family": "inet", "name": "empty", "handle": 1}}']
+    for number in range(1, 6):
+        one = f'{{"rule": {{"family": "ip", "table": "t{number}", "chain": "c", "expr": []}}}}'
+        rules += [one] * number
+    facts, _ = split(Answering(tmp_path, {NFT: f'{{"nftables": [{", ".join(rules)}]}}'}))
+    assert facts["rules"] == "5 in ip t5, 4 in ip t4, 3 in ip t3, 3 in 2 more"
+
+
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.json")), ids=lambda p: p.stem)
+def test_both_forms_of_a_listing_hold_as_many_rules(path: Path) -> None:
+    as_json, as_text = (
+        listing_from_json(path.read_text()),
+        listing_from_text(path.with_suffix(".nft").read_text()),
+    )
+    assert isinstance(as_json, Listing) and isinstance(as_text, Listing)
+    assert as_json.sizes == as_text.sizes and sum(as_json.sizes.values()) > 0
+
+
+def test_an_empty_tree_gives_reasons_only(tree: Tree) -> None:
+    facts, reasons = split(tree.host())
+    assert facts == {}
+    assert reasons.keys() == {"manager", "rules", "reverse_path_ipv6", "reverse_path_ipv4"}
+
+
+def test_the_rules_after_it_ask_no_program_again(tmp_path: Path) -> None:
+    from scenarios.rpfilter.rules import RULES
+
+    host = Answering(tmp_path, {NFT: NOTHING, ACTIVE: "active"}, FIREWALLD)
+    split(host)
+    before = list(host.asked)
+    for rule in RULES[:1]:
+        list(rule.check(host))
+    asked = host.asked[len(before) :]
+    assert not [line for line in asked if line.split()[0] in ("nft", "systemctl", "rpm", "dpkg-query")]
+
+
+def test_this_machine() -> None:
+    facts, reasons = split(Host())
+    assert {"manager", "rules", "reverse_path_ipv6", "reverse_path_ipv4"} <= facts.keys() | reasons.keys()

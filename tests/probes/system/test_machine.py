@@ -1,0 +1,244 @@
+"""Kernel, distribution, memory, and whether the machine is one: small trees of what each system leaves."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.host import Host
+from probes.system.distribution import distribution, os_release
+from probes.system.kernel import kernel
+from probes.system.memory import memory
+from probes.system.virtualisation import virtualisation
+from probes.types import Absent, present
+from tests.fakes.tree import Tree
+
+
+def flags(tree: Tree, *words: str) -> Tree:
+    return tree.put(
+        "/proc/cpuinfo", f"processor\t: 0\nmodel name\t: X\nflags\t\t: fpu sse2 {' '.join(words)}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("vendor", "product", "hypervisor"),
+    [
+        ("QEMU", "Standard PC (Q35 + ICH9, 2009)", "kvm"),
+        ("VMware, Inc.", "VMware7,1", "vmware"),
+        ("innotek GmbH", "VirtualBox", "virtualbox"),
+        ("Microsoft Corporation", "Virtual Machine", "hyperv"),
+        ("Amazon EC2", "m5.large", "kvm"),
+        ("Dell Inc.", "PowerEdge R740", "unknown"),
+    ],
+)
+def test_a_virtual_machine_by_flag_and_dmi(tree: Tree, vendor: str, product: str, hypervisor: str) -> None:
+    flags(tree, "hypervisor").files("/sys/class/dmi/id", sys_vendor=vendor, product_name=product)
+    it = virtualisation(tree.host())
+    assert (it.hypervisor, it.virtual) == (hypervisor, True)
+
+
+def test_a_metal_instance_of_a_cloud_is_metal(tree: Tree) -> None:
+    flags(tree).files("/sys/class/dmi/id", sys_vendor="Amazon EC2", product_name="m5.metal")
+    it = virtualisation(tree.host())
+    assert (it.hypervisor, it.virtual) == ("", False)
+
+
+@pytest.mark.parametrize(
+    ("vendor", "product", "hypervisor"),
+    [
+        ("Amazon EC2", "c7g.large", "kvm"),
+        ("Amazon EC2", "c7g.metal", ""),
+        ("QEMU", "QEMU Virtual Machine", "kvm"),
+        ("GIGABYTE", "R272-P30-JG", ""),
+    ],
+)
+def test_arm_has_no_flag_and_goes_by_its_product(
+    tree: Tree, vendor: str, product: str, hypervisor: str
+) -> None:
+    tree.put("/proc/cpuinfo", "processor : 0\nFeatures : fp asimd evtstrm aes\nCPU implementer : 0x41\n")
+    tree.files("/sys/class/dmi/id", sys_vendor=vendor, product_name=product)
+    assert virtualisation(tree.host()).hypervisor == hypervisor
+
+
+def test_arm_without_dmi_by_its_device_tree(tree: Tree) -> None:
+    tree.put("/proc/cpuinfo", "processor : 0\nFeatures : fp asimd\n")
+    tree.put("/proc/device-tree/compatible", "linux,dummy-virt\0")
+    assert virtualisation(tree.host()).hypervisor == "kvm"
+
+
+def test_virtualbox_hides_the_flag_and_not_its_name(tree: Tree) -> None:
+    flags(tree).files("/sys/class/dmi/id", sys_vendor="innotek GmbH", product_name="VirtualBox")
+    assert virtualisation(tree.host()).hypervisor == "virtualbox"
+
+
+def test_a_machine_without_dmi_by_its_clock(tree: Tree) -> None:
+    clock = "/sys/devices/system/clocksource/clocksource0"
+    it = virtualisation(
+        flags(tree, "hypervisor").files(clock, available_clocksource="kvm-clock tsc acpi_pm").host()
+    )
+    assert it.hypervisor == "kvm" and any("kvm-clock" in seen for seen in it.evidence)
+
+
+def test_xen_and_its_first_domain(tree: Tree) -> None:
+    host = flags(tree, "hypervisor").files("/sys/hypervisor", type="xen").host()
+    assert virtualisation(host).hypervisor == "xen"
+    assert virtualisation(tree.files("/proc/xen", capabilities="control_d").host()).hypervisor == ""
+
+
+def test_nothing_to_tell_by(tree: Tree) -> None:
+    it = virtualisation(tree.host())
+    assert isinstance(it.hypervisor, Absent) and isinstance(it.container, Absent)
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "runtime"),
+    [
+        ("/run/.containerenv", "", "podman"),
+        ("/.dockerenv", "", "docker"),
+        ("/run/systemd/container", "systemd-nspawn\n", "systemd-nspawn"),
+        ("/proc/1/environ", "PATH=/bin\0container=lxc\0TERM=linux\0", "lxc"),
+        ("/proc/1/cgroup", "0::/kubepods.slice/kubepods-pod1\n", "kubernetes"),
+        ("/proc/1/cgroup", "1:cpu:/docker/0123\n", "docker"),
+    ],
+)
+def test_marks_of_containers(tree: Tree, path: str, content: str, runtime: str) -> None:
+    assert virtualisation(tree.put(path, content).host()).container == runtime
+
+
+def test_a_word_within_a_group_is_no_mark(tree: Tree) -> None:
+    tree.put("/proc/1/cgroup", "0::/system.slice/my-docker-like.service\n")
+    assert isinstance(virtualisation(tree.host()).container, Absent)
+
+
+class Live(Host):
+    """A captured tree that is taken for the live machine, with links for its namespaces."""
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__(str(tree.root))
+        self.live = True
+
+
+def spaces(tree: Tree, pid: int = 4026531836, ours: int = 1, first: int | None = 1) -> Tree:
+    tree.link("/proc/self/ns/pid", f"pid:[{pid}]").link("/proc/self/ns/mnt", f"mnt:[{ours}]")
+    return tree if first is None else tree.link("/proc/1/ns/mnt", f"mnt:[{first}]")
+
+
+def test_a_mark_that_an_image_left_is_no_container(tree: Tree) -> None:
+    """A virtual machine made from a container's image keeps /.dockerenv: systemd-detect-virt says docker there."""
+    it = virtualisation(Live(spaces(tree).put("/.dockerenv")))
+    assert it.container == "" and any("left out the docker mark" in seen for seen in it.evidence)
+
+
+def test_a_container_by_its_namespaces(tree: Tree) -> None:
+    assert virtualisation(Live(spaces(tree, pid=4026532999).put("/.dockerenv"))).container == "docker"
+
+
+def test_an_unmarked_container_by_its_namespaces(tree: Tree) -> None:
+    assert virtualisation(Live(spaces(tree, pid=4026532999))).container == "unknown"
+
+
+def test_a_container_that_shares_the_processes(tree: Tree) -> None:
+    assert virtualisation(Live(spaces(tree, ours=2).put("/run/.containerenv"))).container == "podman"
+
+
+@pytest.mark.parametrize(
+    ("root", "container"),
+    [
+        ("8:1 / / rw - ext4 /dev/sda1 rw", ""),
+        ("0:50 / / rw - overlay overlay rw", "docker"),
+        ("8:1 /c/1 / rw - ext4 x rw", "docker"),
+    ],
+)
+def test_where_the_first_process_is_closed_to_us_the_root_file_system_tells(
+    tree: Tree, root: str, container: str
+) -> None:
+    spaces(tree, first=None).put("/.dockerenv").put("/proc/self/mountinfo", f"20 1 {root}\n")
+    assert virtualisation(Live(tree)).container == container
+
+
+def test_kernel_of_a_dump(tree: Tree) -> None:
+    version = (
+        "Linux version 4.18.0-513.el8.x86_64 (mock@x) (gcc version 8.5.0) #1 SMP Fri Sep 29 05:22:10 EDT 2023"
+    )
+    tree.put("/proc/version", version).put("/proc/cmdline", "root=/dev/sda1 quiet isolcpus=2-3 isolcpus=4\n")
+    it = kernel(tree.host())
+    assert it.release == "4.18.0-513.el8.x86_64" and it.numbers == (4, 18, 0)
+    assert it.build == "#1 SMP Fri Sep 29 05:22:10 EDT 2023"
+    assert it.parameters() == {"root": "/dev/sda1", "quiet": "", "isolcpus": "4"}
+    assert isinstance(it.machine, Absent)
+
+
+def test_only_the_parameters_that_change_the_speed_are_shown(tree: Tree) -> None:
+    tree.put("/proc/cmdline", "root=/dev/sda1 mitigations=off luks.key=secret isolcpus=2-3 nosmt quiet\n")
+    assert kernel(tree.host()).speed_parameters() == "mitigations=off isolcpus=2-3 nosmt"
+    assert isinstance(kernel(Tree(tree.root / "empty").host()).speed_parameters(), Absent)
+
+
+def test_kernel_of_a_sosreport(tree: Tree) -> None:
+    line = "Linux node1 5.14.0-427.el9.x86_64 #1 SMP PREEMPT_DYNAMIC Wed May 1 2024 x86_64 x86_64 GNU/Linux\n"
+    it = kernel(tree.put("/sos_commands/kernel/uname_-a", line).host())
+    assert (it.release, it.machine, it.numbers) == ("5.14.0-427.el9.x86_64", "x86_64", (5, 14, 0))
+
+
+def test_kernel_of_this_machine() -> None:
+    it = kernel(Host())
+    assert present(it.release) and it.release in (Host().text("/proc/version") or "")
+    assert it.numbers >= (2, 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "major"),
+    [
+        (
+            'ID="almalinux"\nID_LIKE="rhel centos fedora"\nVERSION_ID="9.4"\nPRETTY_NAME="AlmaLinux 9.4"\n',
+            "redhat",
+            9,
+        ),
+        ("ID=debian\nVERSION_ID='12'\n", "debian", 12),
+        ("ID=ubuntu\nID_LIKE=debian\nVERSION_ID=22.04\n", "debian", 22),
+        ('ID="sles"\nID_LIKE="suse"\nVERSION_ID="15.5"\n', "suse", 15),
+        ("ID=arch\n", "arch", 0),
+        ("ID=nixos\n# comment\nnonsense\n", "other", 0),
+    ],
+)
+def test_distributions(tree: Tree, text: str, family: str, major: int) -> None:
+    it = distribution(tree.put("/etc/os-release", text).host())
+    assert present(it) and (it.family, it.major) == (family, major)
+
+
+def test_before_os_release(tree: Tree) -> None:
+    it = distribution(tree.put("/etc/redhat-release", "CentOS release 6.10 (Final)\n").host())
+    assert present(it) and (it.family, it.version, it.name) == (
+        "redhat",
+        "6.10",
+        "CentOS release 6.10 (Final)",
+    )
+
+
+def test_os_release_is_linked_with_an_absolute_path(tree: Tree) -> None:
+    tree.put("/usr/lib/os-release", "ID=fedora\nVERSION_ID=40\n").link(
+        "/etc/os-release", "/usr/lib/os-release"
+    )
+    it = distribution(tree.host())
+    assert present(it) and (it.id, it.family) == ("fedora", "redhat")
+
+
+def test_quotes() -> None:
+    assert os_release('A="x y"\nB=\'z\'\nC="un closed\n') == {"A": "x y", "B": "z", "C": "un closed"}
+
+
+def test_memory(tree: Tree) -> None:
+    tree.put(
+        "/proc/meminfo",
+        "MemTotal:  1000 kB\nMemAvailable: 500 kB\nSwapTotal: 0 kB\nHugePages_Total: 3\nHugepagesize: 2048 kB\n",
+    )
+    tree.put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n")
+    it = memory(tree.host())
+    assert (it.total, it.available, it.swap_total) == (1_024_000, 512_000, 0)
+    assert (it.huge_pages, it.huge_page_bytes, it.transparent_huge_pages) == (3, 2 << 20, "madvise")
+    assert isinstance(it.dirty, Absent)
+
+
+def test_memory_of_this_machine_agrees_with_psutil() -> None:
+    import psutil
+
+    assert memory(Host()).total == psutil.virtual_memory().total

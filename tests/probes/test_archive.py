@@ -1,0 +1,101 @@
+"""A foreign archive: nothing of it gets out of its folder, and only files, folders and links are made."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from probes import archive as bounds
+from probes.archive import Refused, unpack
+
+
+def member(tar: tarfile.TarFile, name: str, data: bytes = b"x", **fields: object) -> None:
+    info = tarfile.TarInfo(name)
+    info.size = len(data)
+    for key, value in fields.items():
+        setattr(info, key, value)
+    tar.addfile(info, io.BytesIO(data))
+
+
+def test_what_leads_out_is_left_out(tmp_path: Path) -> None:
+    archive, into = tmp_path / "a.tar.gz", tmp_path / "in"
+    into.mkdir()
+    with tarfile.open(archive, "w:gz") as tar:
+        member(tar, "sys/block/sda/size", b"12")
+        member(tar, "../escaped")
+        member(tar, "/proc/version", b"Linux")
+        member(tar, "evil", type=tarfile.SYMTYPE, linkname=str(tmp_path), size=0, data=b"")
+        member(tar, "evil/through")
+        member(tar, "dev/null", type=tarfile.CHRTYPE, size=0, data=b"")
+        member(tar, "pipe", type=tarfile.FIFOTYPE, size=0, data=b"")
+        member(tar, "hard", type=tarfile.LNKTYPE, linkname="sys/block/sda/size", size=0, data=b"")
+    kept, left_out = unpack(str(archive), str(into))
+    assert (kept, left_out) == (3, 5)
+    assert (into / "sys/block/sda/size").read_bytes() == b"12"
+    assert (
+        into / "proc/version"
+    ).read_bytes() == b"Linux"  # from the root of the archive, not of this machine
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.tar.gz", "in"]
+    assert (into / "evil").is_symlink() and not (into / "pipe").exists()
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"nonsense" * 1000, b"\x1f\x8b" + b"x" * 400, b"\xfd7zXZ\x00" + b"y" * 99]
+)
+def test_what_is_no_tar_is_said_in_one_line(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "a").write_bytes(data)
+    (tmp_path / "in").mkdir()
+    with pytest.raises(Refused) as why:
+        unpack(str(tmp_path / "a"), str(tmp_path / "in"))
+    assert "\n" not in str(why.value)
+
+
+def test_a_cut_archive_is_refused(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as tar:
+        member(tar, "sys/x", bytes(range(256)) * 4000)
+    (tmp_path / "cut").write_bytes((tmp_path / "a.tar.gz").read_bytes()[:-200])
+    (tmp_path / "in").mkdir()
+    with pytest.raises(Refused):
+        unpack(str(tmp_path / "cut"), str(tmp_path / "in"))
+
+
+def test_a_header_that_never_ends_is_refused_before_it_is_in_memory(tmp_path: Path) -> None:
+    header = tarfile.TarInfo("x")
+    header.type, header.size = tarfile.XHDTYPE, 64 << 20
+    with gzip.open(tmp_path / "a.tar.gz", "wb", 1) as file:
+        file.write(header.tobuf(tarfile.USTAR_FORMAT))
+        for _ in range(64):
+            file.write(bytes(1 << 20))
+    (tmp_path / "in").mkdir()
+    tracemalloc.start()
+    try:
+        with pytest.raises(Refused, match="a header of more than"):
+            unpack(str(tmp_path / "a.tar.gz"), str(tmp_path / "in"))
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_is_left_out_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MOST_FILE_BYTES", 1000)
+    monkeypatch.setattr(bounds, "MOST_STREAM_BYTES", 100_000)
+    with tarfile.open(tmp_path / "a.tar.xz", "w:xz") as tar:
+        member(tar, "big", bytes(200_000))
+        member(tar, "sys/x")
+    (tmp_path / "in").mkdir()
+    with pytest.raises(Refused, match="more than 100000 bytes"):
+        unpack(str(tmp_path / "a.tar.xz"), str(tmp_path / "in"))
+
+
+@pytest.mark.parametrize("how", ["", ":gz", ":bz2", ":xz"])
+def test_every_packer_is_read(tmp_path: Path, how: str) -> None:
+    with tarfile.open(tmp_path / "a", f"w{how}") as tar:  # type: ignore[call-overload]
+        member(tar, "sys/" + "long/" * 60 + "x", bytes(3 << 20))
+        member(tar, "sys/y", b"1")
+    (tmp_path / "in").mkdir()
+    assert unpack(str(tmp_path / "a"), str(tmp_path / "in")) == (2, 0)

@@ -1,0 +1,81 @@
+"""One way to say a number: digits, prefixes and the border between per cent and factor."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from probes import units
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (units.size(0), "0 B"),
+        (units.size(512), "512 B"),
+        (units.size(1023), "1023 B"),
+        (units.size(1536), "1.5 KiB"),
+        (units.size(10**12), "931 GiB"),
+        (units.size(1023.9 * 2**30), "1 TiB"),
+        (units.capacity(1_920_383_410_176), "1.92 TB"),
+        (units.rate(98_400_000), "98.4 MB/s"),
+        (units.rate(999_600), "1 MB/s"),
+        (units.bits(25e9), "25 Gbit/s"),
+        (units.frequency(2.095e9), "2.1 GHz"),
+        (units.elapsed(639), "639 ns"),
+        (units.elapsed(12_345), "12.3 µs"),
+        (units.elapsed(999_900), "1 ms"),
+        (units.elapsed(2.5e9), "2.5 s"),
+        (units.duration(0), "0 s"),
+        (units.duration(0.44), "0.4 s"),
+        (units.duration(95), "95 s"),
+        (units.duration(500), "8 min 20 s"),
+        (units.duration(7500), "2 h 5 min"),
+        (units.duration(3 * 86400 + 4 * 3600), "3 d 4 h"),
+        (units.percent(0.052), "5.2 %"),
+        (units.percent(0.05), "5 %"),
+        (units.percent(0.0996), "10 %"),
+        (units.percent(-0.5), "-50 %"),
+        (units.number(14080), "14100"),
+        (units.number(0.0021), "0.0021"),
+        (units.number(99.96), "100"),
+        (units.effect(0.73), "27 % slower"),
+        (units.effect(1.0001), "the same"),
+        (units.effect(0.5), "2 × slower"),
+        (units.effect(12.44), "12.4 × faster"),
+        (units.effect(None), "?"),
+        (units.between(0.7, 0.76, 0.73), "24 to 30 %"),
+        (units.between(0.076, 0.084, 0.08), "11.9 to 13.2 ×"),
+        (units.between(0.98, 1.04, 1.01), "2 % slower to 4 % faster"),
+        (units.between(0.2, 5, 1), "5 × slower to 5 × faster"),
+        (units.smallest_effect(0.13), "±13 %"),
+        (units.smallest_effect(1.7), "a factor of 2.7"),
+    ],
+)
+def test_said(words: str, expected: str) -> None:
+    assert words == expected
+
+
+SAYERS = [
+    units.size, units.capacity, units.rate, units.bits, units.frequency, units.elapsed, units.duration, units.percent,
+    units.times, units.effect, units.smallest_effect, units.number,
+]  # fmt: skip
+
+
+@given(st.sampled_from(SAYERS), st.floats(allow_nan=True, allow_infinity=True))
+def test_whatever_comes_no_exponent_and_no_failure(say: object, value: float) -> None:
+    text = say(value)  # type: ignore[operator]
+    assert text and not re.search(r"\de[+-]?\d|nan|inf", text)
+
+
+@given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))
+def test_head_and_tail_of_an_effect_speak_alike(a: float, b: float) -> None:
+    low, high = sorted((a, b))
+    middle = math.sqrt(low * high)
+    said = units.between(low, high, middle)
+    if not low < 1 < high:
+        assert ("×" in said) == ("×" in units.effect(middle))

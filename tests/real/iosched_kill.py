@@ -1,0 +1,89 @@
+"""Kills an iosched run with SIGKILL and looks at what is left: shared by the test and the benchmark of 100 moments."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from tests.app.launcher import hostdx, started
+from tests.real.loop_disk import LoopDisk
+
+SHORT = ("--yes", "--scale", "0.03", "--budget", "40", "--size", "64M", "--scheduler", "bfq")
+SETTLED_S = 20.0
+
+
+def run_arguments(disk: LoopDisk, *more: str) -> tuple[str, ...]:
+    return ("run", "iosched", "--dir", str(disk.directory), *SHORT, *more)
+
+
+def start(place: Path, disk: LoopDisk, *more: str) -> subprocess.Popen[bytes]:
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return started(place, *run_arguments(disk, *more), **quiet)
+
+
+def ours(place: Path) -> list[int]:
+    """Every process that was started with this place's state directory: runner, workers, supervisor."""
+    mark = f"XDG_STATE_HOME={place / 'state'}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            if mark in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def journals(place: Path) -> list[Path]:
+    folder = place / "state/hostdx/journal"
+    return list(folder.iterdir()) if folder.exists() else []
+
+
+def kill_all(place: Path) -> None:
+    """The supervisor too, as a power cut would; twice, for what was being started meanwhile."""
+    for _ in range(2):
+        for pid in sorted(ours(place)):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+
+def left_behind(place: Path, disk: LoopDisk, before: dict[str, bytes]) -> list[str]:
+    """One line for each thing that is not as it was."""
+    after = disk.queue()
+    problems = [
+        f"{path}: {before.get(path)!r} is now {after.get(path)!r}"
+        for path in sorted(before.keys() | after.keys())
+        if before.get(path) != after.get(path)
+    ]
+    problems += [f"file left: {path}" for path in disk.directory.iterdir()]
+    problems += [f"journal left: {path}" for path in journals(place)]
+    problems += [f"process left: {pid}" for pid in ours(place)]
+    return problems
+
+
+def kill_once(place: Path, disk: LoopDisk, after_s: float, *, supervisor_too: bool = False) -> list[str]:
+    """One run, one SIGKILL `after_s` seconds after it began, `hostdx undo`; what is left then."""
+    before = disk.queue()
+    runner = start(place, disk)
+    try:
+        runner.wait(after_s)
+    except subprocess.TimeoutExpired:
+        runner.kill()
+        if supervisor_too:
+            kill_all(place)
+    if runner.wait() not in (0, -signal.SIGKILL):
+        return [f"the run ended by itself with status {runner.returncode}: nothing was tried"]
+    deadline = time.monotonic() + SETTLED_S
+    while True:
+        undone = hostdx(place, "undo")
+        problems = left_behind(place, disk, before)
+        if not problems or time.monotonic() > deadline:
+            return problems + ([f"undo: {undone.stderr.strip()}"] if problems else [])
+        time.sleep(0.2)

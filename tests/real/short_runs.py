@@ -1,0 +1,30 @@
+"""A short run of every scenario on a disk of the test's own; one that needs no options has none here."""
+
+from __future__ import annotations
+
+from scenarios import registry
+from tests.real.iosched_kill import SHORT
+from tests.real.loop_disk import LoopDisk
+
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "iosched": ("--dir", "{dir}", *SHORT),
+    "fstrim": ("--dir", "{dir}", "--round", "--budget", "3", "--yes"),
+    "null": ("--dir", "{dir}", "--size", "64M", "--budget", "6"),
+    "storage": ("--dir", "{dir}", "--size", "64M", "--budget", "14"),
+    "kernel": ("--dir", "{dir}", "--size", "64M", "--budget", "14"),
+    "cpuwatch": ("--pid", "1", "--seconds", "3"),
+    "rpfilter": ("--yes", "--budget", "6", "--block", "0.1", "--routes", "3", "--rates", "0.1"),
+    "dstate": ("--seconds", "3"),
+    "workload": ("--cmd", "sleep 0.05", "--variant", "a:", "--variant", "b:", "--budget", "6"),
+    "numa": ("--budget", "6"),
+}
+
+
+def names() -> list[str]:
+    """Every scenario that is there."""
+    return list(registry.names())
+
+
+def short_run(name: str, disk: LoopDisk) -> list[str]:
+    """The command line after `hostdx`."""
+    return ["run", name, *(one.format(dir=disk.directory) for one in OPTIONS.get(name, ()))]

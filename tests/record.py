@@ -1,0 +1,171 @@
+"""Makes the bundled recordings anew from real runs of today's code: `python -m tests.record [NAME …]` (root).
+
+Each run has a mount namespace, a state directory and, where it needs one, a disk on a loop device of its own; nothing
+of the machine is switched, trimmed or loaded with rules. Run it on a machine that does nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+DEMOS = Path(__file__).parents[1] / "app" / "recording" / "demos"
+RULES = Path(__file__).parent / "fixtures" / "rulesets" / "with" / "firewalld-1.3.nft"
+HOSTDX = [sys.executable, "-P", "-m", "app.cli"]
+INSIDE = "--inside"  # this process has namespaces of its own
+SECRET_FACTS = (
+    "command_line",
+    "cmdline",
+    "boot_parameters",
+)  # of this very machine, and of no use to a reader
+SHARED = Path("/var/tmp/scratch")
+IMAGE = Path("/mnt/image")
+
+
+def sh(*words: str) -> str:
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def disk(place: Path, file_system: str, size: str, options: str = "defaults") -> str:
+    """A file system on a loop device with direct I/O at IMAGE; gone with this mount namespace and `undisk`."""
+    image = place / "disk.img"
+    sh("truncate", "-s", size, str(image))
+    loop = sh("losetup", "--direct-io=on", "--find", "--show", str(image))
+    sh(f"mkfs.{file_system}", "-q", loop)
+    IMAGE.mkdir(parents=True, exist_ok=True)
+    sh("mount", "-o", options, loop, str(IMAGE))
+    return loop
+
+
+def undisk(loop: str) -> None:
+    sh("umount", str(IMAGE))
+    sh("losetup", "--detach", loop)
+    IMAGE.rmdir()
+
+
+def run(words: list[str], recording: Path, aside: Callable[[], None] | None = None) -> None:
+    began = subprocess.Popen([*HOSTDX, "run", *words, "--yes", "--recording", str(recording)])
+    if aside is not None:
+        aside()
+    if began.wait() != 0:
+        raise SystemExit(f"hostdx run {' '.join(words)} ended with {began.returncode}")
+
+
+def null(place: Path, recording: Path) -> None:
+    run(["null", "--dir", str(SHARED)], recording)
+
+
+def storage(place: Path, recording: Path) -> None:
+    loop = disk(place, "ext4", "6G")
+    try:
+        run(["storage", "--dir", str(SHARED), "--dir", str(IMAGE)], recording)
+    finally:
+        undisk(loop)
+
+
+def rpfilter(place: Path, recording: Path) -> None:
+    sh("ip", "link", "set", "lo", "up")
+    sh("nft", "-f", str(RULES))
+    run(["rpfilter", "--link", "100"], recording)
+
+
+def dstate(place: Path, recording: Path) -> None:
+    loop = disk(place, "xfs", "1G")
+    stuck: list[subprocess.Popen[bytes]] = []
+
+    def freeze() -> None:
+        time.sleep(6)
+        sh("fsfreeze", "--freeze", str(IMAGE))
+        stuck.append(subprocess.Popen(["dd", "if=/dev/zero", f"of={IMAGE}/out", "bs=1M", "count=64"]))
+        stuck.append(subprocess.Popen(["touch", f"{IMAGE}/other"]))
+        time.sleep(22)
+        sh("fsfreeze", "--unfreeze", str(IMAGE))
+
+    try:
+        run(["dstate", "--seconds", "40"], recording, freeze)
+    finally:
+        subprocess.run(["fsfreeze", "--unfreeze", str(IMAGE)], capture_output=True)
+        for child in stuck:
+            child.wait()
+        undisk(loop)
+
+
+def fstrim(place: Path, recording: Path) -> None:
+    loop = disk(place, "xfs", "24G", "nodiscard")
+    try:
+        (IMAGE / "old").write_bytes(os.urandom(1 << 20) * 800)
+        (IMAGE / "old").unlink()
+        os.sync()
+        run(["fstrim", "--dir", str(IMAGE)], recording)
+    finally:
+        undisk(loop)
+
+
+def iosched(place: Path, recording: Path) -> None:
+    loop = disk(place, "xfs", "24G")
+    queue = Path("/sys/block") / Path(loop).name / "queue" / "scheduler"
+    before = queue.read_text().partition("[")[2].partition("]")[0]
+    queue.write_text("mq-deadline")
+    try:
+        run(["iosched", "--dir", str(IMAGE), "--scheduler", "bfq", "--size", "192M"], recording)
+    finally:
+        queue.write_text(before)
+        undisk(loop)
+
+
+MADE = {made.__name__: made for made in (null, storage, rpfilter, dstate, fstrim, iosched)}
+
+
+def cleaned(data: bytes, private: str) -> bytes:
+    """Without what names this machine only: boot parameters, the release's local suffix, our own state directory."""
+    release = os.uname().release
+    lines = []
+    for line in data.splitlines():
+        event = msgspec.json.decode(line)
+        if event.get("type") == "fact" and event.get("name", "").endswith(SECRET_FACTS):
+            continue
+        lines.append(line.replace(release.encode(), release.partition("-")[0].encode()))
+    text = b"\n".join(lines).replace(private.encode(), b"/var/lib") + b"\n"
+    if (here := str(Path.cwd())).encode() in text:
+        raise SystemExit(f"a path of this machine stands in the recording: {here}")
+    return text
+
+
+def record(name: str) -> None:
+    """In namespaces of its own: see `main`."""
+    SHARED.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="record-") as private:
+        place = Path(private)
+        for variable in ("XDG_STATE_HOME", "XDG_RUNTIME_DIR"):
+            (place / variable).mkdir(mode=0o700)
+            os.environ[variable] = str(place / variable)
+        recording = place / "recording.jsonl"
+        try:
+            MADE[name](place, recording)
+            (DEMOS / f"{name}.jsonl").write_bytes(cleaned(recording.read_bytes(), private))
+        finally:
+            shutil.rmtree(SHARED)
+
+
+def main() -> None:
+    if sys.argv[1:2] == [INSIDE]:
+        return record(sys.argv[2])
+    names = sys.argv[1:] or list(MADE)
+    if unknown := [name for name in names if name not in MADE]:
+        raise SystemExit(f"no such recording: {', '.join(unknown)}; there are {', '.join(MADE)}")
+    for name in names:
+        spaces = ["--mount", *(["--net"] if name == "rpfilter" else [])]
+        subprocess.run(["unshare", *spaces, sys.executable, "-m", "tests.record", INSIDE, name], check=True)
+    return None
+
+
+if __name__ == "__main__":
+    main()

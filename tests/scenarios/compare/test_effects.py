@@ -1,0 +1,138 @@
+"""Effects: what repeated boots allow, what a single run a side does not, and the error over all loads together."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from probes.imports.source import Source
+from probes.imports.table import columns
+from scenarios.compare.effects import Effect, effects
+from scenarios.compare.groups import group_means, matching, score_means
+from scenarios.compare.imported import imported
+from tests.fakes.takes import boots, key, take
+
+LOADS = (
+    [f"syscall-{n}" for n in range(20)] + [f"cpu-{n}" for n in range(10)] + [f"fsync-{n}" for n in range(6)]
+)
+
+
+def _of(found: list[Effect], load: str) -> Effect:
+    return next(e for e in found if e.key == key(load))
+
+
+def test_the_same_thing_twice_is_not_told_apart() -> None:
+    rng = random.Random(11)
+    called = 0
+    for _ in range(60):
+        found = effects(
+            boots(rng, LOADS, 3, "a", deviation=0.02),
+            boots(rng, LOADS, 3, "b", deviation=0.02),
+            margin=0.05,
+        )
+        called += any(e.changed for e in found)
+    assert called <= 6  # 5 % of 60 are expected at most; more than 6 come by chance in 3 of 100 such tests
+
+
+def test_three_boots_a_side_show_a_tenth() -> None:
+    rng = random.Random(5)
+    found = effects(
+        boots(rng, LOADS, 3, "a", deviation=0.01),
+        boots(rng, LOADS, 3, "b", deviation=0.01, syscall_3=0.88),
+        margin=0.05,
+    )
+    assert [e.key.workload for e in found if e.changed] == ["syscall-3"]
+    effect = _of(found, "syscall-3")
+    assert effect.verdict == "slower" and effect.basis == "boots" and not effect.lower_bound
+    assert effect.ci95 is not None and effect.ci95[0] < 0.88 < effect.ci95[1] < 1
+    assert sum(e.verdict == "no material difference" for e in found) > 25
+
+
+def test_one_run_a_side_must_exceed_what_two_runs_differ_by() -> None:
+    a = take({"syscall": 1000.0, "pipe": 1000.0}, name="a", within=1e-6)
+    b = take({"syscall": 900.0, "pipe": 500.0}, name="b", boot="n1/2", within=1e-6)
+    found = effects([a], [b], margin=0.05)
+    small, large = _of(found, "syscall"), _of(found, "pipe")
+    assert small.basis == "blocks" and small.lower_bound and small.allowance == 0.05
+    assert small.ci95 is not None and small.ci95[1] < 1  # what the blocks alone would call a difference
+    assert small.verdict == "inconclusive"
+    assert large.verdict == "slower"
+
+
+def test_nothing_is_equal_by_single_runs() -> None:
+    """The interval of blocks alone lies within the margin; the boots that nobody saw may lie outside."""
+    a, b = (take({"fsync-4k": 1000.0}, name=n, boot=n, within=1e-8) for n in "ab")
+    (effect,) = effects([a], [b], margin=0.05)
+    assert effect.verdict == "inconclusive"
+    assert effect.smallest_effect is not None and effect.smallest_effect > 0.2
+
+
+def test_several_runs_of_one_boot_a_side_do_not_know_how_boots_differ() -> None:
+    a = [take({"syscall": 1000.0 + n}, name=f"a{n}", boot="n1/1") for n in range(4)]
+    b = [take({"syscall": 930.0 + n}, name=f"b{n}", boot="n1/2") for n in range(4)]
+    (effect,) = effects(a, b, margin=0.05)
+    assert effect.basis == "runs" and effect.lower_bound and effect.verdict == "inconclusive"
+    same_boot = [take({"syscall": 930.0 + n}, name=f"b{n}", boot="n1/1") for n in range(4)]
+    (effect,) = effects(a, same_boot, margin=0.05)
+    assert effect.basis == "runs" and not effect.lower_bound and effect.verdict == "slower"
+
+
+def test_runs_of_one_boot_count_as_one_where_boots_are_compared() -> None:
+    rng = random.Random(2)
+    a = boots(rng, LOADS, 3, "a", deviation=0.02)
+    b = [take(dict.fromkeys(LOADS, 950.0), name=f"b{n}", boot="n1/b") for n in range(6)]
+    found = effects(a, b, margin=0.05)
+    assert {e.basis for e in found} == {"one side"} and {e.runs for e in found} == {(3, 6)}
+    assert not any(e.changed for e in found)
+
+
+def test_single_values_have_no_interval() -> None:
+    (effect,) = effects(
+        [take({"ior-hard-read": 1.41}, name="a")], [take({"ior-hard-read": 0.341}, name="b")], margin=0.05
+    )
+    assert effect.basis == "values" and effect.ci95 is None and effect.verdict == "slower"
+    assert effect.ratio == pytest.approx(0.2418, abs=1e-3)
+
+
+def test_a_load_of_one_side_only_is_no_effect() -> None:
+    assert effects([take({"pipe": 1.0})], [take({"fork": 1.0})], margin=0.05) == []
+
+
+CLAIX = Path(__file__).parents[2] / "data" / "io500-claix.tsv"
+
+
+def test_the_io500_talk_says_what_the_talk_says() -> None:
+    table = columns(Source.read(CLAIX))
+    before = imported(table["claix18_centos_isc20"], "centos", "1")
+    after = imported(table["claix18_rocky_isc20"], "rocky", "2")
+    found = effects([before], [after], margin=0.05)
+    changed = {e.key.workload: round(e.ratio, 2) for e in found if e.changed}
+    assert changed == {
+        "ior-hard-read": 0.24,
+        "find": 0.38,
+        "ior-hard-write": 1.48,
+        "mdtest-hard-stat": 3.42,
+        "mdtest-hard-write": 3.1,
+    }
+    assert {e.basis for e in found} == {"values"} and {e.runs for e in found} == {(1, 1)}
+    scores = {e.title: e for e in score_means([before], [after], margin=0.05)}
+    assert set(scores) == {"IO500 bandwidth (GiB/s)", "IO500 metadata (kIOPS)", "IO500 score"}
+    bandwidth = scores["IO500 bandwidth (GiB/s)"]
+    assert bandwidth.a == pytest.approx(1.2795, abs=1e-3)  # (2.019 * 1.731 * 1.410 * 0.544) ** 0.25
+
+
+def test_group_means_are_geometric() -> None:
+    a, b = take({"cpu-1": 100.0, "cpu-2": 10.0}, name="a"), take({"cpu-1": 200.0, "cpu-2": 5.0}, name="b")
+    (mean,) = group_means([a], [b], margin=0.05)
+    assert mean.title == "CPU" and mean.ratio == pytest.approx(1.0)
+
+
+def test_only_the_way_into_the_kernel_is_a_known_pattern() -> None:
+    a = take({"cpu-1": 1000.0, "syscall": 1000.0, "pipe": 1000.0}, name="a")
+    b = take({"cpu-1": 1000.0, "syscall": 400.0, "pipe": 500.0}, name="b")
+    pattern = matching(effects([a], [b], margin=0.05))
+    assert pattern is not None and "mitigations" in pattern.components
+    everything = take({"cpu-1": 500.0, "syscall": 400.0, "pipe": 500.0}, name="b")
+    assert matching(effects([a], [everything], margin=0.05)) is None

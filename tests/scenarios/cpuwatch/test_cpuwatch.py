@@ -1,0 +1,112 @@
+"""A job that asked for one core: what uses two is called, on a busy host too; what does not is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.system.job import JobUse
+from scenarios.cpuwatch.findings import findings
+from scenarios.cpuwatch.scenario import Cpuwatch
+from scenarios.finding import Finding
+from scenarios.model import Options, Refused, Usage
+from tests.fakes.run import FakeRun
+from tests.fakes.tree import Tree
+
+
+def _uses(cores: Sequence[float], waited: float | None = 0.0, others: float | None = None) -> list[JobUse]:
+    return [
+        JobUse(
+            seconds=1.0,
+            cores=used,
+            user_share=0.9,
+            waited=waited,
+            others_waited=others,
+            migrations_per_s=None,
+            moved=2,
+            cpus=frozenset({0}),
+            processes=1,
+            threads=2,
+        )
+        for used in cores
+    ]
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    tree = Tree(tmp_path)
+    for n in range(4):
+        tree.files(f"/sys/devices/system/cpu/cpu{n}/topology", core_cpus_list=n, package_cpus_list="0-3")
+    return tree.host()
+
+
+def _found(host: Host, uses: list[JobUse], expect: float | None) -> list[Finding]:
+    return list(findings(host, "job", uses, expect, frozenset()))
+
+
+def test_more_than_it_asked_for(host: Host) -> None:
+    [found] = _found(host, _uses([2.0, 1.9, 2.0, 2.1]), 1.0)
+    assert found.severity == "warning" and found.title.startswith(
+        "job: asked for 1 core, uses 2.00 cores (95 % CI "
+    )
+    assert "taskset -c 0 COMMAND" in found.remedy[0].commands
+
+
+def test_what_it_waits_for_counts_on_a_busy_host(host: Host) -> None:
+    first, waits = _found(host, _uses([0.3, 0.3, 0.4, 0.3], waited=1.7), 1.0)
+    assert first.severity == "warning" and "gets 0.33 of a busy host" in first.title
+    assert waits.id == "cpuwatch.waits"
+
+
+def test_others_that_wait(host: Host) -> None:
+    found = _found(host, _uses([2.0] * 4, others=3.0), 1.0)
+    assert [f.id for f in found] == ["cpuwatch.cores", "cpuwatch.others"]
+
+
+def test_within_what_it_asked_for(host: Host) -> None:
+    [found] = _found(host, _uses([0.98, 1.0, 1.01, 0.99]), 1.0)
+    assert found.severity == "ok" and not found.remedy
+    [unsure] = _found(host, _uses([0.5, 2.5, 0.4, 2.9]), 1.0)
+    assert unsure.severity == "ok"  # the interval holds 1
+    [told] = _found(host, _uses([2.0] * 3), None)
+    assert told.severity == "ok" and "uses 2.00 cores" in told.title
+
+
+@pytest.mark.parametrize("options", [{}, {"pid": 1, "user": "root"}, {"user": "no such user"}])
+def test_one_job_must_be_named(options: dict[str, str | int]) -> None:
+    with pytest.raises(Usage):
+        Cpuwatch().plan(Host(), Options(options))
+
+
+async def test_a_job_that_is_not_there() -> None:
+    with pytest.raises(Refused, match="no process of pid"):
+        await Cpuwatch().run(FakeRun(host=Host(), options={"pid": 4_000_000}))
+
+
+@pytest.fixture
+def busy() -> Iterator[int]:
+    """Two processes that want a core each."""
+    code = "import os, sys\npid = os.fork()\nsys.stdout.write('x'); sys.stdout.flush()\nwhile True: pass"
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=True)
+    assert child.stdout is not None and child.stdout.read(2) == b"xx"
+    yield child.pid
+    os.killpg(child.pid, 9)
+    child.wait()
+    child.stdout.close()
+
+
+@pytest.mark.real
+async def test_a_planted_job(busy: int) -> None:
+    from app.run.runner import Monotonic
+
+    run = FakeRun(host=Host(), clock=Monotonic(), options={"pid": busy, "expect": 1.0, "seconds": 3.0})
+    await Cpuwatch().run(run)
+    events = [e for e in run.events if getattr(e, "finding", None) is not None]
+    first = events[0].finding  # type: ignore[union-attr]
+    assert first.id == "cpuwatch.cores" and first.severity == "warning", first.title

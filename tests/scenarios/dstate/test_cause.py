@@ -1,0 +1,318 @@
+"""What a stuck task waits for: rows of wait channels, places and device states."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.system.tasks import Task
+from probes.types import Absent
+from scenarios.dstate.cause import Cause, Limit, Stuck, cause_of
+from scenarios.dstate.devices import Devices, DeviceState, scheduler_holds, suspended
+from scenarios.dstate.findings import finding_of, grouped
+from scenarios.dstate.location import Place
+from scenarios.dstate.stuck import Sleep, Sleeps
+from scenarios.knowledge.kernels import faults_of
+from scenarios.knowledge.waits import wait_kind, waits
+
+NO = Absent("not readable")
+XFS = Place(
+    mountpoint="/data", fstype="xfs", source="/dev/sdb1", device="sdb1", devices=("sdb",), how="syscall"
+)
+NFS = Place(mountpoint="/nfs", fstype="nfs4", source="srv:/export", how="fd")
+LVM = Place(mountpoint="/lv", fstype="ext4", source="/dev/vg/lv", device="dm-0", devices=("sdb",), how="fd")
+MD = Place(
+    mountpoint="/md",
+    fstype="ext4",
+    source="/dev/vg/lv",
+    device="dm-1",
+    devices=("sdb",),
+    how="fd",
+    layers=("dm-1", "md0", "sdb"),
+)
+LIMIT = Limit("sdb", "wbps 1024 for sdb in /sys/fs/cgroup/blkio/slow", "/sys/fs/cgroup/blkio/slow")
+
+
+def task(tid: int = 7, comm: str = "xrootd", wchan: str | Absent = "io_schedule", switches: int = 5) -> Task:
+    return Task(tid, tid, comm, 100, False, wchan, switches)
+
+
+def stuck(
+    *functions: str,
+    place: Place | None = None,
+    seconds: float = 5.0,
+    tid: int = 7,
+    limits: tuple[Limit, ...] = (),
+) -> Stuck:
+    one = task(tid, wchan=functions[0] if functions else NO)
+    return Stuck(Sleep(one, 0.0, seconds, 6), functions, place, functions[1:], limits)
+
+
+def device(
+    name: str = "sdb",
+    quiet_s: float = 20.0,
+    held: int | Absent = 0,
+    scheduler: str = "bfq",
+    hw_queues: int = 16,
+    suspended: bool = False,
+    tags: int | Absent = NO,
+    multipath: bool = False,
+) -> DeviceState:
+    return DeviceState(
+        name=name,
+        quiet_s=quiet_s,
+        driver_holds=held,
+        scheduler=scheduler,
+        hw_queues=hw_queues,
+        suspended=suspended,
+        scheduler_holds=tags,
+        multipath=multipath,
+    )
+
+
+TOP = device("sdb1", scheduler="none")
+ROWS = [
+    # a file server: by its functions, or by the file system of what it has open
+    (stuck("rpc_wait_bit_killable", "nfs4_proc_getattr"), [], Cause("network", "", "rpc_wait_bit_killable")),
+    (stuck("folio_wait_bit_common", place=NFS), [], Cause("network", "srv:/export", "folio_wait_bit_common")),
+    (stuck("request_wait_answer"), [], Cause("fuse", "", "request_wait_answer")),
+    # a frozen file system: sure with the caller in the stack, or with an idle device; else a hint
+    (
+        stuck("percpu_rwsem_wait", "__percpu_down_read", "mnt_want_write", place=XFS),
+        [],
+        Cause("frozen", "/data", "percpu_rwsem_wait"),
+    ),
+    (stuck("percpu_rwsem_wait", place=XFS), [TOP, device()], Cause("frozen", "/data", "percpu_rwsem_wait")),
+    (stuck("percpu_rwsem_wait"), [], Cause("frozen", "", "percpu_rwsem_wait", False)),
+    (
+        stuck("percpu_rwsem_wait", place=XFS),
+        [TOP, device(quiet_s=0.5)],
+        Cause("frozen", "/data", "percpu_rwsem_wait", False),
+    ),
+    # the device holds requests and completes none
+    (stuck("io_schedule", place=XFS), [TOP, device(held=31)], Cause("device", "sdb", "io_schedule")),
+    # the driver holds nothing and nothing moves: the scheduler has it only where it is seen to
+    (
+        stuck("blk_mq_get_tag", place=XFS),
+        [TOP, device(tags=12)],
+        Cause("scheduler", "sdb", "blk_mq_get_tag"),
+    ),
+    (stuck("io_schedule", place=XFS), [TOP, device(quiet_s=60)], Cause("idle", "sdb", "io_schedule", False)),
+    (stuck("io_schedule", place=XFS), [TOP, device(tags=0)], Cause("idle", "sdb", "io_schedule", False)),
+    (
+        stuck("wbt_wait", place=XFS),
+        [TOP, device(scheduler="none")],
+        Cause("idle", "sdb", "wbt_wait", False),
+    ),
+    # its control group has a limit for the disk: also where a request is let through now and then
+    (
+        stuck("io_schedule", place=XFS, limits=(LIMIT,)),
+        [TOP, device(quiet_s=20)],
+        Cause("throttled", "sdb", "io_schedule", False),
+    ),
+    (
+        stuck("io_schedule", place=XFS, limits=(LIMIT,)),
+        [TOP, device(quiet_s=1)],
+        Cause("throttled", "sdb", "io_schedule", False),
+    ),
+    # a limit does not excuse a device that holds what it was given
+    (
+        stuck("io_schedule", place=XFS, limits=(LIMIT,)),
+        [TOP, device(held=3)],
+        Cause("device", "sdb", "io_schedule"),
+    ),
+    # multipath over idle paths
+    (
+        stuck("io_schedule", place=LVM),
+        [device("dm-0", multipath=True), device(scheduler="mq-deadline")],
+        Cause("paths", "dm-0", "io_schedule", False),
+    ),
+    # a layer between the top and the disk is suspended
+    (
+        stuck("io_schedule", place=MD),
+        [device("dm-1"), device("md0", suspended=True), device()],
+        Cause("suspended", "md0", "io_schedule"),
+    ),
+    # it completes requests: slow
+    (
+        stuck("xfs_buf_iowait", place=XFS),
+        [TOP, device(quiet_s=0.1, held=31)],
+        Cause("busy", "sdb", "xfs_buf_iowait"),
+    ),
+    # something in the middle is suspended
+    (
+        stuck("io_schedule", place=LVM),
+        [device("dm-0", suspended=True), device()],
+        Cause("suspended", "dm-0", "io_schedule"),
+    ),
+    (stuck("throttle_direct_reclaim", "shrink_node"), [], Cause("memory", "", "throttle_direct_reclaim")),
+    (stuck("rwsem_down_write_slowpath", place=XFS), [], Cause("lock", "/data", "rwsem_down_write_slowpath")),
+    (stuck("my_driver_wait"), [], Cause("unknown", "", "my_driver_wait")),
+    (stuck(), [], Cause("unknown", "", "")),
+    # the driver's count cannot be read: no guess
+    (stuck("io_schedule", place=XFS), [TOP, device(held=NO)], Cause("block", "sdb", "io_schedule")),
+]
+
+
+@pytest.mark.parametrize(("one", "devices", "expected"), ROWS)
+def test_a_stuck_task_gets_its_cause(one: Stuck, devices: list[DeviceState], expected: Cause) -> None:
+    assert cause_of(one, {d.name: d for d in devices}) == expected
+
+
+def test_without_a_place_a_single_silent_device_is_a_hint() -> None:
+    silent = device(held=3)
+    assert cause_of(stuck("io_schedule"), {}, [silent]) == Cause("device", "sdb", "io_schedule", False)
+    assert cause_of(stuck("io_schedule"), {}, [silent, device("sdc", held=1)]).kind == "block"
+
+
+def test_every_kind_of_wait_is_met_by_a_row() -> None:
+    met = {wait_kind(one.functions)[0] for one, _, _ in ROWS}
+    assert {w.kind for w in waits()} <= met
+
+
+def test_a_storm_is_one_finding_and_grows_critical() -> None:
+    many = [stuck("blk_mq_get_tag", place=XFS, seconds=200.0 - n, tid=n) for n in range(40)]
+    states = {d.name: d for d in (TOP, device(tags=256))}
+    (group,) = grouped([(s, cause_of(s, states)) for s in many])
+    finding = finding_of(group, states, faults_of("4.18.0-348.el8.x86_64"))
+    assert (finding.id, finding.severity, finding.confidence) == ("dstate.scheduler", "critical", "measured")
+    assert finding.title.startswith("40 tasks wait for sdb")
+    assert any("and 35 more" in e.text for e in finding.evidence)
+    assert any("bfq-stall" in e.source for e in finding.evidence)
+    assert "EL 8.6" in finding.remedy[0].title
+
+
+def test_the_kernels_fault_is_not_claimed_for_one_queue_or_another_scheduler() -> None:
+    for state in (device(hw_queues=1, tags=3), device(scheduler="mq-deadline", tags=3)):
+        states = {d.name: d for d in (TOP, state)}
+        one = stuck("blk_mq_get_tag", place=XFS)
+        (group,) = grouped([(one, cause_of(one, states))])
+        finding = finding_of(group, states, faults_of("4.18.0-348.el8.x86_64"))
+        assert finding.id == "dstate.scheduler" and not finding.references
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "network",
+        "fuse",
+        "frozen",
+        "suspended",
+        "device",
+        "scheduler",
+        "throttled",
+        "paths",
+        "idle",
+        "busy",
+        "memory",
+        "lock",
+    ],
+)
+def test_every_cause_says_what_to_do_with_names_quoted(kind: str) -> None:
+    place = Place(mountpoint="/a b;reboot", fstype="xfs", how="fd")
+    cause = Cause(kind, "/a b;reboot")  # type: ignore[arg-type]
+    (group,) = grouped([(stuck("x", place=place), cause)])
+    finding = finding_of(group, {})
+    assert finding.remedy
+    for remedy in finding.remedy:
+        for command in (*remedy.commands, *remedy.persistent):
+            assert "/a b;reboot" not in command or "'/a b;reboot'" in command
+
+
+@pytest.mark.parametrize("active", ["mq-deadline", "bfq", "none", "kyber"])
+def test_no_remedy_sets_what_is_set_already(active: str) -> None:
+    state = device(scheduler=active, tags=4)
+    (group,) = grouped([(stuck("io_schedule", place=XFS), Cause("scheduler", "sdb"))])
+    for remedy in finding_of(group, {"sdb": state}).remedy:
+        assert not any(f'scheduler}}="{active}"' in line for line in remedy.persistent)
+
+
+def test_an_idle_device_is_a_hint_with_the_likeliest_first() -> None:
+    """A limit of a control group looked like a stuck scheduler: the same idle driver, the same wait channel."""
+    states = {d.name: d for d in (TOP, device(quiet_s=300.0, scheduler="mq-deadline"))}
+    one = stuck("io_schedule", "blkdev_direct_IO", place=XFS, seconds=300.0)
+    (group,) = grouped([(one, cause_of(one, states))])
+    finding = finding_of(group, states)
+    assert (finding.id, finding.confidence) == ("dstate.idle", "hint")
+    order = [r.title for r in finding.remedy]
+    assert "control group" in order[0] and "scheduler" in order[1] and "layer" in order[2]
+    assert not any(r.persistent for r in finding.remedy)  # nothing is changed on a guess
+    assert any(e.source.endswith("/stack") and "blkdev_direct_IO" in e.text for e in finding.evidence)
+    # the kernel with the known stall: then the scheduler is the likeliest, still as a hint
+    states["sdb"] = device(quiet_s=300.0)
+    (group,) = grouped([(one, cause_of(one, states))])
+    finding = finding_of(group, states, faults_of("4.18.0-348.el8.x86_64"))
+    assert finding.confidence == "hint" and "EL 8.6" in finding.remedy[0].title
+    assert "scheduler" in finding.remedy[1].title
+
+
+def test_a_limit_is_named_with_its_group() -> None:
+    states = {d.name: d for d in (TOP, device())}
+    one = stuck("io_schedule", place=XFS, seconds=300.0, limits=(LIMIT,))
+    (group,) = grouped([(one, cause_of(one, states))])
+    finding = finding_of(group, states)
+    assert (finding.id, finding.confidence) == ("dstate.throttled", "hint")
+    assert finding.severity == "warning"  # somebody set it on purpose
+    assert any(LIMIT.text == e.text for e in finding.evidence)
+
+
+def test_what_the_scheduler_holds_is_read_from_its_tags(tmp_path: Path) -> None:
+    host = Host(str(tmp_path))
+    assert isinstance(scheduler_holds(host, "sdb"), Absent)
+    for queue, busy in ((0, 3), (1, 9)):
+        folder = tmp_path / f"sys/kernel/debug/block/sdb/hctx{queue}"
+        folder.mkdir(parents=True)
+        (folder / "sched_tags").write_text(
+            f"nr_tags=256\nnr_reserved_tags=0\nactive_queues=0\n\nbitmap_tags:\ndepth=256\nbusy={busy}\ncleared=1\n"
+        )
+    assert scheduler_holds(host, "sdb") == 12
+    host.close()
+
+
+def test_an_array_that_holds_back_writes_and_a_multipath_device_are_known(tmp_path: Path) -> None:
+    for path, text in (
+        ("md0/md/suspend_lo", "0"),
+        ("md0/md/suspend_hi", "2048"),
+        ("md1/md/suspend_lo", "0"),
+        ("md1/md/suspend_hi", "0"),
+        ("dm-0/dm/suspended", "0"),
+        ("dm-0/dm/uuid", "mpath-3600"),
+        ("dm-0/queue/scheduler", "[none] bfq"),
+    ):
+        file = tmp_path / "sys/block" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text + "\n")
+    host = Host(str(tmp_path))
+    assert suspended(host, "md0") and not suspended(host, "md1") and not suspended(host, "dm-0")
+    state = Devices().state(host, "dm-0")
+    assert state.multipath and state.offered == ("none", "bfq")
+
+
+def test_three_samples_of_one_sleep_are_stuck_and_new_sleeps_are_not() -> None:
+    sleeps = Sleeps()
+    for second in range(3):
+        assert not sleeps.add([task()], float(second)).stuck
+    assert [s.task.tid for s in sleeps.add([task()], 3.0).stuck] == [7]
+    assert not sleeps.add([task()], 4.0).stuck  # said once
+    assert [s.seconds for s in sleeps.stuck()] == [4.0]
+    change = sleeps.add([task(switches=6)], 5.0)  # it ran in between
+    assert [s.seconds for s in change.ended] == [4.0] and not sleeps.stuck()
+    assert not sleeps.add([], 6.0).ended
+
+
+def test_a_busy_task_is_never_stuck() -> None:
+    sleeps = Sleeps()
+    for second in range(20):
+        assert not sleeps.add([task(switches=second)], float(second)).stuck
+    for second in range(20, 30):
+        assert not sleeps.add([task(wchan=f"f{second}")], float(second)).stuck
+
+
+def test_the_end_of_a_stuck_task_is_told() -> None:
+    sleeps = Sleeps()
+    for second in range(5):
+        sleeps.add([task()], float(second))
+    assert [s.seconds for s in sleeps.add([], 5.0).ended] == [4.0]
+    assert sleeps.longest[task().key].seconds == 4.0

@@ -1,0 +1,68 @@
+"""A user from whom /proc hides the tasks of others (proc(5), hidepid): nothing about them is called well."""
+
+from __future__ import annotations
+
+import codecs
+import ctypes
+import os
+import pickle
+from collections.abc import Callable
+
+import pytest
+
+from probes.host import Host
+from probes.system.tasks import Scan, tasks_hidden, tasks_in_d
+from probes.types import Absent
+from scenarios.dstate.rules import tasks_now
+from scenarios.rule import Rule
+from scenarios.triage import apply_rule
+
+
+def as_nobody(prepare: Callable[[], None]) -> tuple[Scan | Absent, str]:
+    """What a process of no rights sees of the tasks after `prepare`, and how the rule about them goes."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            prepare()
+            codecs.lookup("ascii")  # loaded from a folder that nobody may not read
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            host = Host()
+            rule = Rule("iosched.tasks-in-d", "iosched", "tasks in D now", tasks_now)
+            told = list(apply_rule(rule, host, lambda: 0.0))[-1]
+            os.write(writer, pickle.dumps((tasks_in_d(host), getattr(told, "state", ""))))
+        except BaseException as error:
+            os.write(writer, pickle.dumps((Absent(repr(error)), "")))
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answer:
+        said = answer.read()
+    os.waitpid(child, 0)
+    found: tuple[Scan | Absent, str] = pickle.loads(said)
+    return found
+
+
+def own_proc(options: str) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    for call in (
+        lambda: libc.unshare(0x00020000),  # CLONE_NEWNS: nobody else sees it
+        lambda: libc.mount(b"none", b"/", None, 1 << 18 | 1 << 14, None),  # MS_PRIVATE | MS_REC
+        lambda: libc.mount(b"proc", b"/proc", b"proc", 0, options.encode()),
+    ):
+        if call() != 0:
+            raise OSError(ctypes.get_errno(), "mount")
+
+
+@pytest.mark.real
+@pytest.mark.skipif(os.geteuid() != 0, reason="another /proc needs root")
+@pytest.mark.parametrize("options", ["hidepid=1", "hidepid=2"])
+def test_nothing_is_well_where_others_tasks_are_hidden(options: str) -> None:
+    if tasks_hidden(Host()) is not None:
+        pytest.skip("tasks are hidden from this test as well")
+    scan, state = as_nobody(lambda: own_proc(options))
+    assert isinstance(scan, Scan) and scan.hidden is not None and state == "unreadable"
+    scan, state = as_nobody(lambda: own_proc("hidepid=0"))
+    assert isinstance(scan, Scan) and scan.hidden is None and state != "unreadable"  # whoever is in D now

@@ -1,0 +1,295 @@
+"""The watch as a whole: on a captured tree with a clock that does not wait, and on a really frozen file system."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.run.runner import Monotonic
+from probes.host import Host
+from probes.system.tasks import Task
+from probes.types import Absent
+from scenarios import events as ev
+from scenarios.dstate.location import place_of
+from scenarios.dstate.rules import tasks_now
+from scenarios.dstate.scenario import Dstate
+from scenarios.model import Options, Usage
+from scenarios.rule import Unreadable
+from tests.fakes import FakeRun
+from tests.real.loop_disk import LoopDisk
+
+
+def captured(root: Path, *processes: tuple[int, str, str, str]) -> Host:
+    for pid, comm, state, wchan in processes:
+        folder = root / "proc" / str(pid) / "task" / str(pid)
+        folder.mkdir(parents=True)
+        rest = ["1"] * 50
+        rest[5], rest[16], rest[18] = "0", "1", str(pid)
+        for place in (folder, folder.parent.parent):
+            (place / "stat").write_text(f"{pid} ({comm}) {state} {' '.join(rest)}\n")
+            (place / "wchan").write_text(wchan)
+    (root / "proc").mkdir(exist_ok=True)
+    (root / "proc/self").mkdir()
+    (root / "proc/self/mountinfo").write_text(
+        "20 1 8:2 / / rw - ext4 /dev/sda2 rw\n"
+        "30 20 8:17 / /data rw - xfs /dev/sdb1 rw\n"
+        "31 20 0:44 / /nfs rw - nfs4 srv:/export rw\n"
+        "32 20 0:5 / /dev rw - devtmpfs devtmpfs rw\n"
+    )
+    return Host(str(root))
+
+
+def watch(host: Host, **options: float) -> FakeRun:
+    run = FakeRun(host=host, options=options, declared=Dstate.options)
+    asyncio.run(Dstate().run(run))
+    return run
+
+
+def test_a_stuck_task_is_told_and_found(tmp_path: Path) -> None:
+    host = captured(tmp_path, (1, "init", "S", "0"), (20, "df", "D", "rpc_wait_bit_killable"))
+    (tmp_path / "proc/20/task/20/cwd").symlink_to("/nfs/home")
+    run = watch(host, seconds=5)
+    (guard,) = (g for g in run.of(ev.Guard) if g.kind == "stuck")
+    assert "df (20) is in D for 3 s in rpc_wait_bit_killable on /nfs (nfs4, srv:/export)" in guard.text
+    findings = run.of(ev.Found)
+    assert {f.finding.id for f in findings} == {"dstate.network"}
+    assert findings[0].finding.subject == "srv:/export"
+    (extra,) = run.of(ev.Extra)
+    assert isinstance(extra.value, list) and extra.value[0]["comm"] == "df"  # type: ignore[index,call-overload]
+    stuck = [s.value for s in run.of(ev.SampleTaken) if s.series == "stuck"]
+    assert stuck[0] == 0 and stuck[-1] == 1
+    host.close()
+
+
+def test_a_quiet_host_is_said_to_be_so(tmp_path: Path) -> None:
+    run = watch(captured(tmp_path, (1, "init", "S", "0")), seconds=5)
+    (found,) = run.of(ev.Found)
+    assert (found.finding.id, found.finding.severity) == ("dstate.none", "ok")
+
+
+def test_nothing_is_well_where_tasks_are_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    why = Absent("other users' tasks are hidden: run as root", "permission", "/proc")
+    monkeypatch.setattr("probes.system.tasks.tasks_hidden", lambda host: why)
+    run = watch(captured(tmp_path, (1, "init", "S", "0")), seconds=5)
+    (found,) = run.of(ev.Found)
+    assert (found.finding.id, found.finding.severity) == ("dstate.none", "notice")
+    assert "that can be seen" in found.finding.title and why.reason in found.finding.evidence[-1].text
+    (absent,) = run.of(ev.AbsentFact)[-1:]
+    assert (absent.name, absent.reason) == ("tasks of other users", why.reason)
+    with pytest.raises(Unreadable, match="are hidden"):
+        list(tasks_now(run.host))
+
+
+def test_a_long_wait_is_told_again_but_not_each_second(tmp_path: Path) -> None:
+    host = captured(tmp_path, (20, "a\x1b[31m[bold]", "D", "percpu_rwsem_wait"))
+    run = watch(host, seconds=90)
+    told = [g for g in run.of(ev.Guard) if g.kind == "stuck"]
+    assert 3 <= len(told) <= 6
+    last = run.of(ev.Found)[-1].finding
+    assert (last.id, last.severity) == ("dstate.frozen", "critical")
+    host.close()
+
+
+def test_a_storm_stays_readable(tmp_path: Path) -> None:
+    host = captured(tmp_path, *((n, f"w{n}", "D", "io_schedule") for n in range(100, 400)))
+    run = watch(host, seconds=8)
+    assert len([g for g in run.of(ev.Guard) if g.kind == "stuck"]) <= 20
+    assert run.of(ev.Found)[-1].finding.title.startswith("300 tasks wait")
+    host.close()
+
+
+def test_no_proc_is_absent_and_ends(tmp_path: Path) -> None:
+    (tmp_path / "proc").mkdir()
+    run = watch(Host(str(tmp_path)), seconds=5)
+    assert "tasks" in {a.name for a in run.of(ev.AbsentFact)}
+    assert not run.of(ev.Found)
+
+
+def test_the_plan_changes_nothing() -> None:
+    plan = Dstate().plan(Host(), Options({"seconds": 30}, Dstate.options))
+    assert not plan.actions and not plan.writes and not plan.needs_consent and plan.seconds == 30
+    with pytest.raises(Usage):
+        Dstate().plan(Host(), Options({"seconds": -1}, Dstate.options))
+
+
+@pytest.mark.parametrize(
+    ("comm", "cmdline", "mountpoint", "how"),
+    [
+        ("touch", "touch\0/data/x\0", "/data", "argument"),
+        ("dd", "dd\0if=/dev/zero\0of=/data/y\0", "/data", "argument"),
+        ("sh", "sh\0-c\0echo >/nfs/z\0", "/nfs", "argument"),
+    ],
+)
+def test_a_place_is_told_from_the_arguments(
+    tmp_path: Path, comm: str, cmdline: str, mountpoint: str, how: str
+) -> None:
+    host = captured(tmp_path, (20, comm, "D", "x"))
+    (tmp_path / "proc/20/cmdline").write_text(cmdline)
+    place = place_of(host, Task(20, 20, comm, 20, False, "x", 1))
+    assert not isinstance(place, Absent)
+    assert (place.mountpoint, place.how) == (mountpoint, how)
+    host.close()
+
+
+def test_a_loop_devices_worker_waits_for_the_file_below(tmp_path: Path) -> None:
+    host = captured(tmp_path, (20, "kworker/u8:4+loop3", "D", "percpu_rwsem_wait"))
+    folder = tmp_path / "sys/block/loop3/loop"
+    folder.mkdir(parents=True)
+    (folder / "backing_file").write_text("/data/image\n")
+    (tmp_path / "sys/class/block").mkdir(parents=True)
+    (tmp_path / "sys/class/block/loop3").symlink_to("../../block/loop3")
+    place = place_of(host, Task(20, 20, "kworker/u8:4+loop3", 20, True, "percpu_rwsem_wait", 1))
+    assert not isinstance(place, Absent)
+    assert (place.mountpoint, place.how) == ("/data", "name")
+    host.close()
+
+
+def test_a_journal_on_a_loop_device_waits_for_that_device(tmp_path: Path) -> None:
+    """jbd2/loop6-8 is the journal of what is mounted from loop6, not the worker that serves its image."""
+    host = captured(tmp_path, (20, "jbd2/loop6-8", "D", "jbd2_journal_commit_transaction"))
+    with (tmp_path / "proc/self/mountinfo").open("a") as table:
+        table.write("40 20 7:6 / /image rw - ext4 /dev/loop6 rw\n")
+    folder = tmp_path / "sys/devices/virtual/block/loop6"
+    (folder / "loop").mkdir(parents=True)
+    (folder / "loop/backing_file").write_text("/data/image\n")
+    (folder / "dev").write_text("7:6\n")
+    for place in ("block", "class/block", "dev/block"):
+        (tmp_path / "sys" / place).mkdir(parents=True)
+        name = "7:6" if place == "dev/block" else "loop6"
+        (tmp_path / "sys" / place / name).symlink_to("/sys/devices/virtual/block/loop6")
+    place = place_of(host, Task(20, 20, "jbd2/loop6-8", 20, True, "x", 1))
+    assert not isinstance(place, Absent)
+    assert (place.mountpoint, place.device, place.devices) == ("/image", "loop6", ("loop6",))
+    host.close()
+
+
+def test_the_limits_of_a_stuck_tasks_control_group_are_read(tmp_path: Path) -> None:
+    host = captured(tmp_path, (20, "dd", "D", "io_schedule"))
+    with (tmp_path / "proc/self/mountinfo").open("a") as table:
+        table.write("50 20 0:60 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n")
+    (tmp_path / "proc/20/task/20/cwd").symlink_to("/data/x")
+    (tmp_path / "proc/20/cgroup").write_text("4:blkio:/slow\n")
+    slow = tmp_path / "sys/fs/cgroup/blkio/slow"
+    slow.mkdir(parents=True)
+    (slow / "blkio.throttle.write_bps_device").write_text("8:17 1024\n")
+    folder = tmp_path / "sys/devices/virtual/block/sdb1"
+    folder.mkdir(parents=True)
+    (folder / "dev").write_text("8:17\n")
+    (folder / "inflight").write_text("0 0\n")
+    for place, name in (("block", "sdb1"), ("class/block", "sdb1"), ("dev/block", "8:17")):
+        (tmp_path / "sys" / place).mkdir(parents=True)
+        (tmp_path / "sys" / place / name).symlink_to("/sys/devices/virtual/block/sdb1")
+    found = watch(host, seconds=20).of(ev.Found)[-1].finding
+    assert (found.id, found.confidence) == ("dstate.throttled", "hint")
+    assert any("wbps 1024 for sdb1" in e.text for e in found.evidence)
+    host.close()
+
+
+def test_stacks_and_pressure_are_recorded(tmp_path: Path) -> None:
+    host = captured(tmp_path, (20, "dd", "D", "io_schedule"))
+    (tmp_path / "proc/20/task/20/stack").write_text("[<0>] io_schedule+0x1/0x2\n[<0>] bio_wait+0x3/0x4\n")
+    (tmp_path / "proc/pressure").mkdir()
+    for name in ("cpu", "io", "memory"):
+        text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=5000000\n"
+        (tmp_path / "proc/pressure" / name).write_text(text)
+    run = watch(host, seconds=5)
+    (extra,) = run.of(ev.Extra)
+    assert extra.value[0]["stack"] == ["io_schedule", "bio_wait"]  # type: ignore[index,call-overload]
+    evidence = run.of(ev.Found)[-1].finding.evidence
+    assert any(e.text == "dd (20): io_schedule <- bio_wait" and e.source.endswith("/stack") for e in evidence)
+    series = {s.series for s in run.of(ev.SampleTaken)}
+    assert {"psi io", "psi cpu", "psi memory"} <= series
+    host.close()
+
+
+def test_the_root_file_system_says_nothing(tmp_path: Path) -> None:
+    host = captured(tmp_path, (20, "sh", "D", "x"))
+    (tmp_path / "proc/20/task/20/cwd").symlink_to("/home/me")
+    assert isinstance(place_of(host, Task(20, 20, "sh", 20, False, "x", 1)), Absent)
+    host.close()
+
+
+def sh(*argv: str) -> str:
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def frozen(tmp_path: Path) -> Iterator[Path]:
+    """A file system of our own on a loop device, frozen; thawed and gone afterwards."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root for a loop device")
+    image, mountpoint = tmp_path / "image", tmp_path / "frozen"
+    mountpoint.mkdir()
+    with image.open("wb") as file:
+        file.truncate(64 << 20)
+    try:
+        loop = sh("losetup", "-f", "--show", str(image))
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no loop device can be made here: {error}")
+    try:
+        sh("mkfs.ext4", "-q", loop)
+        sh("mount", loop, str(mountpoint))
+        try:
+            sh("fsfreeze", "-f", str(mountpoint))
+            try:
+                yield mountpoint
+            finally:
+                subprocess.run(["fsfreeze", "-u", str(mountpoint)], check=False, capture_output=True)
+        finally:
+            sh("umount", str(mountpoint))
+    finally:
+        sh("losetup", "-d", loop)
+    assert str(image) not in sh("losetup", "-a")
+    assert str(mountpoint) not in Path("/proc/self/mountinfo").read_text()
+
+
+@pytest.mark.real
+def test_a_device_that_completes_nothing_is_told_from_a_frozen_file_system(frozen: Path) -> None:
+    """A loop device whose file lies on a file system that is frozen while a write is under way."""
+    sh("fsfreeze", "-u", str(frozen))
+    with LoopDisk(frozen, "40M") as disk:
+        sh("fsfreeze", "-f", str(frozen))
+        target = disk.directory / "out"
+        arguments = ["dd", "if=/dev/zero", f"of={target}", "bs=1M", "count=4", "oflag=direct"]
+        with subprocess.Popen(arguments, stderr=subprocess.DEVNULL) as blocked:
+            try:
+                run = FakeRun(
+                    host=Host(),
+                    clock=Monotonic(),  # type: ignore[arg-type]
+                    options={"seconds": 6.5},
+                    declared=Dstate.options,
+                )
+                asyncio.run(Dstate().run(run))
+            finally:
+                sh("fsfreeze", "-u", str(frozen))
+        run.host.close()
+        found = {f.finding.id: f.finding for f in run.of(ev.Found)}
+        assert found["dstate.device"].subject == disk.device
+        assert any(f"dd ({blocked.pid})" in e.text for e in found["dstate.device"].evidence)
+        assert found["dstate.frozen"].subject == str(frozen)  # what the device itself waits for
+
+
+@pytest.mark.real
+def test_a_task_on_a_really_frozen_file_system_is_caught(frozen: Path) -> None:
+    with subprocess.Popen(["touch", str(frozen / "x")]) as blocked:
+        try:
+            run = FakeRun(
+                host=Host(),
+                clock=Monotonic(),
+                options={"seconds": 4.5},
+                declared=Dstate.options,  # type: ignore[arg-type]
+            )
+            asyncio.run(Dstate().run(run))
+        finally:
+            sh("fsfreeze", "-u", str(frozen))
+    run.host.close()
+    assert blocked.returncode == 0
+    found = {f.finding.id: f.finding for f in run.of(ev.Found)}
+    assert found["dstate.frozen"].subject == str(frozen)
+    assert f"touch ({blocked.pid})" in found["dstate.frozen"].title
+    assert any(f"fsfreeze -u {frozen}" in r.commands for r in found["dstate.frozen"].remedy)

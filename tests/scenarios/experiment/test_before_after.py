@@ -1,0 +1,87 @@
+"""Before, idle, after: only what goes beyond the idle control is the treatment's."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from scenarios.experiment.before_after import before_after, mean_variance_share
+
+
+def phase(rng: random.Random, level: float, n: int = 20, deviation: float = 0.05) -> list[float]:
+    """Blocks around `level` (a log), hanging together by 0.6."""
+    noise = rng.gauss(0, deviation)
+    values = []
+    for _ in range(n):
+        values.append(10_000 * math.exp(level + noise))
+        noise = 0.6 * noise + rng.gauss(0, deviation * 0.8)
+    return values
+
+
+def verdicts(effect: float, wander: float, runs: int = 300) -> dict[str, int]:
+    rng = random.Random(5)
+    counts: dict[str, int] = {}
+    for _ in range(runs):
+        idle = rng.gauss(0, wander)
+        after = idle + rng.gauss(0, wander) + effect
+        word = before_after(phase(rng, 0), phase(rng, idle), phase(rng, after)).verdict
+        counts[word] = counts.get(word, 0) + 1
+    return counts
+
+
+def test_a_large_effect_is_found() -> None:
+    assert verdicts(-0.2, 0.0)["slower"] >= 270
+    assert verdicts(0.2, 0.0)["faster"] >= 270
+
+
+@pytest.mark.parametrize("wander", [0.0, 0.02])
+def test_nothing_done_is_not_called(wander: float) -> None:
+    counts = verdicts(0.0, wander)
+    assert counts.get("slower", 0) + counts.get("faster", 0) <= 0.05 * 300
+
+
+def test_what_the_idle_control_gave_too_is_not_the_treatments() -> None:
+    rng = random.Random(6)
+    change = before_after(phase(rng, 0.0), phase(rng, -0.2), phase(rng, -0.45))
+    assert change.verdict == "inconclusive"
+    assert change.idle_ratio == pytest.approx(math.exp(-0.2), abs=0.06)
+    assert "after idling alone" in change.explain
+
+
+def test_quiet_blocks_can_say_that_nothing_changed() -> None:
+    rng = random.Random(7)
+    change = before_after(phase(rng, 0.0, 40, 0.005), phase(rng, 0.0, 40, 0.005), phase(rng, 0.0, 40, 0.005))
+    assert change.verdict == "no material difference"
+    assert change.explain.endswith("within the margin of 5 %")
+
+
+def test_references_take_the_hosts_level_out() -> None:
+    rng = random.Random(8)
+    levels = (0.0, -0.5, 0.3)
+    references = tuple(phase(rng, level, 30, 0.2) for level in levels)
+    effects = (0.0, 0.0, -0.15)
+    values = [
+        [r * math.exp(e + rng.gauss(0, 0.01)) for r in reference]
+        for reference, e in zip(references, effects, strict=True)
+    ]
+    with_them = before_after(values[0], values[1], values[2], (references[0], references[1], references[2]))
+    assert with_them.verdict == "slower"
+    assert with_them.ratio == pytest.approx(math.exp(-0.15), abs=0.01)
+    assert before_after(values[0], values[1], values[2]).verdict == "inconclusive"
+
+
+def test_costs_are_turned_and_broken_blocks_refused() -> None:
+    rng = random.Random(9)
+    costs = before_after(phase(rng, 0.0), phase(rng, 0.0), phase(rng, 0.4), better="less")
+    assert costs.verdict == "slower"
+    assert before_after([0.0] * 6, [1.0] * 6, [1.0] * 6).reason == "a block without a value"
+    assert before_after([1.0] * 5, [1.0] * 6, [1.0] * 6).reason == "fewer than 6 blocks in a phase"
+
+
+@pytest.mark.parametrize("n", [1, 2, 6, 40])
+def test_the_variance_of_a_mean_of_correlated_blocks(n: int) -> None:
+    covariance = 0.6 ** np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    assert mean_variance_share(n) == pytest.approx(covariance.mean(), abs=1e-9)

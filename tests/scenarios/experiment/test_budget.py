@@ -1,0 +1,96 @@
+"""The planner's seconds: what a workload gets, what the later ones keep, how many groups still fit."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from scenarios.experiment.budget import (
+    Budget,
+    Pace,
+    Undecided,
+    group_seconds,
+    least_seconds,
+    next_undecided,
+    share,
+)
+from scenarios.plan import Metric, Workload
+from tests.fakes import FakeClock
+
+
+def workload(name: str, block_s: float = 0.5, min_groups: int = 8) -> Workload:
+    return Workload(
+        id=name, title=name, metrics=(Metric("IOPS", "IOPS"),), block_s=block_s, min_groups=min_groups
+    )
+
+
+SHORT = workload("reads")
+LONG = workload("schedulers", block_s=15, min_groups=4)
+
+
+def test_a_group_is_two_blocks_a_variant() -> None:
+    assert group_seconds(SHORT, 2) == 2.0
+    assert group_seconds(SHORT, 3) == 3.0
+    assert group_seconds(LONG, 2) == 60.0
+    assert least_seconds(SHORT, 2) > 8 * 2.0
+    assert least_seconds(LONG, 2) > 4 * 60.0
+
+
+def test_the_first_gets_all_but_what_the_later_ones_need() -> None:
+    assert share(100.0, [20.0, 30.0, 10.0]) == 60.0
+    assert share(100.0, [20.0]) == 100.0
+
+
+def test_in_a_tight_budget_the_most_important_comes_first() -> None:
+    assert share(45.0, [20.0, 20.0, 20.0]) == 25.0  # the last one does not fit beside it
+    assert share(25.0, [20.0, 20.0]) == 25.0
+    assert share(15.0, [20.0, 20.0]) == 15.0  # not even the first: it is told so
+
+
+def test_a_slow_disk_gets_the_seconds_that_its_blocks_need() -> None:
+    clock = FakeClock()
+    pace = Pace(clock, 30.0, 2.0, most_s=90.0)
+    pace.expect(8.0)
+    assert pace.make_room(8) and pace.budget_s == pytest.approx(70.4)
+    pace.expect(12.0)
+    assert not pace.make_room(8) and pace.budget_s == pytest.approx(70.4)
+
+
+def test_what_is_left_is_never_less_than_nothing() -> None:
+    clock = FakeClock()
+    budget = Budget(10.0, clock)
+    clock.advance(4.0)
+    assert budget.left_s == 6.0
+    clock.advance(30.0)
+    assert budget.left_s == 0.0
+
+
+def test_the_pace_is_learnt_from_the_groups() -> None:
+    clock = FakeClock()
+    pace = Pace(clock, 60.0, 2.0)
+    assert pace.groups_that_fit == 30
+    for _ in range(4):
+        pace.group_began()
+        clock.advance(3.0)
+        pace.group_ended()
+    assert pace.group_s == pytest.approx(3.0)
+    assert pace.groups_that_fit == (60 - 12) // 3
+    assert pace.left_s == pytest.approx(48.0)
+
+
+def test_what_is_left_goes_to_the_widest_interval_that_it_can_decide() -> None:
+    noisy = Undecided("stream", half_width=0.3, next_s=4.0, decides_s=200.0)
+    near = Undecided("reads", half_width=0.06, next_s=4.0, decides_s=8.0)
+    nearer = Undecided("cpu", half_width=0.02, next_s=1.0, decides_s=2.0)
+    assert next_undecided(20.0, [near, nearer, noisy]) == near
+    assert next_undecided(3.0, [near, nearer, noisy]) == nearer
+    assert next_undecided(300.0, [near, nearer, noisy]) == noisy
+    assert next_undecided(5.0, [near, noisy]) == noisy  # nobody will be decided: the widest
+    assert next_undecided(0.5, [near, nearer, noisy]) is None
+    assert next_undecided(60.0, []) is None
+
+
+def test_a_load_without_an_interval_is_the_widest() -> None:
+    fresh = Undecided("stat", half_width=math.inf, next_s=4.0)
+    assert next_undecided(20.0, [Undecided("reads", 0.3, 4.0), fresh]) == fresh

@@ -1,0 +1,103 @@
+"""The looks and what they cost, against scipy's multivariate normal distribution."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate
+from scipy import stats as oracle
+
+from scenarios.experiment import looks as boundary
+
+
+def stays_inside(counts: tuple[int, ...], criticals: tuple[float, ...]) -> float:
+    """P(no look crosses) by nested quadrature (two looks) or scipy's integration (three and more)."""
+    roots = [math.sqrt(count) for count in counts]
+    if len(counts) == 2:
+        (n1, n2), (c1, c2) = counts, criticals
+        gap = math.sqrt(n2 - n1)
+
+        def density(z: float) -> float:
+            x = z * roots[0]
+            inner = oracle.norm.cdf((c2 * roots[1] - x) / gap) - oracle.norm.cdf((-c2 * roots[1] - x) / gap)
+            return float(oracle.norm.pdf(z) * inner)
+
+        return float(integrate.quad(density, -c1, c1, epsabs=1e-12)[0])
+    covariance = np.array([[min(a, b) / math.sqrt(a * b) for b in counts] for a in counts])
+    normal = oracle.multivariate_normal(cov=covariance, maxpts=4_000_000, abseps=1e-7, releps=1e-7, seed=1)
+    upper = np.array(criticals)
+    return float(normal.cdf(upper, lower_limit=-upper))
+
+
+@pytest.mark.parametrize(
+    ("looks", "accuracy"),
+    [((6, 12), 1e-6), ((10, 30), 1e-6), ((6, 10, 17, 30), 1e-5), ((12, 24, 60), 1e-5)],
+)
+@pytest.mark.parametrize("alpha", [0.05, 0.01])
+def test_all_looks_together_spend_alpha(looks: tuple[int, ...], accuracy: float, alpha: float) -> None:
+    criticals = boundary.critical_values(looks, boundary.spending(looks, alpha))
+    assert 1 - stays_inside(looks, criticals) == pytest.approx(alpha, abs=accuracy)
+    levels = [boundary.level(look, looks, alpha) for look in looks]
+    assert levels == pytest.approx([2 * oracle.norm.sf(c) for c in criticals], abs=1e-9)
+
+
+def test_known_constants() -> None:
+    """Pocock's constant for two equally spaced looks at 5 % is 2.178 (Jennison and Turnbull 2000, table 2.1)."""
+    pocock = 2.1783
+    first = 2 * oracle.norm.sf(pocock)
+    criticals = boundary.critical_values((10, 20), (first, 0.05))
+    assert criticals == pytest.approx((pocock, pocock), abs=2e-4)
+
+
+def test_one_look_costs_nothing() -> None:
+    assert boundary.level(12, (12,), 0.05) == pytest.approx(0.05, abs=1e-9)
+
+
+def test_an_early_end_spends_what_is_left() -> None:
+    looks = (6, 20)
+    planned, ended = boundary.level(10, looks, 0.05), boundary.level(10, looks, 0.05, final=True)
+    assert planned < ended < 0.05
+    cumulative = (boundary.spent(6, looks, 0.05), 0.05)
+    criticals = boundary.critical_values((6, 10), cumulative)
+    assert 1 - stays_inside((6, 10), criticals) == pytest.approx(0.05, abs=1e-6)
+    assert ended == pytest.approx(2 * oracle.norm.sf(criticals[-1]), abs=1e-9)
+
+
+@pytest.mark.parametrize("looks", [(12,), (6, 12), (6, 10, 15), (6, 10, 17, 30), (6, 10, 19, 35, 64, 120)])
+def test_spending_only_grows_and_ends_at_alpha(looks: tuple[int, ...]) -> None:
+    spent = [boundary.spent(groups, looks, 0.05) for groups in range(looks[-1] + 5)]
+    assert all(b >= a - 1e-15 for a, b in itertools.pairwise(spent))
+    assert spent[-1] == pytest.approx(0.05) == spent[looks[-1]]
+    assert tuple(spent[look] for look in looks) == pytest.approx(boundary.spending(looks, 0.05))
+    assert boundary.spending(looks, 0.05)[-1] - sum(boundary.spending(looks, 0.05)[-2:-1]) > 0.5 * 0.05
+
+
+@pytest.mark.parametrize("min_groups", [4, 8])
+@pytest.mark.parametrize("planned", [4, 5, 8, 9, 12, 13, 20, 30, 60, 200])
+def test_looks_are_few_and_end_where_planned(planned: int, min_groups: int) -> None:
+    looks = boundary.looks(planned, min_groups)
+    assert looks[-1] == planned
+    assert list(looks) == sorted(set(looks))
+    assert len(looks) <= (6 if planned < 60 else 9)
+    assert looks[0] >= min(4, planned)
+
+
+def test_the_looks_of_a_minute() -> None:
+    assert boundary.looks(30) == (6, 10, 17, 30)
+
+
+def test_cheap_groups_are_looked_at_twice_each_time_that_they_double() -> None:
+    assert boundary.looks(250) == (12, 24, 36, 48, 72, 96, 144, 192, 250)
+    assert boundary.looks(60) == (12, 24, 36, 60)
+    assert boundary.looks(59)[:2] == (6, 10)
+    assert boundary.looks(2000)[-3:] == (1152, 1536, 2000)
+    shares = boundary.spending(boundary.looks(2000), 1.0)
+    assert shares[:3] == pytest.approx((0.06, 0.201, 0.32085))
+    assert shares == tuple(sorted(shares))
+    longer = boundary.spending(
+        boundary.looks(4000), 1.0
+    )  # early looks do not depend on how many there may be
+    assert longer[:8] == pytest.approx(shares[:8])

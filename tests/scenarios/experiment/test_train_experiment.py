@@ -1,0 +1,238 @@
+"""The experiment in trains, on sides that cost no time: verdicts, slices, what carries over, the budget."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+
+import pytest
+
+from probes.bench.measured import NotApplicable, Spent, Unfit
+from scenarios import events as ev
+from scenarios.experiment.budget import Budget
+from scenarios.experiment.campaign import Entry, campaign
+from scenarios.experiment.recorded_trains import blocks_in, groups_in
+from scenarios.experiment.train_experiment import TrainExperiment
+from scenarios.guards.watch import watch_for
+from scenarios.plan import Metric, Workload
+from tests.fakes import FakeRun
+from tests.fakes.noise import autoregressive, white
+from tests.fakes.trains import FakeTrains
+
+READS = Workload(id="reads", title="random read", metrics=(Metric("IOPS", "IOPS"),))
+
+
+async def measured(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> TrainExperiment:
+    experiment = TrainExperiment(run, READS, trains, most_s=seconds, family=1)
+    await experiment.begin()
+    await experiment.go(seconds)
+    experiment.conclude()
+    return experiment
+
+
+async def test_a_tenth_is_found_within_three_seconds() -> None:
+    run = FakeRun(seed=3)
+    trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 9_000.0}, noise=autoregressive(3, 0.6, 0.1))
+    await measured(run, trains)
+    [verdict] = run.of(ev.Verdict)
+    assert verdict.verdict == "slower" and verdict.seconds < 3
+    assert verdict.ratio is not None and math.isclose(verdict.ratio, 0.9, rel_tol=0.08)
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_alike_is_decided_within_six_seconds(seed: int) -> None:
+    run = FakeRun(seed=seed)
+    trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=autoregressive(seed, 0.6, 0.1))
+    await measured(run, trains)
+    [verdict] = run.of(ev.Verdict)
+    assert verdict.verdict == "no material difference" and verdict.seconds < 6
+
+
+async def test_the_events_hold_every_slice_and_the_views_their_groups() -> None:
+    run = FakeRun(seed=1)
+    trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 9_900.0}, noise=white(1, 0.2))
+    await measured(run, trains, 6.0)
+    steady = [event for event in run.of(ev.Train) if event.phase == "steady"]
+    assert [order for order, _ in trains.asked[-len(steady) :]] == [
+        tuple(int(letter) for letter in event.order.replace(" ", "")) for event in steady
+    ]
+    groups = [group for event in steady for group in groups_in(event)]
+    assert [group.index for group in groups] == list(range(len(groups)))
+    assert {group.order for group in groups} == {"ABBA", "BAAB"}
+    for event in steady:
+        blocks = blocks_in(event)
+        for group in groups_in(event):
+            rate = {b.variant: b.values["IOPS"] for b in blocks if b.group == group.index}
+            assert math.isclose(group.log_ratios["IOPS|A|B"], math.log(rate["B"] / rate["A"]), abs_tol=1e-4)
+
+
+async def test_slices_hold_fifty_operations() -> None:
+    run = FakeRun(seed=1)
+    await measured(run, FakeTrains(run.clock, {"A": 660.0, "B": 700.0}, noise=white(1, 0.05)))
+    [length] = run.of(ev.SliceLength)
+    assert length.why == "operations" and length.settled
+    assert math.isclose(length.seconds, 50 / 660, rel_tol=0.15)
+
+
+async def test_slices_grow_until_a_switch_no_longer_shows() -> None:
+    run = FakeRun(seed=1)
+    trains = FakeTrains(run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(1, 0.02), switch_s=0.0003)
+    await measured(run, trains)
+    [length] = run.of(ev.SliceLength)
+    assert length.why == "switch" and length.settled and length.seconds > 0.04
+    assert length.difference is not None and length.difference > -0.03
+
+
+async def test_what_no_length_hides_is_cut_off() -> None:
+    run = FakeRun(seed=1)
+    trains = FakeTrains(run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(1, 0.02), switch_s=0.012)
+    await measured(run, trains)
+    length = run.of(ev.SliceLength)[-1]
+    assert length.why == "block" and length.onset_s > 0.012
+    [verdict] = run.of(ev.Verdict)
+    assert verdict.verdict == "no material difference"
+
+
+async def test_slices_of_writes_stay_short_enough_for_the_bytes() -> None:
+    run = FakeRun(seed=1)
+    trains = FakeTrains(
+        run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(1, 0.02), switch_s=0.02, writes=1e9
+    )
+    await measured(run, trains)
+    assert run.of(ev.SliceLength)[-1].seconds * 48 * 4 * 1e9 <= (8 << 30) * 1.05
+
+
+async def test_a_slow_disk_gets_long_slices_and_a_verdict() -> None:
+    run = FakeRun(seed=2)
+    trains = FakeTrains(run.clock, {"A": 110.0, "B": 80.0}, noise=white(2, 0.05))
+    await measured(run, trains, 30.0)
+    [verdict] = run.of(ev.Verdict)
+    assert verdict.verdict == "slower"
+
+
+async def test_work_left_to_the_other_side_lengthens_the_slices() -> None:
+    run = FakeRun(seed=4)
+    trains = FakeTrains(run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(4, 0.01), left_s={"A": 0.004})
+    await measured(run, trains, 30.0)
+    lengths = run.of(ev.SliceLength)
+    assert "carry-over" in [length.why for length in lengths]
+    [verdict] = run.of(ev.Verdict)
+    assert verdict.verdict == "no material difference"
+
+
+async def test_what_ends_the_bytes_keeps_what_was_measured() -> None:
+    run = FakeRun(seed=1)
+    noise = white(1, 0.3)
+    trains = FakeTrains(
+        run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=noise, raises={4: Spent("no bytes left")}
+    )
+    await measured(run, trains)
+    [verdict] = run.of(ev.Verdict)
+    assert verdict.verdict == "inconclusive" and verdict.groups > 0
+    assert verdict.reason is not None and "no bytes left" in verdict.reason
+
+
+async def test_an_unfit_side_leaves_the_others() -> None:
+    run = FakeRun(seed=1)
+    trains = FakeTrains(
+        run.clock,
+        {"A": 10_000.0, "B": 10_000.0, "C": 8_000.0},
+        noise=white(1, 0.03),
+        raises={0: Unfit(["B"], "served by a cache")},
+    )
+    await measured(run, trains)
+    words = {verdict.variant: verdict.verdict for verdict in run.of(ev.Verdict)}
+    assert words == {"B": "not applicable", "C": "slower"}
+
+
+async def test_where_nothing_can_be_measured_that_is_said() -> None:
+    run = FakeRun(seed=1)
+    trains = FakeTrains(run.clock, {"A": 1.0, "B": 1.0}, raises={0: NotApplicable("no directory of our own")})
+    await measured(run, trains)
+    [verdict] = run.of(ev.Verdict)
+    assert verdict.verdict == "not applicable"
+    assert verdict.reason is not None and "no directory of our own" in verdict.reason
+
+
+async def test_cancelled_in_a_train_nothing_goes_on() -> None:
+    run = FakeRun(seed=1)
+    trains = FakeTrains(run.clock, {"A": 1.0, "B": 1.0}, hangs=True)
+    task = asyncio.create_task(measured(run, trains))
+    while not trains.running:
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not trains.running
+
+
+async def test_what_is_undecided_gets_what_the_others_left() -> None:
+    run = FakeRun(seed=5)
+    noises = {"quiet": white(5, 0.02), "noisy": white(6, 0.35), "late": white(7, 0.02)}
+    spent: dict[str, float] = {}
+
+    def entry(name: str) -> Entry:
+        workload = Workload(id=name, title=name, metrics=READS.metrics)
+
+        async def make(most_s: float) -> TrainExperiment:
+            trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=noises[name])
+            return TrainExperiment(run, workload, trains, most_s=most_s, family=3)
+
+        def done(experiment: TrainExperiment) -> None:
+            spent[name] = experiment.pace.spent_s
+
+        return Entry(name, name, make, done)
+
+    await campaign(run, Budget(21.0, run.clock), [entry(name) for name in noises])
+    words = {verdict.workload: verdict.verdict for verdict in run.of(ev.Verdict)}
+    assert words["quiet"] == words["late"] == "no material difference"
+    assert spent["noisy"] > 8 > spent["late"]  # more than its third of the budget
+    assert run.clock.now() <= 22
+    ended = [step.id for step in run.of(ev.Step) if step.state == "done"]
+    assert ended == ["quiet", "late", "noisy"]
+
+
+async def test_all_is_over_as_soon_as_all_is_decided() -> None:
+    run = FakeRun(seed=5)
+
+    async def make(most_s: float) -> TrainExperiment:
+        trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 5_000.0}, noise=white(5, 0.02))
+        return TrainExperiment(run, READS, trains, most_s=most_s, family=1)
+
+    await campaign(run, Budget(600.0, run.clock), [Entry("reads", "reads", make, lambda _: None)])
+    assert run.clock.now() < 5
+
+
+async def test_what_is_too_slow_for_the_budget_is_left_out_and_the_others_are_measured() -> None:
+    run = FakeRun(seed=5)
+    rates = {"slow": 2.0, "quick": 10_000.0}
+
+    def entry(name: str) -> Entry:
+        workload = Workload(id=name, title=name, metrics=READS.metrics)
+
+        async def make(most_s: float) -> TrainExperiment:
+            trains = FakeTrains(run.clock, dict.fromkeys("AB", rates[name]), noise=white(5, 0.02))
+            return TrainExperiment(run, workload, trains, most_s=most_s, family=2)
+
+        return Entry(name, name, make, lambda _: None)
+
+    await campaign(run, Budget(20.0, run.clock), [entry(name) for name in rates])
+    slow, quick = run.of(ev.Verdict)
+    assert slow.verdict == "not measured" and "raise --budget" in (slow.reason or "")
+    assert quick.verdict == "no material difference"
+    assert run.clock.now() <= 20.5
+    assert [step.state for step in run.of(ev.Step) if step.id == "slow"] == ["started", "skipped"]
+
+
+async def test_what_another_load_ended_is_judged_by_what_there_is() -> None:
+    run = FakeRun(seed=5)
+    watch = watch_for(run)
+    trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 8_700.0}, noise=white(5, 0.35))
+    experiment = TrainExperiment(run, READS, trains, most_s=60.0, family=1, watch=watch)
+    await experiment.begin()
+    await experiment.go(5.0)
+    watch.stopped = "others' I/O waits"
+    await experiment.go(5.0)
+    [verdict] = experiment.conclude()
+    assert verdict.ratio is not None and verdict.groups == len(experiment.groups) > 50
+    assert verdict.verdict != "inconclusive" or "others' I/O waits" in (verdict.reason or "")

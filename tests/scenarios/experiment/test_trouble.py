@@ -1,0 +1,277 @@
+"""The experiment when things go wrong: disturbances, variants that are not applicable, stalls, cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from probes.bench.measured import Measured, Spent
+from scenarios import events as ev
+from scenarios.experiment.interleaved import compare
+from scenarios.guards.watch import Disturbance
+from scenarios.plan import Metric, Workload
+from tests.fakes import FakeArm, FakeRun
+from tests.fakes.noise import drift, product, white
+from tests.fakes.watch import FakeWatch
+
+READS = Workload(id="randread", title="4 KiB random read", metrics=(Metric("IOPS", "IOPS"),))
+RSYNC = Disturbance(
+    "device", "others' I/O on our device: 80 % of its usual traffic", "rsync [4711], 90.0 MB/s"
+)
+
+
+def arms_of(run: FakeRun, *ratios: float, sigma: float = 0.03) -> list[FakeArm]:
+    noise = white(run.seed, sigma)
+    pairs = zip("ABCDEF", ratios, strict=False)
+    return [FakeArm(v, run.clock, {"IOPS": 10_000.0 * ratio}, noise=noise) for v, ratio in pairs]
+
+
+async def test_a_disturbed_block_has_its_whole_group_measured_again() -> None:
+    run = FakeRun(seed=2)
+    watch = FakeWatch(
+        run, lambda block: RSYNC if block == 2 + 5 else None
+    )  # two warm-ups, second group's second
+    [verdict], _ = await compare(run, READS, arms_of(run, 1.0, 0.8), budget_s=60, family=1, watch=watch)
+    groups = run.of(ev.Group)
+    assert [bool(g.disturbed) for g in groups[:3]] == [False, True, False]
+    assert "rsync [4711]" in groups[1].disturbed
+    assert groups[1].log_ratios == {}
+    assert verdict.groups == len(groups) - 1
+    [guard] = run.of(ev.Guard)
+    assert (guard.kind, guard.culprit, guard.group) == ("device", RSYNC.culprit, 1)
+    assert "measured again" in guard.text
+    assert sum(bool(b.disturbed) for b in run.of(ev.Block)) == 1
+    assert "1 measured again" in run.of(ev.Progress)[-1].text
+
+
+async def test_too_much_disturbed_is_inconclusive_and_names_the_culprit() -> None:
+    run = FakeRun(seed=2)
+    watch = FakeWatch(run, lambda block: RSYNC if block % 4 == 2 else None)
+    [verdict], _ = await compare(run, READS, arms_of(run, 1.0, 0.5), budget_s=60, family=1, watch=watch)
+    assert verdict.verdict == "inconclusive"
+    assert verdict.reason is not None
+    assert verdict.reason.startswith("6 of 6 groups were disturbed")
+    assert "rsync [4711]" in verdict.reason
+    assert run.time() < 20
+
+
+async def test_numbers_of_a_broken_off_run_are_shown_but_nothing_is_claimed() -> None:
+    run = FakeRun(seed=2)
+    watch = FakeWatch(run, stop_after=2 + 4 * 5)
+    [verdict], _ = await compare(run, READS, arms_of(run, 1.0, 0.5), budget_s=60, family=1, watch=watch)
+    assert verdict.verdict == "inconclusive"
+    assert verdict.reason == "others' I/O waits twice as long: rsync [7]"
+    assert verdict.ratio is not None and verdict.ratio < 0.6
+
+
+async def test_a_stopped_watch_lets_nothing_else_start() -> None:
+    run = FakeRun(seed=2)
+    watch = FakeWatch(run)
+    watch.stopped = "the file system of /data is nearly full"
+    arms = arms_of(run, 1.0, 0.5)
+    [verdict], _ = await compare(run, READS, arms, budget_s=60, family=1, watch=watch)
+    assert (verdict.verdict, verdict.reason) == ("not measured", watch.stopped)
+    assert arms[0].blocks == arms[1].blocks == 0
+
+
+async def test_a_variant_that_cannot_be_made_active_is_not_applicable() -> None:
+    run = FakeRun()
+    arms = [
+        FakeArm("none", run.clock),
+        FakeArm("bfq", run.clock, fail_activate="bfq is not built into this kernel"),
+    ]
+    [verdict], _ = await compare(run, READS, arms, budget_s=60, family=1)
+    assert (verdict.verdict, verdict.ratio) == ("not applicable", None)
+    assert verdict.reason == "bfq: bfq is not built into this kernel"
+    assert run.of(ev.Group) == []
+
+
+async def test_served_by_a_cache_halfway_is_not_applicable() -> None:
+    run = FakeRun()
+    arms = [FakeArm("A", run.clock), FakeArm("B", run.clock, fail_block_at=5)]
+    [verdict], _ = await compare(run, READS, arms, budget_s=60, family=1)
+    assert (verdict.verdict, verdict.ratio) == ("not applicable", None)
+    assert verdict.reason is not None and "served by a cache" in verdict.reason
+    assert run.of(ev.Group)[-1].disturbed.startswith("B is not applicable")
+
+
+async def test_the_others_go_on_without_the_one_that_is_not_applicable() -> None:
+    run = FakeRun(seed=4)
+    noise = white(4, 0.03)
+    arms = [
+        FakeArm("A", run.clock, noise=noise),
+        FakeArm("B", run.clock, noise=noise, fail_block_at=3),
+        FakeArm("C", run.clock, {"IOPS": 7_000.0}, noise=noise),
+    ]
+    verdicts, _ = await compare(run, READS, arms, budget_s=60, family=2)
+    assert {v.variant: v.verdict for v in verdicts} == {"B": "not applicable", "C": "slower"}
+    last = run.of(ev.Group)[-1]
+    assert set(last.order) == {"A", "C"}
+    assert arms[1].blocks < arms[0].blocks
+
+
+async def test_a_baseline_that_is_not_applicable_ends_all() -> None:
+    run = FakeRun()
+    arms = [FakeArm("A", run.clock, fail_block_at=0), FakeArm("B", run.clock), FakeArm("C", run.clock)]
+    verdicts, _ = await compare(run, READS, arms, budget_s=60, family=2)
+    assert [v.verdict for v in verdicts] == ["not applicable"] * 2
+    assert arms[1].blocks == 0
+
+
+async def test_three_variants_are_balanced_and_pairs_are_as_asked() -> None:
+    run = FakeRun(seed=7)
+    arms = arms_of(run, 1.0, 0.8, 1.3)
+    pairs = [("A", "B"), ("A", "C"), ("B", "C")]
+    verdicts, _ = await compare(run, READS, arms, budget_s=90, family=3, pairs=pairs)
+    assert {(v.baseline, v.variant): v.verdict for v in verdicts} == {
+        ("A", "B"): "slower",
+        ("A", "C"): "faster",
+        ("B", "C"): "faster",
+    }
+    for group in run.of(ev.Group):
+        assert group.order == group.order[::-1]
+        assert sorted(group.order) == sorted("AABBCC")
+    assert len({g.order for g in run.of(ev.Group)}) > 1
+    assert all(v.alpha == pytest.approx(0.05 / 3) for v in verdicts)
+
+
+async def test_every_judged_metric_gets_its_verdict_and_the_others_none() -> None:
+    run = FakeRun(seed=7)
+    mixed = Workload(
+        id="mixed",
+        title="mixed",
+        metrics=(
+            Metric("IOPS", "IOPS"),
+            Metric("p50", "us", better="less"),
+            Metric("p99", "us", judged=False),
+        ),
+    )
+    noise = white(7, 0.02)
+    arms = [
+        FakeArm(v, run.clock, {"IOPS": 9000.0, "p50": p50, "p99": 900.0}, less=("p50", "p99"), noise=noise)
+        for v, p50 in (("A", 100.0), ("B", 150.0))
+    ]
+    verdicts, _ = await compare(run, mixed, arms, budget_s=60, family=1)
+    assert {v.metric: v.verdict for v in verdicts} == {"IOPS": "no material difference", "p50": "slower"}
+    assert all(v.alpha == pytest.approx(0.025) for v in verdicts)  # two metrics share the workload's error
+    early = next(v for v in verdicts if v.metric == "p50")
+    late = next(v for v in verdicts if v.metric == "IOPS")
+    assert early.groups < late.groups
+    assert "p99|A|B" in run.of(ev.Group)[0].log_ratios
+
+
+async def test_a_block_without_a_single_operation_is_measured_again_and_not_guessed() -> None:
+    run = FakeRun(seed=5)
+    arms = arms_of(run, 1.0, 0.8)
+    arms[1].noise = lambda at_s: 0.0 if 3.0 <= at_s < 4.5 else 1.0
+    [verdict], _ = await compare(run, READS, arms, budget_s=60, family=1)
+    stalled = [g for g in run.of(ev.Group) if g.disturbed]
+    assert stalled and stalled[0].disturbed == "a block of B gave nothing"
+    assert verdict.verdict == "slower"
+    assert verdict.groups == len(run.of(ev.Group)) - len(stalled)
+
+
+async def test_a_variant_that_stands_still_again_and_again_is_not_the_same() -> None:
+    run = FakeRun(seed=5)
+    arms = arms_of(run, 1.0, 1.0)
+    calm = arms[1].noise
+    arms[1].noise = lambda at_s: 0.0 if at_s % 7 < 1.0 else calm(at_s)
+    [verdict], _ = await compare(run, READS, arms, budget_s=120, family=1)
+    assert verdict.verdict == "inconclusive" and verdict.ratio == pytest.approx(1.0, abs=0.05)
+    assert verdict.reason is not None and verdict.reason.startswith("B gave nothing at all in a block of")
+
+
+async def test_stalls_of_both_sides_are_nobodys() -> None:
+    run = FakeRun(seed=5)
+    arms = arms_of(run, 1.0, 1.0)
+    calm = arms[0].noise
+    for arm in arms:
+        arm.noise = lambda at_s: 0.0 if at_s % 7 < 1.0 else calm(at_s)
+    [verdict], _ = await compare(run, READS, arms, budget_s=120, family=1)
+    assert verdict.verdict == "no material difference" and verdict.reason is None
+
+
+async def test_a_spent_write_budget_keeps_what_was_measured() -> None:
+    run = FakeRun(seed=5)
+    arms = arms_of(run, 1.0, 0.7, sigma=0.2)
+    whole = arms[1].block
+
+    async def until_spent(seconds: float) -> Measured:
+        if arms[1].blocks >= 20:
+            raise Spent("the run's write budget is spent: 8.0 of 8.0 GiB")
+        return await whole(seconds)
+
+    arms[1].block = until_spent  # type: ignore[method-assign]
+    [verdict], _ = await compare(run, READS, arms, budget_s=120, family=6)
+    assert verdict.groups == 9 and verdict.ratio is not None and verdict.ci95 is not None
+    assert verdict.verdict in ("slower", "inconclusive")
+    assert verdict.verdict == "slower" or "write budget is spent" in (verdict.reason or "")
+
+
+async def test_a_budget_that_is_spent_before_the_first_group_is_said() -> None:
+    run = FakeRun(seed=5)
+    arms = arms_of(run, 1.0, 0.7)
+
+    async def spent(seconds: float) -> Measured:
+        raise Spent("the run's write budget is spent: 8.0 of 8.0 GiB")
+
+    arms[0].block = spent  # type: ignore[method-assign]
+    [verdict], _ = await compare(run, READS, arms, budget_s=120, family=6)
+    assert (verdict.verdict, verdict.groups) == ("not measured", 0)
+    assert (verdict.reason or "").startswith("the run's write budget is spent")
+
+
+async def test_a_slow_disk_is_judged_within_the_whole_budget() -> None:
+    """110 IOPS: 200 operations are 1.8 s, twice that on the other one; a third of two minutes holds no eight groups."""
+    run = FakeRun(seed=5)
+    arms = [
+        FakeArm("A", run.clock, {"IOPS": 110.0}, noise=white(5, 0.03), operations_per_s=110.0),
+        FakeArm("B", run.clock, {"IOPS": 55.0}, noise=white(5, 0.03), operations_per_s=55.0),
+    ]
+    [verdict], _ = await compare(run, READS, arms, budget_s=33, family=6, most_s=110)
+    assert verdict.verdict == "slower" and run.clock.now() <= 110
+
+
+async def test_cancelling_stops_the_load_and_claims_nothing() -> None:
+    run = FakeRun()
+    arms = [FakeArm("A", run.clock), FakeArm("B", run.clock, hang=True)]
+    task = asyncio.create_task(compare(run, READS, arms, budget_s=60, family=1))
+    while not arms[1].running and not task.done():
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not arms[1].running
+    assert run.of(ev.Verdict) == []
+
+
+async def test_a_single_variant_is_a_mistake_of_the_caller() -> None:
+    run = FakeRun()
+    with pytest.raises(ValueError, match="two variants"):
+        await compare(run, READS, [FakeArm("A", run.clock)], budget_s=60, family=1)
+
+
+async def test_a_side_that_falls_while_it_is_measured_has_no_effect() -> None:
+    """Seen with the creation of files: A from above B to a fifth of it; the ratio told how long one had looked."""
+    run = FakeRun(seed=6)
+    arms = arms_of(run, 1.2, 1.0)
+    arms[0].noise = product(drift(-0.08), white(1, 0.05))
+    arms[1].noise = white(2, 0.05)
+    [verdict], _ = await compare(run, READS, arms, budget_s=24, family=1)
+    assert (verdict.verdict, verdict.ratio, verdict.ci95) == ("not applicable", None, None)
+    assert set(verdict.drift) == {"A"}
+    first, last = verdict.drift["A"]
+    assert last < first / 3
+    assert verdict.reason is not None
+    assert verdict.reason.startswith("A falls from 1")
+    assert verdict.groups > 6
+
+
+async def test_what_both_sides_do_alike_is_no_drift() -> None:
+    run = FakeRun(seed=6)
+    arms = arms_of(run, 1.0, 0.7)
+    for seed, arm in enumerate(arms):
+        arm.noise = product(drift(-0.08), white(seed, 0.05))
+    [verdict], _ = await compare(run, READS, arms, budget_s=24, family=1)
+    assert (verdict.verdict, verdict.drift) == ("slower", {})

@@ -1,0 +1,282 @@
+"""Real trims on loop devices: counters against the image's own blocks, whole runs, and every way to break them off."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from probes.bench.budget import WriteBudget
+from probes.bench.churn import ChurnBench
+from probes.bench.size import in_words
+from probes.host import Host
+from scenarios.fstrim.trim import Discards, claim, discards
+from tests.app.launcher import argv, environment, hostdx, started
+from tests.fakes.held import held
+from tests.real.iosched_kill import journals, ours
+from tests.real.loop_disk import LoopDisk
+from tests.real.trim_disk import TrimDisk, sh
+
+pytestmark = pytest.mark.real
+
+SHORT = ("--budget", "9", "--idle", "1")
+ONE_ROUND = ("--round", "--budget", "3")
+KINDS = ["ext4", "xfs", "btrfs"]
+
+
+def arguments(disk: TrimDisk, *more: str) -> tuple[str, ...]:
+    return ("run", "fstrim", "--dir", str(disk.mountpoint), *(() if "--round" in more else SHORT), *more)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[TrimDisk]:
+    with TrimDisk(tmp_path, "ext4") as made:
+        yield made
+
+
+async def flushed(disk: TrimDisk) -> None:
+    """As a session does it after deleting: XFS frees in the background."""
+    private = held(disk.mountpoint)
+    bench = ChurnBench(Host(), private, (), 1, WriteBudget())
+    try:
+        await bench.sync()
+    finally:
+        await bench.close()
+        private.close()
+
+
+def trimmed(disk: TrimDisk) -> tuple[int, int, int]:
+    """What fstrim says, what the counters say, what the image really gave back."""
+    asyncio.run(flushed(disk))
+    held, before = disk.allocated_bytes, discards(Host(), (disk.device,))
+    said = claim(sh("fstrim", "-v", str(disk.mountpoint)))
+    counted = -1
+    for _ in range(100):  # XFS hands them over without waiting
+        after = discards(Host(), (disk.device,))
+        assert isinstance(before, Discards) and isinstance(after, Discards)
+        assert before.bytes is not None and after.bytes is not None
+        if after.in_flight == 0 and after.bytes - before.bytes == counted:
+            break
+        counted = after.bytes - before.bytes
+        time.sleep(0.05)
+    assert said is not None
+    return said, counted, held - disk.allocated_bytes
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_counters_against_the_blocks_of_the_image(tmp_path: Path, kind: str) -> None:
+    with TrimDisk(tmp_path, kind, 3, allocated=True) as disk:
+        said, counted, given_back = trimmed(disk)
+        assert given_back > disk.bytes * 0.8
+        assert abs(counted - given_back) <= 0.02 * given_back
+        payload = disk.mountpoint / "payload"
+        payload.write_bytes(os.urandom(1 << 20) * 200)
+        sh("sync", "-f", str(disk.mountpoint))
+        payload.unlink()
+        again, recounted, given_again = trimmed(disk)
+        assert 190 << 20 <= given_again <= recounted
+        third, last, _ = trimmed(disk)
+        if kind == "ext4":
+            assert (third, last) == (0, 0) and again == recounted < said
+        if kind == "xfs":
+            assert abs(last - counted) < 0.02 * counted  # all of its free space, every time
+            assert again == third
+        print(f"{kind}: said {said} {again} {third}, counted {counted} {recounted} {last}, gave {given_back}")
+
+
+def result(disk: TrimDisk, place: Path, *more: str, status: int = 0) -> dict[str, Any]:
+    done = hostdx(place, *arguments(disk, *more), "--json", "--quiet", timeout=90)
+    assert done.returncode == status, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert disk.names == set() and journals(place) == []
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_whole_session_explains_its_numbers(tmp_path: Path, kind: str) -> None:
+    with TrimDisk(tmp_path, kind) as disk:
+        found = result(disk, tmp_path, "--yes", "--again")
+        assert found["status"] == "done"
+        trims = [row for row in found["ledger"] if row["explained"]]
+        assert len(trims) == 3
+        assert all(row["discarded_bytes"] is not None for row in trims)
+        verdicts = {v["workload"]: v for v in found["verdicts"]}
+        assert set(verdicts) == {"churn", "randread-4k-qd1"}
+        assert verdicts["churn"]["groups"] == 6 and verdicts["churn"]["ratio"]
+        ids = {f["id"]: f for f in found["findings"]}
+        assert {"fstrim.effect", "fstrim.number"} <= ids.keys()
+        whole = " ".join(e["text"] for e in ids["fstrim.number"]["evidence"])
+        if kind == "ext4":
+            assert "until it is unmounted" in whole
+            assert trims[2]["fstrim_says_bytes"] == trims[2]["discarded_bytes"] == 0
+            assert "0 B: nothing was freed" in trims[2]["explained"]
+        if kind == "xfs":
+            assert "the same" in whole and "walks all of its free space" in whole
+            says_size = any("size of the file system" in row["explained"] for row in trims)
+            assert says_size == ("that is the size of the file system" in whole)
+            assert len({row["fstrim_says_bytes"] for row in trims}) == 1
+        wrote = sum(row["written_bytes"] for row in found["ledger"])
+        assert 0 < wrote <= 0.02 * disk.bytes
+        deleted = sum(row["deleted_bytes"] for row in found["ledger"])
+        assert deleted > 0 and trims[1]["deleted_since_trim_bytes"] == 0
+
+
+def test_without_the_right_the_blocks_run_and_the_trim_is_left_out(tmp_path: Path, disk: TrimDisk) -> None:
+    if shutil.which("setpriv") is None:
+        pytest.skip("setpriv (util-linux) is not installed")
+    done = subprocess.run(
+        ["setpriv", "--bounding-set=-sys_admin", *argv(*arguments(disk, "--json"))],
+        env=environment(tmp_path), capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    [verdict] = found["verdicts"]
+    assert verdict["verdict"] == "not applicable" and "CAP_SYS_ADMIN" in verdict["reason"]
+    assert sum(row["written_bytes"] for row in found["ledger"]) > 0
+    assert not any(row["explained"] for row in found["ledger"])
+    assert [f["remedy"][0]["title"] for f in found["findings"] if f["id"] == "fstrim.untrimmed"]
+    said = done.stderr  # before anything is measured, and what to do instead
+    assert said.index("run it with sudo") < said.index("write the fixed file")
+
+
+def test_without_consent_nothing_is_written(tmp_path: Path, disk: TrimDisk) -> None:
+    refused = hostdx(tmp_path, *arguments(disk), "--quiet")
+    assert refused.returncode not in (0, 1) and "add --yes" in refused.stderr
+    assert disk.names == set()
+
+
+def test_rounds_are_kept_for_the_file_system(tmp_path: Path, disk: TrimDisk) -> None:
+    first = hostdx(tmp_path, *arguments(disk, *ONE_ROUND), "--json", "--quiet")
+    assert first.returncode == 0, first.stderr
+    sh("fstrim", str(disk.mountpoint))
+    found = result(disk, tmp_path, *ONE_ROUND)
+    rounds = found["rounds"]
+    assert [one["trim_before"] for one in rounds] == [False, True]
+    assert rounds[1]["written_bytes"] > 0 and all(one["value"] > 0 and one["reference"] > 0 for one in rounds)
+    assert found["series"][0]["verdict"] == "inconclusive" and found["series"][0]["rounds"] == 2
+    [kept] = (tmp_path / "state/hostdx/series").iterdir()
+    assert len(kept.read_text().splitlines()) == 2
+
+
+def test_the_users_own_command_is_the_load(tmp_path: Path, disk: TrimDisk) -> None:
+    command = "sh -c 'head -c 500000 /dev/urandom > $TMPDIR/made; sync $TMPDIR/made'"
+    found = result(disk, tmp_path, *ONE_ROUND, "--workload", command)
+    [one] = found["rounds"]
+    assert one["metric"] == "runs/h" and one["workload"] == command and one["value"] > 0
+
+
+def test_a_command_that_writes_too_much_is_stopped_at_the_bound(tmp_path: Path, disk: TrimDisk) -> None:
+    before = discards(Host(), (disk.device,))
+    command = "dd if=/dev/zero of=made bs=1M count=900 oflag=direct"
+    arguments_ = arguments(disk, *ONE_ROUND, "--workload", command, "--yes")
+    planned = hostdx(tmp_path, "plan", *arguments_[1:-1]).stdout
+    bound = int(0.02 * disk.bytes)
+    assert f"at most {in_words(bound)} are written in all" in planned, planned
+    done = hostdx(tmp_path, *arguments_, "--quiet", timeout=90)
+    after = discards(Host(), (disk.device,))
+    assert isinstance(before, Discards) and isinstance(after, Discards)
+    wrote = after.written - before.written
+    print(f"{wrote >> 20} MiB of a bound of {bound >> 20} MiB")
+    assert done.returncode == 3 and "dd was stopped before" in done.stderr, done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert wrote <= 1.25 * bound and disk.names == set() and journals(tmp_path) == []
+
+
+def test_a_disk_that_takes_no_discards(tmp_path: Path) -> None:
+    # A device of its own number: once at zero the limit cannot be raised again (its granularity is zero then too).
+    with LoopDisk(tmp_path) as lone:
+        lone.write("discard_max_bytes", "0")
+        command = ("run", "fstrim", "--dir", str(lone.directory), *SHORT, "--yes", "--quiet")
+        done = hostdx(tmp_path, *command)
+        assert done.returncode == 3 and "takes no discards" in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1 and list(lone.directory.iterdir()) == []
+
+
+def test_a_read_only_mount_and_too_little_space(tmp_path: Path, disk: TrimDisk) -> None:
+    sh("fallocate", "-l", str(disk.bytes - (1 << 30)), str(disk.mountpoint / "full"))
+    sh("fallocate", "-l", str(400 << 20), str(disk.mountpoint / "fuller"))
+    done = hostdx(tmp_path, *arguments(disk, "--yes"), "--quiet")
+    assert done.returncode == 3 and "too little space" in done.stderr, done.stderr
+    sh("mount", "-o", "remount,ro", str(disk.mountpoint))
+    done = hostdx(tmp_path, *arguments(disk, "--yes"), "--quiet")
+    assert done.returncode == 3 and "read-only" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert disk.names == {"full", "fuller"}
+
+
+def wait_until(true: Any, seconds: float = 20.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def at_work(disk: TrimDisk) -> bool:
+    return any(any(path.iterdir()) for path in disk.mountpoint.glob(".hostdx-*"))
+
+
+def test_a_disk_that_vanishes_in_between(tmp_path: Path, disk: TrimDisk) -> None:
+    runner = started(tmp_path, *arguments(disk, "--yes", "--quiet"))
+    assert wait_until(lambda: at_work(disk))
+    os.truncate(disk.image, 0)  # every request beyond it fails from now on, as on a pulled disk
+    _, said = runner.communicate(timeout=60)
+    assert runner.returncode == 3
+    lines = [line for line in said.decode().splitlines() if line.startswith("hostdx: run fstrim:")]
+    assert len(lines) == 1 and "Traceback" not in said.decode(), said.decode()
+    assert wait_until(lambda: ours(tmp_path) == [])
+
+
+def test_a_stop_leaves_nothing_within_two_seconds(tmp_path: Path, disk: TrimDisk) -> None:
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    runner = started(tmp_path, *arguments(disk, "--yes"), **quiet)
+    assert wait_until(lambda: at_work(disk))
+    began = time.monotonic()
+    runner.terminate()
+    assert runner.wait(20) == 143
+    print(f"stopped and undone after {time.monotonic() - began:.2f} s")
+    assert disk.names == set() and journals(tmp_path) == []
+
+
+def test_a_stop_in_the_very_trim_does_not_wait_for_it(tmp_path: Path, disk: TrimDisk) -> None:
+    """A drive may take minutes over it: a stand-in that does."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    slow = folder / "fstrim"
+    slow.write_text(f"#!/bin/sh\ntouch {tmp_path}/trimming\nexec sleep 60\n")
+    slow.chmod(0o755)
+    own = environment(tmp_path) | {"PATH": f"{folder}:{os.environ['PATH']}"}
+    runner = subprocess.Popen(
+        argv(*arguments(disk, "--yes", "--quiet")), env=own, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    assert wait_until((tmp_path / "trimming").exists, 40.0)
+    began = time.monotonic()
+    runner.terminate()
+    _, said = runner.communicate(timeout=20)
+    print(f"broken off after {time.monotonic() - began:.2f} s")
+    assert runner.returncode == 143 and "Traceback" not in said.decode()
+    assert disk.names == set() and journals(tmp_path) == [] and ours(tmp_path) == []
+
+
+def test_killed_at_random_moments_nothing_is_left(tmp_path: Path, disk: TrimDisk) -> None:
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    moments = random.Random(7)
+    for _ in range(3):
+        runner = started(tmp_path, *arguments(disk, "--yes"), **quiet)
+        time.sleep(moments.uniform(0.5, 4.0))
+        os.kill(runner.pid, signal.SIGKILL)
+        runner.wait()
+        assert wait_until(lambda: ours(tmp_path) == [] and disk.names == set())
+        assert journals(tmp_path) == []

@@ -1,0 +1,82 @@
+"""What triage says about trimming: one line a question, for disks that no rule would accuse too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from probes.types import Absent
+from scenarios.fstrim.glance import MOST_FILE_SYSTEMS, glance
+from tests.fakes.answering import Answering
+from tests.fakes.tree import Tree
+
+VDA = "/sys/devices/pci0000:00/0000:00:04.0/virtio1/block/vda"
+UNIT = "/usr/lib/systemd/system/fstrim.timer"
+ASK = "systemctl show fstrim.timer -p LoadState,ActiveState,UnitFileState,LastTriggerUSec"
+ON = "LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nLastTriggerUSec=Mon 2026-11-16 00:13:11 UTC\n"
+
+
+def told(tree: Tree, systemctl: str = ON) -> dict[str, str]:
+    found = {}
+    for entry in glance(Answering(tree.root, {ASK: systemctl})):
+        if isinstance(entry, tuple):
+            found[entry[0]] = f"absent: {entry[1].reason}"
+        else:
+            found[entry.name] = str(entry.value)
+    return found
+
+
+def virtual(tmp_path: Path, options: str = "rw", most: int = 1 << 30) -> Tree:
+    tree = Tree(tmp_path).disk(VDA, "254:0", discard_max_bytes=most, discard_granularity=4096, rotational=1)
+    tree.put(UNIT, "[Timer]\nOnCalendar=weekly\n")
+    tree.put("/proc/diskstats", " 254 0 vda 10 0 80 5 10 0 4194304 5 0 9 10 3 0 6291456 0 0 0\n")
+    return tree.put("/proc/self/mountinfo", f"30 1 254:0 / /data rw - ext4 /dev/vda {options}\n")
+
+
+def test_a_virtual_disk_has_its_way_its_trimmer_and_its_amounts(tmp_path: Path) -> None:
+    facts = told(virtual(tmp_path))
+    assert facts["trim.timer"] == "on, weekly, last Mon 2026-11-16 00:13:11 UTC"
+    assert facts["trim.vda.way"] == (
+        "/data: ext4, no online discard; vda; discards of at most 1.0 GiB in grains of 4096 B"
+    )
+    assert facts["trim.vda.by"] == "fstrim.timer"
+    assert "written since boot 2.0 GiB, asked to be discarded 3.0 GiB" in facts["trim.vda.amounts"]
+
+
+def test_nobody_trims_it_and_why(tmp_path: Path) -> None:
+    tree = virtual(tmp_path).put("/etc/fstab", "/dev/vdb / ext4 defaults 0 1\n")
+    assert told(tree)["trim.vda.by"].startswith("nobody: it is not in /etc/fstab")
+    assert told(tree.put("/etc/cron.daily/t", "fstrim -v /data\n"))["trim.vda.by"] == "/etc/cron.daily/t"
+
+
+def test_what_swallows_discards_ends_it_there(tmp_path: Path) -> None:
+    facts = told(virtual(tmp_path, most=0))
+    assert facts["trim.vda.way"].endswith("; vda (disk) takes no discards")
+    assert set(facts) == {"trim.timer", "trim.vda.way"}
+
+
+def test_online_discard_is_a_trimmer(tmp_path: Path) -> None:
+    off = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nLastTriggerUSec=\n"
+    facts = told(virtual(tmp_path, "rw,discard"), off)
+    assert facts["trim.timer"] == "this system has none" and facts["trim.vda.by"] == "discard"
+
+
+def test_an_unknown_timer_stays_unknown(tmp_path: Path) -> None:
+    tree = virtual(tmp_path)
+    (tree.root / UNIT.lstrip("/")).unlink()
+    found = list(glance(tree.host()))
+    name, why = found[0]  # type: ignore[misc]
+    assert name == "trim.timer" and isinstance(why, Absent)
+
+
+def test_a_host_without_such_file_systems_says_nothing(tmp_path: Path) -> None:
+    assert told(Tree(tmp_path).put("/proc/self/mountinfo", "1 0 0:5 / / rw - tmpfs tmpfs rw\n")) == {}
+
+
+def test_hundreds_of_volumes_do_not_fill_the_screen(tmp_path: Path) -> None:
+    tree, lines = virtual(tmp_path), []
+    for number in range(MOST_FILE_SYSTEMS + 3):
+        tree.disk(f"/sys/devices/virtual/block/dm-{number}", f"253:{number}", discard_max_bytes=4096)
+        lines.append(f"3{number} 1 253:{number} / /v{number} rw - xfs /dev/dm-{number} rw\n")
+    facts = told(tree.put("/proc/self/mountinfo", "".join(lines)))
+    assert facts["trim.more"] == "3 more file systems"
+    assert sum(name.endswith(".way") for name in facts) == MOST_FILE_SYSTEMS

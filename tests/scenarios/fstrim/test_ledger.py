@@ -1,0 +1,250 @@
+"""What each number means: fstrim's words, the kernel's counters, and the explanation by file system and kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.types import Absent
+from scenarios.fstrim.durations import Pattern
+from scenarios.fstrim.layout import Layout
+from scenarios.fstrim.ledger import Ledger, Row, size
+from scenarios.fstrim.plan import trim_action
+from scenarios.fstrim.trim import Discards, Trimmed, claim, discards, trim
+from scenarios.knowledge.trims import trim_of, trims
+from tests.fakes import FakeClock, FakeRun
+from tests.fakes.tree import Tree
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("/mnt: 3.9 GiB (4186771456 bytes) trimmed", 4186771456),
+        ("/mnt: 0 B (0 bytes) trimmed", 0),
+        ("/mnt: 4186771456 bytes were trimmed", 4186771456),  # util-linux 2.20, EL6
+        ("/: 0 B (dry run) trimmed", 0),
+        ("/mnt (77 bytes): 1 KiB (1024 bytes) trimmed", 1024),  # a mount point may be called so
+        ("", None),
+        ("fstrim: something else", None),
+    ],
+)
+def test_the_number_in_what_fstrim_says(said: str, value: int | None) -> None:
+    assert claim(said) == value
+
+
+@pytest.mark.parametrize(
+    ("fstype", "release", "word"),
+    [
+        ("ext4", "6.18.0", "until it is unmounted"),
+        ("ext4", "3.10.0-1160.el7.x86_64", "until it is unmounted"),
+        ("xfs", "6.18.44", "the size of the file system"),
+        ("xfs", "6.11.0", "the size of the file system"),
+        ("xfs", "6.10.9", "all free space in extents"),
+        ("xfs", "5.14.0-427.el9.x86_64", "all free space in extents"),
+        ("xfs", "6.8.0-40-generic", "without waiting"),
+        ("xfs", "3.10.0-1160.el7.x86_64", "writers may stall"),
+        ("btrfs", "6.1.0", "within its block groups"),
+        ("f2fs", "6.1.0", "remembers what it has discarded"),
+    ],
+)
+def test_a_row_for_every_file_system_and_kernel(fstype: str, release: str, word: str) -> None:
+    found = trim_of(fstype, release)
+    assert found is not None
+    assert word in " ".join((found.memory, found.says, found.zero, found.waits))
+
+
+def test_what_is_known_is_dated_and_sourced() -> None:
+    assert all(entry.source and entry.dated.year >= 2026 for entry in trims())
+    assert trim_of("vfat", "6.1.0") is None
+
+
+class Here(Layout):
+    def __init__(self, host: Host, fstype: str, free: int = 90 * GIB, whole: int = 100 * GIB) -> None:
+        self.host, self._kind, self._free, self._whole = host, fstype, free, whole
+        self.placement = None
+
+    @property
+    def fstype(self) -> str:
+        return self._kind
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        return ("sda",)
+
+    def free_bytes(self) -> int | None:
+        return self._free
+
+    def size_bytes(self) -> int | None:
+        return self._whole
+
+
+def trimmed(claimed: int | None, requested: int | None, rest_s: float | None = 0.0) -> Trimmed:
+    return Trimmed(claimed, "said", requested, 3, 1.0, rest_s, 6.0)
+
+
+def ledger(tmp_path: Path, fstype: str, release: str, *steps: Trimmed, deleted: int = 0) -> list[Row]:
+    run = FakeRun(host=Tree(tmp_path).host())
+    made = Ledger(run, Here(run.host, fstype), release)
+    for step in steps:
+        made.begin()
+        made.end("deleting", deleted=deleted)
+        made.begin()
+        made.end("trim", trimmed=step)
+    return [*made.trims]
+
+
+def test_nothing_to_trim_on_ext4_is_not_broken(tmp_path: Path) -> None:
+    [row] = ledger(tmp_path, "ext4", "6.1.0", trimmed(0, 0))
+    assert "0 B: nothing was freed since the last trim of this mount" in row.explained
+
+
+def test_the_whole_free_space_is_named_as_such(tmp_path: Path) -> None:
+    [row] = ledger(tmp_path, "ext4", "6.1.0", trimmed(90 * GIB, 90 * GIB), deleted=GIB)
+    assert "(here: all that is free)" in row.explained
+    assert "this run had deleted 1 GiB before it" in row.explained
+
+
+def test_new_xfs_says_its_size(tmp_path: Path) -> None:
+    rows = ledger(tmp_path, "xfs", "6.18.0", *[trimmed(100 * GIB, 90 * GIB)] * 3, deleted=GIB)
+    assert all("size of the file system" in row.explained for row in rows)
+    assert "the kernel asked the disk to discard 90 GiB" in rows[0].explained
+    assert "had deleted 1 GiB since the trim before" in rows[1].explained
+
+
+def test_an_old_number_with_the_new_code_is_recognised_by_the_counters(tmp_path: Path) -> None:
+    """A vendor's 5.14 may hold the change of 6.11: then the counters and the claim fall apart."""
+    [row] = ledger(tmp_path, "xfs", "5.14.0-570.el9", trimmed(100 * GIB, 90 * GIB))
+    assert "is the size of the file system, not what was trimmed" in row.explained
+
+
+def test_the_answer_to_the_repeating_number(tmp_path: Path) -> None:
+    run = FakeRun(host=Tree(tmp_path).host())
+    made = Ledger(run, Here(run.host, "xfs"), "5.14.0")
+    for _ in range(2):
+        made.begin()
+        made.end("trim", trimmed=trimmed(390 * GIB, 390 * GIB))
+    text = " ".join(made.answer())
+    assert "fstrim -v says the same 390 GiB each time" in text
+    assert "walks all of its free space" in text and "only the drive knows" in text
+
+
+@pytest.mark.parametrize(
+    ("fstype", "release", "counted", "why"),
+    [
+        ("xfs", "6.18.0", 12, "that is the size of the file system"),
+        ("xfs", "6.18.0", 16, "that is the size of the file system"),  # hardly anything in it
+        ("xfs", "5.14.0-570.el9", 12, "that is the size of the file system"),  # its vendor took the change
+        ("xfs", "6.8.0", 16, "the whole free space is offered again"),
+        ("btrfs", "6.18.0", 16, "within the block groups is offered again"),
+        ("ext4", "6.18.0", 16, "in the groups where something was freed since"),
+        ("vfat", "6.18.0", 16, "each time (3 trims) "),
+    ],
+)
+def test_the_answer_agrees_with_the_rows(
+    tmp_path: Path, fstype: str, release: str, counted: int, why: str
+) -> None:
+    """Never the free space for a number that the same run calls the size of the file system."""
+    run = FakeRun(host=Tree(tmp_path).host())
+    made = Ledger(run, Here(run.host, fstype, free=16 * GIB, whole=16 * GIB), release)
+    for _ in range(3):
+        made.begin()
+        made.end("trim", trimmed=trimmed(16 * GIB, counted * GIB))
+    [sentence] = [one for one in made.answer() if "the same 16 GiB each time" in one]
+    assert why in f"{sentence} "
+    called_size = any("the size of the file system" in row.explained for row in made.trims)
+    assert called_size == ("size of the file system" in sentence)
+
+
+def test_a_kernel_that_does_not_count_is_said(tmp_path: Path) -> None:
+    [row] = ledger(tmp_path, "ext4", "3.10.0", trimmed(GIB, None))
+    assert "does not count discards" in row.explained and row.discarded_bytes is None
+
+
+def test_a_late_drive_is_said(tmp_path: Path) -> None:
+    late, never = ledger(tmp_path, "xfs", "6.8.0", trimmed(GIB, GIB, 12.0), trimmed(GIB, GIB, None))
+    assert "12 s before the disk came to rest" in late.explained
+    assert "not at rest" in never.explained
+
+
+def test_what_was_deleted_counts_until_the_next_trim(tmp_path: Path) -> None:
+    run = FakeRun(host=Tree(tmp_path).host())
+    made = Ledger(run, Here(run.host, "ext4"), "6.1.0")
+    made.begin()
+    assert made.end("one", deleted=5).deleted_since_trim_bytes == 5
+    made.begin()
+    assert made.end("two", deleted=7).deleted_since_trim_bytes == 12
+    made.begin()
+    assert made.end("trim", trimmed=trimmed(12, 12)).deleted_since_trim_bytes == 0
+
+
+def diskstats(tree: Tree, discarded: int, in_flight: int = 0) -> None:
+    tree.put(
+        "/proc/diskstats",
+        f"   8 0 sda 10 0 80 5 10 0 80 5 {in_flight} 9 10 3 0 {discarded // 512} 0 0 0\n",
+    )
+
+
+class Draining(FakeClock):
+    """A drive that goes on discarding for some seconds after fstrim's return, a GiB a look; others' requests are in
+    flight until `others_s`.
+    """
+
+    def __init__(self, tree: Tree, busy_s: float, others_s: float = 0.0) -> None:
+        super().__init__()
+        self.tree, self.busy_s, self.others_s, self.done = tree, busy_s, others_s, GIB
+        diskstats(tree, self.done)
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds)
+        if self.now() <= self.busy_s:
+            self.done += GIB
+        diskstats(self.tree, self.done, in_flight=int(self.now() <= max(self.busy_s, self.others_s)))
+
+
+async def run_trim(tmp_path: Path, busy_s: float, others_s: float = 0.0) -> Trimmed:
+    tree = Tree(tmp_path)
+    run = FakeRun(host=tree.host(), clock=Draining(tree, busy_s, others_s))
+    here = Here(run.host, "xfs")
+    here.chain = None
+    return await trim(run, trim_action(here), ("sda",), Pattern())
+
+
+async def test_the_settling_is_waited_for(tmp_path: Path) -> None:
+    found = await run_trim(tmp_path, 10.0)
+    assert found.rest_s == pytest.approx(10.0, abs=0.6)
+    assert found.waited_s == pytest.approx(15.0, abs=1.2)
+    assert found.requested == 20 * GIB
+
+
+async def test_and_not_for_ever(tmp_path: Path) -> None:
+    found = await run_trim(tmp_path, 1e9)
+    assert found.rest_s is None and found.waited_s == pytest.approx(60.0, abs=1.0)
+
+
+async def test_what_is_in_flight_is_waited_for_too_all_five_seconds(tmp_path: Path) -> None:
+    found = await run_trim(tmp_path, 0.0, others_s=8.0)
+    assert found.rest_s == 0.0 and found.waited_s == pytest.approx(13.0, abs=0.6)
+
+
+async def test_a_neighbour_who_never_stops_does_not_hide_that_the_discards_ended(tmp_path: Path) -> None:
+    found = await run_trim(tmp_path, 3.0, others_s=1e9)
+    assert found.rest_s == pytest.approx(3.0, abs=0.6) and found.waited_s == pytest.approx(60.0, abs=1.0)
+
+
+def test_old_counters_have_no_discards(tmp_path: Path) -> None:
+    tree = Tree(tmp_path).put("/proc/diskstats", "   8 0 sda 10 0 80 5 10 0 80 5 0 9 10\n")
+    found = discards(tree.host(), ("sda",))
+    assert isinstance(found, Discards) and found.bytes is None and found.written == 80 * 512
+    gone = discards(tree.host(), ("sda", "sdb"))
+    assert isinstance(gone, Absent) and "sdb is gone" in gone.reason
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0 B"), (1536, "1.5 KiB"), (390 * GIB, "390 GiB"), (5 << 40, "5 TiB")]
+)
+def test_sizes_are_as_fstrim_prints_them(value: int, text: str) -> None:
+    assert size(value) == text

@@ -1,0 +1,178 @@
+"""The plan on captured and live hosts: what it names beforehand, and every bad input in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from probes.host import Host
+from probes.system.disk.discard import DiscardChain, DiscardLayer
+from probes.system.disk.mounts import Mount
+from scenarios.fstrim.durations import Pattern
+from scenarios.fstrim.layout import MOST_BYTES, SHARE_OF_CAPACITY, Layout, why_not
+from scenarios.fstrim.plan import make, refusal, request, trim_action, trims
+from scenarios.fstrim.scenario import Fstrim
+from scenarios.model import Options, Usage
+from tests.fakes.tree import Tree
+
+MIB = 1 << 20
+
+
+def options(**values: object) -> Options:
+    return Options(values, Fstrim.options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({}, "name one directory on the disk with --dir"),
+        ({"dir": "/d", "workload": "sh -c 'x"}, "check its quotes"),
+        ({"dir": "/d", "workload": "  "}, "--workload is empty"),
+        ({"dir": "/d", "round": True, "again": True, "state": "/s"}, "--again makes no sense"),
+        ({"dir": "/d", "round": True}, "needs a place"),
+    ],
+)
+def test_a_wrong_request_is_one_line(given: dict[str, object], why: str) -> None:
+    with pytest.raises(Usage, match=why) as found:
+        request(options(**given))
+    assert "\n" not in str(found.value)
+
+
+def test_a_budget_that_is_too_short() -> None:
+    with pytest.raises(Usage, match="give --budget 9 or more"):
+        Pattern().for_budget(5.0, 3)
+    fewest = Pattern().for_budget(9.0, 3)
+    assert fewest.blocks == 6 and fewest.block_s + fewest.reference_s == pytest.approx(0.5)
+    short = Pattern().for_budget(36.0, 3)
+    assert short.blocks == 12
+    assert 3 * short.blocks * (short.block_s + short.reference_s) == pytest.approx(36.0)
+
+
+def test_a_captured_tree_is_not_measured(tmp_path: Path) -> None:
+    with pytest.raises(Usage, match="captured tree"):
+        Fstrim().plan(Tree(tmp_path).host(), options(dir="/data"))
+
+
+@pytest.mark.parametrize(
+    ("directory", "why"),
+    [
+        ("/nonexistent-here", "does not exist"),
+        ("/proc", "name a directory on a disk"),
+        ("/dev/shm", "memory"),
+    ],
+)
+def test_where_nothing_can_be_trimmed(directory: str, why: str) -> None:
+    plan = Fstrim().plan(Host(), options(dir=directory))
+    assert why in plan.refusal and "\n" not in plan.refusal
+    assert plan.actions == () and plan.writes == ()
+
+
+def placed(max_bytes: int = 4096, fstype: str = "ext4", queued: dict[str, str] | None = None) -> Layout:
+    """A layout whose stack is made up, without reading any host."""
+    mount = Mount(mountpoint="/data", root="/", devno="8:0", source="/dev/sda", fstype=fstype, options=())
+    made = Layout(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=3)
+    made.refusal = made.no_trim = ""
+    made.chain = DiscardChain(
+        mount=mount,
+        device="sda",
+        online="",
+        layers=(
+            DiscardLayer(
+                device="dm-0", kind="crypt", max_bytes=max_bytes, max_hw_bytes=1, granularity_bytes=512
+            ),
+            DiscardLayer(device="sda", kind="disk", max_bytes=4096, max_hw_bytes=1, granularity_bytes=512),
+        ),
+        leaves=("sda",),
+        queued=queued or {},
+    )
+    return made
+
+
+def test_a_layer_that_swallows_discards_ends_a_session_but_not_a_round() -> None:
+    session, one = request(options(dir="/data")), request(options(dir="/data", round=True, state="/s"))
+    assert "the layer dm-0 (crypt) takes no discards" in refusal(session, placed(0))
+    assert refusal(one, placed(0)) == ""
+    assert refusal(session, placed()) == ""
+
+
+def test_a_file_system_that_cannot_trim() -> None:
+    assert "ext2, which cannot hand free space down" in refusal(
+        request(options(dir="/data")), placed(fstype="ext2")
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("nonexistent-program --x", "nonexistent-program is no program that can be started here"),
+        ("/nonexistent/program", "/nonexistent/program is no program"),
+        ("/etc/passwd", "/etc/passwd is no program"),
+        ("./job.sh", "give its full path"),
+        ("sh -c ls", ""),
+        ("/bin/sh -c ls", ""),
+    ],
+)
+def test_a_command_that_cannot_be_started_is_refused_before_anything_is_written(
+    command: str, why: str
+) -> None:
+    said = refusal(request(options(dir="/data", workload=command)), placed())
+    assert (why in said) if why else not said
+
+
+def test_how_often_it_trims() -> None:
+    here = placed()
+    assert trims(request(options(dir="/data")), here) == 2
+    assert trims(request(options(dir="/data", again=True)), here) == 3
+    assert trims(request(options(dir="/data", round=True, state="/s")), here) == 0
+    here.no_trim = "the trim needs root"
+    assert trims(request(options(dir="/data")), here) == 0
+
+
+def test_the_trim_needs_consent_and_names_its_risk() -> None:
+    action = trim_action(placed(queued={"sda": "forced_unqueued"}))
+    assert action.consent and action.irreversible and action.undo == ()
+    assert "can no longer be recovered" in action.risk and "sda has no queued TRIM" in action.risk
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ("CapEff:\t000001ffffffffff\n", ""),
+        ("CapEff:\t0000000000000000\n", "CAP_SYS_ADMIN"),
+        ("CapEff:\t00000000a80425fb\n", "CAP_SYS_ADMIN"),  # Docker's root
+        ("Name:\tx\n", "CAP_SYS_ADMIN"),
+    ],
+)
+def test_who_may_trim(tmp_path: Path, status: str, why: str) -> None:
+    found, todo = why_not(Tree(tmp_path).put("/proc/self/status", status).host())
+    assert bool(found) == bool(todo)
+    assert (why in found) if why else ("CAP" not in found)
+
+
+def test_the_plan_names_everything_beforehand(tmp_path: Path) -> None:
+    plan, layout, _, _ = make(Host(), options(dir=str(tmp_path)), Pattern(), title="", question="", why="")
+    if plan.refusal:  # the tests' directory may lie on what cannot be trimmed or has too little space
+        assert "\n" not in plan.refusal and plan.actions == ()
+        return
+    [written] = plan.writes
+    assert written.bytes == layout.most_bytes <= MOST_BYTES
+    assert all(
+        written.bytes <= SHARE_OF_CAPACITY * d.size_bytes  # type: ignore[operator]
+        for d in layout.devices
+    )
+    ours = layout.fixed_bytes + (3 * Pattern().blocks + 1) * layout.block_bytes
+    assert ours <= written.bytes / 2 and layout.block_bytes >= MIB
+    kinds = [action.kind for action in plan.actions]
+    assert kinds in (["resource"], ["resource", "command", "command"])
+    assert (
+        plan.digest
+        == make(Host(), options(dir=str(tmp_path)), Pattern(), title="", question="", why="")[0].digest
+    )
+
+
+def test_no_action_ever_writes_to_a_device() -> None:
+    for action in (trim_action(placed()),):
+        assert action.apply[:2] == ("fstrim", "-v") and "/dev/" not in " ".join(action.apply)
+    assert msgspec.json.decode(msgspec.json.encode(trim_action(placed())))["kind"] == "command"

@@ -1,0 +1,171 @@
+"""A planted degradation is found, and none where nothing was planted: over recorded noise of real, busy machines."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from probes.action import private_directory
+from probes.host import Host
+from probes.system.disk.trim_timer import trim_timer
+from scenarios import events as ev
+from scenarios.fstrim.course import Course
+from scenarios.fstrim.durations import Pattern
+from scenarios.fstrim.findings import idling
+from scenarios.fstrim.layout import Layout
+from scenarios.fstrim.ledger import Ledger
+from scenarios.fstrim.phase import Blocks, Phase
+from scenarios.fstrim.plan import request, trim_action, workloads
+from scenarios.fstrim.rounds import Round
+from scenarios.fstrim.series import course_of, finished
+from scenarios.fstrim.session import Session
+from scenarios.model import Options
+from scenarios.plan import Plan
+from tests.fakes import FakeClock, FakeRun
+from tests.fakes.drive import Drive
+from tests.fakes.noise import Noise, replay
+
+NOISE = Path(__file__).parents[2] / "fixtures" / "noise"
+QUIET_HOST, BUSY_HOST = "fsync4k-qd1.json", "randread4k-qd1-2.json"
+PATTERN = Pattern(blocks=8, block_s=0.5, reference_s=0.5)
+ROUND = request(Options({"dir": "/data", "round": True, "state": "/nowhere"}))
+LOSS, ROUNDS, TRIM_AT = 0.02, 24, 12
+
+
+def recorded(name: str, seed: int) -> Noise:
+    """The recorded series from a random place on."""
+    values = json.loads((NOISE / name).read_text())
+    start = random.Random(seed).randrange(len(values))
+    return replay(values[start:] + values[:start])
+
+
+def layout() -> Layout:
+    """Of no real place: nothing here reads or writes a disk."""
+    return Layout(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=3)
+
+
+async def series(seed: int, name: str, loss: float) -> Course:
+    """24 rounds with a trim in the middle; each round starts somewhere else in the recorded noise."""
+    rounds: list[Round] = []
+    for number in range(ROUNDS):
+        run = FakeRun(seed=seed)
+        since_trim = number - TRIM_AT if number >= TRIM_AT else number
+        drive = Drive(run.clock, recorded(name, 1000 * seed + number), lambda n=since_trim: (1 - loss) ** n)  # type: ignore[misc]
+        blocks = Blocks(run, drive, workloads(ROUND, layout(), PATTERN), PATTERN, 1 << 20, None)
+        phase = await blocks.phase("round", "steady")
+        behind = Round(value=0.0, written_bytes=10**9, trim_before=number == TRIM_AT)
+        rounds.append(finished(ROUND, blocks, phase, behind))
+    return course_of(rounds)
+
+
+@pytest.mark.parametrize("name", [QUIET_HOST, BUSY_HOST])
+async def test_two_percent_a_round_and_its_trim_are_found(name: str) -> None:
+    within = right = 0
+    for seed in range(10):
+        found = await series(seed, name, LOSS)
+        interval = found.trend.ci95
+        assert interval is not None and len(found.jumps) == 1
+        within += interval[0] <= -LOSS <= interval[1]
+        right += found.jumps[0].gave > 0
+        assert found.jumps[0].before_round == TRIM_AT + 1
+    assert within >= 9 and right >= 9
+
+
+async def test_on_a_quiet_host_it_is_also_called() -> None:
+    called = [await series(seed, QUIET_HOST, LOSS) for seed in range(10)]
+    assert sum(c.trend.verdict == "slower" for c in called) >= 9
+    assert sum(c.jumps[0].called for c in called) >= 9
+
+
+@pytest.mark.parametrize("name", [QUIET_HOST, BUSY_HOST])
+async def test_without_a_plant_hardly_anything_is_called(name: str) -> None:
+    wrong = 0
+    for seed in range(20):
+        found = await series(seed, name, 0.0)
+        wrong += found.trend.verdict in ("slower", "faster") or any(j.called for j in found.jumps)
+    assert wrong <= 3
+
+
+async def session(seed: int, name: str, loss: float, no_trim: str = "") -> FakeRun:
+    """A whole session on a drive that lost its speed before and gets it back by the trim."""
+    run = FakeRun(seed=seed, clock=FakeClock())
+    here = layout()
+    asked = request(Options({"dir": "/data"}))
+    plan = Plan(
+        scenario="fstrim",
+        title="",
+        question="",
+        workloads=workloads(asked, here, PATTERN),
+        actions=(private_directory("/data"), trim_action(here), trim_action(here)),
+    )
+    drive = Drive(run.clock, recorded(name, seed), lambda: 1.0 if run.applied else 1.0 - loss)
+    blocks = Blocks(run, drive, plan.workloads, PATTERN, 1 << 20, None)
+    ledger = Ledger(run, here, "6.1.0")
+    here.no_trim, here.to_trim = no_trim, "run it with sudo" if no_trim else ""
+    await Session(run, plan, here, PATTERN, blocks, ledger, trim_timer(run.host)).conduct()
+    return run
+
+
+def verdict(run: FakeRun) -> ev.Verdict:
+    return next(v for v in run.of(ev.Verdict) if not v.control)
+
+
+@pytest.mark.parametrize("name", [QUIET_HOST, BUSY_HOST])
+async def test_a_session_sees_what_the_trim_gave_back(name: str) -> None:
+    runs = [await session(seed, name, 0.2) for seed in range(10)]
+    assert sum((verdict(run).ratio or 0) > 1 for run in runs) >= 9
+    assert not [run for run in runs if verdict(run).verdict == "slower"]
+    if name == QUIET_HOST:
+        assert sum(verdict(run).verdict == "faster" for run in runs) >= 9
+
+
+@pytest.mark.parametrize("name", [QUIET_HOST, BUSY_HOST])
+async def test_a_session_without_a_plant_calls_hardly_anything(name: str) -> None:
+    runs = [await session(seed, name, 0.0) for seed in range(20)]
+    assert sum(verdict(run).verdict in ("slower", "faster") for run in runs) <= 3
+
+
+async def test_the_idle_control_lasts_as_long_as_the_trim_with_its_settling() -> None:
+    run = await session(1, QUIET_HOST, 0.2)
+    took = {s.id: s.t for s in run.of(ev.Step) if s.state == "started"}
+    ended = {s.id: s.t for s in run.of(ev.Step) if s.state == "done"}
+    assert ended["waiting"] - took["waiting"] == pytest.approx(PATTERN.idle_s)
+    assert ended["trim"] - took["trim"] == pytest.approx(PATTERN.idle_s)
+    assert [a.kind for a in run.applied] == ["command", "command"]
+    assert run.applied[0].consent and run.applied[0].irreversible
+    [ledger] = [e.value for e in run.of(ev.Extra) if e.name == "ledger"]
+    assert isinstance(ledger, list)
+    assert [row["step"] for row in ledger if isinstance(row, dict)] == [
+        "measure before", "idle", "measure after idling", "trim, and wait until the disk rests",
+        "measure after the trim", "trim once more",
+    ]  # fmt: skip
+
+
+async def test_without_the_trim_the_blocks_still_run_and_what_idling_did_is_told() -> None:
+    run = await session(1, QUIET_HOST, 0.2, no_trim="the trim needs root: it is left out")
+    assert verdict(run).verdict == "not applicable" and not run.applied
+    assert {b.variant for b in run.of(ev.Block)} == {"before", "idle"}
+    [found] = [e.finding for e in run.of(ev.Found)]
+    assert found.id == "fstrim.untrimmed" and found.evidence[0].text == "the trim needs root: it is left out"
+    assert [e.source for e in found.evidence[1:]] == ["new files", "reads that stayed"]
+    assert all("after idling than before" in e.text for e in found.evidence[1:])
+    assert found.remedy[0].title.endswith("run it with sudo") and "--round" in found.remedy[1].commands[0]
+
+
+def test_a_phase_without_a_block_breaks_nothing() -> None:
+    none = Phase("before", [], [], 0.0, 0, "the command fails")
+    found = idling(layout(), none, none, ["the command fails"])
+    assert [e.source for e in found.evidence][1:] == ["doubt"]
+
+
+async def test_an_undecided_session_says_first_why_and_not_its_wide_interval() -> None:
+    runs = [await session(seed, BUSY_HOST, 0.0) for seed in range(4)]
+    undecided = [run for run in runs if verdict(run).verdict == "inconclusive"]
+    assert undecided
+    for run in undecided:
+        [found] = [e.finding for e in run.of(ev.Found) if e.finding.id == "fstrim.effect"]
+        assert found.evidence[0].text == verdict(run).reason and "between" not in found.evidence[0].text
+        assert "write speed, corrected by reads" in found.evidence[-1].text

@@ -1,0 +1,147 @@
+"""How much of a reference is divided out: all of what is shared, nothing of what is its own."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+
+from scenarios.fstrim.course import Course, course
+from scenarios.fstrim.reference import change_beside, shared, steps, weakened
+from scenarios.fstrim.rounds import read
+from scenarios.fstrim.series import course_of
+
+Three = tuple[list[float], list[float], list[float]]
+ROUNDS = Path(__file__).parents[2] / "fixtures" / "rounds" / "throttled-sata.jsonl"
+
+
+def noise(seed: int, n: int = 60) -> list[float]:
+    rng = random.Random(seed)
+    return [math.exp(rng.gauss(0, 0.2)) for _ in range(n)]
+
+
+def test_what_the_host_does_to_both_is_divided_out() -> None:
+    host = noise(1)
+    assert shared(steps([500 * h for h in host], [9000 * h for h in host])) == pytest.approx(1.0)
+
+
+def test_what_the_reference_does_alone_is_left_alone() -> None:
+    assert shared(steps(noise(2), noise(3))) < 0.3
+
+
+def test_half_of_it() -> None:
+    host = noise(4)
+    assert shared(steps([h**0.5 for h in host], host)) == pytest.approx(0.5)
+
+
+def test_a_reference_that_runs_against_it_is_not_multiplied_in() -> None:
+    host = noise(5)
+    assert shared(steps(host, [1 / h for h in host])) == 0.0
+
+
+def test_a_step_at_a_trim_says_nothing() -> None:
+    host = noise(6)
+    load = [h * (0.5 if i < 30 else 1.0) for i, h in enumerate(host)]
+    assert shared(steps(load, host, [30])) == pytest.approx(1.0)
+    assert len(steps(load, host, [30])) == len(host) - 2
+
+
+@pytest.mark.parametrize("values", [[1.0, 0.0, 2.0], [1.0, math.inf, 2.0], [1.0, -1.0, 2.0]])
+def test_a_block_without_a_value_gives_no_steps(values: list[float]) -> None:
+    assert steps(values, [1.0, 2.0, 3.0]) == []
+    assert weakened(values, 0.5)[1] == values[1]
+
+
+def test_without_scatter_nothing_is_shared() -> None:
+    assert shared(steps([1.0, 2.0, 3.0], [1.0, 1.0, 1.0])) == 0.0
+
+
+def test_a_disk_slowed_round_by_round_in_a_guest_is_seen() -> None:
+    """Real rounds: 4 % less each, a real trim before the eighth, with reads that scatter by a factor of two."""
+    kept = read(ROUNDS)
+    assert kept.bad == 0 and [r.trim_before for r in kept.rounds].index(True) == 7
+    found = course_of(kept.rounds)
+    assert found.trend.verdict == "slower" and found.trend.ci95 is not None
+    assert found.trend.ci95[0] <= -0.04 <= found.trend.ci95[1]
+    assert "scatter too much to rule out that the host" in found.trend.explain
+    [jump] = found.jumps
+    # The reads jumped at that round as well: how much of it the trim gave is not known, and so it is not called.
+    assert jump.gave > 0.25 and jump.before_round == 8 and not jump.called
+    assert jump.ci95[0] <= 0.96**-8 - 1 <= jump.ci95[1] or jump.ci95[0] <= 0.96**-7 - 1 <= jump.ci95[1]
+    first = course_of(kept.rounds[:7])
+    assert first.trend.verdict == "slower" and first.jumps == ()
+
+
+def series(seed: int, rounds: int, loss: float, drift: float, step_at: int, scatter: float) -> Course:
+    """The host drifts by `drift` a round and steps once, for load and reads alike; the disk alone loses `loss`."""
+    rng = random.Random(seed)
+    values, reads = [], []
+    for i in range(rounds):
+        host = drift * i - 0.3 * (step_at and i >= step_at)
+        values.append(math.exp(host + i % 12 * math.log1p(-loss) + rng.gauss(0, 0.03)))
+        reads.append(math.exp(host + rng.gauss(0, scatter)))
+    return course(values, reads, [i == 12 for i in range(rounds)])
+
+
+def test_a_host_that_drifts_or_steps_by_itself_is_not_the_disk() -> None:
+    called = 0
+    for seed in range(40):
+        drifting, stepping = series(seed, 24, 0.0, -0.02, 0, 0.03), series(seed, 24, 0.0, 0.0, 12, 0.03)
+        for found in (drifting, stepping):
+            called += found.trend.verdict in ("slower", "faster") or any(jump.called for jump in found.jumps)
+    assert called <= 4  # 5 % of 80
+
+
+@pytest.mark.parametrize(("scatter", "most_of_40"), [(0.03, 38), (0.3, 16)])
+def test_a_loss_is_found_beside_calm_reads_and_often_beside_wild_ones(
+    scatter: float, most_of_40: int
+) -> None:
+    found = [series(seed, 24, 0.02, 0.0, 0, scatter) for seed in range(40)]
+    assert sum(one.trend.verdict == "slower" for one in found) >= most_of_40
+    assert not [one for one in found if one.trend.verdict == "faster"]
+
+
+def blocks(seed: int, stepped: int, gain: float, scatter: float = 0.05) -> tuple[Three, Three]:
+    """Three phases of 12; from phase `stepped` on the host, so load and reads alike, is 30 % slower."""
+    rng = random.Random(seed)
+    values: list[list[float]] = []
+    reads: list[list[float]] = []
+    for phase in range(3):
+        host = -0.3 * (phase >= stepped) + gain * (phase == 2)
+        values.append([math.exp(host + rng.gauss(0, 0.05)) for _ in range(12)])
+        reads.append([math.exp(host - gain * (phase == 2) + rng.gauss(0, scatter)) for _ in range(12)])
+    return (values[0], values[1], values[2]), (reads[0], reads[1], reads[2])
+
+
+def test_a_step_of_the_host_while_waiting_is_not_the_trim() -> None:
+    """By itself the shared part, seen within the phases, would call nearly all of these."""
+    found = [change_beside(*blocks(seed, stepped=2, gain=0.0), 0.05) for seed in range(40)]
+    assert sum(one.verdict in ("slower", "faster") for one in found) <= 2
+    assert any(one.reason and "may be the host's doing" in one.reason for one in found)
+
+
+@pytest.mark.parametrize("scatter", [0.05, 0.3])
+def test_what_a_trim_gives_is_found_beside_calm_and_wild_reads(scatter: float) -> None:
+    found = [change_beside(*blocks(seed, stepped=9, gain=0.3, scatter=scatter), 0.05) for seed in range(40)]
+    assert sum(one.verdict == "faster" for one in found) >= 30
+    assert not [one for one in found if one.verdict == "slower"]
+
+
+def test_a_trim_that_took_longer_than_the_control_must_give_more_than_longer_idling_might() -> None:
+    """Idling gave 5 %, the trim 40 %: ten times the control's length leaves nothing that can be called."""
+    values, reads = ([[level] * 12 for level in (1.0, 1.05, 1.47)], [[1.0] * 12] * 3)
+    given = ((values[0], values[1], values[2]), (reads[0], reads[1], reads[2]), 0.05)
+    assert change_beside(*given).verdict == "faster"
+    long = change_beside(*given, longer=10.0)
+    assert (
+        long.verdict == "inconclusive" and long.reason and "took longer than the idle control" in long.reason
+    )
+    assert long.ratio == change_beside(*given).ratio
+
+
+def test_a_block_without_a_value_is_undecided() -> None:
+    values, reads = blocks(1, 9, 0.3)
+    values[1][3] = 0.0
+    assert change_beside(values, reads, 0.05).reason == "a block without a value"

@@ -1,0 +1,231 @@
+"""The read-only rules on trimming: what they say on small captured hosts, and that they accuse nobody wrongly."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scenarios.fstrim.remedies import fstab_remedy
+from scenarios.fstrim.rules import RULES, online_unqueued, swallowed, untrimmed
+from scenarios.rule import Inapplicable, Unreadable
+from tests.fakes.answering import Answering
+from tests.fakes.tree import Tree
+
+ATA = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda"
+DM = "/sys/devices/virtual/block/dm-0"
+UNIT = "/usr/lib/systemd/system/fstrim.timer"
+WANTS = "/etc/systemd/system/timers.target.wants/fstrim.timer"
+TAKES: dict[str, Any] = {"discard_max_bytes": 2147450880, "discard_granularity": 512}
+NOTHING: dict[str, Any] = {"discard_max_bytes": 0}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path)
+
+
+def ssd(tree: Tree, options: str = "rw", timer: bool = False, written: int = 0, **queue: Any) -> Tree:
+    tree.disk(ATA, **(queue or TAKES)).put(UNIT, "[Timer]\nOnCalendar=weekly\n")
+    if timer:
+        tree.put(WANTS, "")
+    tree.put("/proc/self/mountinfo", f"30 1 8:0 / /data rw,relatime - xfs /dev/sda {options}\n")
+    sectors = written // 512
+    tree.put("/proc/diskstats", f"   8       0 sda 10 0 80 5 10 0 {sectors} 5 0 9 10 0 0 0 0 0 0\n")
+    return tree.put("/etc/fstab", "/dev/sda /data xfs defaults 0 0\n")
+
+
+def test_an_ssd_that_nobody_trims(tree: Tree) -> None:
+    [found] = untrimmed(ssd(tree).host())
+    assert (found.id, found.severity, found.subject) == ("fstrim.never", "notice", "/data")
+    assert found.remedy[0].commands == ("systemctl enable --now fstrim.timer",)
+    assert found.remedy[0].undo and found.remedy[0].verify
+    assert (found.prove, found.prove_options) == ("fstrim", ("--dir", "/data"))
+
+
+def test_written_over_and_over_it_is_a_warning(tree: Tree) -> None:
+    [found] = untrimmed(ssd(tree, written=2048 * 512).host())  # the fake's disk is so large
+    assert found.severity == "warning"
+    assert "1.00 times the size" in found.evidence[1].text
+
+
+@pytest.mark.parametrize(
+    "given", [{"timer": True}, {"options": "rw,discard"}, {"discard_max_bytes": 0}], ids=["timer", "online", "none"]
+)  # fmt: skip
+def test_it_stays_silent(tree: Tree, given: dict[str, Any]) -> None:
+    assert list(untrimmed(ssd(tree, **given).host())) == []
+
+
+OTHER = "/dev/sdb / ext4 defaults 0 1\n"
+DROP_IN = "/etc/systemd/system/fstrim.service.d/zz-hostdx-data.conf"
+CALL = "ExecStart=-/usr/sbin/fstrim -v /data"
+
+
+def test_the_timer_that_passes_over_a_mount(tree: Tree) -> None:
+    ssd(tree, timer=True).put("/etc/fstab", OTHER)
+    [found] = untrimmed(tree.host())
+    assert "not in /etc/fstab" in found.evidence[0].text
+    [remedy] = found.remedy
+    assert remedy.persistent == (f"{DROP_IN}:", "[Service]", CALL)
+    assert remedy.undo == (f"rm {DROP_IN}", "systemctl daemon-reload")
+    assert not any("revert" in line for line in remedy.undo)  # it would take the admin's drop-ins away
+
+
+def test_after_its_remedy_it_is_silent(tree: Tree) -> None:
+    """The remedy's own commands, run in the tree."""
+    ssd(tree, timer=True).put("/etc/fstab", OTHER)
+    [found] = untrimmed(tree.host())
+    for command in found.remedy[0].commands[:2]:
+        subprocess.run(["sh", "-c", command.replace("/etc/systemd", f"{tree.root}/etc/systemd")], check=True)
+    assert (tree.root / DROP_IN.lstrip("/")).read_text() == f"[Service]\n{CALL}\n"
+    assert list(untrimmed(tree.host())) == []
+
+
+@pytest.mark.parametrize("mountpoint", ["/my data", '/a"b', "/50%", "/a'b"])
+def test_a_strange_mount_point_is_quoted_for_shell_and_unit(tree: Tree, mountpoint: str) -> None:
+    remedy = fstab_remedy(tree.host(), mountpoint)
+    for command in remedy.commands[:2]:
+        subprocess.run(["sh", "-c", command.replace("/etc/systemd", f"{tree.root}/etc/systemd")], check=True)
+    [written] = (tree.root / "etc/systemd/system/fstrim.service.d").iterdir()
+    assert written.read_text().splitlines() == list(remedy.persistent[1:])
+    assert remedy.persistent[2].startswith('ExecStart=-/usr/sbin/fstrim -v "/')
+    assert "50%%" in remedy.persistent[2] or "%" not in mountpoint
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"/etc/systemd/system/fstrim.service.d/x.conf": "[Service]\nExecStart=\nExecStart=/usr/sbin/fstrim -av\n"},
+        {"/etc/cron.weekly/trim": "#!/bin/sh\nfstrim -v /data\n"},
+        {"/proc/self/mountinfo": "30 1 8:0 / /data ro,relatime - xfs /dev/sda rw\n"},
+        {"/proc/self/mountinfo": "30 1 8:0 / /mnt rw - xfs /dev/sda rw\n31 1 8:0 / /there rw - xfs /dev/sda rw\n",
+         "/etc/fstab": "/dev/sda /there xfs defaults 0 0\n"},
+    ],
+    ids=["drop-in", "cron", "read-only", "mounted twice"],
+)  # fmt: skip
+def test_nobody_is_accused_wrongly(tree: Tree, files: dict[str, str]) -> None:
+    ssd(tree, timer=True).put("/etc/fstab", OTHER)
+    for path, text in files.items():
+        tree.put(path, text)
+    assert list(untrimmed(tree.host())) == []
+
+
+def test_a_cron_job_for_another_file_system_helps_nobody(tree: Tree) -> None:
+    ssd(tree).put("/etc/cron.weekly/trim", "fstrim -v /\n")
+    tree.put(
+        "/proc/self/mountinfo", "1 0 8:9 / / rw - ext4 /dev/sdz rw\n30 1 8:0 / /data rw - xfs /dev/sda rw\n"
+    )
+    [found] = untrimmed(tree.host())
+    assert "/etc/cron.weekly/trim trims only /" in found.evidence[0].text
+
+
+def test_a_timer_that_is_off_and_would_pass_over_it_needs_both(tree: Tree) -> None:
+    [found] = untrimmed(ssd(tree).put("/etc/fstab", OTHER).host())
+    assert [remedy.title for remedy in found.remedy] == ["Trim once a week", "Let the timer trim /data too"]
+
+
+@pytest.mark.parametrize("timer", [False, True])
+def test_the_admins_own_choice_is_respected(tree: Tree, timer: bool) -> None:
+    ssd(tree, timer=timer, written=2048 * 512).put(
+        "/etc/fstab", "/dev/sda /data xfs rw,X-fstrim.notrim 0 0\n"
+    )
+    [found] = untrimmed(tree.host())
+    assert (found.confidence, found.severity, found.remedy) == ("hint", "notice", ())
+    assert "as /etc/fstab asks for" in found.title
+
+
+def test_without_a_timer_cron_is_the_way(tree: Tree, tmp_path: Path) -> None:
+    ssd(tree)
+    said = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nLastTriggerUSec=\n"
+    ask = "systemctl show fstrim.timer -p LoadState,ActiveState,UnitFileState,LastTriggerUSec"
+    host = Answering(tree.root, {ask: said})
+    [found] = untrimmed(host)
+    [remedy] = found.remedy
+    assert "no fstrim.timer" in remedy.title and not any("systemctl" in line for line in remedy.commands)
+    for command in remedy.commands:
+        (tree.root / "etc/cron.weekly").mkdir(exist_ok=True)
+        subprocess.run(["sh", "-c", command.replace("/etc/cron", f"{tree.root}/etc/cron")], check=True)
+    assert (tree.root / "etc/cron.weekly/hostdx-fstrim-data").read_text() == "#!/bin/sh\nexec fstrim /data\n"
+    assert list(untrimmed(Answering(tree.root, {ask: said}))) == []
+
+
+def test_an_unknown_timer_is_not_guessed(tree: Tree) -> None:
+    ssd(tree)
+    (tree.root / UNIT.lstrip("/")).unlink()
+    with pytest.raises(Unreadable):
+        list(untrimmed(tree.host()))
+
+
+def test_a_hard_disk_and_a_virtual_disk_are_not_accused(tree: Tree) -> None:
+    ssd(tree, rotational=1, discard_max_bytes=0)
+    with pytest.raises(Inapplicable):
+        list(untrimmed(tree.host()))
+
+
+def crypt(tree: Tree) -> Tree:
+    tree.disk(ATA, **TAKES).disk(DM, "253:0", **NOTHING)
+    tree.files(DM, dm__name="luks-home", dm__uuid="CRYPT-LUKS2-0123-luks-home")
+    tree.link(f"{DM}/slaves/sda", "../../../../x")
+    return tree.put("/proc/self/mountinfo", "30 1 253:0 / /home rw - xfs /dev/mapper/luks-home rw\n")
+
+
+def test_encryption_that_swallows_discards(tree: Tree) -> None:
+    [found] = swallowed(crypt(tree).host())
+    assert "dm-0 (crypt)" in found.evidence[0].text
+    assert found.remedy[0].commands == ("cryptsetup status luks-home",)  # what it would weaken is not advised
+
+
+def test_a_drive_that_takes_none(tree: Tree) -> None:
+    [found] = swallowed(ssd(tree, **NOTHING).host())
+    assert "the drive (or what stands before it" in found.evidence[0].text and found.remedy == ()
+
+
+@pytest.mark.parametrize(("mode", "options", "speaks"), [
+    ("forced_unqueued", "rw,discard", True),
+    ("unqueued", "rw,discard", True),
+    ("queued", "rw,discard", False),
+    ("forced_unqueued", "rw", False),
+    ("forced_unqueued", "rw,discard=async", False),
+])  # fmt: skip
+def test_online_discard_without_queued_trim(tree: Tree, mode: str, options: str, speaks: bool) -> None:
+    ssd(tree, options=options).files("/sys/class/ata_device/dev3.0", trim=mode)
+    found = list(online_unqueued(tree.host()))
+    assert bool(found) == speaks
+    if speaks:
+        assert (
+            found[0].severity == "warning"
+            and "mount -o remount,nodiscard /data" in found[0].remedy[1].commands
+        )
+
+
+def test_no_rule_ever_tells_to_discard_a_device(tree: Tree) -> None:
+    host = ssd(tree, options="rw,discard").files("/sys/class/ata_device/dev3.0", trim="unqueued").host()
+    for rule in RULES:
+        for found in rule.check(host):
+            for remedy in found.remedy:
+                text = " ".join((*remedy.commands, *remedy.persistent))
+                assert "blkdiscard" not in text and "hdparm" not in text
+
+
+def on_crypt(tree: Tree, below: dict[str, Any]) -> Tree:
+    """A file system on LUKS on a partition of an SSD."""
+    tree.disk(ATA, **below).partition(ATA, 1, "8:1")
+    tree.disk(DM, "253:0", **NOTHING).files(f"{DM}/dm", uuid="CRYPT-LUKS2-x", name="root")
+    tree.link(f"{DM}/slaves/sda1", f"../../../../..{ATA}/sda1")
+    return tree.put("/proc/self/mountinfo", "30 1 253:0 / / rw - xfs /dev/mapper/root rw\n")
+
+
+@pytest.mark.parametrize(("below", "guilty"), [(TAKES, "dm-0"), (NOTHING, "sda")])
+def test_the_lowest_layer_that_takes_none_is_the_one(tree: Tree, below: dict[str, Any], guilty: str) -> None:
+    found = list(swallowed(on_crypt(tree, below).host()))
+    assert [f.evidence[0].source for f in found] == [f"/sys/block/{guilty}/queue/discard_max_bytes"]
+    assert "allow-discards" not in " ".join(c for f in found for r in f.remedy for c in r.commands)
+
+
+def test_whether_discards_are_taken_is_unknown_not_fine(tree: Tree) -> None:
+    host = ssd(tree, rotational=0).host()
+    for rule in (swallowed, untrimmed):
+        with pytest.raises(Unreadable, match="discard"):
+            list(rule(host))

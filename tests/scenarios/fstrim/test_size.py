@@ -1,0 +1,79 @@
+"""How large a block is once the speed is known: half a second at least, within the bound, rather fewer than shorter."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.bench.budget import WriteBudget
+from probes.host import Host
+from scenarios.experiment.before_after import LEAST_BLOCKS
+from scenarios.fstrim.durations import Pattern
+from scenarios.fstrim.layout import MOST_A_BLOCK, MOST_BYTES, Layout
+from scenarios.fstrim.load import CHURN_ID
+from scenarios.fstrim.phase import Blocks
+from scenarios.fstrim.plan import request, workloads
+from scenarios.fstrim.size import BlockSize, after_warm_up, again_at_most
+from scenarios.model import Options
+from tests.fakes import FakeRun
+from tests.fakes.drive import Drive
+
+MIB, GIB = 1 << 20, 1 << 30
+
+
+class Here(Layout):
+    def __init__(self, free: int = 500 * GIB) -> None:
+        self.free = free
+        self.most_bytes, self.fixed_bytes, self.block_bytes = MOST_BYTES, 256 * MIB, 104 * MIB
+
+    def by_space(self, blocks: int, free: int | None = None) -> float:
+        return (self.free * 0.05 - self.fixed_bytes) / (blocks + 1)
+
+
+def made(bytes_per_s: float, *, phases: int = 3, amplified: float = 1.0, free: int = 500 * GIB) -> BlockSize:
+    budget = WriteBudget(MOST_BYTES)
+    budget.spend(360 * MIB, int(360 * MIB * amplified), CHURN_ID)
+    found = after_warm_up(Here(free), budget, Pattern(), phases, bytes_per_s)
+    blocks = found.pattern.blocks
+    most = phases * (blocks + again_at_most(blocks)) * found.bytes
+    assert most * budget.amplification(CHURN_ID) <= budget.left_bytes
+    return found
+
+
+def test_a_slow_disk_keeps_what_was_planned() -> None:
+    found = made(60e6)
+    assert (found.pattern.blocks, found.bytes, found.text) == (12, 104 * MIB, "")
+
+
+def test_a_sata_ssd_gets_half_a_second_and_fewer_blocks() -> None:
+    found = made(500e6)
+    assert LEAST_BLOCKS <= found.pattern.blocks < 12
+    assert found.bytes / 500e6 >= 0.5
+    assert "500 MB/s" in found.text and f"{found.pattern.blocks} blocks a phase" in found.text
+
+
+def test_a_disk_in_between_needs_no_fewer() -> None:
+    found = made(230e6)
+    assert found.pattern.blocks == 12 and found.bytes > 104 * MIB and found.bytes / 230e6 >= 0.5
+
+
+@pytest.mark.parametrize("given", [{"amplified": 4.0}, {"free": 40 * GIB}])
+def test_what_cannot_be_afforded_is_not_promised(given: dict[str, float]) -> None:
+    found = made(3e9, **given)  # type: ignore[arg-type]
+    assert found.pattern.blocks == LEAST_BLOCKS and found.bytes < 0.5 * 3e9
+    assert found.bytes <= MOST_A_BLOCK
+
+
+def test_a_round_alone_has_more_for_each() -> None:
+    assert made(500e6, phases=1).pattern.blocks == 12
+
+
+async def test_blocks_that_were_too_short_are_said() -> None:
+    layout = Layout(Host("/nonexistent-captured-tree"), "/data", blocks=6, phases=3)
+    pattern = Pattern(blocks=6, block_s=1.5, reference_s=0.5)
+    loads = workloads(request(Options({"dir": "/data"})), layout, pattern)
+    run = FakeRun()
+    blocks = Blocks(run, Drive(run.clock), loads, pattern, MIB, None)
+    await blocks.phase("before", "before")
+    assert blocks.lasted == [1.5] * 6 and blocks.too_short == ""
+    blocks.lasted = [0.2] * 6
+    assert "lasted only 0.2 s" in blocks.too_short

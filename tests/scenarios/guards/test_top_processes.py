@@ -1,0 +1,256 @@
+"""Who is named: the one of the disturbed block, at a bounded cost; and who was named most often."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.types import Absent
+from scenarios import events as ev
+from scenarios.guards.interference import Surroundings, Usual, in_short
+from scenarios.guards.thresholds import LOOK_SHARE
+from scenarios.guards.top_processes import Culprits, most_named, most_often
+from tests.fakes import FakeClock, FakeRun
+from tests.fakes.processes import moment, process
+
+
+class Processes:
+    """What some processes have used by now, as a tree; two CPUs."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.clock = FakeClock()
+        self.ticks: dict[str, int] = {}
+        self.bytes: dict[str, int] = {}
+        self.readable: set[str] = set()
+        (root / "proc").mkdir()
+        (root / "proc/stat").write_text("cpu 0\ncpu0 0\ncpu1 0\n")
+        self.host = moment(root, 1000)
+
+    def spend(self, seconds: float, io: dict[str, int] | None = None, **ticks: int) -> None:
+        self.clock.advance(seconds)
+        for name, more in ticks.items():
+            self.ticks[name] = self.ticks.get(name, 0) + more
+        for name, more in (io or {}).items():
+            self.bytes[name] = self.bytes.get(name, 0) + more
+        for pid, (name, used) in enumerate(self.ticks.items(), start=20):
+            text = f"read_bytes: {self.bytes.get(name, 0)}\nwrite_bytes: 0\n"
+            process(self.root, pid, name, used, io=text if name in self.readable else None)
+        moment(self.root, 1000 + self.clock.now())
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Processes:
+    return Processes(tmp_path)
+
+
+def culprits(machine: Processes, *devices: str) -> tuple[FakeRun, Culprits]:
+    run = FakeRun(host=machine.host, clock=machine.clock)
+    return run, Culprits(run, devices)
+
+
+def test_who_burst_in_the_disturbed_block_is_named_though_another_used_more_before(
+    machine: Processes,
+) -> None:
+    machine.spend(0, steady=0, burst=0)
+    _, sought = culprits(machine)
+    for _ in range(40):
+        sought.in_gap()
+        machine.spend(0.5, steady=9)  # 3.6 s of CPU in all
+    sought.in_gap()
+    machine.spend(0.5, steady=9, burst=50)
+    assert sought.name("cpu", 0.59) == "burst [21], 1.0 CPUs"
+
+
+def test_who_burst_before_the_gap_is_not_named(machine: Processes) -> None:
+    machine.spend(0, steady=0, burst=0)
+    _, sought = culprits(machine)
+    sought.in_gap()
+    machine.spend(0.5, burst=100)
+    sought.in_gap()
+    machine.spend(0.5, steady=40)
+    assert sought.name("cpu", 0.4) == "steady [20], 0.8 CPUs"
+
+
+def test_both_kinds_are_named_from_the_same_two_looks(machine: Processes) -> None:
+    machine.readable = {"cc1plus", "rsync"}
+    machine.spend(0, cc1plus=0, rsync=0)
+    _, sought = culprits(machine, "vda")
+    sought.in_gap()
+    machine.spend(0.5, {"rsync": 20_000_000}, cc1plus=45, rsync=5)
+    assert sought.names(["cpu", "steal", "device"], 0.5) == {
+        "cpu": "cc1plus [20], 0.9 CPUs",
+        "device": "rsync [21], 40.0 MB/s",
+    }
+
+
+def test_the_first_of_a_crowd_is_not_to_blame(machine: Processes) -> None:
+    crowd = {f"p{n}": 5 for n in range(20)}
+    machine.spend(0, **dict.fromkeys(crowd, 0))
+    _, sought = culprits(machine)
+    sought.in_gap()
+    machine.spend(0.5, **{**crowd, "p3": 7})
+    assert sought.name("cpu", 1.0) == ""
+
+
+class Slow(Host):
+    """Every look takes its time, the `slower`th one longer."""
+
+    def __init__(self, root: Path, clock: FakeClock, cost_s: float) -> None:
+        super().__init__(str(root))
+        self.clock, self.cost_s, self.looks, self.slower = clock, cost_s, 0, -1
+
+    def listing(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
+        self.looks += path == "/proc"
+        self.clock.advance(self.cost_s * (20 if self.looks == self.slower else 1))
+        return super().listing(path)
+
+
+@pytest.mark.parametrize(("cost_s", "every"), [(0.002, 1), (0.1, 10)])
+def test_looks_take_a_small_share_of_the_time(machine: Processes, cost_s: float, every: int) -> None:
+    host = Slow(machine.root, machine.clock, cost_s)
+    sought = Culprits(FakeRun(host=host, clock=machine.clock), ())
+    for _ in range(100):
+        sought.in_gap()
+        machine.clock.advance(0.5)
+    assert abs(host.looks - 100 / every) <= 1
+    assert host.looks * cost_s / machine.clock.now() <= LOOK_SHARE * 1.01
+
+
+def test_one_look_that_had_to_wait_for_a_cpu_does_not_put_off_the_next(machine: Processes) -> None:
+    host = Slow(machine.root, machine.clock, 0.002)
+    host.slower = 10
+    sought = Culprits(FakeRun(host=host, clock=machine.clock), ())
+    for _ in range(20):
+        sought.in_gap()
+        machine.clock.advance(0.5)
+    assert host.looks == 20
+
+
+@pytest.mark.parametrize(("user", "advice"), [(1000, "as root (sudo hostdx"), (0, "on the host itself")])
+def test_what_root_would_add_is_said_once(
+    machine: Processes, monkeypatch: pytest.MonkeyPatch, user: int, advice: str
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    machine.readable = {"mine"}
+    machine.spend(0, mine=0, hidden=0)
+    run, sought = culprits(machine, "vda", "vdb")
+    sought.in_gap()
+    for _ in range(3):
+        machine.spend(0.5, {"hidden": 90_000_000})
+        assert sought.name("device") == "no process that we may read, on vda, vdb"
+    machine.spend(0.5, {"mine": 20_000_000})
+    assert sought.name("device") == "mine [20], 40.0 MB/s"
+    [note] = run.of(ev.Note)
+    assert "can be told for 1 of 2 processes" in note.text
+    assert advice in note.text
+
+
+def test_root_is_told_nothing_where_the_culprit_was_found(
+    machine: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    machine.readable = {"rsync"}
+    machine.spend(0, rsync=0, hidden=0)
+    run, sought = culprits(machine, "vda")
+    sought.in_gap()
+    machine.spend(0.5, {"rsync": 20_000_000})
+    assert sought.name("device") == "rsync [20], 40.0 MB/s"
+    assert run.of(ev.Note) == []
+
+
+def test_io_that_is_nobodys_is_said(machine: Processes) -> None:
+    machine.readable = {"mine"}
+    machine.spend(0, mine=0)
+    run, sought = culprits(machine, "vda")
+    assert sought.name("device") == ""  # nothing to compare with yet
+    sought.in_gap()
+    machine.spend(0.5)
+    assert sought.name("device") == "no process that runs now, on vda"
+    assert run.of(ev.Note) == []
+    assert sought.name("steal") == ""
+
+
+CPU = "other processes used {} % of the CPUs (usually {} %)"
+DEVICE = "others' I/O on our device: {} % of its usual traffic"
+
+
+def test_most_often_counts_names_and_not_figures() -> None:
+    remarks = [
+        CPU.format(71, 3) + ": cc1plus [78], 1.2 CPUs",
+        DEVICE.format(80) + ": rsync [77], 90.0 MB/s",
+        DEVICE.format(65) + ": rsync [77], 71.3 MB/s",
+        CPU.format(40, 3) + ": rsync [77], 0.7 CPUs",
+        CPU.format(66, 4) + ": cc1plus [79], 1.1 CPUs",
+    ]
+    assert most_often(remarks) == "others' I/O on our device: rsync [77]"
+    assert most_often(remarks[:1] + remarks[4:]) == "other processes used the CPUs: cc1plus (2 processes)"
+
+
+@pytest.mark.parametrize(
+    ("remarks", "said"),
+    [
+        ([], ""),
+        ([CPU.format(70, 3), CPU.format(60, 3), "B gave nothing"], "other processes used the CPUs"),
+        (["B gave nothing", "A gave nothing", "B gave nothing"], "B gave nothing"),
+        (["waited 3 s", "B gave nothing", "waited 4.5 s"], "waited 3 s"),
+        (
+            ["others moved 90 MB on the device beside our 30 MB: dd [5], 180.0 MB/s", DEVICE.format(70)],
+            "others' I/O on our device: dd [5]",
+        ),
+        (
+            [f"{DEVICE.format(n)}: no process that we may read, on vda" for n in (70, 80)],
+            "others' I/O on our device: no process that we may read, on vda",
+        ),
+        ([DEVICE.format(70) + ": a: b] [1 [9], 3.0 MB/s"], "others' I/O on our device: a: b] [1 [9]"),
+        (
+            ["others' I/O waits long, without our load as well: rsync [7], 3.0 MB/s"],
+            "others' I/O waits long, without our load as well: rsync [7]",
+        ),
+    ],
+)
+def test_most_often_of(remarks: list[str], said: str) -> None:
+    assert most_often(remarks) == said
+
+
+def test_most_named() -> None:
+    assert most_named([]) == ""
+    assert most_named(["a [1], 1.0 CPUs", "b [2], 3.0 MB/s", "b [2], 4.0 MB/s"]) == "b [2]"
+    assert most_named(["a [1], 1.0 CPUs", "a [2], 1.1 CPUs"]) == "a (2 processes)"
+
+
+def test_the_guards_own_sentences_are_known_in_short() -> None:
+    usual = Usual()
+    calm = Surroundings(
+        seconds=0.5,
+        cpu=0.1,
+        full=1.0,
+        steal=0.0,
+        device_bytes=1 << 20,
+        device_operations=100,
+        operations=100,
+        khz=3_000_000,
+        quota=0.0,
+    )
+    for _ in range(5):
+        usual.judge(calm)
+    wild = Surroundings(
+        seconds=0.5,
+        cpu=0.9,
+        full=1.0,
+        steal=0.5,
+        device_bytes=1 << 30,
+        device_operations=9000,
+        operations=100,
+        khz=1_000_000,
+        quota=0.7,
+    )
+    sentences = dict(usual.judge(wild))
+    assert set(sentences) == {"cpu", "steal", "device", "frequency", "quota"}
+    for text in sentences.values():
+        words, rest = in_short(f"{text}: x [1], 1.0 CPUs")
+        assert words and rest == "x [1], 1.0 CPUs"
+        assert not any(letter.isdigit() for letter in words)

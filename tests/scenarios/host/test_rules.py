@@ -1,0 +1,93 @@
+"""Rules about the host as a whole, on small captured trees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.system.cpulist import parse_list
+from scenarios.host import rules
+from scenarios.rule import Inapplicable, Unreadable
+from tests.fakes.tree import Tree
+
+
+def put(root: Path, path: str, text: str) -> Host:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return Host(str(root))
+
+
+CPU = "sys/devices/system/cpu"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path)
+
+
+@pytest.mark.parametrize(("average", "ids"), [("12.75", ["host.pressure-io"]), ("3.00", [])])
+def test_pressure_speaks_from_a_tenth_on(tmp_path: Path, average: str, ids: list[str]) -> None:
+    host = put(
+        tmp_path,
+        "proc/pressure/io",
+        f"some avg10=0.00 avg60={average} avg300=0.25 total=1842555\nfull avg10=0.00 avg60=0.07 avg300=0.24 total=1\n",
+    )
+    assert [f.id for f in rules.pressure(host)] == ids
+
+
+def test_pressure_that_is_switched_off_is_said(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match="psi=1"):
+        list(rules.pressure(Host(str(tmp_path))))
+
+
+@pytest.mark.parametrize(
+    ("offline", "control", "titles", "evidence"),
+    [
+        ("4-5,8-127", "", ["2 CPUs are switched off"], "4-5 of 8 CPUs"),  # 8 to 127 can never come
+        ("8-127", "", [], ""),
+        ("4-7", "off", [], ""),  # SMT off by choice: its siblings
+        ("4-7", "forceoff", [], ""),
+        ("7", "on", ["1 CPU is switched off"], "7 of 8 CPUs"),
+    ],
+)
+def test_cpus_switched_off(tree: Tree, offline: str, control: str, titles: list[str], evidence: str) -> None:
+    for n in range(8):
+        tree.put(f"/{CPU}/cpu{n}/online", "1\n")
+    tree.files(f"/{CPU}", present="0-7", offline=offline)
+    for n in parse_list(offline) or ():
+        if n < 8:
+            tree.put(f"/{CPU}/cpu{n}/online", "0\n")
+    if control:
+        tree.put(f"/{CPU}/smt/control", f"{control}\n")
+    found = list(rules.offline(tree.host()))
+    assert [f.title for f in found] == titles
+    assert not evidence or found[0].evidence[0].text == evidence
+
+
+@pytest.mark.parametrize("file", ["cpu.max", "parent"])
+def test_a_quota_of_our_group_or_of_one_above_it(tree: Tree, file: str) -> None:
+    tree.put("/proc/self/cgroup", "0::/a/b\n")
+    tree.put("/proc/self/mountinfo", "30 1 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+    where = "/sys/fs/cgroup/a" + ("/b" if file == "cpu.max" else "")
+    tree.put("/sys/fs/cgroup/a/b/cgroup.procs", "")
+    tree.files(where, **{"cpu.max": "200000 100000"})
+    tree.put(f"{where}/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 40\nthrottled_usec 9\n")
+    found = list(rules.quota(tree.host()))
+    assert [(f.id, f.subject) for f in found] == [("host.cpu-quota", where)]
+    assert "limit 2 CPUs" in found[0].evidence[0].text
+    tree.put(f"{where}/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 0\nthrottled_usec 0\n")
+    assert list(rules.quota(tree.host())) == []
+    (tree.root / where.lstrip("/") / "cpu.stat").unlink()
+    with pytest.raises(Unreadable, match="a CPU quota is set"):
+        list(rules.quota(tree.host()))
+
+
+def test_no_quota_is_not_applicable(tree: Tree) -> None:
+    tree.put("/proc/self/cgroup", "0::/a\n").put("/sys/fs/cgroup/a/cgroup.procs", "")
+    tree.put("/proc/self/mountinfo", "30 1 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+    tree.files("/sys/fs/cgroup/a", **{"cpu.max": "max 100000"})
+    with pytest.raises(Inapplicable, match="no CPU quota"):
+        list(rules.quota(tree.host()))

@@ -1,0 +1,89 @@
+"""The box names the broken runs without a vote, and puts an application into it with the way to tune."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from probes.imports.model import Measure
+from scenarios.imported.box import Box, Placed, boxes, position
+from scenarios.imported.snapshot import Snapshot
+from scenarios.imported.together import box_findings
+
+GIB = float(1 << 30)
+
+
+def run(n: int, hard: float = 1.0, easy: float = 2.0, meta: tuple[float, float] = (11.0, 130.0)) -> Snapshot:
+    named = (("ior-hard", hard * GIB, "B/s"), ("ior-easy", easy * GIB, "B/s"))
+    rates = (("mdtest-hard", meta[0] * 1000, "IOPS"), ("mdtest-easy", meta[1] * 1000, "IOPS"))
+    measures = tuple(Measure(workload=w, metric="x", value=v, unit=u) for w, v, u in (*named, *rates))
+    return Snapshot(name=f"run {n}", kind="io500", began=None, host=None, measures=measures)
+
+
+def box(*runs: Snapshot) -> Box:
+    [found] = boxes(runs)
+    return found
+
+
+def test_a_sound_box_has_nothing_to_say() -> None:
+    sound = box(*(run(n, 0.9 + n / 60, 1.9, (10.7 + n / 20, 100.0 + 3 * n)) for n in range(13)))
+    assert not sound.odd and not box_findings(sound)
+
+
+def test_the_majority_below_hard_is_named_and_the_others_are_not() -> None:
+    broken = {2, 3, 5, 6, 7, 8, 9, 10}
+    odd = box(*(run(n, 0.9, 0.47 if n in broken else 1.9) for n in range(1, 14)))
+    assert {(o.run, o.workload, o.why) for o in odd.odd} == {
+        (f"run {n}", "ior-easy", "easy below hard") for n in broken
+    }
+    assert odd.corners[1].median == pytest.approx(1.9 * GIB)  # of the sound runs
+    [found] = box_findings(odd)
+    assert found.severity == "warning"
+    assert found.title == "IOR easy lies below IOR hard in 8 of 13 runs: runs 2, 3, 5 to 10"
+    assert len(found.evidence) == 8 and found.remedy
+
+
+def test_one_run_elsewhere_is_named_with_its_phase() -> None:
+    odd = box(*(run(n, 0.9 + n / 100, 1.9, (11.0, 40.0 if n == 4 else 130.0 + n)) for n in range(8)))
+    assert [(o.run, o.workload, o.why) for o in odd.odd] == [("run 4", "mdtest-easy", "elsewhere")]
+    assert [f.title for f in box_findings(odd)] == ["mdtest easy of run 4 lies far below the other runs"]
+
+
+def test_a_few_runs_have_no_odd_one() -> None:
+    assert not box(*(run(n, easy=1.5 if n else 9.0) for n in range(3))).odd
+
+
+def test_equal_within_five_per_cent_is_not_below() -> None:
+    assert not box(run(1, 1.0, 0.96)).odd
+    assert box(run(1, 1.0, 0.94)).odd
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "words", "advised"),
+    [
+        (0.5, "lies below IOR hard", True),
+        (1.1, "of the way from IOR hard to IOR easy", True),
+        (1.9, "of the way from IOR hard to IOR easy", False),
+        (4.0, "lies above IOR easy", False),
+    ],
+)
+def test_an_application_is_placed_with_the_direction_of_tuning(
+    bandwidth: float, words: str, advised: bool
+) -> None:
+    point = Placed(name="job", bandwidth=bandwidth * GIB, direction="read")
+    [found] = box_findings(msgspec.structs.replace(box(run(1)), placed=(point,)))
+    assert words in found.title and bool(found.remedy) is advised
+
+
+def test_the_position_is_a_share_of_the_logarithms() -> None:
+    found = box(run(1, 1.0, 4.0))
+    assert position(2 * GIB, *found.corners[:2]) == pytest.approx(0.5)
+    assert position(0.0, *found.corners[:2]) is None
+
+
+def test_a_full_result_has_a_box_for_writing_and_one_for_reading() -> None:
+    names = ("ior-hard-write", "ior-easy-write", "mdtest-hard-write", "mdtest-easy-write", "ior-hard-read",
+             "ior-easy-read", "mdtest-hard-stat", "mdtest-easy-stat")  # fmt: skip
+    measures = tuple(Measure(workload=n, metric="x", value=1.0 + i, unit="") for i, n in enumerate(names))
+    snapshot = Snapshot(name="a", kind="io500", began=None, host=None, measures=measures)
+    assert [b.title for b in boxes([snapshot])] == ["write", "read"]

@@ -1,0 +1,25 @@
+"""Every contradiction and trouble that a parser can raise has its sentence."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import probes.imports
+from scenarios.imported.phrases import CONTRADICTIONS, TROUBLES
+
+SOURCES = Path(probes.imports.__file__).parent
+
+
+def test_every_id_has_its_sentence() -> None:
+    text = "".join(path.read_text() for path in sorted(SOURCES.glob("*.py")))
+    raised = set(re.findall(r'"((?:io500|fio|hepscore|suite|prmon|ior|mdtest|sysstat|iperf3|sysbench|stream|'
+                            r'stress-ng|perf|darshan|numactl|unixbench)\.[a-z0-9-]+)"', text))  # fmt: skip
+    assert len(raised) > 60
+    assert raised <= set(CONTRADICTIONS) | set(TROUBLES)
+
+
+def test_no_sentence_without_its_id() -> None:
+    text = "".join(path.read_text() for path in sorted(SOURCES.glob("*.py")))
+    own = {name for name in (*CONTRADICTIONS, *TROUBLES) if not name.startswith("import.")}
+    assert not [name for name in own if f'"{name}"' not in text]

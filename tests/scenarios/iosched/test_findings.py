@@ -1,0 +1,121 @@
+"""What is said about a pair of schedulers: rows of verdicts, and remedies that fit the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from probes.bench.mixes import mix_of
+from probes.host import Host
+from probes.system.disk.scheduler_origin import Why
+from scenarios import events as ev
+from scenarios.iosched.findings import held_finding, verdict_finding
+from scenarios.iosched.layout import Job, workload
+from scenarios.iosched.remedies import throughput_of_bfq, tuned_path, udev_rule, use
+from tests.scenarios.iosched.test_scenario import target_on, tree
+
+
+def verdict(word: str, metric: str = "IOPS", *, control: bool = False) -> ev.Verdict:
+    return ev.Verdict(
+        t=1.0,
+        workload=metric,
+        metric=metric,
+        baseline="mq-deadline",
+        variant="bfq",
+        verdict=word,  # type: ignore[arg-type]
+        ratio=0.8,
+        ci95=(0.7, 0.9),
+        groups=5,
+        control=control,
+    )
+
+
+ROWS = [
+    (["faster", "no material difference"], "no material difference", "warning", "is faster than", True),
+    (["slower", "no material difference"], "no material difference", "ok", "mq-deadline is right", False),
+    (["slower", "inconclusive"], "no material difference", "ok", "is slower than mq-deadline", False),
+    (["faster", "inconclusive"], "no material difference", "warning", "not decided: m1", True),
+    (["faster", "slower"], "no material difference", "notice", "is faster for", True),
+    (["no material difference"], "no material difference", "ok", "no material difference", False),
+    (["no material difference", "inconclusive"], "inconclusive", "notice", "not everything", False),
+    (["faster"], "slower", "notice", "not to be trusted", False),  # the control moved
+]
+
+
+@pytest.mark.parametrize(("words", "control", "severity", "title", "remedy"), ROWS)
+def test_a_pair_is_summed_up(
+    tmp_path: Path, words: list[str], control: str, severity: str, title: str, remedy: bool
+) -> None:
+    host = tree(tmp_path)
+    verdicts = [verdict(w, f"m{n}") for n, w in enumerate(words)] + [verdict(control, "cpu", control=True)]
+    finding = verdict_finding(host, target_on(host), "bfq", verdicts)
+    assert finding.severity == severity and title in finding.title
+    assert bool(finding.remedy) == remedy
+    assert len(finding.evidence) == len(verdicts)
+
+
+def test_nothing_is_called_right_while_something_is_undecided(tmp_path: Path) -> None:
+    host = tree(tmp_path)
+    verdicts = [verdict("slower", "m0"), verdict("inconclusive", "m1")]
+    title = verdict_finding(host, target_on(host), "bfq", verdicts).title
+    assert "is right" not in title and "not decided: m1" in title
+
+
+def test_what_would_decide_it_is_a_command(tmp_path: Path) -> None:
+    host = tree(tmp_path)
+    open_one = msgspec.structs.replace(
+        verdict("inconclusive"), workload="readers-bfq", seconds_to_decide=2935.0
+    )
+    evidence = verdict_finding(host, target_on(host), "bfq", [open_one]).evidence[0].text
+    assert evidence.endswith("--scheduler bfq --load readers --budget 2940")
+
+
+def test_writers_that_reach_their_bound_pressed_nobody() -> None:
+    mix = mix_of("writers-reader")
+    job = Job(
+        mix=mix, variant="bfq", workload=workload(mix, "bfq", 1, 1 << 28, "/d", 1), write_rate=100_000_000
+    )
+    held = held_finding("sdb", job, [[199.0, 200.0, 198.0], [196.0, 200.0, 199.0]])
+    assert held is not None and "200 MB/s" in held.title and "--most-written" in held.remedy[0].commands[0]
+    assert (
+        held_finding("sdb", job, [[199.0, 200.0], [90.0, 80.0]]) is None
+    )  # one of them let the disk fill up
+    assert held_finding("sdb", job, [[], []]) is None
+
+
+def test_every_disk_has_a_rule_of_its_own_that_its_undo_takes_away(tmp_path: Path) -> None:
+    """Two remedies that write one file: the second takes the first one's rule away."""
+    host = Host(str(tmp_path))
+    first, second = (use(host, name, "bfq", "none", None, None) for name in ("sdb", "sdc"))
+    files = [
+        {w for line in r.persistent for w in line.split() if w.startswith("/etc/")} for r in (first, second)
+    ]
+    assert files[0] and files[1] and not files[0] & files[1]
+    for remedy, written in zip((first, second), files, strict=True):
+        assert all(any(f"rm -f {file}" == line for line in remedy.undo) for file in written)
+    assert 'KERNEL=="sdb"' in udev_rule("sdb", "bfq")
+
+
+def test_a_remedy_is_whole_and_names_who_would_undo_it(tmp_path: Path) -> None:
+    host = Host(str(tmp_path))
+    rule = Why("udev", "a rule", "/etc/udev/rules.d/60-x.rules", "none")
+    remedy = use(host, "sdb", "bfq", "none", True, rule)
+    assert remedy.commands == ("echo bfq > /sys/block/sdb/queue/scheduler",)
+    text = "\n".join(remedy.persistent)
+    assert "/etc/modules-load.d/hostdx-sdb.conf" in text and "udevadm trigger" in text
+    assert 'ATTR{queue/rotational}=="1"' in text and 'ATTR{queue/scheduler}="bfq"' in text
+    assert "/etc/udev/rules.d/60-x.rules" in remedy.warning
+    assert "echo none > /sys/block/sdb/queue/scheduler" in remedy.undo
+
+
+def test_the_profiles_place_goes_by_tuneds_version(tmp_path: Path) -> None:
+    assert tuned_path(Host(str(tmp_path)), "x") == "/etc/tuned/x/tuned.conf"
+    (tmp_path / "usr/lib/tuned/profiles").mkdir(parents=True)
+    assert tuned_path(Host(str(tmp_path)), "x") == "/etc/tuned/profiles/x/tuned.conf"
+
+
+def test_bfqs_settings_can_be_taken_back() -> None:
+    remedy = throughput_of_bfq("sdb")
+    assert len(remedy.commands) == len(remedy.undo) == 2

@@ -1,0 +1,25 @@
+"""The queue is called as it was only where everything was undone: a write that hangs shows the old value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from scenarios.events import ActionState
+from scenarios.iosched.restoration import Untouched
+
+
+@pytest.mark.parametrize(
+    ("state", "ids"), [("reverted", ["iosched.restored"]), ("failed", []), ("kept", ["iosched.restored"])]
+)
+def test_ok_is_said_only_where_nothing_is_left_open(
+    tmp_path: Path, state: ActionState, ids: list[str]
+) -> None:
+    queue = tmp_path / "sys/block/sdz/queue"
+    queue.mkdir(parents=True)
+    (queue / "scheduler").write_text("[mq-deadline] bfq\n")
+    untouched = Untouched(Host(str(tmp_path)), ("sdz",))
+    untouched.ended("sdz", [(state, "the device is stuck")])
+    assert [finding.id for finding in untouched.findings()] == ids

@@ -1,0 +1,305 @@
+"""The scheduler rules on captured trees: the right ones speak, their neighbours are silent."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.system.disk.scheduler import scheduling
+from probes.system.disk.scheduler_origin import why
+from probes.types import Absent
+from scenarios.dstate.rules import RULES as HANG_RULES
+from scenarios.finding import Finding
+from scenarios.iosched.rules import RULES
+from scenarios.knowledge.schedulers import named_here
+from scenarios.rule import Inapplicable, Unreadable
+
+DATA = Path(__file__).parents[2] / "data" / "kernel_log"
+CHECKS = {rule.id: rule.check for rule in (*RULES, *HANG_RULES)}
+
+
+def tree(
+    root: Path,
+    *,
+    scheduler: str = "[mq-deadline] none bfq kyber",
+    queues: int = 1,
+    release: str = "6.12.0",
+    rotational: int = 1,
+    wbt: int = 75000,
+    more: dict[str, str] | None = None,
+) -> Host:
+    """A host with one SATA disk, sda."""
+    real = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda"
+    files = {
+        f"{real}/size": "2000000",
+        f"{real}/dev": "8:0",
+        f"{real}/queue/scheduler": scheduler,
+        f"{real}/queue/rotational": str(rotational),
+        f"{real}/queue/zoned": "none",
+        f"{real}/queue/nr_requests": "256",
+        f"{real}/queue/wbt_lat_usec": str(wbt),
+        f"{real}/queue/iosched/fifo_batch": "16",
+        f"{real}/device/model": "HUH721212ALE600 ",
+        "proc/sys/kernel/osrelease": release,
+        "proc/sys/kernel/hung_task_warnings": "10",
+        "proc/sys/kernel/hung_task_timeout_secs": "120",
+        **{f"{real}/mq/{n}/nr_tags": "62" for n in range(queues)},
+        **(more or {}),
+    }
+    for path, text in files.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text + "\n")
+    (root / "sys/block").mkdir()
+    (root / "sys/block/sda").symlink_to("../devices/" + real.removeprefix("sys/devices/"))
+    return Host(str(root))
+
+
+def check(host: Host, rule: str) -> list[Finding]:
+    return list(CHECKS[rule](host))
+
+
+EL8_5 = "4.18.0-348.7.1.el8_5.x86_64"
+
+
+@pytest.mark.parametrize(
+    ("release", "scheduler", "queues", "severity"),
+    [
+        (EL8_5, "mq-deadline [bfq]", 8, "warning"),
+        (EL8_5, "[mq-deadline] bfq", 8, ""),  # another scheduler
+        (EL8_5, "mq-deadline [bfq]", 1, ""),  # one queue cannot postpone the others
+        # its neighbours are not known to stall, nor to be mended
+        ("4.18.0-358.el8.x86_64", "mq-deadline [bfq]", 8, "notice"),
+        ("4.18.0-347.el8.x86_64", "mq-deadline [bfq]", 8, "notice"),
+        ("4.18.0-372.el8.x86_64", "mq-deadline [bfq]", 8, ""),
+        ("5.17.4", "mq-deadline [bfq]", 8, "notice"),
+        ("5.18.0", "mq-deadline [bfq]", 8, ""),
+    ],
+)
+def test_a_kernel_known_to_stall(
+    tmp_path: Path, release: str, scheduler: str, queues: int, severity: str
+) -> None:
+    found = check(tree(tmp_path, release=release, scheduler=scheduler, queues=queues), "iosched.known-stall")
+    assert [f.severity for f in found] == ([severity] if severity else [])
+    for finding in found:
+        assert finding.subject == "sda" and finding.remedy and finding.references
+
+
+@pytest.mark.parametrize(
+    ("release", "speaks"),
+    [
+        ("4.18.0-331.el8.x86_64", True),
+        ("4.18.0-338.el8.x86_64", True),
+        ("4.18.0-330.el8.x86_64", False),
+        ("4.18.0-348.el8.x86_64", False),
+    ],
+)
+def test_a_kernel_known_to_crash(tmp_path: Path, release: str, speaks: bool) -> None:
+    assert bool(check(tree(tmp_path, release=release), "iosched.known-crash")) == speaks
+
+
+def test_the_release_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "sys").mkdir()
+    with pytest.raises(Unreadable):
+        check(Host(str(tmp_path)), "iosched.known-stall")
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "rotational", "speaks"),
+    [
+        ("mq-deadline [none] bfq", 1, True),  # a hard disk without any order
+        ("none [mq-deadline] bfq", 1, False),
+        ("none mq-deadline [bfq]", 1, False),  # bfq is right on a hard disk
+        ("mq-deadline [none] bfq", 0, False),
+    ],
+)
+def test_a_scheduler_that_does_not_suit_the_disk(
+    tmp_path: Path, scheduler: str, rotational: int, speaks: bool
+) -> None:
+    found = check(tree(tmp_path, scheduler=scheduler, rotational=rotational), "iosched.choice")
+    assert bool(found) == speaks
+    if found:
+        texts = [e.text for e in found[0].evidence]
+        assert any("fifo_batch=16" in t for t in texts) and any("nr_requests 256" in t for t in texts)
+        assert "echo mq-deadline > /sys/block/sda/queue/scheduler" in found[0].remedy[0].commands
+
+
+@pytest.mark.parametrize(
+    ("offered", "expected"),
+    [
+        (("none", "mq-deadline", "kyber", "bfq"), ("mq-deadline", "bfq")),
+        (("noop", "deadline", "cfq"), ("deadline", "cfq")),
+        (("none",), ()),
+    ],
+)
+def test_suggestions_go_by_the_names_of_the_kernel(
+    offered: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    assert named_here(("mq-deadline", "bfq"), offered) == expected
+
+
+def test_the_remedy_is_a_tuned_profile_where_tuned_sets_a_scheduler(tmp_path: Path) -> None:
+    more = {
+        "etc/tuned/active_profile": "throughput-performance ours hostdx-sda",
+        "usr/lib/tuned/profiles/ours/tuned.conf": "[disk]\nelevator=none\n",
+    }
+    (finding,) = check(tree(tmp_path, scheduler="[none] mq-deadline", more=more), "iosched.choice")
+    remedy = finding.remedy[0]
+    text = "\n".join(remedy.persistent)
+    assert "/etc/tuned/profiles/hostdx-sda/tuned.conf" in text and "devices=sda" in text
+    # every active profile stays, none includes itself, and the undo is tuned's as well
+    assert "tuned-adm profile throughput-performance ours hostdx-sda" in remedy.persistent
+    assert "include=" not in text and "udev" not in text
+    assert remedy.undo[1:] == (
+        "tuned-adm profile throughput-performance ours",
+        "rm -r /etc/tuned/profiles/hostdx-sda",
+    )
+    assert "ours/tuned.conf sets none" in remedy.warning
+
+
+def test_the_remedy_is_a_rule_where_tuned_leaves_schedulers_alone(tmp_path: Path) -> None:
+    more = {
+        "etc/tuned/active_profile": "throughput-performance",
+        "usr/lib/tuned/throughput-performance/tuned.conf": "[disk]\nreadahead=>4096\n",
+    }
+    (finding,) = check(tree(tmp_path, scheduler="[none] mq-deadline", more=more), "iosched.choice")
+    text = "\n".join(finding.remedy[0].persistent)
+    assert "60-hostdx-ioscheduler-sda.rules" in text and "tuned" not in text
+
+
+@pytest.mark.parametrize(("wbt", "speaks"), [(75000, False), (2000, False), (0, False), (5000, True)])
+def test_write_back_throttling_by_hand(tmp_path: Path, wbt: int, speaks: bool) -> None:
+    assert bool(check(tree(tmp_path, wbt=wbt), "iosched.wbt")) == speaks
+
+
+@pytest.mark.parametrize("active", ["cfq", "deadline"])
+def test_defaults_of_the_single_queue_layer(tmp_path: Path, active: str) -> None:
+    offered = " ".join(f"[{s}]" if s == active else s for s in ("noop", "deadline", "cfq"))
+    host = tree(tmp_path, scheduler=offered, queues=0, release="3.10.0-1160.el7.x86_64")
+    state = scheduling(host, "sda")
+    assert not isinstance(state, Absent) and why(host, state).kind == "default"
+
+
+def test_rules_that_were_not_captured_are_not_denied(tmp_path: Path) -> None:
+    host = tree(tmp_path, scheduler="mq-deadline [bfq] none")
+    state = scheduling(host, "sda")
+    assert not isinstance(state, Absent) and "were not captured" in why(host, state).text
+    with pytest.raises(Unreadable, match="captured"):
+        check(host, "iosched.conflict")
+    (tmp_path / "etc/udev/rules.d").mkdir(parents=True)
+    assert "no udev rule or tuned profile asks for it" in why(host, state).text
+
+
+def test_a_rule_that_does_not_hold(tmp_path: Path) -> None:
+    rule = 'ACTION=="add|change", KERNEL=="sd*", ATTR{queue/scheduler}="bfq"'
+    host = tree(tmp_path, more={"etc/udev/rules.d/60-x.rules": rule})
+    (finding,) = check(host, "iosched.conflict")
+    assert "asks for bfq on sda, but mq-deadline is active" in finding.title
+
+
+@pytest.mark.parametrize(
+    ("section", "speaks"),
+    [
+        ("[disk]\nelevator=bfq\n", True),
+        ("[ours]\ntype=disk\ndevices=sd*\nelevator=bfq\n", True),
+        ("[disk]\ndevices=sdz\nelevator=bfq\n", False),  # for another disk
+        ("[disk]\ndevices=!sda\nelevator=bfq\n", False),
+        ("[disk]\nelevator=mq-deadline\n", False),  # that is what is active
+    ],
+)
+def test_a_profile_that_does_not_hold(tmp_path: Path, section: str, speaks: bool) -> None:
+    more = {"etc/tuned/active_profile": "ours", "etc/tuned/ours/tuned.conf": section}
+    found = check(tree(tmp_path, more=more), "iosched.conflict")
+    assert bool(found) == speaks
+    if found:
+        assert "a tuned profile asks for bfq on sda" in found[0].title
+        assert found[0].evidence[0].source == "/etc/tuned/ours/tuned.conf"
+
+
+def test_the_talks_log_leads_to_the_stall(tmp_path: Path) -> None:
+    host = tree(tmp_path, release=EL8_5, scheduler="mq-deadline [bfq]", queues=8)
+    (tmp_path / "var/log").mkdir(parents=True)
+    shutil.copy(DATA / "bfq-stall.txt", tmp_path / "var/log/messages")
+    found = {f.id: f for f in check(host, "iosched.hung-tasks")}
+    assert set(found) == {"iosched.hung-tasks", "iosched.stalled"}
+    assert found["iosched.stalled"].severity == "critical"
+    assert any(
+        "xrootd (13150)" in e.text and "blk_mq_get_tag" in e.text for e in found["iosched.stalled"].evidence
+    )
+
+
+def test_the_same_log_from_another_kernel_is_no_known_stall(tmp_path: Path) -> None:
+    host = tree(tmp_path, release="6.12.0")
+    (tmp_path / "var/log").mkdir(parents=True)
+    text = (DATA / "bfq-stall.txt").read_text().replace("4.18.0-348.el8", "4.18.0-372.9.1.el8")
+    (tmp_path / "var/log/messages").write_text(text)
+    assert [f.id for f in check(host, "iosched.hung-tasks")] == ["iosched.hung-tasks"]
+
+
+def test_the_null_pointer_is_found_with_its_fix(tmp_path: Path) -> None:
+    host = tree(tmp_path, release="4.18.0-338.el8.x86_64")
+    (tmp_path / "var/log").mkdir(parents=True)
+    shutil.copy(DATA / "null-dereference.txt", tmp_path / "var/log/dmesg")
+    (finding,) = check(host, "iosched.null-pointer")
+    assert finding.severity == "critical" and "4.18.0-348" in finding.remedy[0].title
+
+
+def test_an_oops_goes_by_the_kernel_that_it_names(tmp_path: Path) -> None:
+    """A log is kept over an update: what the running kernel is says nothing about the oops."""
+    host = tree(tmp_path, release="6.12.0")
+    (tmp_path / "var/log").mkdir(parents=True)
+    shutil.copy(DATA / "null-dereference.txt", tmp_path / "var/log/dmesg")
+    (finding,) = check(host, "iosched.null-pointer")
+    assert "4.18.0-348" in finding.remedy[0].title
+    assert "kernel 4.18.0-338.el8.x86_64" in finding.evidence[0].text
+
+
+def test_one_hung_task_is_said_as_one(tmp_path: Path) -> None:
+    host = tree(tmp_path, release=EL8_5, scheduler="mq-deadline [bfq]", queues=8)
+    (tmp_path / "var/log").mkdir(parents=True)
+    text = (DATA / "bfq-stall.txt").read_text()
+    head = (
+        text.index("INFO: task", text.index("INFO: task") + 10) if text.count("INFO: task") > 1 else len(text)
+    )
+    (tmp_path / "var/log/messages").write_text(text[: text.rindex("\n", 0, head) + 1])
+    titles = [f.title for f in check(host, "iosched.hung-tasks")]
+    assert titles[0].startswith("the kernel reported a hung task behind")
+    assert titles[1].startswith("1 task hung")
+
+
+def test_no_log_is_unreadable_not_fine(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable):
+        check(tree(tmp_path), "iosched.hung-tasks")
+
+
+@pytest.mark.parametrize(
+    ("warnings", "timeout", "speaks"),
+    [("10", "120", False), ("0", "120", True), ("10", "0", True), ("-1", "120", False)],
+)
+def test_a_watch_that_has_gone_silent(tmp_path: Path, warnings: str, timeout: str, speaks: bool) -> None:
+    more = {
+        "proc/sys/kernel/hung_task_warnings": warnings,
+        "proc/sys/kernel/hung_task_timeout_secs": timeout,
+    }
+    assert bool(check(tree(tmp_path, more=more), "iosched.hung-silent")) == speaks
+
+
+def test_tasks_in_d_are_listed_with_what_they_wait_for(tmp_path: Path) -> None:
+    host = tree(tmp_path)
+    folder = tmp_path / "proc/20/task/20"
+    folder.mkdir(parents=True)
+    line = "20 (x[bold]\x1b) D " + " ".join(["1"] * 5 + ["0"] + ["1"] * 44)
+    for place in (folder, folder.parent.parent):
+        (place / "stat").write_text(line)
+        (place / "wchan").write_text("rpc_wait_bit_killable")
+    (finding,) = check(host, "iosched.tasks-in-d")
+    assert finding.title == "1 task in D, waiting for a file server"
+
+
+def test_a_host_without_disks_is_inapplicable(tmp_path: Path) -> None:
+    (tmp_path / "sys/block").mkdir(parents=True)
+    with pytest.raises(Inapplicable):
+        check(Host(str(tmp_path)), "iosched.choice")

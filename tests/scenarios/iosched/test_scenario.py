@@ -1,0 +1,349 @@
+"""The scheduler experiment on a captured tree whose scheduler file follows the changes; no device is touched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from probes.action import Action
+from probes.bench.budget import WriteBudget
+from probes.bench.measured import Measured
+from probes.bench.mixes import MIXES, Mix, fio_equivalent, mix_of
+from probes.host import Host
+from probes.system.disk.mounts import Mount, Placement
+from probes.system.disk.scheduler import Scheduling, scheduling
+from scenarios import events as ev
+from scenarios.iosched.findings import Phase, onset_finding, throttling_finding
+from scenarios.iosched.layout import Job, Layout, workload
+from scenarios.iosched.plan import switch
+from scenarios.iosched.restoration import Untouched, changed, lines, queue_files
+from scenarios.iosched.scenario import Iosched
+from scenarios.iosched.switch import Switcher
+from scenarios.iosched.target import Target, refusal, system_leaves
+from scenarios.model import Applied, Options, Refused, Usage
+from tests.fakes import FakeRun
+from tests.fakes.noise import Noise, autoregressive
+
+QUEUE = "sys/devices/virtual/block/loop7/queue"
+
+
+def tree(root: Path, active: str = "mq-deadline", wbt: str = "2000") -> Host:
+    files = {
+        f"{QUEUE}/scheduler": bracketed(active),
+        f"{QUEUE}/nr_requests": "64",
+        f"{QUEUE}/wbt_lat_usec": wbt,
+        f"{QUEUE}/rotational": "1",
+        f"{QUEUE}/iosched/read_expire": "80",
+        f"{QUEUE}/../size": "2000000",
+        f"{QUEUE}/../dev": "7:7",
+    }
+    for path, text in files.items():
+        target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text + "\n")
+    (root / "sys/block").mkdir(exist_ok=True)
+    (root / "sys/block/loop7").symlink_to("../devices/virtual/block/loop7")
+    return Host(str(root))
+
+
+def bracketed(active: str) -> str:
+    return " ".join(f"[{s}]" if s == active else s for s in ("none", "mq-deadline", "kyber", "bfq"))
+
+
+class TreeRun(FakeRun):
+    """Carries attribute actions out in the tree, as the kernel would: a switch resets nr_requests."""
+
+    def __init__(self, host: Host, **more: object) -> None:
+        super().__init__(host=host, **more)  # type: ignore[arg-type]
+        self.stubborn = False
+        self.kept = ""  # why the undoing leaves what it finds
+
+    def change(self, action: Action):  # type: ignore[no-untyped-def]
+        return self._write(action) if action.kind == "attribute" else super().change(action)
+
+    @asynccontextmanager
+    async def _write(self, action: Action) -> AsyncIterator[Applied]:
+        assert self.host.root is not None and action.new is not None and action.old is not None
+        path = Path(self.host.root + action.target)
+        depth = path.parent / "nr_requests"
+        saved = depth.read_text()
+        if not self.stubborn:
+            path.write_text(bracketed(action.new))
+        depth.write_text("256")
+        self.applied.append(action)
+        applied = Applied(id="a", action=action, value=action.new)
+        try:
+            yield applied
+        finally:
+            applied.endings.append(("kept" if self.kept else "reverted", self.kept))
+            if not self.kept:
+                path.write_text(bracketed(action.old))
+                depth.write_text(saved)
+            self.reverted.append(action)
+
+
+class FakeBench:
+    """Gives what the planted `speed` of the scheduler that is active says, times the noise."""
+
+    def __init__(self, run: TreeRun, speed: dict[str, float], noise: Noise) -> None:
+        self.run, self.speed, self.noise = run, speed, noise
+        self.budget = WriteBudget()
+        self.last = None
+        self.settled = 0
+
+    def active(self) -> str:
+        state = scheduling(self.run.host, "loop7")
+        assert isinstance(state, Scheduling) and isinstance(state.active, str)
+        return state.active
+
+    async def block(self, mix: Mix, seconds: float, onset_s: float = 0.0) -> Measured:
+        factor = self.noise(self.run.clock.now()) * (1.0 if mix.control else self.speed[self.active()])
+        await self.run.clock.sleep(seconds)
+        values = {role.load.metric: 1000.0 * factor for role in mix.roles}
+        onset = Measured(seconds=onset_s, values={k: 5 * v for k, v in values.items()}) if onset_s else None
+        return Measured(seconds=seconds - onset_s, values=values, operations=int(1000 * seconds), onset=onset)
+
+    async def settle(self) -> bool:
+        self.settled += 1
+        return True
+
+
+def target_on(host: Host, current: str = "mq-deadline") -> Target:
+    mount = Mount(mountpoint="/d", root="/", devno="7:7", source="/dev/loop7", fstype="xfs", options=())
+    place = Placement(directory="/d", mount=mount, device="loop7", layers=("loop7",), leaves=("loop7",))
+    state = scheduling(host, "loop7")
+    assert isinstance(state, Scheduling)
+    return Target(
+        directory="/d", place=place, devices=(), states=(state,), current=current, offered=state.offered
+    )
+
+
+def measured(tmp_path: Path, speed: dict[str, float], seed: int = 1, budget_s: float = 900.0) -> TreeRun:
+    host = tree(tmp_path)
+    mixes = tuple(mix_of(name) for name in ("writers-reader", "cpu", "readers"))
+    jobs = tuple(
+        Job(
+            mix=m,
+            variant="bfq",
+            workload=workload(m, "bfq", 1, 1 << 28, "/d", 10_000_000),
+            write_rate=2_000_000,
+        )
+        for m in mixes
+    )
+    target = target_on(host)
+    found = Layout(target=target, variants=("bfq",), jobs=jobs, mixes=mixes, budget_s=budget_s)
+    run = TreeRun(host, seed=seed, options={}, declared=Iosched.options)
+    bench = FakeBench(run, speed, autoregressive(seed, 0.5, 0.04))
+    switcher = Switcher(run, ("loop7",), "mq-deadline")
+
+    async def go() -> None:
+        await Iosched()._measure(run, bench, found, target, switcher)  # type: ignore[arg-type]
+
+    import asyncio
+
+    asyncio.run(go())
+    return run
+
+
+def verdicts(run: TreeRun) -> dict[str, ev.Verdict]:
+    return {v.workload: v for v in run.of(ev.Verdict)}
+
+
+@pytest.mark.parametrize(("factor", "word"), [(0.5, "slower"), (2.0, "faster")])
+def test_a_planted_scheduler_is_judged_with_the_right_sign(tmp_path: Path, factor: float, word: str) -> None:
+    run = measured(tmp_path, {"mq-deadline": 1.0, "bfq": factor})
+    found = verdicts(run)
+    assert found["writers-reader"].verdict == word and found["readers"].verdict == word
+    assert found["cpu"].control and found["cpu"].verdict not in ("slower", "faster")
+    assert found["readers"].baseline == "mq-deadline" and found["readers"].ratio == pytest.approx(
+        factor, rel=0.1
+    )
+    compared = next(f.finding for f in run.of(ev.Found) if f.finding.id == "iosched.compared")
+    assert compared.severity == ("warning" if word == "faster" else "ok")
+    assert bool(compared.remedy) == (word == "faster")
+
+
+def test_equal_ones_are_not_told_apart(tmp_path: Path) -> None:
+    wrong = 0
+    for seed in range(5):
+        run = measured(tmp_path / str(seed), {"mq-deadline": 1.0, "bfq": 1.0}, seed, budget_s=420.0)
+        wrong += any(v.verdict in ("slower", "faster") for v in run.of(ev.Verdict))
+    assert wrong <= 1  # 5 % a run: two of five would come once in forty times
+
+
+def test_the_queue_is_as_it_was_and_every_stay_was_a_change(tmp_path: Path) -> None:
+    run = measured(tmp_path, {"mq-deadline": 1.0, "bfq": 0.5})
+    assert queue_files(run.host, "loop7")["/sys/block/loop7/queue/nr_requests"] == "64"
+    assert bracketed("mq-deadline") in (tmp_path / QUEUE / "scheduler").read_text()
+    assert len(run.applied) == len(run.reverted) > 4
+    for action in run.applied:
+        assert action.consent and action.new == "bfq" and action.old == "mq-deadline"
+        assert "/sys/block/loop7/queue/nr_requests" in action.side_paths
+        assert not any("wbt" in path for path in (*action.side_paths, action.target))
+
+
+def test_the_onset_is_apart_from_what_follows(tmp_path: Path) -> None:
+    run = measured(tmp_path, {"mq-deadline": 1.0, "bfq": 1.0})
+    phases = {b.phase for b in run.of(ev.Block) if b.workload == "writers-reader" and b.group >= 0}
+    assert phases == {"onset", "steady"}
+    assert any(f.finding.id == "iosched.onset" for f in run.of(ev.Found))
+
+
+async def test_a_scheduler_that_does_not_take_is_refused(tmp_path: Path) -> None:
+    host = tree(tmp_path)
+    run = TreeRun(host)
+    run.stubborn = True
+    switcher = Switcher(run, ("loop7",), "mq-deadline")
+    with pytest.raises(Refused, match="somebody else changes it"):
+        await switcher.to("bfq")
+    await switcher.back()
+    assert len(run.applied) == len(run.reverted) == 1
+
+
+async def test_what_a_switch_does_to_write_back_throttling_is_told(tmp_path: Path) -> None:
+    host = tree(tmp_path)
+    run = TreeRun(host)
+    switcher = Switcher(run, ("loop7",), "mq-deadline")
+    await switcher.to("mq-deadline")
+    await switcher.to("bfq")
+    state = switcher.seen["bfq"][0]
+    switcher.seen["bfq"] = (msgspec.structs.replace(state, wbt_lat_usec=0),)
+    await switcher.back()
+    finding = throttling_finding(switcher.seen, "mq-deadline")
+    assert finding is not None and "2000 us with mq-deadline, 0 with bfq" in finding.evidence[0].text
+    assert throttling_finding({"mq-deadline": switcher.seen["mq-deadline"]}, "mq-deadline") is None
+
+
+ROWS = [
+    ({}, "mq-deadline", "2000", True, ""),
+    ({}, "mq-deadline", "2000", False, "needs root"),
+    ({}, "mq-deadline", "5000", True, "set by hand"),
+]
+
+
+@pytest.mark.parametrize(("more", "active", "wbt", "root", "words"), ROWS)
+def test_refusals(
+    tmp_path: Path,
+    more: dict[str, str],
+    active: str,
+    wbt: str,
+    root: bool,
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    host = tree(tmp_path, active, wbt)
+    monkeypatch.setattr(host, "live", True)
+    why = refusal(host, target_on(host, active), system_disk=False, has_root=root)
+    assert words in why and bool(why) == bool(words)
+
+
+def test_a_system_disk_needs_the_word_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    host = tree(tmp_path)
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/mountinfo").write_text("20 1 7:7 / / rw - ext4 /dev/loop7 rw\n")
+    (tmp_path / "sys/dev/block").mkdir(parents=True)
+    (tmp_path / "sys/dev/block/7:7").symlink_to("../../devices/virtual/block/loop7")
+    assert system_leaves(host) == {"loop7": "/"}
+    monkeypatch.setattr(host, "live", True)
+    target = target_on(host)
+    assert "carries /" in refusal(host, target, system_disk=False, has_root=True)
+    assert refusal(host, target, system_disk=True, has_root=True) == ""
+
+
+def test_swap_makes_a_system_disk(tmp_path: Path) -> None:
+    host = tree(tmp_path)
+    (tmp_path / "proc").mkdir(exist_ok=True)
+    (tmp_path / "proc/swaps").write_text("Filename Type Size Used Priority\n/dev/loop7 partition 1 0 -2\n")
+    assert system_leaves(host) == {"loop7": "swap"}
+
+
+def test_differences_name_the_file() -> None:
+    before, after = {"a": "1", "b": "2"}, {"a": "1", "b": "3"}
+    assert lines(before, after, changed(before, after)) == ("b: was '2', is '3'",)
+    assert not changed(before, before)
+
+
+def queue_file(tmp_path: Path, name: str) -> Path:
+    return tmp_path / QUEUE / name
+
+
+async def test_a_queue_that_nobody_else_touched_is_as_it_was(tmp_path: Path) -> None:
+    switcher = Switcher(TreeRun(tree(tmp_path)), ("loop7",), "mq-deadline")
+    await switcher.to("bfq")
+    await switcher.back()
+    (found,) = switcher.untouched.findings()
+    assert (found.id, found.severity) == ("iosched.restored", "ok")
+
+
+async def test_a_setting_that_somebody_else_changed_between_is_no_fault_of_ours(tmp_path: Path) -> None:
+    switcher = Switcher(TreeRun(tree(tmp_path)), ("loop7",), "mq-deadline")
+    await switcher.to("bfq")
+    await switcher.back()
+    queue_file(tmp_path, "iosched/read_expire").write_text("500\n")
+    await switcher.to("bfq")
+    await switcher.back()
+    (found,) = switcher.untouched.findings()
+    assert (found.id, found.severity, found.remedy) == ("iosched.changed-meanwhile", "notice", ())
+    assert any("read_expire: was '80', is '500'" in e.text for e in found.evidence)
+
+
+async def test_a_scheduler_that_somebody_else_set_is_kept_and_said_so(tmp_path: Path) -> None:
+    run = TreeRun(tree(tmp_path))
+    switcher = Switcher(run, ("loop7",), "mq-deadline")
+    await switcher.to("bfq")
+    run.kept = "is now 'kyber': somebody else changed it"
+    queue_file(tmp_path, "scheduler").write_text(bracketed("kyber"))
+    with pytest.raises(Refused):
+        switcher.check("bfq")
+    await switcher.back()
+    (found,) = switcher.untouched.findings()
+    assert (found.id, found.severity, found.remedy) == ("iosched.changed-meanwhile", "notice", ())
+    assert any("somebody else changed it" in e.text for e in found.evidence)
+
+
+@pytest.mark.parametrize(("state", "command"), [("failed", "hostdx undo"), ("reverted", "echo 256")])
+async def test_what_we_left_wrong_is_critical_and_can_be_put_right(
+    tmp_path: Path, state: str, command: str
+) -> None:
+    """`hostdx undo` only where the journal holds something; else the value itself."""
+    switcher = Switcher(TreeRun(tree(tmp_path)), ("loop7",), "mq-deadline")
+    queue_file(tmp_path, "nr_requests").write_text("256\n")
+    switcher.untouched = Untouched(switcher.run.host, ("loop7",))
+    await switcher.to("bfq")
+    await switcher.back()
+    queue_file(tmp_path, "nr_requests").write_text("64\n")  # a restoring that went wrong
+    switcher.untouched.switched()
+    switcher.untouched.ended("loop7", [(state, "")])  # type: ignore[list-item]
+    (found,) = switcher.untouched.findings()
+    assert (found.id, found.severity) == ("iosched.not-restored", "critical")
+    assert any(command in line for line in found.remedy[0].commands)
+
+
+def test_an_onset_that_agrees_is_not_worth_a_word() -> None:
+    assert onset_finding("sda", Phase("w", "bfq", (100.0, 110.0), (90.0, 95.0), "IOPS")) is None
+    told = onset_finding("sda", Phase("w", "bfq", (9835.0, 5256.0), (22.0, 9.0), "IOPS"))
+    assert told is not None and "more than what follows" in told.title
+
+
+@pytest.mark.parametrize("mix", MIXES, ids=[m.id for m in MIXES])
+def test_every_load_names_a_command_that_would_measure_the_same(mix: Mix) -> None:
+    command = fio_equivalent(mix, 1 << 28, "/data", 5_000_000)
+    assert bool(command) != mix.control
+    assert command.count("--name=") == (0 if mix.control else len(mix.roles))
+    assert math.isfinite(mix.block_s) and mix.onset_s < mix.block_s
+
+
+def test_the_plan_asks_for_a_directory() -> None:
+    with pytest.raises(Usage, match="--dir"):
+        Iosched().plan(Host(), Options({}, Iosched.options))
+
+
+def test_the_change_restores_what_a_switch_resets() -> None:
+    action = switch("sdb", "bfq", "none")
+    assert action.side_paths == ("/sys/block/sdb/queue/nr_requests", "/sys/block/sdb/queue/iosched/*")
+    assert action.consent and action.rights == "root" and not action.survives_reboot

@@ -1,0 +1,152 @@
+"""A disk that stops answering in the middle of a run, really: the run ends, and once it answers all is as it was."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.failure import NotUndone
+from app.process import identity
+from app.undo import attribute, changes
+from app.undo.journal import SCHEMA, Header
+from scenarios.iosched.plan import switch
+from scenarios.plan import Plan
+from tests.app.launcher import hostdx, started
+from tests.real.iosched_kill import journals, left_behind, ours
+from tests.real.loop_disk import LoopDisk
+from tests.real.own_disk import sh
+
+pytestmark = pytest.mark.real
+ENDS_S = 60.0  # four bounds of 5 s, and what a busy host adds
+
+
+class StuckDisk:
+    """A loop disk whose image lies on an XFS on another one: frozen, that takes every write and answers none."""
+
+    def __init__(self, below: LoopDisk, disk: LoopDisk) -> None:
+        self.below = below
+        self.disk = disk
+        self.frozen = False
+        self._writer: subprocess.Popen[bytes] | None = None
+
+    def freeze(self) -> None:
+        sh("fsfreeze", "-f", str(self.below.mountpoint))
+        self.frozen = True
+        # one write in flight, that a switch of the scheduler has to wait for
+        self._writer = subprocess.Popen(
+            ["dd", "if=/dev/zero", f"of={self.disk.mountpoint}/dd", "bs=1M", "count=1", "oflag=direct"],
+            stderr=subprocess.DEVNULL,
+        )
+
+    def thaw(self) -> None:
+        if self.frozen:
+            sh("fsfreeze", "-u", str(self.below.mountpoint))
+            self.frozen = False
+        if self._writer is not None:
+            self._writer.wait(30)
+
+
+@pytest.fixture
+def stuck(tmp_path: Path) -> Iterator[StuckDisk]:
+    with LoopDisk(tmp_path, "6G", "xfs") as below, LoopDisk(below.mountpoint, "3G") as disk:
+        made = StuckDisk(below, disk)
+        (disk.mountpoint / "dd").write_bytes(bytes(1 << 20))  # or creating it would be what hangs
+        sh("sync", "-f", str(disk.mountpoint))
+        try:
+            yield made
+        finally:
+            made.thaw()
+            until(lambda: not ours(tmp_path), 30.0)
+
+
+def test_a_way_back_that_hangs_is_finished_once_the_device_answers(tmp_path: Path, stuck: StuckDisk) -> None:
+    disk = stuck.disk
+    before = disk.queue()
+    # loads of the CPU only: nothing but the switch meets the device
+    arguments = (
+        "--yes",
+        "--scheduler",
+        "bfq",
+        "--load",
+        "cpu",
+        "--scale",
+        "2",
+        "--budget",
+        "60",
+        "--size",
+        "64M",
+    )
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    runner = started(tmp_path, "run", "iosched", "--dir", str(disk.directory), *arguments, **quiet)
+    until(lambda: "[bfq]" in disk.read("scheduler"), 30.0)
+    stuck.freeze()
+    runner.terminate()
+    assert runner.wait(ENDS_S) == 143
+    (journal,) = journals(tmp_path)
+    shown = hostdx(tmp_path, "undo", "--dry-run")
+    assert "would write 'mq-deadline' back" in shown.stdout
+    events = [json.loads(line) for line in recording(tmp_path).read_text().splitlines()]
+    assert events[-1]["status"] == "interrupted" and "still in the undo journal" in events[-1]["reason"]
+    lost = [
+        e["finding"] for e in events if e["type"] == "finding" and e["finding"]["id"] == "hostdx.not-undone"
+    ]
+    assert any("scheduler" in finding["subject"] for finding in lost)
+    assert journal.exists()
+    stuck.thaw()
+    # the write that was given up happens now; the supervisor, asleep until then, finishes what is left
+    until(lambda: not left_behind(tmp_path, disk, before), 30.0)
+    assert left_behind(tmp_path, disk, before) == []
+    assert hostdx(tmp_path, "undo").stdout.startswith("nothing to undo in ")
+
+
+def test_a_switch_that_hangs_is_not_taken_for_undone(
+    tmp_path: Path, stuck: StuckDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old value can be read all the while; the abandoned write is carried out when the device answers."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    monkeypatch.setattr(attribute, "TIMEOUT_S", 1.0)
+    monkeypatch.setattr(changes, "END_S", 0.0)
+    disk = stuck.disk
+    before = disk.queue()
+    action = switch(disk.device, "mq-deadline", "bfq")
+    header = Header(schema=SCHEMA, run="r", who=identity(), command=["hostdx"], recording="", began_s=0.0)
+    made = changes.Changes(
+        plan=Plan(scenario="s", title="t", question="q", actions=(action,)),
+        consented=True,
+        header=header,
+        lies_on=lambda _: "",
+        warn=lambda _: None,
+    )
+    stuck.freeze()
+    until(lambda: in_flight(disk), 10.0)
+    with pytest.raises(NotUndone, match="stuck; it may still happen"):
+        made.apply(action)
+    assert "[mq-deadline]" in disk.read("scheduler")
+    assert [one.outcome.state for one in made.retry()] == ["failed"]
+    stuck.thaw()
+    monkeypatch.setattr(attribute, "TIMEOUT_S", 30.0)
+    monkeypatch.setattr(changes, "END_S", 30.0)
+    assert [one.outcome.state for one in made.retry()] == ["reverted"]
+    assert made.close() == [] and disk.queue() == before
+
+
+def recording(place: Path) -> Path:
+    (found,) = (place / "state/hostdx/recordings").glob("*.jsonl")
+    return found
+
+
+def in_flight(disk: LoopDisk) -> bool:
+    counts = Path(f"/sys/block/{disk.device}/inflight").read_text().split()
+    return any(int(count) for count in counts)
+
+
+def until(true: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not true() and time.monotonic() < deadline:
+        time.sleep(0.005)

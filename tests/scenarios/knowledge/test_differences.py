@@ -1,0 +1,60 @@
+"""Rows for differences.toml: which component a fact belongs to, and that every name in it is known."""
+
+from __future__ import annotations
+
+import pytest
+
+from scenarios.knowledge.differences import component_of, components, ignored, mover_of, movers, patterns
+from scenarios.knowledge.loads import load_groups
+
+ROWS = [
+    ("kernel/release", "kernel"),
+    ("kernel/config.PREEMPT", "kernel"),
+    ("kernel/preemption", "kernel defaults"),
+    ("mitigation/retbleed", "mitigations"),
+    ("kernel/parameters", "boot parameters"),
+    ("cpu/model", "machine"),
+    ("run/host", "machine"),
+    ("memory/total", "machine"),
+    ("bios/version", "firmware"),
+    ("cpu/microcode", "firmware"),
+    ("cpu/governor", "frequency"),
+    ("cpu/frequency_driver", "frequency driver"),
+    ("kernel/clock_source", "kernel defaults"),
+    ("memory/transparent_huge_pages", "kernel defaults"),
+    ("mount:/data/type", "file system"),
+    ("mount:/data/options", "file system"),
+    ("disk:sda/model", "disk"),
+    ("disk:sda/scheduler", "scheduler"),
+    ("os/name", "system"),
+    ("module/nf_tables", "kernel"),
+    ("sysctl/vm.swappiness", "settings"),
+    ("security/selinux", "security modules"),
+    ("cgroup/cpu", "limits"),
+    ("nic:eth0/driver", "network"),
+    ("run/version", "measurement"),
+]
+
+
+@pytest.mark.parametrize(("fact", "component"), ROWS)
+def test_a_fact_meets_its_component(fact: str, component: str) -> None:
+    mover = mover_of(fact)
+    assert mover is not None and mover.component == component
+
+
+def test_every_entry_is_sourced_and_has_a_row() -> None:
+    met = [mover_of(fact) for fact, _ in ROWS]
+    groups = {group.name for group in load_groups().entries}
+    for mover in movers().entries:
+        assert mover.sources and any(mover is one for one in met), mover.facts
+        assert component_of(mover.component) is not None
+        assert set(mover.moves) <= groups
+    for pattern in patterns().entries:
+        assert pattern.sources and {*pattern.slower, *pattern.equal} <= groups
+        assert all(component_of(name) for name in pattern.components)
+    names = {component.name for component in components().entries}
+    assert all(set(component.along) <= names for component in components().entries)
+
+
+def test_what_changes_from_run_to_run_is_left_out() -> None:
+    assert ignored("memory/available") and not ignored("memory/total")

@@ -1,0 +1,71 @@
+"""Scenario `null` on this machine's own disk: it really measures, and cancelled in a block it leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.run.runner import Monotonic
+from probes.host import Host
+from probes.system.processes import family_of
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.null.scenario import Null
+from tests.fakes import FakeRun
+
+
+def deleted_files_of_ours(directory: str) -> list[str]:
+    """Unnamed files that this process still holds open there."""
+    links = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    return [link for link in links if link.startswith(directory) and link.endswith("(deleted)")]
+
+
+def steady(run: FakeRun) -> list[ev.Train]:
+    return [train for train in run.of(ev.Train) if train.phase == "steady"]
+
+
+def running(host: Host) -> set[tuple[int, int]]:
+    """Our children that have not ended: what an earlier test left unwaited for is none of this one's."""
+    return {(p.pid, p.start_ticks) for p in family_of(host).values() if p.state != "Z"}
+
+
+@pytest.fixture
+def disk() -> Iterator[Path]:
+    """A directory on a disk: /tmp is memory on many machines."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as made:
+        yield Path(made)
+
+
+@pytest.mark.real
+async def test_cancelled_in_a_train_it_leaves_neither_file_nor_process(disk: Path) -> None:
+    scenario = Null()
+    options: dict[str, Json] = {"dir": str(disk), "size": 64 << 20}
+    before = running(Host())
+    run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
+    plan = scenario.plan(run.host, run.options)
+    if plan.refusal:
+        pytest.skip(plan.refusal)
+    task = asyncio.create_task(scenario.run(run))
+    async with asyncio.timeout(60):
+        while not steady(run) and not task.done():
+            await asyncio.sleep(0.05)
+    held = deleted_files_of_ours(str(disk))
+    assert len(held) == 4  # two variants, a file to read and one to write each
+    assert running(run.host) - before
+    began = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert time.monotonic() - began < 10  # an upper bound for a hung clean-up, no figure
+    for train in steady(run):
+        assert len(train.values["IOPS"]) == len(train.order.replace(" ", "")) >= 4
+        assert all(value > 0 for value in train.values["IOPS"]) and all(train.operations.values())
+    assert deleted_files_of_ours(str(disk)) == []
+    assert list(disk.iterdir()) == []
+    run.host.close()  # ends the child that reads what may hang
+    assert running(Host()) <= before

@@ -1,0 +1,258 @@
+"""Scenario `null` with engines that cost no time: its verdicts, its answer, what it says before and when it cannot."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from probes.bench.measured import BenchRefused
+from probes.bench.refusals import Suitability
+from probes.bench.workloads import prepared_bytes
+from probes.host import Host
+from probes.system.disk.mounts import Mount, Placement
+from scenarios import events as ev
+from scenarios.model import Clock, Options, Refused, Usage
+from scenarios.null import plan as null_plan
+from scenarios.null import scenario as null
+from scenarios.null.findings import Answer, Reach, as_json, findings
+from scenarios.null.scenario import Null, quote
+from tests.fakes import FakeClock, FakeRun
+from tests.fakes.noise import white
+from tests.fakes.trains import FakeTrains
+
+EMPTY = Path("/nonexistent-captured-tree")
+
+
+class FakeBench:
+    """Instead of the storage engine: three loads on one noisy machine."""
+
+    made: list[FakeBench] = []
+    clock: Clock
+    sigma = 0.015
+    refuses = ""
+    hangs = False
+
+    def __init__(
+        self, host: Host, directory: str, private: str | None, *rest: object, budget: object, crew: object
+    ) -> None:
+        self.directory, self.private = directory, private
+        self.stretch = float(str(rest[3]))
+        self.prepared: tuple[str, ...] = ()
+        self.closed = False
+        self.notes = ("buffered",) if directory != "/" else ()
+        self.made.append(self)
+
+    async def prepare(self, progress: object, workloads: tuple[str, ...]) -> None:
+        self.prepared = workloads
+        if self.refuses:
+            raise BenchRefused(self.refuses)
+        assert callable(progress)
+        progress(1 << 20, 2 << 20)
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+def trains_of(benches: dict[str, FakeBench], workload: str) -> FakeTrains:
+    """What the scenario makes of its benches."""
+    one = next(iter(benches.values()))
+    return FakeTrains(
+        one.clock,
+        {name: 10_000.0 / (1 + bench.stretch) for name, bench in benches.items()},
+        metric="iterations/s" if workload == "cpu" else "IOPS",
+        noise=white(len(workload), one.sigma),
+        hangs=one.hangs,
+        device=workload != "cpu",
+    )
+
+
+def place(directory: str, refusal: str = "") -> Suitability:
+    mount = Mount(mountpoint="/", root="/", devno="8:1", source="/dev/sda1", fstype="ext4", options=("rw",))
+    placed = Placement(directory=directory, mount=mount, device="sda1", layers=("sda1",), leaves=("sda",))
+    return Suitability(directory=directory, refusal=refusal, size_bytes=256 << 20, placement=placed)
+
+
+@pytest.fixture(autouse=True)
+def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeBench]:
+    fake = type("Bench", (FakeBench,), {"made": []})
+    monkeypatch.setattr(null, "StorageBench", fake)
+    monkeypatch.setattr(null, "StorageTrains", trains_of)
+    monkeypatch.setattr(null_plan, "suitability", lambda host, directory, **_: place(directory))
+    monkeypatch.setattr(null_plan, "default_directories", lambda host: (str(tmp_path),))
+    return fake
+
+
+def run_of(engine: type[FakeBench], scenario: Null, seed: int = 1, **options: str | float) -> FakeRun:
+    host = Host(
+        str(EMPTY)
+    )  # what this machine does meanwhile is no guard's business: the clock is not its clock
+    host.live = True
+    run = FakeRun(seed=seed, host=host, clock=FakeClock(), options=dict(options), declared=scenario.options)
+    engine.clock = run.clock
+    return run
+
+
+async def test_the_same_thing_is_not_called_different_and_the_answer_can_be_quoted(
+    engine: type[FakeBench],
+) -> None:
+    scenario = Null()
+    run = run_of(engine, scenario)
+    await scenario.run(run)
+    words = {v.workload: v.verdict for v in run.of(ev.Verdict)}
+    assert words == dict.fromkeys(("randread-4k-qd1", "fsync-4k-qd1", "cpu"), "no material difference")
+    [extra] = run.of(ev.Extra)
+    assert extra.name == "null"
+    sentence = quote(extra.value)
+    assert sentence.startswith("measured against itself in /")
+    assert "(synced write 4k QD1)" in sentence and "after one minute" in sentence
+    [found] = run.of(ev.Found)
+    assert (found.finding.id, found.finding.severity) == ("null.resolution", "ok")
+    assert [v.control for v in run.of(ev.Verdict)] == [False, False, True]
+
+
+async def test_a_planted_fifth_is_found_and_said(engine: type[FakeBench]) -> None:
+    scenario = Null(stretch=0.2)
+    run = run_of(engine, scenario)
+    await scenario.run(run)
+    assert {v.verdict for v in run.of(ev.Verdict)} == {"slower"}
+    wrong = [f.finding for f in run.of(ev.Found) if f.finding.id == "null.difference"]
+    assert not any(f.finding.answers for f in run.of(ev.Found))
+    assert len(wrong) == 3 and all(f.severity == "warning" for f in wrong)
+    assert "called a difference where there was none" in quote(run.of(ev.Extra)[0].value)
+
+
+async def test_everything_is_closed_and_removed(engine: type[FakeBench], tmp_path: Path) -> None:
+    scenario = Null()
+    run = run_of(engine, scenario)
+    await scenario.run(run)
+    assert [bench.closed for bench in engine.made] == [True, True]
+    assert run.applied == run.reverted
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_cancelled_in_a_train_everything_is_closed_and_removed(
+    engine: type[FakeBench], tmp_path: Path
+) -> None:
+    scenario = Null()
+    run = run_of(engine, scenario)
+    engine.hangs = True
+    task = asyncio.create_task(scenario.run(run))
+    while not any(s.id == "randread-4k-qd1" for s in run.of(ev.Step)) and not task.done():
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [bench.closed for bench in engine.made] == [True, True]
+    assert run.applied == run.reverted
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_without_a_suitable_directory_the_cpu_is_measured(
+    engine: type[FakeBench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(null_plan, "suitability", lambda host, d, **_: place(d, f"{d} is on tmpfs"))
+    scenario = Null()
+    run = run_of(engine, scenario)
+    plan = scenario.plan(run.host, run.options)
+    assert plan.refusal == "" and plan.writes == () and plan.actions == ()
+    assert "is on tmpfs" in plan.left_out[0]
+    await scenario.run(run)
+    assert [v.workload for v in run.of(ev.Verdict)] == ["cpu"]
+    assert engine.made[0].prepared == ()
+    assert "only the CPU is measured" in run.of(ev.Note)[0].text
+
+
+async def test_a_directory_that_was_named_and_cannot_be_measured_is_refused(
+    engine: type[FakeBench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(null_plan, "suitability", lambda host, d, **_: place(d, f"{d} is on tmpfs"))
+    scenario = Null()
+    run = run_of(engine, scenario, dir="/dev/shm")
+    assert scenario.plan(run.host, run.options).refusal == "/dev/shm is on tmpfs"
+    with pytest.raises(Refused, match="tmpfs"):
+        await scenario.run(run)
+    assert run.events == []
+
+
+async def test_an_engine_that_finds_no_space_refuses_and_leaves_nothing(
+    engine: type[FakeBench], tmp_path: Path
+) -> None:
+    engine.refuses = f"{tmp_path}: No space left on device; name another --dir"
+    scenario = Null()
+    run = run_of(engine, scenario)
+    with pytest.raises(Refused, match="No space left"):
+        await scenario.run(run)
+    assert run.applied == run.reverted
+    assert engine.made[0].closed
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"budget": 3}, "give --budget"), ({"dir": ["/a", "/b"]}, "give --dir once")],
+)
+def test_wrong_requests_get_their_line(options: dict[str, object], words: str) -> None:
+    scenario = Null()
+    with pytest.raises(Usage, match=words):
+        scenario.plan(Host(), Options(options, scenario.options))  # type: ignore[arg-type]
+
+
+def test_a_captured_tree_cannot_be_measured(tmp_path: Path) -> None:
+    scenario = Null()
+    host = Host(str(tmp_path))
+    assert scenario.blocked(host)
+    with pytest.raises(Usage, match="captured"):
+        scenario.plan(host, Options({}, scenario.options))
+
+
+def test_the_plan_says_what_is_written_before_it_is(tmp_path: Path) -> None:
+    scenario = Null()
+    plan = scenario.plan(Host(), Options({}, scenario.options))
+    assert plan.digest and plan.measuring_s == null_plan.DEFAULT_BUDGET_S
+    assert plan.writes[0].device == "sda"
+    files = 2 * prepared_bytes(256 << 20, null_plan.STORAGE) >> 20
+    assert plan.sentences[0].startswith(f"writes {files} MiB of test files to {tmp_path} (sda), ")
+    assert plan.sentences[0].endswith("at most 4 GiB in all")
+    assert not plan.needs_consent
+    assert plan.workloads[0].equivalent.startswith("fio ")
+
+
+def test_severity_follows_the_size_of_what_shows() -> None:
+    def severity(*sizes: float | None) -> str:
+        reaches = tuple(Reach(f"w{i}", f"w{i}", size, "inconclusive") for i, size in enumerate(sizes))
+        return findings(Answer("/d", "sda", reaches), [], [])[0].severity
+
+    assert severity(0.01, 0.05) == "ok"
+    assert severity(0.01, 0.12) == "notice"
+    assert severity(0.01, 0.40) == "warning"
+    assert severity(None, None) == "warning"
+
+
+def test_what_is_no_answer_is_not_quoted() -> None:
+    assert quote(None) == ""
+    assert quote({"directory": 3}) == ""
+    assert quote(as_json(Answer("/d", "sda", (Reach("w", "w", None, "inconclusive"),)))) == ""
+
+
+def test_an_answer_with_a_gap_is_not_ok_and_names_it() -> None:
+    answer = Answer(
+        "/data",
+        "sda",
+        (
+            Reach("randread-4k-qd1", "random read", 0.012, "no material difference", 8, 22.0),
+            Reach("fsync-4k-qd1", "synced write", None, "not measured", reason="no room"),
+        ),
+    )
+    [found] = findings(answer, [], [])
+    assert found.severity == "notice" and "±5 %" in found.title and found.answers
+    assert "not measured: synced write" in found.title
+    assert any("no room" in e.text for e in found.evidence)
+    assert "not measured: synced write" in quote(as_json(answer))
+
+
+def test_below_the_margin_nothing_is_called_so_nothing_is_promised() -> None:
+    reaches = (Reach("randread-4k-qd1", "random read", 0.012, "no material difference", 8, 22.0),)
+    [usual] = findings(Answer("/data", "sda", reaches), [], [])
+    [fine] = findings(Answer("/data", "sda", reaches, margin=0.02), [], [])
+    assert "±5 %" in usual.title and "±2 %" in fine.title

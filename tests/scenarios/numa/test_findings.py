@@ -1,0 +1,196 @@
+"""What the figures mean: each cause comes out as what it is, and nothing is said without one."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.system.clocksource import Clocksource
+from probes.system.culprit import Culprit
+from probes.system.disk.link import Link
+from probes.system.pci import PciDevice
+from probes.system.pcie_tags import Tags
+from probes.types import Absent
+from scenarios.finding import Finding
+from scenarios.numa.cpu import Clocked, CpuLoad, CpuResult, CpuRow
+from scenarios.numa.figures import Figure, figure, ratio
+from scenarios.numa.findings import (
+    Surroundings,
+    cpu_findings,
+    device_findings,
+    memory_findings,
+    timer_findings,
+)
+from scenarios.numa.memory import MemoryResult, Reach
+
+GHZ = 1_000_000
+
+
+def _figure(value: float, spread: float = 0.02) -> Figure:
+    return Figure(value, value * (1 - spread), value * (1 + spread), 12)
+
+
+def _cpu(of_n: float = 0.99, share: float = 1.0, reached: int | None = None) -> CpuResult:
+    row = CpuRow(
+        load=CpuLoad(id="hash", title="SHA-256", unit="MB/s"),
+        one=_figure(100),
+        cores=_figure(100 * of_n * 4),
+        threads=None,
+        of_n=_figure(of_n),
+    )
+    return CpuResult(
+        rows=(row,),
+        curve={},
+        clock_ns=None,
+        system_call_ns=None,
+        share={0: share, 1: 1.0},
+        seconds=10.0,
+        clocked=Clocked(reached_khz=reached, samples=8),
+        rounds=12,
+    )
+
+
+def _ids(found: list[Finding]) -> list[str]:
+    return [f.id.removeprefix("numa.") for f in found]
+
+
+@pytest.mark.parametrize(
+    ("result", "around", "ids", "words"),
+    [
+        (_cpu(), Surroundings(), [], ""),
+        (
+            _cpu(share=0.25),
+            Surroundings(quota_cores=0.5, quota_held_s=6.0, foreign={0: 0.4}),
+            ["cpu-quota"],
+            "limits this to 0.5 CPUs and held it back for 6 s of 10 s",
+        ),
+        (_cpu(), Surroundings(quota_cores=4.0, quota_held_s=0.0), ["cpu-quota"], "limits this to 4 CPUs"),
+        (
+            _cpu(share=0.5),
+            Surroundings(foreign={0: 0.5}, culprit=Culprit(7, "burner", 0.9)),
+            ["cpu-competitor"],
+            "CPU 0 lost up to 50 % of the time to burner [7]",
+        ),
+        (_cpu(share=0.5), Surroundings(foreign={0: 0.0}), [], ""),  # nobody else was on it: not a competitor
+        (_cpu(), Surroundings(steal=0.08), ["cpu-steal"], "gave 8 % of this machine's CPU time"),
+        (
+            _cpu(),
+            Surroundings(limited_khz=2 * GHZ, highest_khz=35 * GHZ // 10),
+            ["cpu-frequency-limit"],
+            "limited to 2 GHz of 3.5 GHz",
+        ),
+        (
+            _cpu(of_n=0.61, reached=21 * GHZ // 10),
+            Surroundings(highest_khz=35 * GHZ // 10, power_w=119.0, power_limit_w=120.0),
+            ["cpu-frequency", "cpu-scaling"],
+            "all cores together reach 61 % of n times one (SHA-256): 2.1 GHz of 3.5 GHz, package power limit 120 W",
+        ),
+        (_cpu(), Surroundings(throttled=3), ["cpu-throttled"], "throttled by heat 3 times"),
+    ],
+)
+def test_causes(result: CpuResult, around: Surroundings, ids: list[str], words: str) -> None:
+    found = list(cpu_findings(result, around))
+    assert _ids(found) == ids
+    assert not words or any(words in f.title for f in found), [f.title for f in found]
+
+
+def test_a_scaling_that_cannot_be_told_from_good_is_not_called() -> None:
+    wide = _cpu(of_n=0.8)
+    row = wide.rows[0]
+    assert row.of_n is not None
+    unsure = CpuRow(load=row.load, one=row.one, cores=row.cores, threads=None, of_n=Figure(0.8, 0.6, 1.05, 4))
+    result = CpuResult(**{f: getattr(wide, f) for f in wide.__struct_fields__} | {"rows": (unsure,)})
+    assert _ids(list(cpu_findings(result, Surroundings()))) == []
+
+
+def _reach(cpu: int, memory: int, rate: float, workers: int = 8) -> Reach:
+    return Reach(
+        cpu_node=cpu,
+        memory_node=memory,
+        distance=10 if cpu == memory else 21,
+        workers=workers,
+        copied_bytes_per_s=_figure(rate * 1e9),
+        one_worker_bytes_per_s=None,
+        latency_ns=None,
+    )
+
+
+def _memory(*reaches: Reach) -> MemoryResult:
+    return MemoryResult(
+        reaches=reaches,
+        small_ns=None,
+        huge_ns=None,
+        copied_buffer_bytes=1,
+        chased_bytes=1,
+        beyond_cache=True,
+        problems=(),
+        rounds=9,
+    )
+
+
+def test_far_memory_is_called_only_where_the_link_looks_narrow() -> None:
+    usual = _memory(_reach(0, 0, 100), _reach(0, 1, 60), _reach(1, 1, 100), _reach(1, 0, 60))
+    assert list(memory_findings(usual)) == []
+    narrow = _memory(_reach(0, 0, 100), _reach(0, 1, 20), _reach(1, 1, 100), _reach(1, 0, 20))
+    [found] = memory_findings(narrow)
+    assert found.id == "numa.memory-far" and "only 20 % of the bandwidth" in found.title
+
+
+def test_a_node_with_fewer_modules() -> None:
+    [found] = memory_findings(_memory(_reach(0, 0, 100), _reach(1, 1, 50)))
+    assert found.id == "numa.memory-uneven" and found.subject == "node 1"
+    assert list(memory_findings(_memory(_reach(0, 0, 100), _reach(1, 1, 50, workers=4)))) == []
+
+
+def _device(degraded: bool, kind: str = "NIC") -> PciDevice:
+    link = Link(
+        kind="pcie",
+        now="8.0 GT/s x4",
+        at_most="16.0 GT/s x8",
+        bytes_per_s=3_900_000_000,
+        most_bytes_per_s=15_700_000_000,
+        degraded=degraded,
+        device_most="16.0 GT/s x8",
+        port_most="16.0 GT/s x8",
+    )
+    return PciDevice(
+        address="0000:81:00.0",
+        kind=kind,  # type: ignore[arg-type]
+        names=("eth0",),
+        driver="",
+        node=1,
+        node_source="",
+        link=link,
+    )
+
+
+def test_links_and_what_they_cost() -> None:
+    nothing = Absent("not root", "permission")
+    assert list(device_findings((_device(False),), nothing)) == []
+    [found] = device_findings((_device(True),), nothing)
+    assert "8.0 GT/s x4 instead of 16.0 GT/s x8, 3.9 GB/s instead of 15.7 GB/s" in found.title
+    assert list(device_findings((_device(True, "GPU"),), nothing)) == []  # it saves power while it is idle
+
+
+def test_tags_that_are_off() -> None:
+    off = (Tags("0000:81:00.0", can=True, on=False),)
+    [found] = device_findings((_device(False),), off)
+    assert found.id == "numa.ten-bit-tags" and found.confidence == "hint"
+    assert list(device_findings((_device(False),), (Tags("0000:81:00.0", can=True, on=True),))) == []
+
+
+def test_clocks() -> None:
+    tsc, hpet = Clocksource("tsc", ("tsc",)), Clocksource("hpet", ("hpet", "tsc"))
+    assert list(timer_findings(tsc, _figure(50))) == []
+    [slow] = timer_findings(hpet, _figure(900))
+    assert slow.severity == "warning" and "costs 900 ns" in slow.title
+    assert list(timer_findings(Absent("none"), _figure(900))) == []
+
+
+def test_figures_over_rounds() -> None:
+    assert figure([]) is None and figure([0.0, float("inf")]) is None
+    one = figure([5.0])
+    assert one is not None and (one.value, one.low) == (pytest.approx(5.0), None)
+    several = figure([1.0, 1.1, 0.9, 1.0, 1.05, 0.95])
+    assert several is not None and several.low is not None and several.low < 1.0 < (several.high or 0)
+    both = ratio([2.0, 4.0, 6.0], [1.0, 2.0, 3.0], 0.5)
+    assert both is not None and both.value == pytest.approx(1.0)

@@ -1,0 +1,55 @@
+"""A disk read from two sets of CPUs by the same workers: on this machine's own disk, with CPUs as the two nodes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.run.runner import Monotonic
+from probes.bench.refusals import suitability
+from probes.host import Host
+from scenarios import events as ev
+from scenarios.numa import locality
+from tests.fakes.run import FakeRun
+
+
+@pytest.mark.real
+async def test_both_sides_are_measured_where_they_were_put(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = Host()
+    cpus = sorted(os.sched_getaffinity(0))
+    fit = suitability(host, str(tmp_path), explicit=True, size_bytes=64 << 20, workloads=locality.LOADS)
+    if fit.refusal or fit.placement is None or len(cpus) < 2:
+        pytest.skip(fit.refusal or "one CPU")
+    place = locality.Place(
+        fit=fit,
+        leaves=tuple(fit.placement.leaves),
+        node=0,
+        near=frozenset(cpus[:1]),
+        far_node=1,
+        far=frozenset(cpus[1:2]),
+    )
+    moved: list[frozenset[int]] = []
+    usual = locality.LocalityArm.activate
+
+    async def activate(self: locality.LocalityArm) -> None:
+        await usual(self)
+        for pid in self._pids():
+            assert os.sched_getaffinity(pid) == self._cpus
+        moved.append(self._cpus)
+
+    monkeypatch.setattr(locality.LocalityArm, "activate", activate)
+    run = FakeRun(host=host, clock=Monotonic())
+    verdicts = await locality.measure(run, place, 12.0, family=2)
+    assert set(moved) == {place.near, place.far}
+    assert set(verdicts) == {"disk-randread-4k-qd1", "disk-read-1m-qd8"}
+    assert {b.variant for b in run.of(ev.Block)} <= {locality.DISK_NEAR, locality.DISK_FAR}
+    assert all(
+        v.verdict in ("inconclusive", "no material difference", "slower", "faster", "not applicable")
+        for some in verdicts.values()
+        for v in some
+    )
+    assert not list(tmp_path.iterdir())

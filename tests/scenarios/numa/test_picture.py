@@ -1,0 +1,117 @@
+"""The picture: 80 columns whatever the host holds, large hosts folded, what is not believed said."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from probes.host import Host
+from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, Place, machine
+from scenarios.numa.picture import COLUMNS, picture
+from tests.fakes.tree import Tree
+
+TREES = Path(__file__).parents[4] / "shared" / "hosts"
+ROOT, NODE = "/sys/devices/system/cpu", "/sys/devices/system/node"
+
+
+def _large() -> Machine:
+    """Two sockets, 16 nodes, 256 threads."""
+    places = tuple(
+        Place(
+            number=n,
+            sockets=(n // 8,),
+            cpus=f"{n * 8}-{n * 8 + 7},{n * 8 + 128}-{n * 8 + 135}",
+            cores=(CoreGroup(8, 2),),
+            caches=((32 << 20, 1),),
+            memory_bytes=(62 if n == 0 else 64) << 30,
+            distances=tuple(10 if m == n else 11 if m // 8 == n // 8 else 32 for m in range(16)),
+        )
+        for n in range(16)
+    )
+    return Machine(
+        model="AMD EPYC 7763 64-Core Processor",
+        sockets=2,
+        dies=2,
+        cores=128,
+        threads=256,
+        threads_per_core=(2,),
+        hybrid=False,
+        places_are_nodes=True,
+        places=places,
+        devices=(DeviceShape("NVMe", "nvme0n1", 3), DeviceShape("NIC", "eth0", 9)),
+        nodes=16,
+        nodes_with_cpus=16,
+    )
+
+
+def test_a_large_host_is_folded() -> None:
+    assert picture(_large()) == (
+        "AMD EPYC 7763 64-Core Processor",
+        "2 sockets, 128 cores, 256 threads, 16 NUMA nodes",
+        "",
+        "nodes 0-15, each 8 cores x 2 threads, 64 GiB, L3 1 x 32 MiB, sockets 0-1".replace(
+            "64 GiB", "62 GiB"
+        ),
+        "          CPUs 0-255",
+        "          node 3: NVMe nvme0n1",
+        "          node 9: NIC eth0",
+        "",
+        "distances: own memory 10, same socket 11, other sockets 32",
+    )
+
+
+def test_a_small_host_shows_its_matrix() -> None:
+    it = msgspec.structs.replace(
+        _large(),
+        places=tuple(msgspec.structs.replace(p, distances=p.distances[:2]) for p in _large().places[:2]),
+        nodes=2,
+        nodes_with_cpus=2,
+    )
+    assert picture(it)[-3:] == ("distances    0   1", "node 0      10  11", "node 1      11  10")
+
+
+def test_nodes_that_are_not_believed_give_way_to_sockets(tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "host")
+    for n in range(4):
+        tree.files(f"{ROOT}/cpu{n}/topology", core_cpus_list=n, package_cpus_list="0-1" if n < 2 else "2-3")
+    for node in range(2):
+        tree.files(f"{NODE}/node{node}", cpulist="0-3", distance="10 10")
+    lines = picture(machine(tree.host()))
+    assert "NUMA nodes not credible: 4 of 4 CPUs belong to more than one node: the" in lines
+    assert [line for line in lines if line.startswith(("node ", "socket "))] == [
+        "socket 0  2 cores",
+        "socket 1  2 cores",
+    ]
+
+
+@settings(max_examples=40)
+@given(
+    st.text(max_size=300),
+    st.text(max_size=300),
+    st.integers(0, 1 << 60),
+    st.lists(st.text(max_size=90), max_size=9),
+)
+def test_it_fits_whatever_the_host_says(model: str, cpus: str, memory: int, names: list[str]) -> None:
+    place = msgspec.structs.replace(_large().places[0], cpus=cpus, memory_bytes=memory)
+    devices = tuple(DeviceShape("NVMe", name, 0) for name in names)
+    it = msgspec.structs.replace(_large(), model=model, places=(place,), devices=devices, offline=cpus)
+    for line in picture(it):
+        assert len(line) <= COLUMNS and (line.isprintable() or line == "")
+
+
+@pytest.mark.parametrize("name", ["epyc-7451", "hybrid-1p6c2t-8e", "xeon-buggynuma", "disks-lvm"])
+def test_real_machines(name: str, tmp_path: Path) -> None:
+    archive = next(TREES.glob(f"{name}.tar.*"), None)
+    if archive is None:
+        pytest.skip("the captured trees of real machines are not beside the project")
+    with tarfile.open(archive) as file:
+        file.extractall(tmp_path)
+    shape = machine(Host(str(tmp_path)))
+    lines = picture(shape)
+    assert lines and all(len(line) <= COLUMNS for line in lines)
+    assert msgspec.convert(msgspec.to_builtins(shape), Machine) == shape

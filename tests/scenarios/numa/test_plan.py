@@ -1,0 +1,98 @@
+"""What is planned on which topology; a captured tree shows its picture and is not measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from scenarios import events as ev
+from scenarios.model import Options, Usage
+from scenarios.numa import locality
+from scenarios.numa.plan import lay_out
+from scenarios.numa.scenario import Numa
+from tests.fakes.run import FakeRun
+from tests.fakes.tree import Tree
+
+BIOS = Path(__file__).parents[2] / "fixtures" / "bios"
+
+
+def _two_nodes(tmp_path: Path) -> Host:
+    tree = Tree(tmp_path)
+    for n in range(4):
+        node = n // 2
+        tree.files(
+            f"/sys/devices/system/cpu/cpu{n}/topology",
+            core_cpus_list=n,
+            package_cpus_list=f"{node * 2}-{node * 2 + 1}",
+            physical_package_id=node,
+        )
+        tree.files(
+            f"/sys/devices/system/node/node{node}",
+            cpulist=f"{node * 2}-{node * 2 + 1}",
+            distance="10 21" if node == 0 else "21 10",
+            meminfo=f"Node {node} MemTotal: 1048576 kB",
+        )
+    return tree.host()
+
+
+def test_a_captured_tree_is_drawn_and_not_measured(tmp_path: Path) -> None:
+    plan = Numa().plan(_two_nodes(tmp_path), Options({}))
+    assert not plan.refusal and not plan.workloads and plan.measuring_s == 0
+    assert plan.picture[0] == "2 sockets, 4 cores, 4 threads, 2 NUMA nodes"
+    assert plan.left_out == ("every measurement: a captured tree is only read",)
+
+
+def test_a_tree_without_processors_is_refused(tmp_path: Path) -> None:
+    assert "nothing of its processors" in Numa().plan(Tree(tmp_path).host(), Options({})).refusal
+
+
+@pytest.mark.parametrize("url", ["https://user:word@bmc", "http://bmc.example.org"])
+def test_a_url_that_must_not_be_asked(tmp_path: Path, url: str) -> None:
+    with pytest.raises(Usage) as error:
+        Numa().plan(_two_nodes(tmp_path), Options({"redfish": url}))
+    assert "word" not in str(error.value).replace("password", "")
+
+
+def test_a_disk_is_near_only_where_there_is_a_far_cpu(tmp_path: Path) -> None:
+    said = locality.find(Host(), "/nonexistent", None, frozenset({0}))
+    assert said == "one node has CPUs: no CPU is far from the disk"
+    host = _two_nodes(tmp_path)
+    layout = lay_out(host, Options({}))
+    told = locality.find(host, "/x", layout.table, frozenset(range(4)))
+    assert isinstance(told, str) and "captured" in told
+
+
+async def test_settings_and_the_bios_are_read_without_measuring(tmp_path: Path) -> None:
+    scenario = Numa()
+    options = {"only": "read", "bios": str(BIOS / "dell.json")}
+    host = _two_nodes(tmp_path)
+    plan = scenario.plan(host, Options(options, scenario.options))
+    run = FakeRun(host=host, options=options, declared=scenario.options, plan=plan)
+    await scenario.run(run)
+    extras = {e.name: e.value for e in run.of(ev.Extra)}
+    assert set(extras) == {"machine", "bios"}
+    found = {e.finding.id: e.finding for e in run.of(ev.Found)}
+    assert set(found) == {"numa.answer", "numa.bios", "numa.bios-unknown"}
+    assert "ApbDis" in found["numa.bios"].title and found["numa.answer"].answers
+    told = {(f.subject, f.name) for f in run.of(ev.FactRead)} | {
+        (f.subject, f.name) for f in run.of(ev.AbsentFact)
+    }
+    assert ("numa", "setting") in told and ("cpu", "apic") in told
+    assert "SECRET" not in repr(run.events)
+
+
+async def test_a_source_that_fails_is_one_line(tmp_path: Path) -> None:
+    scenario = Numa()
+    host = _two_nodes(tmp_path)
+    options = {"only": "read", "bios": "/nonexistent/bios.json"}
+    plan = scenario.plan(host, Options(options, scenario.options))
+    run = FakeRun(host=host, options=options, declared=scenario.options, plan=plan)
+    await scenario.run(run)
+    first = run.of(ev.Found)[0].finding
+    titles = [e.finding.title for e in run.of(ev.Found)]
+    assert (
+        "the BIOS settings could not be read: /nonexistent/bios.json: No such file or directory" in titles
+    ), titles
+    assert first.answers

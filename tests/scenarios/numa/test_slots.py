@@ -1,0 +1,140 @@
+"""Which CPUs a job gets, and the placements that a topology offers."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from probes.system.caches import Cache
+from probes.system.numa import Numa, NumaNode
+from probes.system.topology import Topology
+from scenarios.numa.placements import APART_OWN, RANDOM, SAME_OWN, SAME_SHARED, UNPINNED, placements, why_not
+from scenarios.numa.slots import slot
+
+
+def _host(
+    nodes: int, cores: int, threads: int = 2
+) -> tuple[Topology, Numa, tuple[Cache, ...], frozenset[int]]:
+    """Threads of a core are n and n + all cores; two L3 caches a node."""
+    total = nodes * cores
+    sets = {}
+    for core in range(total):
+        members = frozenset(core + total * t for t in range(threads))
+        sets |= dict.fromkeys(members, members)
+    of_node = [frozenset(n for n in sets if n % total // cores == node) for node in range(nodes)]
+    online = frozenset(sets)
+    placed = Topology(
+        known=online,
+        online=online,
+        offline=frozenset(),
+        present=online,
+        cores=sets,
+        clusters={},
+        dies={},
+        sockets={n: of_node[n % total // cores] for n in online},
+        books={},
+        drawers={},
+        ids={n: n % total // cores for n in online},
+        source="",
+    )
+    rows = [
+        tuple(10 if a == b else 12 if abs(a - b) == 1 else 32 for b in range(nodes)) for a in range(nodes)
+    ]
+    table = Numa(
+        nodes=tuple(
+            NumaNode(number=n, cpus=of_node[n], memory_bytes=1 << 30, distances=rows[n]) for n in range(nodes)
+        ),
+        with_cpus=nodes,
+        per_socket=1.0,
+    )
+    caches = tuple(
+        Cache(
+            level=3,
+            kind="Unified",
+            size_bytes=1 << 24,
+            cpus=frozenset(c for c in cpus if c % cores // (cores // 2) == h),
+        )
+        for cpus in of_node
+        for h in (0, 1)
+        if cores > 1
+    )
+    return placed, table, caches, online
+
+
+def test_one_cache_of_one_node_with_all_threads() -> None:
+    placed, table, caches, online = _host(2, 8)
+    found = slot(placed, table, caches, 4, allowed=online)
+    assert found is not None and (found.listed, found.cores, found.nodes) == ("0-3,16-19", 4, (0,))
+
+
+def test_the_fullest_node_that_has_room_comes_first() -> None:
+    placed, table, caches, online = _host(2, 8)
+    begun = slot(placed, table, caches, 4, allowed=online, taken=frozenset({8, 9}))
+    assert begun is not None and (begun.nodes, begun.listed) == ((1,), "12-15,28-31")
+    large = slot(placed, table, caches, 8, allowed=online, taken=frozenset({8, 9}))
+    assert large is not None and large.nodes == (0,)
+
+
+def test_several_nodes_the_near_one_first() -> None:
+    placed, table, caches, online = _host(4, 8)
+    found = slot(placed, table, caches, 12, allowed=online, taken=frozenset({0}))
+    assert found is not None and found.cores == 12 and found.nodes in {(1, 2), (0, 1)}
+
+
+def test_only_what_may_be_used() -> None:
+    placed, table, caches, _ = _host(2, 8)
+    found = slot(placed, table, caches, 2, allowed=frozenset({8, 9, 24, 25}))
+    assert found is not None and found.listed == "8-9,24-25"
+    assert slot(placed, table, caches, 3, allowed=frozenset({8, 9})) is None
+
+
+def test_where_all_is_taken_it_lies_on_others() -> None:
+    placed, table, caches, online = _host(1, 8)
+    found = slot(placed, table, caches, 2, allowed=online, taken=online)
+    assert found is not None and found.shared and found.cores == 2
+
+
+def test_without_nodes_cores_or_caches() -> None:
+    placed, _, _, online = _host(1, 4)
+    bare = Topology(**{f: getattr(placed, f) for f in placed.__struct_fields__} | {"cores": {}})
+    found = slot(bare, None, (), 2, allowed=online)
+    assert found is not None and found.cores == 2 and found.nodes == ()
+
+
+def test_five_placements_on_two_nodes_with_smt() -> None:
+    placed, table, caches, online = _host(2, 8)
+    found = {
+        p.id: [s.cpus for s in p.seats] for p in placements(placed, table, caches, online, random.Random(1))
+    }
+    assert list(found) == [UNPINNED, SAME_OWN, APART_OWN, SAME_SHARED, RANDOM]
+    assert all(len(seats) == 8 for seats in found.values())
+    assert found[SAME_OWN] == [(n,) for n in range(8)]
+    assert found[APART_OWN][:4] == [(0,), (8,), (1,), (9,)]
+    assert found[SAME_SHARED][:4] == [(0,), (16,), (1,), (17,)]
+    assert found[UNPINNED][0] == tuple(sorted(online))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cores", "threads", "said"),
+    [
+        (1, 2, 1, "one node, no SMT: placement cannot be tested here"),
+        (1, 2, 2, ""),
+        (2, 2, 1, ""),
+    ],
+)
+def test_where_it_cannot_be_tested(nodes: int, cores: int, threads: int, said: str) -> None:
+    placed, table, caches, online = _host(nodes, cores, threads)
+    assert why_not(placed, table, caches, online) == said
+    assert why_not(placed, table, caches, frozenset({0})).startswith("only one CPU")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "cores", "threads"), [(1, 2, 2), (2, 2, 1), (2, 4, 2), (8, 2, 2), (1, 6, 2)]
+)
+def test_placements_have_the_same_number_of_workers(nodes: int, cores: int, threads: int) -> None:
+    placed, table, caches, online = _host(nodes, cores, threads)
+    found = placements(placed, table, caches, online, random.Random(2))
+    assert len({len(p.seats) for p in found}) == 1 and len(found) > 2
+    for placement in found[1:]:
+        assert len({seat.cpus for seat in placement.seats}) == len(placement.seats)

@@ -1,0 +1,41 @@
+"""What a host has received since it was started stands beside a check, and says of itself that it is an average."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scenarios.rpfilter.averages import averages
+from scenarios.rpfilter.rules import loaded
+from tests.fakes.answering import Answering
+from tests.fakes.rulesets import FIB, NFT, nft_json
+
+FILES = {
+    "/proc/uptime": "1000.0 1.0\n",
+    "/proc/net/snmp6": "Ip6InReceives 500000\n",
+    "/proc/net/dev_snmp6/lo": "Ip6InReceives 100000\n",
+    "/proc/net/snmp": "Ip: InReceives\nIp: 200000\n",
+    "/proc/net/softnet_stat": "000f4240 00000007 00000000\n",
+    "/proc/net/netstat": "TcpExt: IPReversePathFilter\nTcpExt: 31\n",
+    "/sys/class/net/lo/statistics/rx_packets": "200000\n",
+    "/sys/class/net/eth0/statistics/rx_packets": "9000000\n",
+    "/sys/class/net/eth0/statistics/rx_bytes": "9000000\n",
+}
+
+
+def test_averages_are_named_as_such(tmp_path: Path) -> None:
+    assert [e.text for e in averages(Answering(tmp_path, {}, FILES))] == [
+        "400 IPv6 packets/s on average since boot (without loopback), 80 % of all IP packets",
+        "1,000 packets/s on all CPUs on average since boot (loopback and containers included); "
+        "7 dropped before the firewall",
+        "received packets/s on average since boot: eth0 9,000",
+        "dropped by rp_filter (IPv4) since boot: 31",
+    ]
+
+
+def test_they_stand_in_the_finding_and_not_where_nothing_was_counted(tmp_path: Path) -> None:
+    rules = {NFT: nft_json([FIB, {"drop": None}])}
+    (finding,) = loaded(Answering(tmp_path / "a", rules, FILES))
+    assert any("80 % of all IP packets" in e.text for e in finding.evidence)
+    for uptime in ("5.0 1.0\n", "odd\n"):
+        (finding,) = loaded(Answering(tmp_path / uptime[0], rules, {**FILES, "/proc/uptime": uptime}))
+        assert not any("since boot" in e.text for e in finding.evidence)

@@ -1,0 +1,38 @@
+"""What a cost means: the arithmetic, its bounds, and the remedies by where a check comes from."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scenarios.rpfilter.cost_model import Cost, at_line_rate, core_holds, packets_at, share
+
+COST = Cost(550.0, (530.0, 570.0), 1000.0)
+
+
+def test_the_figures_of_a_100_gigabit_card() -> None:
+    """By hand: 100 Gbit/s / 8 / 1538 B = 8.13 million frames/s; 64 KiB aggregates of 1500 B: 186 thousand a second."""
+    assert packets_at(100e9, 1500, False) == pytest.approx(8.127e6, rel=1e-3)
+    assert packets_at(100e9, 9000, False) == pytest.approx(1.383e6, rel=1e-3)
+    assert packets_at(100e9, 1500, True) == pytest.approx(186e3, rel=1e-2)
+    assert share(COST, 8.127e6).cores == pytest.approx(4.47, rel=1e-3)
+    assert share(COST, 8.127e6).ci95 == pytest.approx((4.307, 4.632), rel=1e-3)
+
+
+def test_one_core_holds_what_its_nanoseconds_allow() -> None:
+    """1550 ns a frame are 645 thousand frames/s; of 1538 B on the wire that is 7.94 Gbit/s."""
+    assert core_holds(1550.0, 1500, False) == pytest.approx(7.938, rel=1e-3)
+    assert core_holds(0.0, 1500, False) == 0.0
+
+
+@given(st.floats(1e8, 1e12), st.floats(1.0, 1e4), st.floats(1.0, 1e5))
+def test_none_merged_and_all_merged_are_bounds(bits: float, ns: float, path: float) -> None:
+    lines = at_line_rate(Cost(ns, (ns, ns), path), bits)
+    assert [(x.mtu, x.merged) for x in lines] == [(1500, False), (1500, True), (9000, False), (9000, True)]
+    by = {(x.mtu, x.merged): x for x in lines}
+    assert by[(1500, False)].check.cores > by[(9000, False)].check.cores > by[(9000, True)].check.cores
+    assert by[(1500, False)].check.cores > by[(1500, True)].check.cores
+    for line in lines:
+        assert line.core_gbit_per_s < line.core_gbit_without
+        assert line.check.cores == pytest.approx(line.packets_per_s * ns / 1e9)

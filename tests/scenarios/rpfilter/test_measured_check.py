@@ -1,0 +1,121 @@
+"""Which check is measured: the one that is loaded, whatever its form and family; and nobody is blamed for another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scenarios import events as ev
+from tests.fakes.rpfilter_story import FIXTURES, Story, quieten, with_check
+from tests.fakes.rulesets import FIB, nft_json
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    quieten(monkeypatch)
+
+
+async def test_without_a_check_firewalld_s_default_is_measured_and_nobody_is_blamed(tmp_path: Path) -> None:
+    story = Story(tmp_path)
+    await story.run()
+    assert story.cost.severity == "ok"
+    assert story.cost.title.startswith(
+        "the firewall here has no reverse-path check: firewalld's default check would cost"
+    )
+    assert story.cost.answers
+    assert story.plan.variants[1].label == "firewalld's default check, not loaded here"
+    said = "\n".join(e.text for e in story.cost.evidence)
+    assert "would cost this host nothing if it were loaded" in said and "the check would take" in said
+    assert story.cost.remedy == ()
+    assert story.extra["loaded"] is False
+    assert "firewalld's default check" in story.plan.sentences[0]
+
+
+async def test_an_iptables_check_is_measured_by_iptables(tmp_path: Path) -> None:
+    story = Story(tmp_path, with_check("ip6tables-nft"))
+    await story.run()
+    assert {t.loader for t in story.bench.loaded} == {"iptables-nft"}
+    assert {t.table for t in story.bench.loaded} == {"mangle"}
+
+
+async def test_without_the_iptables_tool_the_lookup_itself_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scenarios.rpfilter.measured_check.tool", lambda name: None)
+    story = Story(tmp_path, with_check("ip6tables-nft"))
+    assert any("ip6tables-nft is not installed" in line for line in story.plan.left_out)
+    await story.run()
+    assert {t.loader for t in story.bench.loaded} == {"nft"}
+
+
+async def test_a_check_for_forwarded_packets_is_measured_but_not_blamed(tmp_path: Path) -> None:
+    story = Story(tmp_path, with_check("firewalld-2.2-strict-forward"))
+    await story.run()
+    assert story.cost.severity == "ok"
+    assert story.cost.remedy == ()  # firewalld 2.2's remedy is what it has already
+    assert any("forward hook; it is measured in prerouting" in line for line in story.plan.left_out)
+
+
+async def test_the_check_that_is_loaded_is_measured_whatever_its_family(tmp_path: Path) -> None:
+    saved = (FIXTURES / "with" / "iptables-nft-ipv4-loose.save").read_text()
+    story = Story(tmp_path, with_check("iptables-nft-ipv4-loose"), {"all": True}, saved4=saved)
+    await story.run()
+    assert story.host.exists("/proc/net/if_inet6")
+    assert (story.cost.subject, story.cost.answers) == ("IPv4", False)
+    assert story.verdicts[("udp-ipv4", "check")] == "slower"
+    check = next(t for t in story.bench.loaded if t.what == "check")
+    assert (check.protocol, check.loader, check.priority, check.table) == (
+        "IPv4",
+        "iptables-nft",
+        -300,
+        "raw",
+    )
+    assert [w.id for w in story.plan.workloads][:3] == ["udp-ipv4", "udp-ipv6", "udp-ipv4-setting"]
+    assert story.verdicts[("udp-ipv6", "fib")] == "slower"
+    assert story.verdicts[("udp-ipv4-setting", "rp1")] == "no material difference"
+
+
+async def test_a_second_check_is_told_though_the_first_is_measured(tmp_path: Path) -> None:
+    """IPv6's is measured, the dear one; IPv4's is neither measured nor passed over."""
+    six = json.loads(with_check("firewalld-1.3"))["nftables"]
+    four = json.loads(nft_json([FIB, {"drop": None}]).replace("inet", "ip"))["nftables"]
+    story = Story(tmp_path, json.dumps({"nftables": six + four}))
+    assert any(
+        "another check that is not measured: table ip mine, chain pre" in x for x in story.plan.left_out
+    )
+    await story.run()
+    assert story.cost.subject == "IPv6"
+    told = [e.finding.subject for e in story.fake.of(ev.Found) if e.finding.id == "rpfilter.loaded"]
+    assert told == ["ip mine pre"]
+
+
+async def test_without_ipv6_the_setting_is_measured_as_it_is(tmp_path: Path) -> None:
+    without = ("/proc/net/if_inet6", "/proc/net/ipv6_route", "/proc/net/snmp6")
+    files = {"/proc/sys/net/ipv4/conf/eth9/rp_filter": "2\n"}
+    story = Story(tmp_path, without=without, files=files, setting_ns=300.0)
+    await story.run()
+    assert story.plan.variants[1].label == "this host's rp_filter"
+    assert next(t for t in story.bench.loaded if t.catches).rp_filter == 2
+    assert story.cost.title.startswith("this host's rp_filter costs")
+    assert (story.cost.severity, story.extra["loaded"], story.cost.answers) == ("notice", True, False)
+    (off,) = story.cost.remedy
+    assert off.commands == ("sysctl -w net/ipv4/conf/eth9/rp_filter=0",)
+    assert "eth9 from loose to off" in off.warning and "forged" in off.warning
+
+
+async def test_no_ipv6_measures_ipv4_and_says_so(tmp_path: Path) -> None:
+    story = Story(tmp_path, without=("/proc/net/if_inet6", "/proc/net/ipv6_route", "/proc/net/snmp6"))
+    assert any("IPv6 is off" in line for line in story.plan.left_out)
+    await story.run()
+    assert story.bench.ipv6 is False
+    assert story.cost.subject == "IPv4"
+    assert "firewalld's" not in story.plan.sentences[0]  # it has no check for IPv4
+    assert "rp_filter, not loaded here: rp_filter 1 (strict)" in story.plan.sentences[0]
+    check = next(t for t in story.bench.loaded if t.rp_filter)
+    assert (check.what, check.ends, check.rp_filter) == ("none", "input", 1)
+    assert story.verdicts == {
+        ("udp-ipv4", "check"): "no material difference",
+        ("udp-ipv4", "trivial"): "no material difference",
+    }

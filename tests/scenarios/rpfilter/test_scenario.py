@@ -1,0 +1,294 @@
+"""The scenario with a bench of numbers: what is asked, what is left out and why, what it answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from probes.bench.measured import BenchRefused
+from probes.system.line_rate import Card
+from probes.system.offload import Offload
+from probes.system.packet_rates import PacketRates
+from probes.types import Absent, Json
+from scenarios import events as ev
+from scenarios.model import Options, Refused, Usage
+from scenarios.rpfilter import scenario as rpfilter
+from scenarios.rpfilter.cost import answer
+from scenarios.rpfilter.cost import severity as severity_of
+from scenarios.rpfilter.findings import sentences
+from scenarios.rpfilter.scenario import Rpfilter
+from tests.fakes.answering import Answering
+from tests.fakes.bench_network import FakeBench
+from tests.fakes.rpfilter_story import BASE, EMPTY, Story, quieten, with_check
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    quieten(monkeypatch)
+
+
+async def test_the_loaded_check_is_measured_as_it_is_and_judged(tmp_path: Path) -> None:
+    story = Story(tmp_path, with_check("firewalld-0.8-logged"))
+    await story.run()
+    assert story.verdicts == {
+        ("udp-ipv6", "check"): "slower",
+        ("udp-ipv6", "trivial"): "no material difference",
+    }
+    check = next(t for t in story.bench.loaded if t.what == "check")
+    assert (check.priority, check.flags, check.hook, check.loader) == (
+        -290,
+        ("saddr", "iif"),
+        "prerouting",
+        "nft",
+    )
+    assert {(t.priority, t.hook) for t in story.bench.loaded} == {(-290, "prerouting")}
+    delta = next(v for v in story.fake.of(ev.Verdict) if v.variant == "check")
+    assert delta.delta == pytest.approx(550, rel=0.05)
+    assert [v.control for v in story.fake.of(ev.Verdict)] == [False, True]
+    assert story.extra["loaded"] is True
+    assert story.extra["cost_ns"] == pytest.approx(550, rel=0.05)
+    assert [a.title for a in story.fake.applied] == [a.title for a in story.fake.reverted]
+    assert story.bench.closed == 1
+    assert story.bench.routes is not None and story.bench.routes.ipv6 == (("::/0", "eth9"),)
+
+
+async def test_what_it_means_here_names_both_bounds_and_the_model(tmp_path: Path) -> None:
+    story = Story(tmp_path, with_check("firewalld-1.3"))
+    await story.run()
+    lines = "\n".join(e.text for e in story.cost.evidence)
+    assert "at 100 Gbit/s (eth9), MTU 1500, none merged: 8,127,438 packets/s, the check takes 4." in lines
+    assert "MTU 9000, all in 64 KiB aggregates" in lines
+    assert "The interval covers the measurement, not the model" in lines
+    assert "no IPv6 packet arrives now" in lines
+    assert "one receiving core holds about" in lines
+    assert "Gbit/s of frames of MTU 1500 in 64 KiB aggregates with the check" in lines
+    assert story.cost.remedy and story.cost.confidence == "measured"
+    merged = {(x["mtu"], x["merged"]): x["cores"] for x in story.lines}
+    assert merged[(1500, False)] == pytest.approx(4.47, rel=0.05)
+    assert merged[(1500, True)] == pytest.approx(0.102, rel=0.05)
+
+
+async def test_what_is_loaded_is_said_also_where_its_cost_is_not_measured(tmp_path: Path) -> None:
+    story = Story(tmp_path, with_check("firewalld-1.3"), no_fib=True)
+    await story.run()
+    assert [e.finding.id for e in story.fake.of(ev.Found)] == ["rpfilter.loaded"]
+
+
+async def test_everything_with_all(tmp_path: Path) -> None:
+    story = Story(tmp_path, options={"all": True})
+    await story.run()
+    assert story.plan.measuring_s == 240
+    assert [w.id for w in story.plan.workloads] == [
+        "udp-ipv6",
+        "udp-ipv4",
+        "tcp-offload-off",
+        "tcp-offload-on",
+    ]
+    words = story.verdicts
+    assert words[("udp-ipv6", "loose")] == words[("udp-ipv6", "strict")] == "slower"
+    assert words[("udp-ipv4", "fib")] == "slower"
+    assert any(e.text.startswith("loose: +5") for e in story.cost.evidence)
+    assert words[("udp-ipv4", "rp1")] == "no material difference"
+    assert words[("udp-ipv4", "trivial")] == "no material difference"
+    assert words[("tcp-offload-off", "check")] == "slower"
+    beside = next(e.finding for e in story.fake.of(ev.Found) if e.finding.id == "rpfilter.beside")
+    said = [e.text for e in beside.evidence]
+    assert beside.severity == "ok" and len(said) == 6
+    assert (
+        said[0].startswith("64-byte IPv4 packets, nft fib saddr . mark . iif: +5")
+        and "no IPv4 packet arrives now" in said[0]
+    )
+    assert "rp_filter 1 (strict): " in said[1] and "here rp_filter is off" in said[1]
+    assert said[3].startswith("64-byte IPv4 packets, a trivial rule (the control)")
+    assert (
+        said[4].startswith("one TCP stream, offloads off, the check: -3") and "of its throughput" in said[4]
+    )
+    assert words[("tcp-offload-on", "check")] == "no material difference"
+    assert story.fake.clock.now() < 260
+
+
+async def test_no_rule_against_itself(tmp_path: Path) -> None:
+    story = Story(tmp_path, options={"again": True})
+    await story.run()
+    assert story.verdicts[("udp-ipv6", "none-again")] == "no material difference"
+
+
+@pytest.mark.parametrize(("asked", "count"), [(0, 0), (1, 1), (500, 500)])
+async def test_routes_are_scaled_as_asked(tmp_path: Path, asked: int, count: int) -> None:
+    story = Story(tmp_path, options={"routes": asked})
+    await story.run()
+    assert story.bench.routes is not None
+    assert len(story.bench.routes.ipv6) == count
+
+
+async def test_no_fib_in_the_kernel_is_one_line(tmp_path: Path) -> None:
+    story = Story(tmp_path, no_fib=True)
+    await story.run()
+    assert story.verdicts[("udp-ipv6", "check")] == "not applicable"
+    verdict = next(v for v in story.fake.of(ev.Verdict) if v.variant == "check")
+    assert "no reverse-path lookup" in (verdict.reason or "")
+    assert "\n" not in (verdict.reason or "")
+    assert story.verdicts[("udp-ipv6", "trivial")] == "no material difference"
+    assert not story.fake.of(ev.Extra)
+    assert story.bench.closed == 1
+
+
+async def test_no_nft_is_refused_after_the_read_only_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rpfilter, "tool", lambda name: None)
+    story = Story(tmp_path, Absent("nft is not installed", "tool"))
+    assert story.plan.actions == ()
+    assert any("nftables" in line and "hostdx triage" in line for line in story.plan.left_out)
+    with pytest.raises(Refused, match="nft is not installed"):
+        await story.run()
+    assert story.fake.of(ev.FactRead)
+    assert story.names == []
+
+
+async def test_no_namespaces_are_refused_with_the_reason_and_the_rules_still_speak(tmp_path: Path) -> None:
+    story = Story(tmp_path, with_check("firewalld-1.3"))
+
+    async def refuse(name: str) -> FakeBench:
+        raise BenchRefused("no network namespace can be made here: Operation not permitted. Run it as root.")
+
+    story.scenario = Rpfilter(refuse)
+    with pytest.raises(Refused, match="Operation not permitted"):
+        await story.scenario.run(story.fake)
+    assert [e.finding.id for e in story.fake.of(ev.Found)] == ["rpfilter.loaded"]
+    assert len(story.fake.applied) == len(story.fake.reverted) == 1
+
+
+async def test_a_setup_that_fails_closes_the_namespaces(tmp_path: Path) -> None:
+    story = Story(
+        tmp_path, refuse_set_up="the private namespaces: NetlinkError: (95, 'Operation not supported')"
+    )
+    with pytest.raises(Refused, match="not supported"):
+        await story.run()
+    assert story.bench.closed == 1
+    assert len(story.fake.reverted) == 1
+
+
+async def test_without_root_the_user_namespace_is_said(tmp_path: Path) -> None:
+    story = Story(
+        tmp_path,
+        Absent("nft: Operation not permitted (you must be root)", "permission"),
+        in_user_namespace=True,
+    )
+    await story.run()
+    assert any("user namespace" in note.text for note in story.fake.of(ev.Note))
+    assert any("must be root" in a.reason for a in story.fake.of(ev.AbsentFact))
+    assert story.cost.title.startswith("whether a reverse-path check is loaded could not be read")
+    assert story.plan.variants[1].label == "firewalld's default check, perhaps not loaded here"
+    assert story.extra["loaded"] is None
+    assert story.verdicts[("udp-ipv6", "check")] == "slower"
+
+
+def test_a_captured_tree_is_not_measured(tmp_path: Path) -> None:
+    host = Answering(tmp_path, {})
+    host.live = False
+    assert "captured tree" in Rpfilter().blocked(host)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"routes": -3},
+        {"routes": 10**6},
+        {"link": -1.0},
+        {"budget": 0.0},
+        {"budget": 3.0},
+        {"rates": -1.0},
+        {"rates": 1e9},
+        {"all": True, "budget": 50.0},
+    ],
+)
+def test_wrong_requests_are_usage(tmp_path: Path, options: dict[str, Json]) -> None:
+    with pytest.raises(Usage):
+        Story(tmp_path, options=options)
+
+
+def test_what_cannot_be_copied_is_said_in_the_plan(tmp_path: Path) -> None:
+    rules = "".join(f"{n}: from all lookup {n}\n" for n in range(5))
+    commands = {"nft -j -t list ruleset": EMPTY, "ip -6 rule show": rules, "ip -4 rule show": rules}
+    host = Answering(tmp_path, commands, BASE)
+    plan = Rpfilter().plan(host, Options({}, Rpfilter.options))
+    assert any(
+        line.startswith("of IPv6 3 policy rules beyond the usual 2 cannot be copied: they")
+        for line in plan.left_out
+    )
+    assert any(
+        line.startswith(
+            "of IPv4 2 policy rules beyond the usual 3 cannot be copied, and of its route tables only"
+        )
+        for line in plan.left_out
+    )
+
+
+def test_the_plan_is_the_same_twice(tmp_path: Path) -> None:
+    first = Story(tmp_path / "a", with_check("firewalld-1.3")).plan
+    second = Story(tmp_path / "b", with_check("firewalld-1.3")).plan
+    assert first.digest == second.digest
+    assert not first.needs_consent
+
+
+@pytest.mark.parametrize(
+    ("packets_per_s", "softirq", "merges", "mbit", "severity"),
+    [
+        (0.0, 0.1, True, 1_000, "notice"),
+        (10_000.0, 0.1, True, 1_000, "notice"),  # 0.6 % of a core
+        (410_000.0, 0.5, True, 10_000, "warning"),  # 23 %
+        (410_000.0, 0.95, True, 10_000, "critical"),
+        (0.0, 0.1, False, 10_000, "notice"),  # half a core at line rate without GRO
+        (0.0, 0.1, False, 23_000, "warning"),  # more than a core
+        (0.0, 0.1, True, 100_000, "warning"),  # the rule that only reads says so too
+    ],
+)
+def test_severity_by_what_it_takes_here(
+    tmp_path: Path, packets_per_s: float, softirq: float, merges: bool, mbit: int, severity: str
+) -> None:
+    rates = PacketRates(
+        seconds=3.0,
+        ipv6=packets_per_s,
+        ipv4=100.0,
+        processed=packets_per_s,
+        backlog_drops=0.0,
+        squeezes=0.0,
+        interfaces={},
+        busiest_cpu=0,
+        busiest_softirq=softirq,
+    )
+    offload = Offload(gro=merges, lro=False, source="test")
+    card = Card(name="eth9", mbit_per_s=mbit, mtu=1500, offload=offload)
+    verdict = ev.Verdict(
+        t=1.0,
+        workload="udp-ipv6",
+        metric="ns/packet",
+        baseline="none",
+        variant="check",
+        verdict="slower",
+        delta=560.0,
+        delta_ci95=(540.0, 580.0),
+    )
+    found = answer([verdict], [1000.0, 1010.0], rates, card, 0.0, "IPv6")
+    assert found is not None
+    assert severity_of(found, loaded=True) == severity
+    assert severity_of(found, loaded=False) == "ok"
+    undecided = msgspec.structs.replace(
+        found, verdict=msgspec.structs.replace(verdict, verdict="inconclusive")
+    )
+    assert severity_of(undecided, loaded=True) == ("warning" if mbit >= 25_000 else "notice")
+    refuted = msgspec.structs.replace(
+        found, verdict=msgspec.structs.replace(verdict, verdict="no material difference")
+    )
+    assert severity_of(refuted, loaded=True) == "ok"
+    said = "\n".join(e.text for e in sentences(found, card, "IPv6"))
+    assert ("as it is set: GRO on" in said) == merges
+    assert ("as it is set: GRO off" in said) == (not merges)
+    if packets_per_s == 410_000.0:
+        assert (
+            "now 410,000 IPv6 packets/s arrive (after GRO, without loopback): the check takes 23 % of one core"
+            in said
+        )

@@ -1,0 +1,167 @@
+"""`hostdx run rpfilter` for real: judged, stopped in every way, and the live system byte for byte as before."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from probes.command import tool
+from tests.app.launcher import hostdx, started
+from tests.fakes.private_net import PrivateNet, private_net
+from tests.real.network_state import network_state
+
+pytestmark = pytest.mark.real
+SHORT = ("run", "rpfilter", "--yes", "--block", "0.1", "--routes", "3", "--rates", "0.1")
+HOLDER = b"probes.bench.net.lab"
+FIREWALLD = Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "firewalld-1.3.nft"
+
+
+@pytest.fixture(autouse=True)
+def net() -> Iterator[PrivateNet]:
+    """A host of the test's own, with rules like firewalld's, routes, policy and settings.
+
+    Whatever a test does to its run: it is the same afterwards, and so is the machine that the test runs on.
+    """
+    if tool("nft") is None:
+        pytest.skip("nft is not installed")
+    probe = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
+    if probe.returncode != 0:
+        pytest.skip(f"no network namespace can be made here: {probe.stderr.decode().strip()}")
+    before = network_state()
+    with private_net(FIREWALLD) as found:
+        inside = found.state()
+        for part in (
+            "chain filter_PREROUTING",
+            "fib saddr",
+            " table 77",
+            "eth7/rp_filter:1",
+            "core/rmem_max:",
+        ):
+            assert part in inside  # else nothing would be compared with nothing
+        yield found
+        assert found.state() == inside
+    assert network_state() == before
+
+
+def holder_of(runner: int) -> int:
+    """The process with the namespaces, a child of the runner; waits until the rules are measured."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+                if parent == runner and HOLDER in (path / "cmdline").read_bytes().split(b"\0"):
+                    return int(path.name)
+            except (OSError, ValueError):
+                continue
+        time.sleep(0.02)
+    raise AssertionError("no process with namespaces was started")
+
+
+def measuring(process: subprocess.Popen[bytes], net: PrivateNet) -> tuple[int, str]:
+    """(holder, its namespace) once the experiment is under way."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if b" groups" in line:
+            break
+    holder = holder_of(process.pid)
+    namespace = str(Path(f"/proc/{holder}/ns/net").readlink())
+    assert namespace not in (net.name, str(Path("/proc/self/ns/net").readlink()))
+    assert str(Path(f"/proc/{process.pid}/ns/net").readlink()) == net.name
+    return holder, namespace
+
+
+def assert_gone(holder: int, namespace: str) -> None:
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{holder}/ns").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    held = set()
+    for path in Path("/proc").glob("[0-9]*/ns/net"):
+        try:
+            held.add(str(path.readlink()))
+        except OSError:
+            continue
+    assert namespace not in held
+    named = Path("/run/netns")
+    assert not [n for n in (named.iterdir() if named.exists() else ()) if "hostdx" in n.name]
+
+
+def journal(place: Path) -> list[Path]:
+    return list((place / "state/hostdx/journal").iterdir())
+
+
+def test_to_its_end(tmp_path: Path, net: PrivateNet) -> None:
+    done = hostdx(tmp_path, *SHORT, "--budget", "12", "--json", timeout=120, preexec_fn=net.join)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["rpfilter"]["loaded"] is True
+    assert document["rpfilter"]["place"].startswith("table inet firewalld, chain filter_PREROUTING")
+    by = {v["variant"]: v for v in document["verdicts"]}
+    assert set(by) == {"check", "trivial"}
+    assert by["check"]["delta_unit"] == "ns/packet"
+    assert by["check"]["verdict"] in (
+        "slower",
+        "inconclusive",
+    )  # inconclusive on a machine that is busy with others
+    assert by["trivial"]["verdict"] in ("no material difference", "inconclusive")
+    assert journal(tmp_path) == []
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_told_to_stop(tmp_path: Path, net: PrivateNet, number: int, status: int) -> None:
+    process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
+    holder, namespace = measuring(process, net)
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert process.returncode == status
+    assert_gone(holder, namespace)
+    assert journal(tmp_path) == []
+
+
+def test_killed_and_undone(tmp_path: Path, net: PrivateNet) -> None:
+    process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
+    holder, namespace = measuring(process, net)
+    process.kill()
+    process.communicate(timeout=30)
+    assert_gone(holder, namespace)
+    deadline = time.monotonic() + 20
+    while journal(tmp_path) and time.monotonic() < deadline:  # the supervisor may be at it
+        undone = hostdx(tmp_path, "undo")
+        assert undone.returncode in (0, 3), undone.stderr
+        time.sleep(0.1)
+    assert journal(tmp_path) == []
+
+
+def test_the_namespaces_end_under_it(tmp_path: Path, net: PrivateNet) -> None:
+    process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
+    holder, namespace = measuring(process, net)
+    os.kill(holder, signal.SIGKILL)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 3
+    assert b"Traceback" not in err
+    assert_gone(holder, namespace)
+    assert journal(tmp_path) == []
+
+
+def test_two_at_once(tmp_path: Path, net: PrivateNet) -> None:
+    """Two users' runs: states and locks of their own. On one state the second waits its turn: that is a lock's test."""
+    places = [tmp_path / "one", tmp_path / "two"]
+    for place in places:
+        place.mkdir()
+    runs = [started(place, *SHORT, "--budget", "60", preexec_fn=net.join) for place in places]
+    found = [measuring(run, net) for run in runs]
+    assert found[0][1] != found[1][1]
+    for run in runs:
+        run.send_signal(signal.SIGTERM)
+    for run in runs:
+        run.communicate(timeout=30)
+    assert [run.returncode for run in runs] == [143, 143]
+    for holder, namespace in found:
+        assert_gone(holder, namespace)

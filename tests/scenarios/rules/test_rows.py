@@ -1,0 +1,51 @@
+"""Every rule's own rows, and that nothing is found where nothing is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from scenarios.rules.engine import answer_of, completed, finding, severity_of
+from scenarios.rules.known import written
+from scenarios.rules.rule_file import RuleText
+from scenarios.rules.table import Row
+
+RULES = written(Path("/nonexistent")).rules
+
+
+def filled(rule: RuleText, values: dict[str, object], root: Path) -> Row:
+    """The row's values in the place of what the rule would read."""
+    given = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    bare = Row(str(given.get("name", given.get("mountpoint", "it"))), given)
+    named = completed(rule, Host(str(root)), Row(bare.subject, {}))
+    columns = {name: given[name] if name in given else (lambda n=name: named[n]) for name in rule.read}
+    row = bare.extended(columns)
+    text = RuleText(**{**{f: getattr(rule, f) for f in rule.__struct_fields__}, "read": {}})
+    return completed(text, Host(str(root)), row)
+
+
+def test_no_file_has_a_mistake() -> None:
+    assert written(Path("/nonexistent")).problems == ()
+    assert len({rule.id for rule in RULES}) == len(RULES) > 80
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_the_rows_of_a_rule(rule: RuleText, tmp_path: Path) -> None:
+    answers = {row.answer for row in rule.tests}
+    assert {"found", "fine"} <= answers, "a rule without a row for each answer"
+    for row in rule.tests:
+        full = filled(rule, row.row, tmp_path)
+        assert answer_of(rule, full)[0] == row.answer, (row, answer_of(rule, full))
+        if row.answer == "found":
+            said = finding(rule, Host(str(tmp_path)), severity_of(rule, full), [full])
+            assert "{" not in said.title and said.evidence
+            both = finding(rule, Host(str(tmp_path)), severity_of(rule, full), [full, full])
+            assert "{" not in both.title and len(both.subjects) == 2
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_where_nothing_is_known_nothing_is_found(rule: RuleText, tmp_path: Path) -> None:
+    answer, _ = answer_of(rule, filled(rule, {}, tmp_path))
+    assert answer in ("unknown", "not applicable")

@@ -1,0 +1,93 @@
+"""A site's rule files: what is wrong is named with its line, and harms nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.types import Absent
+from scenarios import events as ev
+from scenarios.rules.engine import rule_of
+from scenarios.rules.expression import Invalid, expression
+from scenarios.rules.known import written
+from scenarios.triage import apply_rule
+
+GOOD = """
+[[rule]]
+id = "site.limit"
+title = "our limit"
+each = "/sys/x/*"
+read.now = { path = "now" }
+when = "now > 5"
+text = "{name} is {now}"
+why = "we measured it"
+"""
+
+
+def test_a_sites_own_rule_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(GOOD)
+    [text] = [r for r in written(tmp_path).rules if r.id == "site.limit"]
+    tree = tmp_path / "tree"
+    for name, now in (("a", "9"), ("b", "1"), ("c", "")):
+        (tree / f"sys/x/{name}").mkdir(parents=True)
+        if now:
+            (tree / f"sys/x/{name}/now").write_text(now)
+    events = list(apply_rule(rule_of(text), Host(str(tree)), lambda: 0.0))
+    assert [e.finding.title for e in events if isinstance(e, ev.Found)] == ["a is 9"]
+    last = events[-1]
+    assert isinstance(last, ev.Checked) and last.state == "spoke" and "/sys/x/c/now" in last.reason
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line", "says"),
+    [
+        (GOOD + '\n[[rule]]\nid = "site.x"\n', 11, "missing required field"),
+        (GOOD.replace("now > 5", "__import__('os').system('x')"), 2, "no function of rules"),
+        (GOOD.replace("now > 5", "now.real > 5"), 2, "Attribute"),
+        (GOOD.replace("now > 5", "now >"), 2, "is no expression"),
+        (GOOD.replace('id = "site.limit"', 'id = "site.limit'), 3, "line 3"),
+        (GOOD.replace("{now}", "{now:furlongs}"), 2, "furlongs is no form"),
+        (GOOD.replace("/sys/x/*", "nothing"), 0, "there is no table nothing"),
+    ],
+)
+def test_a_broken_rule_is_named_with_its_line_and_harms_nothing_else(
+    tmp_path: Path, wrong: str, line: int, says: str
+) -> None:
+    (tmp_path / "own.toml").write_text(wrong)
+    (tmp_path / "z.toml").write_text(GOOD.replace("site.limit", "site.other"))
+    found = written(tmp_path)
+    assert len(found.problems) == 1 and says in found.problems[0]
+    assert not line or found.problems[0].startswith(f"{tmp_path / 'own.toml'}:{line}: ")
+    assert "site.other" in {rule.id for rule in found.rules} and len(found.rules) > 100
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "value"),
+    [
+        ("a and b", {"a": False, "b": Absent("no")}, False),
+        ("a and b", {"a": True, "b": Absent("no")}, None),
+        ("a or b", {"a": Absent("no"), "b": True}, True),
+        ("known(a) and a > 1", {"a": Absent("no")}, False),
+        ("given(a, b) + 1", {"a": Absent("no"), "b": 2}, 3),
+        ("a / b > 1", {"a": 1, "b": 0}, None),
+        ("x in ('a', 'b')", {"x": "b"}, True),
+    ],
+)
+def test_what_is_absent_makes_unknown_unless_the_rest_decides(
+    text: str, names: dict[str, object], value: object
+) -> None:
+    found = expression(text).value(names)
+    assert isinstance(found, Absent) if value is None else found == value
+
+
+@pytest.mark.parametrize("text", ["'x' * 999999999", "[1] * 99999999"])
+def test_no_expression_fills_the_memory(text: str) -> None:
+    assert isinstance(expression(text).value({}), Absent)
+
+
+@pytest.mark.parametrize("text", ["2 ** 999999", "lambda: 1", "[x for x in a]", "a[0]", "f'{a}'", "1" * 3000])
+def test_what_is_not_in_the_language(text: str) -> None:
+    with pytest.raises(Invalid):
+        expression(text)

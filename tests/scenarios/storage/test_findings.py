@@ -1,0 +1,280 @@
+"""What the storage scenario concludes beside its verdicts, from levels and links that are given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from probes.host import Host
+from probes.system.disk.block import BlockDevice, block_devices
+from probes.system.disk.link import Link
+from probes.system.disk.mounts import Mount, Placement
+from probes.system.disk.queue import QueueLimits
+from probes.types import Absent
+from scenarios.events import Verdict, VerdictWord
+from scenarios.knowledge.disks import disk_class, endurance_share
+from scenarios.plan import Plan, Variant, Workload, Written
+from scenarios.storage.arms import mean_interval
+from scenarios.storage.findings import (
+    class_findings,
+    control_moved,
+    drift_findings,
+    job_finding,
+    lesson,
+    level,
+    link_findings,
+    reached,
+)
+from scenarios.storage.plan import alone, sentences, workloads
+from scenarios.storage.scenario import scope_of
+from scenarios.storage.targets import Target, differences, fill_level, same_device, variant
+from tests.fakes.tree import Tree
+
+NONE = Absent("not told")
+QUEUE = QueueLimits(**dict.fromkeys(QueueLimits.__struct_fields__, NONE))
+SATA = Link(kind="sata", now="3.0 Gb/s", at_most="6.0 Gb/s", bytes_per_s=300_000_000, most_bytes_per_s=600_000_000,
+            degraded=True, source="/sys/class/ata_link/link1/sata_spd")  # fmt: skip
+DISK = BlockDevice(
+    name="sda", devno="8:0", path="/sys/devices/x", kind="disk", transport="sata", model="Samsung SSD 870 EVO 1TB",
+    size_bytes=10**12, rotational=False, scheduler="mq-deadline", schedulers=("mq-deadline",), queue=QUEUE,
+    numa_node=NONE, link=SATA,
+)  # fmt: skip
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path / "host")
+
+
+def target(device: BlockDevice = DISK, letter: str = "A") -> Target:
+    mount = Mount(
+        mountpoint="/data", root="/", devno="8:1", source="/dev/sda1", fstype="xfs", options=("rw",)
+    )
+    place = Placement(
+        directory="/data", mount=mount, device="sda1", layers=("sda1", device.name), leaves=(device.name,)
+    )
+    return Target(letter=letter, directory="/data", place=place, devices=(device,), explicit=True)
+
+
+def test_a_degraded_link_is_a_finding_of_its_own_with_what_is_reached_of_it() -> None:
+    stream = level(target(), "read-1m-qd8", "MB/s", "MB/s", 280.0, (270.0, 290.0), 20, [])
+    found = {f.id: f for f in link_findings([target()], [stream])}
+    assert set(found) == {"storage.sata-link", "storage.link-bound"}
+    assert found["storage.sata-link"].confidence == "measured"
+    assert any("93 %" in e.text for e in found["storage.sata-link"].evidence)
+
+
+def test_a_link_as_it_should_be_is_not_accused() -> None:
+    healthy = msgspec.structs.replace(DISK, link=msgspec.structs.replace(SATA, degraded=False))
+    slow = level(target(healthy), "read-1m-qd8", "MB/s", "MB/s", 100.0, None, 20, [])
+    assert link_findings([target(healthy)], [slow]) == []
+
+
+def test_below_its_class_is_a_hint_only_when_the_whole_interval_is() -> None:
+    low = level(target(), "randread-4k-qd1", "IOPS", "IOPS", 900.0, (800.0, 1000.0), 20, [])
+    wide = level(target(), "randread-4k-qd1", "IOPS", "IOPS", 4900.0, (4000.0, 5800.0), 20, [])
+    assert [f.confidence for f in class_findings([low], [target()])] == ["hint"]
+    assert class_findings([wide], [target()]) == []
+
+
+def test_a_virtual_disk_has_no_class_and_is_not_held_against_one() -> None:
+    virtual = msgspec.structs.replace(DISK, transport="virtio", rotational=Absent("virtual"))
+    assert disk_class(virtual) is None
+    assert (
+        class_findings(
+            [level(target(virtual), "randread-4k-qd1", "IOPS", "IOPS", 10, None, 4, [])], [target()]
+        )
+        == []
+    )
+
+
+def test_endurance_is_the_makers_figure_or_unknown() -> None:
+    share = endurance_share(DISK, 6 * 10**12)
+    assert share is not None and abs(share - 0.01) < 1e-9
+    assert endurance_share(msgspec.structs.replace(DISK, model="Nobody's disk"), 1) is None
+    assert endurance_share(msgspec.structs.replace(DISK, size_bytes=0), 1) is None
+
+
+def test_the_job_that_waited_four_per_cent_gains_at_most_two() -> None:
+    found = job_finding(0.04, (0.03, 0.05), "pid 7", 200)
+    assert "waited 4 %" in found.title and "at most 2 %" in found.title and found.severity == "notice"
+    assert job_finding(0.4, (0.3, 0.5), "pid 7", 200).severity == "warning"
+
+
+def verdict(word: VerdictWord, ratio: float | None, *, control: bool = False) -> Verdict:
+    return Verdict(
+        t=1.0, workload="fsync-4k-qd1", metric="IOPS", baseline="A", variant="B", verdict=word, ratio=ratio,
+        control=control, explain="12 pairs",
+    )  # fmt: skip
+
+
+def test_the_lesson_needs_a_slower_side_and_never_the_control() -> None:
+    assert lesson([verdict("no material difference", 1.0), verdict("inconclusive", 0.9)]) is None
+    assert lesson([verdict("slower", 0.5, control=True)]) is None
+    said = lesson([verdict("slower", 0.1), verdict("slower", 0.5)])
+    assert said is not None and "9 %" in said.title
+
+
+def test_what_differs_beside_the_disk_turns_disk_into_stack() -> None:
+    one = Variant(id="A", label="/a", facts={"file system": "ext4", "model": "x", "filled": "10 %"})
+    two = Variant(id="B", label="/b", facts={"file system": "xfs", "model": "y", "filled": "15 %"})
+    assert differences([one, two]) == ("file system: A ext4, B xfs",)
+    full = msgspec.structs.replace(one, id="B", facts=one.facts | {"model": "y", "filled": "90 %"})
+    assert differences([one, full]) == ("filled: A 10 %, B 90 %",)
+    assert differences([one, msgspec.structs.replace(one, id="B")]) == ()
+
+
+def test_the_fill_level_is_the_one_that_df_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 100 blocks, 60 of them free, 20 of those for anybody: 40 of the 60 that a user has are taken
+    state = SimpleNamespace(f_blocks=100, f_bfree=60, f_bavail=20)
+    host = Host()
+    monkeypatch.setattr(host, "statvfs", lambda _: state)
+    assert fill_level(host, "/x") == pytest.approx(40 / 60)
+    state.f_blocks = state.f_bfree = state.f_bavail = 0  # a file system that counts no blocks
+    assert fill_level(host, "/x") is None
+
+
+def test_same_leaves_are_noticed() -> None:
+    other = msgspec.structs.replace(DISK, name="sdb")
+    assert same_device([target(), target(letter="B")])
+    assert not same_device([target(), target(other, "B")])
+    plan = Plan(scenario="storage", title="", question="")
+    assert scope_of(plan, [target(), target(letter="B")]) == "this directory, not the disk"
+    assert scope_of(plan, [target(), target(other, "B")]) == "this disk"
+    unlike = msgspec.structs.replace(plan, differs=("file system: A xfs, B ext4",))
+    assert scope_of(unlike, [target(), target(other, "B")]) == "this stack"
+
+
+def on(kind: str, letter: str, *devices: BlockDevice) -> Target:
+    one = target(letter=letter)
+    mount = msgspec.structs.replace(one.place.mount, fstype=kind)
+    place = msgspec.structs.replace(one.place, mount=mount, leaves=tuple(d.name for d in devices))
+    return msgspec.structs.replace(one, place=place, devices=devices)
+
+
+@pytest.mark.parametrize("kind", ["overlay", "nfs4", "fuse.sshfs"])
+def test_what_lies_on_no_disk_of_this_host_is_never_called_a_disk(kind: str) -> None:
+    plan = Plan(scenario="storage", title="", question="")
+    said = scope_of(plan, [on(kind, "A"), on(kind, "B")])
+    assert said == f"this file system ({kind}), not a disk"
+    # a file system in user space may name a device of ours, and still stands between
+    assert "not a disk" in scope_of(plan, [on("fuseblk", "A", DISK), on("fuseblk", "B", DISK)])
+
+
+def test_a_loop_device_is_no_disk() -> None:
+    loop = msgspec.structs.replace(DISK, name="loop0", kind="loop")
+    other = msgspec.structs.replace(DISK, name="loop1", kind="loop")
+    plan = Plan(scenario="storage", title="", question="")
+    assert scope_of(plan, [on("ext4", "A", loop), on("ext4", "B", other)]).startswith("this stack")
+
+
+def stacked(tree: Tree, letter: str, *names: str) -> Variant:
+    """What a target with these layers shows, the leaf last."""
+    host = tree.host()
+    found = block_devices(host)
+    mount = msgspec.structs.replace(target().place.mount, fstype="ext4")
+    place = Placement(directory="/d", mount=mount, device=names[0], layers=names, leaves=names[-1:])
+    one = Target(
+        letter=letter, directory=f"/{letter}", place=place, devices=(found[names[-1]],), explicit=True
+    )
+    return variant(host, one)
+
+
+def test_two_partitioned_disks_are_compared_as_disks_and_encryption_is_named(tree: Tree) -> None:
+    for letter, minor in (("a", 0), ("b", 16)):
+        disk = f"/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sd{letter}"
+        tree.disk(disk, f"8:{minor}").partition(disk, 1, f"8:{minor + 1}")
+    crypt, array = "/sys/devices/virtual/block/dm-0", "/sys/devices/virtual/block/md0"
+    tree.disk(crypt, "253:0").files(f"{crypt}/dm", uuid="CRYPT-LUKS2-0011-home")
+    tree.disk(array, "9:0").files(f"{array}/md", level="raid1")
+    plain = stacked(tree, "A", "sda1", "sda")
+    assert differences([plain, stacked(tree, "B", "sdb1", "sdb")]) == ()
+    closed = stacked(tree, "B", "dm-0", "sdb1", "sdb")
+    assert differences([plain, closed]) == ("layers: A partition, B crypt on partition",)
+    mirrored = stacked(tree, "B", "md0", "sdb1", "sda1", "sdb")
+    assert differences([plain, mirrored]) == ("layers: A partition, B raid1 on partition",)
+
+
+def test_the_mean_of_few_blocks_has_no_interval() -> None:
+    assert mean_interval([5.0, 5.0]) == (5.0, None)
+    mean, interval = mean_interval([10.0, 12.0, 11.0, 9.0, 10.0, 12.0, 11.0, 9.0])
+    assert interval is not None and interval[0] < mean < interval[1]
+
+
+def loads() -> tuple[Workload, ...]:
+    return workloads(1 << 30, "/a")
+
+
+def test_levels_of_a_single_directory_are_the_answer() -> None:
+    value = level(target(), "read-1m-qd8", "MB/s", "MB/s", 480.0, (470.0, 490.0), 20, ["engine-bound: 80 %"])
+    said = reached(target(), [value])
+    assert said is not None and said.severity == "ok"
+    assert "470 to 490" in said.evidence[0].text and "engine-bound" in said.evidence[0].text
+    assert reached(target(letter="B"), [value]) is None
+
+
+def test_a_single_directory_is_promised_only_what_can_be_held_against_it() -> None:
+    assert "what a SATA SSD usually gives and its link (3.0 Gb/s)" in alone(target())
+    virtual = msgspec.structs.replace(DISK, name="vda", transport="virtio", rotational=NONE, link=NONE)
+    assert "what vda should give is not known" in alone(target(virtual))
+
+
+def test_what_is_written_to_two_devices_is_said_once_for_both() -> None:
+    writes = tuple(Written(device=name, bytes=8 << 30) for name in ("vda", "loop0"))
+    plan = Plan(scenario="storage", title="", question="", writes=writes)
+    first, *others = sentences(plan, 64 << 20, [])
+    assert first.startswith("will write at most 8 GiB in all to vda (") and " and to loop0 (" in first
+    assert not any("GiB" in line for line in others)
+    [alone_, *_] = sentences(msgspec.structs.replace(plan, writes=writes[:1]), 64 << 20, [])
+    assert alone_.startswith("will write at most 8 GiB to vda (")
+
+
+def test_the_plan_says_the_whole_stop_rule() -> None:
+    plan = Plan(scenario="storage", title="", question="")
+    [line] = [s for s in sentences(plan, 64 << 20, []) if s.startswith("stops itself")]
+    assert "2 times as long, and at least 1 ms longer" in line and "over 3 s" in line
+
+
+def test_findings_speak_of_loads_by_their_titles() -> None:
+    said = reached(target(), [level(target(), "randread-4k-qd1", "IOPS", "IOPS", 9000, None, 4, [])])
+    assert said is not None and "random read 4k QD1" in said.title and "randread" not in said.title
+    assert all("randread" not in e.text for e in said.evidence)
+
+
+def test_a_side_that_falls_while_it_is_measured_is_a_finding_of_its_own() -> None:
+    verdict = Verdict(
+        t=30.0, workload="metadata", metric="ops/s", baseline="A", variant="B", verdict="not applicable",
+        reason="A falls", delta_unit="ops/s", seconds=21.0, drift={"A": (340_000.0, 56_000.0)},
+    )  # fmt: skip
+    [found] = drift_findings([verdict], ["/var/tmp", "/mnt/a disk"])
+    assert found.id == "storage.drift"
+    assert "falls from 340 k to 56 k ops/s within 21 s of measuring" in found.title
+    assert found.remedy[0].commands == ("hostdx run storage --dir /var/tmp --dir '/mnt/a disk' --budget 300",)
+    assert drift_findings([msgspec.structs.replace(verdict, drift={})], []) == []
+
+
+def test_a_level_that_nobody_can_judge_is_not_ok() -> None:
+    virtual = msgspec.structs.replace(DISK, name="vda", transport="virtio", rotational=NONE, link=NONE)
+    one = target(virtual)
+    said = reached(one, [level(one, "randread-4k-qd1", "IOPS", "IOPS", 14600, None, 4, [])])
+    assert said is not None and said.severity == "notice" and "no yardstick" in said.title
+    assert any("SATA hard disk 60 to 300" in e.text for e in said.evidence)
+    assert "--dir /data" in said.remedy[0].commands[0]
+
+
+def test_a_level_below_its_class_is_not_ok_either() -> None:
+    said = reached(target(), [level(target(), "randread-4k-qd1", "IOPS", "IOPS", 90, None, 4, [])])
+    assert said is not None and said.severity == "notice"
+
+
+def test_a_control_that_moved_is_a_finding() -> None:
+    verdict = Verdict(
+        t=30.0, workload="cpu", metric="ops/s", baseline="A", variant="B", verdict="slower", ratio=0.93,
+        ci95=(0.9, 0.95), groups=9, slower_in=9, control=True,
+    )  # fmt: skip
+    said = control_moved(verdict)
+    assert said.severity == "warning" and said.title.startswith("do not trust this run")
+    assert "7 % slower" in said.title

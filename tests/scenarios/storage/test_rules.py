@@ -1,0 +1,242 @@
+"""Disk rules on small captured trees: what they say, and that they stay silent on healthy ones."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from probes.host import Host
+from probes.types import Absent
+from scenarios.events import Checked, Found
+from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.storage import rules as storage
+from scenarios.triage import apply_rule
+
+PCI = "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
+
+
+def put(root: Path, path: str, text: str) -> None:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def link(root: Path, path: str, target: str) -> None:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.symlink_to(target)
+
+
+def nvme(root: Path, width: str) -> Host:
+    put(root, f"{PCI}/nvme/nvme0/nvme0n1/size", "1953525168\n")
+    put(root, f"{PCI}/nvme/nvme0/nvme0n1/queue/rotational", "0\n")
+    put(root, f"{PCI}/nvme/nvme0/model", "Samsung PM9A3   \n")
+    put(root, f"{PCI}/nvme/nvme0/transport", "pcie\n")
+    for folder, lanes in ((PCI, width), (str(Path(PCI).parent), "4")):
+        put(root, f"{folder}/current_link_speed", "8.0 GT/s PCIe\n")
+        put(root, f"{folder}/max_link_speed", "8.0 GT/s PCIe\n")
+        put(root, f"{folder}/current_link_width", f"{lanes}\n")
+        put(root, f"{folder}/max_link_width", "4\n")
+    link(root, f"{PCI}/nvme/nvme0/device", "../../../0000:01:00.0")
+    link(root, f"{PCI}/nvme/nvme0/nvme0n1/device", "../../nvme0")
+    link(root, "sys/class/nvme/nvme0", f"../../../{PCI}/nvme/nvme0")
+    link(root, "sys/block/nvme0n1", f"../../{PCI}/nvme/nvme0/nvme0n1")
+    link(root, "sys/class/block/nvme0n1", f"../../../{PCI}/nvme/nvme0/nvme0n1")
+    return Host(str(root))
+
+
+def test_a_link_with_half_its_lanes_is_named(tmp_path: Path) -> None:
+    found = list(storage.pcie_link(nvme(tmp_path, "2")))
+    assert [(f.id, f.subject, f.severity) for f in found] == [("storage.pcie-link", "nvme0n1", "warning")]
+    assert "x2" in found[0].title and "x4" in found[0].title
+
+
+def test_a_full_link_is_not_accused(tmp_path: Path) -> None:
+    assert list(storage.pcie_link(nvme(tmp_path, "4"))) == []
+
+
+def test_no_nvme_disk_is_said_not_guessed(tmp_path: Path) -> None:
+    with pytest.raises(Inapplicable):
+        list(storage.pcie_link(Host(str(tmp_path))))
+
+
+def sata(root: Path, **files: str) -> Host:
+    base = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0"
+    put(root, f"{base}/block/sda/size", "976773168\n")
+    put(root, f"{base}/block/sda/queue/rotational", "0\n")
+    put(root, f"{base}/model", "Samsung SSD 870\n")
+    for name, text in files.items():
+        put(root, f"{base}/{name}", text)
+    link(root, f"{base}/block/sda/device", "../../../0:0:0:0")
+    link(root, "sys/block/sda", f"../../{base}/block/sda")
+    link(root, "sys/class/block/sda", f"../../../{base}/block/sda")
+    return Host(str(root))
+
+
+@pytest.mark.parametrize(("depth", "ids"), [("1\n", ["storage.ncq"]), ("32\n", []), ("31\n", [])])
+def test_a_queue_of_one_means_no_ncq(tmp_path: Path, depth: str, ids: list[str]) -> None:
+    assert [f.id for f in storage.ncq(sata(tmp_path, queue_depth=depth))] == ids
+
+
+def test_a_queue_that_cannot_be_read_is_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable):
+        list(storage.ncq(sata(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("policy", "ids"), [("med_power_with_dipm\n", ["storage.link-power"]), ("max_performance\n", [])]
+)
+def test_a_sleeping_link_is_a_hint(tmp_path: Path, policy: str, ids: list[str]) -> None:
+    put(tmp_path, "sys/class/scsi_host/host0/link_power_management_policy", policy)
+    found = list(storage.link_power(sata(tmp_path)))
+    assert [f.id for f in found] == ids
+    assert all("echo max_performance" in f.remedy[0].commands[0] for f in found)
+
+
+def test_a_degraded_array_is_critical_and_a_resync_a_warning(tmp_path: Path) -> None:
+    base = "sys/devices/virtual/block/md0"
+    put(tmp_path, f"{base}/size", "1000\n")
+    put(tmp_path, f"{base}/md/degraded", "1\n")
+    put(tmp_path, f"{base}/md/sync_action", "recover\n")
+    link(tmp_path, "sys/block/md0", "../devices/virtual/block/md0")
+    link(tmp_path, "sys/class/block/md0", "../../devices/virtual/block/md0")
+    found = list(storage.raid_state(Host(str(tmp_path))))
+    assert {(f.id, f.severity) for f in found} == {
+        ("storage.raid-degraded", "critical"),
+        ("storage.raid-busy", "warning"),
+    }
+
+
+SMARTCTL = """#!/bin/sh
+echo '{answer}'
+exit {status}
+"""
+
+
+def with_smartctl(folder: Path, answer: str, status: int, monkeypatch: pytest.MonkeyPatch) -> Host:
+    """The live host, with one SATA disk and a smartctl of our own first in PATH."""
+    program = folder / "smartctl"
+    program.write_text(SMARTCTL.format(answer=answer, status=status))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    (folder / "tree").mkdir()
+    found = storage.disks(sata(folder / "tree"))
+    monkeypatch.setattr(storage, "disks", lambda _host: found)
+    return Host()
+
+
+def test_a_disk_that_smartctl_calls_failing_is_found_though_it_exits_with_8(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = with_smartctl(tmp_path, '{"smart_status": {"passed": false}}', 8, monkeypatch)
+    assert [(f.id, f.subject, f.severity) for f in storage.smart(host)] == [
+        ("storage.smart", "sda", "critical")
+    ]
+
+
+@pytest.mark.parametrize(("answer", "status"), [('{"smart_status": {"passed": true}}', 64)])
+def test_a_healthy_disk_with_an_old_entry_in_its_log_is_not_accused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, status: int
+) -> None:
+    assert list(storage.smart(with_smartctl(tmp_path, answer, status, monkeypatch))) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            '{"smartctl": {"messages": [{"string": "Smartctl open device: Permission denied"}]}}',
+            "Permission denied",
+        ),
+        ("{}", "tells no health"),
+        ('{"smart_status": []}', "tells no health"),
+        ("nonsense", "tells no health"),
+    ],
+)
+def test_an_answer_without_health_is_unreadable_and_not_healthy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, said: str
+) -> None:
+    with pytest.raises(Unreadable, match=said):
+        list(storage.smart(with_smartctl(tmp_path, answer, 2, monkeypatch)))
+
+
+def test_every_disk_is_asked_and_one_that_does_not_answer_is_not_fine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = with_smartctl(tmp_path, '{"smart_status": {"passed": true}}', 0, monkeypatch)
+    [disk] = storage.disks(host)
+    many = [msgspec.structs.replace(disk, name=f"sd{n}") for n in range(30)]
+    monkeypatch.setattr(storage, "disks", lambda _host: many)
+    answers = {f"sd{n}": True for n in range(30)} | {"sd28": False, "sd29": Absent("no answer")}
+    monkeypatch.setattr(storage, "_health_of", lambda _host, device: answers[device.name])
+    events = list(apply_rule(Rule("storage.smart", "storage", "x", storage.smart), host, lambda: 0.0))
+    assert [e.finding.subject for e in events if isinstance(e, Found)] == ["sd28"]
+    last = events[-1]
+    assert isinstance(last, Checked) and (last.state, "sd29" in last.reason) == ("spoke", True)
+
+
+@pytest.mark.parametrize("driver", ["ata_piix", "pata_amd"])
+def test_a_parallel_disk_has_no_queue_to_miss(tmp_path: Path, driver: str) -> None:
+    base = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0"
+    put(tmp_path, f"{base}/scsi_host/host0/proc_name", f"{driver}\n")
+    with pytest.raises(Inapplicable):
+        list(storage.ncq(sata(tmp_path, queue_depth="1\n")))
+
+
+def test_an_optical_drive_and_an_emulated_disk_are_not_accused(tmp_path: Path) -> None:
+    base = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0"
+    host = sata(tmp_path, queue_depth="1\n")
+    put(tmp_path, f"{base}/model", "QEMU HARDDISK\n")
+    optical = "sys/devices/pci0000:00/0000:00:1f.2/ata2/host1/target1:0:0/1:0:0:0"
+    put(tmp_path, f"{optical}/block/sr0/size", "2097151\n")
+    put(tmp_path, f"{optical}/queue_depth", "1\n")
+    link(tmp_path, f"{optical}/block/sr0/device", "../../../1:0:0:0")
+    link(tmp_path, "sys/block/sr0", f"../../{optical}/block/sr0")
+    with pytest.raises(Inapplicable):
+        list(storage.ncq(host))
+
+
+def test_a_link_of_which_one_end_is_silent_is_unknown(tmp_path: Path) -> None:
+    sata(tmp_path)
+    put(tmp_path, "sys/class/ata_link/link1/sata_spd", "6.0 Gbps\n")
+    with pytest.raises(Unreadable, match="SATA link of sda"):
+        list(storage.sata_link(Host(str(tmp_path))))
+
+
+def ata_link(root: Path, count: str, now: str = "6.0 Gbps") -> Host:
+    put(root, "sys/class/ata_link/link1/sata_spd", f"{now}\n")
+    if count:
+        put(root, "sys/class/ata_device/dev1.0/spdn_cnt", f"{count}\n")
+    return sata(root)
+
+
+def test_a_link_that_came_down_and_went_back_is_told_with_its_count(tmp_path: Path) -> None:
+    (found,) = storage.downshifts(ata_link(tmp_path, "3"))
+    assert found.severity == "warning" and "3 times" in found.title and "6.0 Gb/s now" in found.title
+    assert found.evidence[0].source == "/sys/class/ata_device/dev1.0/spdn_cnt"
+
+
+def test_a_link_that_never_came_down_is_not_accused_and_one_without_a_count_unreadable(
+    tmp_path: Path,
+) -> None:
+    assert list(storage.downshifts(ata_link(tmp_path / "a", "0"))) == []
+    with pytest.raises(Unreadable):
+        list(storage.downshifts(ata_link(tmp_path / "b", "")))
+    with pytest.raises(Inapplicable):
+        list(storage.downshifts(nvme(tmp_path / "c", "4")))
+
+
+def test_a_slot_that_is_slower_than_its_disk_is_a_notice_and_no_broken_link(tmp_path: Path) -> None:
+    host = nvme(tmp_path, "2")
+    put(tmp_path, f"{Path(PCI).parent}/max_link_width", "2\n")
+    (found,) = storage.slow_slot(host)
+    assert (found.id, found.severity) == ("storage.slot", "notice")
+    assert "x4" in found.title and "its slot only" in found.title and "x2" in found.title
+    assert list(storage.pcie_link(host)) == []
+
+
+def test_a_slot_as_fast_as_its_disk_is_not_accused(tmp_path: Path) -> None:
+    assert list(storage.slow_slot(nvme(tmp_path, "4"))) == []

@@ -1,0 +1,201 @@
+"""The storage scenario for real: on a loop-mounted ext4, with the real engine, in a few seconds."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from app.run.runner import Monotonic
+from probes.host import Host
+from probes.system.disk.mounts import placement
+from probes.types import Json, present
+from scenarios import events as ev
+from scenarios.experiment.wording import explanation
+from scenarios.model import Refused, Usage
+from scenarios.storage.scenario import Storage
+from tests.fakes import FakeRun
+
+pytestmark = pytest.mark.real
+
+
+@contextmanager
+def mounted_file(mib: int, *options: str) -> Iterator[str]:
+    """A new ext4 of so many MiB in a file, mounted by a loop device made with `options`; gone afterwards."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a loop device needs root")
+    if not shutil.which("mkfs.ext4"):
+        pytest.skip("mkfs.ext4 is not installed (e2fsprogs)")
+    with tempfile.TemporaryDirectory(prefix="hostdx-test-", dir="/var/tmp") as folder:
+        image, mounted = Path(folder, "image"), Path(folder, "mounted")
+        mounted.mkdir()
+        with image.open("wb") as file:
+            file.truncate(mib << 20)
+        subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=1", str(image)], check=True)
+        made = subprocess.run(
+            ["losetup", "--find", "--show", *options, str(image)], capture_output=True, text=True
+        )
+        if made.returncode:
+            pytest.skip(f"a loop device cannot be made here: {made.stderr.strip()}")
+        device = made.stdout.strip()
+        try:
+            subprocess.run(["mount", device, str(mounted)], check=True)
+            try:
+                yield str(mounted)
+            finally:
+                subprocess.run(["umount", str(mounted)], check=True)
+        finally:
+            subprocess.run(["losetup", "--detach", device], check=True)
+    assert str(mounted) not in Path("/proc/self/mountinfo").read_text()
+
+
+@pytest.fixture(scope="module")
+def disk() -> Iterator[str]:
+    with mounted_file(4096, "--direct-io=on") as mounted:
+        yield mounted
+
+
+def block_leaves(directory: str) -> tuple[str, ...]:
+    found = placement(Host(), directory)
+    return found.leaves if present(found) else ()
+
+
+def run_of(scenario: Storage, directories: list[str], budget: float) -> FakeRun:
+    options: dict[str, Json] = {"dir": list(directories), "budget": budget, "size": 64 << 20}
+    return FakeRun(seed=7, host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
+
+
+async def test_one_directory_is_measured_and_nothing_is_left(disk: str) -> None:
+    run = run_of(Storage(only=("randread-4k-qd1", "fsync-4k-qd1", "metadata")), [disk], 18)
+    await Storage(only=("randread-4k-qd1", "fsync-4k-qd1", "metadata")).run(run)
+    levels = next(e for e in run.of(ev.Extra) if e.name == "levels").value
+    assert isinstance(levels, list) and {v["workload"] for v in levels} == {  # type: ignore[index,call-overload]
+        "randread-4k-qd1",
+        "fsync-4k-qd1",
+        "metadata",
+    }
+    assert all(v["mean"] > 0 for v in levels)  # type: ignore[index,call-overload,operator]
+    assert [f.finding.id for f in run.of(ev.Found)][-1] == "storage.levels"
+    assert sorted(Path(disk).iterdir()) == [Path(disk, "lost+found")]
+
+
+async def test_two_directories_of_one_disk_give_verdicts_with_all_their_parts(disk: str) -> None:
+    pair = [str(Path(disk, name)) for name in ("a", "b")]
+    for path in pair:
+        Path(path).mkdir()
+    scenario = Storage(only=("fsync-4k-qd1",))
+    run = run_of(scenario, pair, 23)
+    try:
+        await scenario.run(run)
+        [verdict] = run.of(ev.Verdict)
+        assert (verdict.workload, verdict.baseline, verdict.variant) == ("fsync-4k-qd1", "A", "B")
+        assert verdict.scope == "this directory, not the disk" and explanation(verdict)
+        trains = [train for train in run.of(ev.Train) if train.phase == "steady"]
+        assert trains and all(train.variants == ["A", "B"] for train in trains)
+        assert all(train.device_bytes is not None and train.device_bytes > 0 for train in trains)
+        assert [list(Path(p).iterdir()) for p in pair] == [[], []]
+        assert len(run.applied) == len(run.reverted) == 2
+    finally:
+        for path in pair:
+            shutil.rmtree(path)
+
+
+def test_the_plan_says_what_will_be_written_and_writes_nothing(disk: str) -> None:
+    plan = Storage().plan(Host(), run_of(Storage(), [disk], 120).options)
+    assert not plan.refusal
+    assert any("at most 8 GiB" in line for line in plan.sentences)
+    assert plan.digest == Storage().plan(Host(), run_of(Storage(), [disk], 120).options).digest
+    assert sorted(Path(disk).iterdir()) == [Path(disk, "lost+found")]
+
+
+async def test_no_space_is_one_line_and_refused() -> None:
+    with mounted_file(100) as mounted:
+        scenario = Storage()
+        options: dict[str, Json] = {"dir": [mounted]}
+        run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
+        with pytest.raises(Refused, match="too little space") as refused:
+            await scenario.run(run)
+        assert "\n" not in str(refused.value) and "--dir" in str(refused.value)
+
+
+async def test_reads_that_a_loop_devices_page_cache_serves_win_nothing(tmp_path: Path) -> None:
+    """The loop device's own counters move, the disk's below its file do not."""
+    if not block_leaves("/var/tmp"):
+        pytest.skip("/var/tmp lies on no device with counters")
+    with (
+        tempfile.TemporaryDirectory(prefix="hostdx-test-", dir="/var/tmp") as plain,
+        mounted_file(4096, "--direct-io=off") as cached,
+    ):
+        scenario = Storage(only=("randread-4k-qd1",))
+        run = run_of(scenario, [plain, cached], 23)
+        await scenario.run(run)
+        [verdict] = run.of(ev.Verdict)
+        assert verdict.verdict == "not applicable" and verdict.ratio is None
+        assert re.search("served by a cache.*below the backing file", verdict.reason or "")
+        assert any("page cache of its backing file" in note.text for note in run.of(ev.Note))
+
+
+@pytest.mark.parametrize(
+    ("directory", "said"),
+    [
+        ("/dev/shm", "memory"),
+        ("/nonexistent-hostdx", "does not exist"),
+        ("/proc", "holds no files"),
+        ("/etc/hostname", "not a directory"),
+    ],
+)
+async def test_bad_directories_are_refused_in_one_line(directory: str, said: str) -> None:
+    scenario = Storage()
+    options: dict[str, Json] = {"dir": [directory]}
+    run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
+    with pytest.raises(Refused, match=said) as refused:
+        await scenario.run(run)
+    assert "\n" not in str(refused.value)
+    assert run.applied == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"pid": [2**22 + 7]}, "no such process"),
+        ({"cgroup": "nobody/has/this"}, "no control group nobody/has/this"),
+    ],
+)
+def test_a_job_that_is_not_there_is_told_before_anything_is_measured(
+    options: dict[str, Json], said: str
+) -> None:
+    scenario = Storage()
+    run = FakeRun(host=Host(), options=options | {"dir": ["/var/tmp"]}, declared=scenario.options)
+    assert said in scenario.plan(Host(), run.options).refusal
+
+
+def test_the_least_budget_is_said(disk: str) -> None:
+    pair = ["/var/tmp", disk]
+    scenario = Storage()
+    with pytest.raises(Usage, match=r"one load and the control .*; give --budget (\d+)") as caught:
+        scenario.plan(Host(), run_of(scenario, pair, 3).options)
+    need = int(str(caught.value).split("--budget ")[1].split()[0])
+    assert scenario.plan(Host(), run_of(scenario, pair, need).options).measuring_s == need
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"dir": ["/var/tmp", "/var/tmp"]}, "twice"),
+        ({"dir": ["/var/tmp", "/var/./tmp/"]}, "twice"),
+        ({"dir": ["/var/tmp"], "budget": 1}, "too short"),
+        ({"dir": ["/var/tmp"], "pid": [1], "cgroup": "x"}, "two jobs"),
+    ],
+)
+def test_wrong_requests_are_usage(options: dict[str, Json], said: str) -> None:
+    scenario = Storage()
+    run = FakeRun(host=Host(), options=options, declared=scenario.options)
+    with pytest.raises(Usage, match=said):
+        scenario.plan(Host(), run.options)

@@ -1,0 +1,27 @@
+"""Many findings of one kind become one; findings of different kinds stay."""
+
+from __future__ import annotations
+
+from scenarios.finding import Evidence, Finding, Severity
+from scenarios.folding import folded
+
+
+def one(name: str, severity: Severity = "notice", what: str = "runs none") -> Finding:
+    return Finding(
+        id="x.y",
+        severity=severity,
+        subject=name,
+        title=f"{name} {what}",
+        evidence=(Evidence(f"{name}: none"),),
+    )
+
+
+def test_119_disks_are_one_line_with_a_count_and_a_list() -> None:
+    [found] = folded(one(f"sd{n}") for n in range(119))
+    assert found.title == "sd0 runs none; the same for 118 more: sd1, sd2, sd3, ..."
+    assert len(found.subjects) == 119 and found.evidence[-1].text.startswith("and 111 more: sd8, sd9")
+
+
+def test_other_severities_and_kinds_stay() -> None:
+    given = [one("sda"), one("sdb", "warning"), one("sdc", what="runs bfq")]
+    assert folded(given) == given

@@ -1,0 +1,107 @@
+"""Runs of a variant for real: where a competitor's or a pinning's time goes, and what a failing command gives."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from probes.bench.measured import Measured, NotApplicable
+from scenarios import events as ev
+from scenarios.experiment.guarded import GuardedBlocks
+from scenarios.workload.arm import CPU, SCORE, USER, WAITING, WALL, JobArm
+from scenarios.workload.score import Score
+from scenarios.workload.split import split
+from scenarios.workload.variants import job
+from tests.fakes.run import FakeRun
+
+pytestmark = pytest.mark.real
+
+PYTHON = str(Path(sys.executable).resolve())
+SPIN = f'{PYTHON} -S -c "import time\nwhile time.process_time() < 0.2: pass"'
+
+
+@contextmanager
+def competitors(cpu: int, count: int) -> Iterator[None]:
+    """Busy loops on that CPU."""
+    loop = f"import os\nos.sched_setaffinity(0, [{cpu}])\nprint(flush=True)\nwhile True: pass"
+    busy = [subprocess.Popen([PYTHON, "-S", "-c", loop], stdout=subprocess.PIPE) for _ in range(count)]
+    try:
+        for one in busy:
+            assert one.stdout is not None and one.stdout.readline()
+        yield
+    finally:
+        for one in busy:
+            one.kill()
+            one.communicate()
+
+
+def runs(arm: JobArm, count: int = 1) -> list[Measured]:
+    async def all_of_them() -> list[Measured]:
+        return [await arm.block() for _ in range(count)]
+
+    return asyncio.run(all_of_them())
+
+
+def test_a_competitor_shows_as_waiting_for_a_cpu() -> None:
+    cpu = min(os.sched_getaffinity(0))
+    run = FakeRun()
+    free, busy = (
+        JobArm(run, job(f"{name}: cpus={cpu}", SPIN, "/"), at_most_s=60.0) for name in ("free", "busy")
+    )
+    measured = GuardedBlocks(run)
+
+    async def groups() -> None:
+        for group in range(3):
+            await measured.measure("command", "free", free.block, group=group)
+            with competitors(cpu, 8):
+                await measured.measure("command", "busy", busy.block, group=group)
+
+    asyncio.run(groups())
+    found = split(measured.counted("command"), "free", "busy")
+    assert found is not None and WAITING not in found.unknown
+    parts = {part.name: part for part in found.parts}
+    assert max(found.parts[1:], key=lambda part: part.difference_s).name == WAITING
+    assert parts[WAITING].difference_s > 0.5 * parts[WALL].difference_s > 0
+    assert abs(parts[USER].difference_s) < parts[WAITING].difference_s
+
+
+def test_a_command_that_fails_now_and_then(tmp_path: Path) -> None:
+    script = tmp_path / "flaky"
+    script.write_text(
+        f"#!/bin/sh\n[ -e {tmp_path}/ran ] || {{ : > {tmp_path}/ran; echo disk on fire >&2; exit 1; }}\n"
+    )
+    script.chmod(0o755)
+    run = FakeRun()
+    first, second = runs(JobArm(run, job(f"a: cmd={script}", "", "/"), at_most_s=60.0), 2)
+    assert not first.values and second.values[CPU] > 0
+    assert [note.text for note in run.of(ev.Note) if "status 1" in note.text and "disk on fire" in note.text]
+
+
+def test_a_command_that_always_fails_is_given_up() -> None:
+    arm = JobArm(FakeRun(), job("a:", "false", "/"), at_most_s=60.0)
+    with pytest.raises(NotApplicable, match="3 runs in a row failed"):
+        runs(arm, 9)
+    assert arm.runs == 3
+
+
+def test_the_score_and_what_prepares_it(tmp_path: Path) -> None:
+    words = f"a: FILE={tmp_path}/x cmd='sh -c \"cat $FILE; : > $FILE\"'"
+    arm = JobArm(
+        FakeRun(),
+        job(words, "", "/"),
+        at_most_s=60.0,
+        score=Score("score ([0-9.]+)"),
+        prepare=("sh", "-c", "echo score 4.5 > $FILE"),
+    )
+    assert [one.values[SCORE] for one in runs(arm, 2)] == [4.5, 4.5]
+    assert (
+        runs(JobArm(FakeRun(), job("a:", "echo no", "/"), at_most_s=60.0, score=Score("score (.)")))[0].values
+        == {}
+    )

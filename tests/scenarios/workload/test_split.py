@@ -1,0 +1,60 @@
+"""The parts of a difference in wall time: planted ones come out, unknown ones are not guessed."""
+
+from __future__ import annotations
+
+import pytest
+
+from scenarios import events as ev
+from scenarios.workload.arm import BLOCKED, SYSTEM, USER, WAITING, WALL
+from scenarios.workload.findings import sentences
+from scenarios.workload.split import REST, divided, split
+
+
+def block(variant: str, group: int, **values: float) -> ev.Block:
+    names = {"wall": WALL, "user": USER, "system": SYSTEM, "waited": WAITING, "blocked": BLOCKED}
+    return ev.Block(
+        t=0.0,
+        workload="command",
+        variant=variant,
+        group=group,
+        index=0,
+        seconds=values["wall"],
+        values={names[key]: value for key, value in values.items()},
+    )
+
+
+def test_the_planted_part_is_named_with_its_interval() -> None:
+    blocks = []
+    for group, noise in enumerate((0.0, 0.1, -0.1, 0.05)):
+        blocks += [block("A", group, wall=10 + noise, user=6.0, system=1.0, waited=0.5, blocked=1.0)] * 2
+        blocks += [
+            block("B", group, wall=14 + noise, user=6.0, system=1.0, waited=4.5 + noise, blocked=1.0)
+        ] * 2
+    found = split(blocks, "A", "B")
+    assert found is not None and found.groups == 4 and not found.unknown
+    parts = {part.name: part for part in found.parts}
+    assert parts[WALL].difference_s == pytest.approx(4.0)
+    assert parts[WAITING].difference_s == pytest.approx(4.0, abs=0.1)
+    assert parts[WAITING].ci95_s[0] < 4.0 < parts[WAITING].ci95_s[1] < 4.3
+    assert parts[USER].difference_s == pytest.approx(0.0)
+    assert sum(part.difference_s for part in found.parts[1:]) == pytest.approx(parts[WALL].difference_s)
+    assert len(sentences(found)) == 6
+
+
+def test_two_threads_on_one_cpu_wait_for_it_and_use_no_more() -> None:
+    alone = divided({WALL: 1.0, USER: 2.0, WAITING: 0.0}, (USER, WAITING))
+    shared = divided({WALL: 2.0, USER: 2.0, WAITING: 2.0}, (USER, WAITING))
+    assert shared[USER] == pytest.approx(alone[USER]) and shared[WAITING] == pytest.approx(1.0)
+    assert shared[REST] == alone[REST] == 0.0
+
+
+def test_a_part_that_one_run_does_not_know_is_not_guessed() -> None:
+    blocks = [block(v, g, wall=2.0, user=1.0, system=0.1, waited=0.1) for v in "AB" for g in range(3)]
+    blocks.append(block("B", 2, wall=2.0, user=1.0, system=0.1))
+    found = split(blocks, "A", "B")
+    assert found is not None and found.unknown == [WAITING, BLOCKED]
+    assert any("kernel.task_delayacct" in line for line in sentences(found))
+
+
+def test_one_group_tells_nothing() -> None:
+    assert split([block("A", 0, wall=1.0), block("B", 0, wall=2.0)], "A", "B") is None

@@ -1,0 +1,120 @@
+"""Variants in words: what they become, and that what is wrong is refused in one line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from scenarios.model import Options, Usage
+from scenarios.workload.request import request
+from scenarios.workload.score import Score
+from scenarios.workload.variants import job, listed
+
+CPU = min(os.sched_getaffinity(0))
+
+
+def test_all_words_of_a_variant(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    text = f"a: TMPDIR=/data env=small=1 cwd=sub cmd='echo x' wrap='env -u B' cpus={CPU} nice=5 ionice=best-effort:7"
+    one = job(text, "true", str(tmp_path))
+    assert one.env == {"TMPDIR": "/data", "small": "1"} and one.cwd == str(tmp_path / "sub")
+    assert one.argv == ("env", "-u", "B", "echo", "x")
+    assert (one.cpus, one.nice, one.ionice) == ((CPU,), 5, (2, 7))
+    assert "PATH" not in one.own and one.own["TMPDIR"] == "/data"
+    beside = one.order(("true",), at_most_s=1.0)
+    assert beside.env["TMPDIR"] == "/data" and not beside.cpus and not beside.nice
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no colon",
+        ": X=1",
+        "a b: X=1",
+        "a: word",
+        "a: nic=5",
+        "a: nice=5 nice=6",
+        "a: nice=20",
+        "a: nice=x",
+        "a: cpus=9999",
+        "a: cpus=3-1",
+        "a: cpus=",
+        "a: node=999",
+        "a: node=../x",
+        "a: ionice=idle:3",
+        "a: ionice=best-effort:8",
+        "a: ionice=fast",
+        "a: cwd=/nonexistent/x",
+        "a: cmd=/nonexistent/x",
+        "a: cmd='true | cat'",
+        "a: cmd='unclosed",
+        "a: cmd=''",
+        "a: env=X",
+        "a: sysctl:vm.swappiness=10",
+        "a: 1X=2",
+    ],
+)
+def test_a_bad_variant_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(Usage) as why:
+        job(text, "true", "/")
+    assert str(why.value) and "\n" not in str(why.value)
+
+
+def test_cpu_lists() -> None:
+    assert listed("0-2,5") == (0, 1, 2, 5)
+
+
+def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.toml"
+    file.write_text(
+        'cmd = "true"\ncwd = "/"\nat-most = 5\n'
+        '[[variant]]\nname = "a"\nTMPDIR = "/x"\n[[variant]]\nname = "b"\nnice = 3\n'
+    )
+    from_file = request(Options({"file": str(file)}), "/tmp")
+    typed = request(
+        Options({"cmd": "true", "cwd": "/", "at-most": 5.0, "variant": ["a: TMPDIR=/x", "b: nice=3"]}), "/tmp"
+    )
+    assert from_file == typed and typed.pairs == [("a", "b")]
+    with pytest.raises(Usage, match="give it once"):
+        request(Options({"file": str(file), "cmd": "true"}), "/tmp")
+
+
+@pytest.mark.parametrize(
+    "text", ["x =", 'what = 1\ncmd = "true"', "cmd = 3", "series = 2", "[[variant]]\nname = 'a'\ncpus = [1]"]
+)
+def test_a_bad_file_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "jobs.toml"
+    file.write_text(text)
+    with pytest.raises(Usage) as why:
+        request(Options({"file": str(file)}), "/")
+    assert "\n" not in str(why.value)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"cmd": "true"},
+        {"cmd": "true", "variant": ["a: X=1"]},
+        {"cmd": "true", "variant": ["a: X=1", "a: X=2"]},
+        {"variant": ["a: X=1", "b: X=2"]},
+        {"cmd": "true", "series": 6, "variant": ["a: X=1", "b: X=2"]},
+        {"cmd": "true", "variant": ["a: X=1", "b: X=2"], "prepare": "nonexistent-command"},
+        {"cmd": "true", "variant": ["a: X=1", "b: X=2"], "score": "("},
+        {"cmd": "true", "variant": ["a: X=1", "b: X=2"], "score": "no group"},
+    ],
+)
+def test_a_bad_request_is_refused(values: dict[str, str]) -> None:
+    with pytest.raises(Usage) as why:
+        request(Options(values), "/")
+    assert "\n" not in str(why.value)
+
+
+def test_scores() -> None:
+    assert Score(r"score: ([\d.]+)").find("score: 3\nscore: 4.5\n") == 4.5
+    assert Score(r"score: ([\d.]+)").find("nothing") is None
+    assert Score("json:a.0.b").find('{"a": [{"b": 7}]}') == 7.0
+    assert Score("json:a").find('{"a": NaN}') is None
+    assert Score("json:a").find('{"a": true}') is None
+    assert Score("json:a").find("not json") is None

@@ -1,0 +1,54 @@
+"""What a soak counts, and how it is told: one line of figures, and a line for each thing that went wrong."""
+
+from __future__ import annotations
+
+import resource
+import traceback
+from collections import Counter
+
+MOST_TOLD = 20
+MOST_MEMORY_MB = 300.0
+
+
+class Figures:
+    """`bad(kind, text)` for a crash, an escape, something left; `good(kind)` for everything else that is counted."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.counts: Counter[str] = Counter()
+        self.wrong: Counter[str] = Counter({"crashes": 0, "escapes": 0, "left": 0})
+        self._seen: set[str] = set()
+
+    def good(self, kind: str) -> None:
+        self.counts[kind] += 1
+
+    def bad(self, kind: str, text: str) -> None:
+        """Each kind of trouble is told once, however often it comes."""
+        self.wrong[kind] += 1
+        if text not in self._seen and len(self._seen) < MOST_TOLD:
+            self._seen.add(text)
+            print(f"  {kind}: {text}", flush=True)
+
+    def crash(self, error: BaseException, about: str) -> None:
+        """By where it was raised: the same mistake met a thousand times is one line."""
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if "/tests/" not in f.filename]
+        at = f"{frames[-1].filename.rpartition('/hostdx/')[2]}:{frames[-1].lineno}" if frames else "?"
+        self.wrong["crashes"] += 1
+        if at not in self._seen and len(self._seen) < MOST_TOLD:
+            self._seen.add(at)
+            print(f"  crash: {type(error).__name__} at {at}: {str(error)[:120]!r} ({about})", flush=True)
+
+    def told(self) -> str:
+        counted = ", ".join(f"{n} {kind}" for kind, n in sorted(self.counts.items()))
+        trouble = ", ".join(f"{n} {kind}" for kind, n in self.wrong.items())
+        return f"{self.what}: {counted}; {trouble}; peak memory {peak_mb():.0f} MB"
+
+    @property
+    def well(self) -> bool:
+        return not any(self.wrong.values()) and peak_mb() <= MOST_MEMORY_MB
+
+
+def peak_mb() -> float:
+    """Of this process or of its largest child that has ended, as the kernel counts it."""
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return max(resource.getrusage(one).ru_maxrss for one in who) / 1024

@@ -1,0 +1,82 @@
+"""Every scenario killed with SIGKILL at random moments: the runner, its supervisor too, and `hostdx undo` itself.
+
+Afterwards one more `hostdx undo`: then the disk's queue is byte for byte as before, no file, journal or process is
+left, and the network is as it was. Needs root.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from tests.app.launcher import hostdx, started
+from tests.real.iosched_kill import kill_all, left_behind
+from tests.real.loop_disk import LoopDisk
+from tests.real.network_state import network_state
+from tests.real.short_runs import names, short_run
+from tests.soak.figures import Figures
+
+LONGEST_S = 6.0
+SETTLED_S = 60.0  # on a busy machine a supervisor takes its time
+
+
+def soak(count: int, seed: int) -> Figures:
+    figures = Figures(f"{count} kills (seed {seed})")
+    rng = random.Random(seed)
+    scenarios = names()
+    network = network_state()
+    with tempfile.TemporaryDirectory(prefix="hostdx-soak-") as folder, LoopDisk(Path(folder)) as disk:
+        for number in range(count):
+            name = scenarios[number % len(scenarios)]
+            kill_once(Path(folder), disk, name, rng, figures)
+        if network_state() != network:
+            figures.bad("left", "the network is not as it was before")
+    return figures
+
+
+def kill_once(place: Path, disk: LoopDisk, name: str, rng: random.Random, figures: Figures) -> None:
+    before = disk.queue()
+    after_s, how = rng.uniform(0.05, LONGEST_S), rng.choice(("runner", "both", "both", "undo"))
+    with tempfile.TemporaryFile() as said:
+        runner = started(place, *short_run(name, disk), stdout=subprocess.DEVNULL, stderr=said)
+        try:
+            runner.wait(after_s)
+        except subprocess.TimeoutExpired:
+            runner.kill()
+            if how != "runner":
+                kill_all(place)
+        if runner.wait() == -signal.SIGKILL:
+            figures.good(f"killed ({how})")
+        else:
+            figures.good("ended before")
+            if runner.returncode not in (0, 3):
+                said.seek(0)
+                figures.bad("crashes", f"{name}: status {runner.returncode}: {said.read()[-300:].decode()}")
+            elif runner.returncode == 3:
+                said.seek(0)
+                print(f"  {name} was not run: {said.read()[-200:].decode().strip()}", flush=True)
+    if how == "undo":
+        for _ in range(2):
+            undoing = started(place, "undo", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                undoing.wait(rng.uniform(0.1, 2.0))
+            except subprocess.TimeoutExpired:
+                undoing.kill()
+            undoing.wait()
+    deadline = time.monotonic() + SETTLED_S
+    while True:
+        undone = hostdx(place, "undo")
+        problems = left_behind(place, disk, before)
+        if not problems:
+            return
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.2)
+    for problem in problems:
+        figures.bad(
+            "left", f"{name}, {how} after {after_s:.2f} s: {problem}; undo: {undone.stderr.strip()[-200:]}"
+        )

@@ -1,0 +1,93 @@
+"""Keys at random, at any size, on the home screen and on mutated recordings: no crash, nothing that a terminal acts on.
+
+Nothing is started or stopped: the planner and the other commands are played, the runner is refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from unittest.mock import patch
+
+from app.failure import Failure
+from app.tui.command import Outcome
+from app.tui.event_child import EventChild
+from app.tui.feed import RunFeed
+from tests.fakes import hostile
+from tests.fakes.screen import COPY, SIZES, grid, idle, opened
+from tests.fakes.story import RECORDINGS
+from tests.soak.figures import Figures
+from tests.soak.recordings import SOURCES, mutated
+
+KEYS = (
+    "down", "up", "pagedown", "pageup", "end", "home", "tab", "shift+tab", "enter", "escape", "space", "left", "right",
+    "question_mark", "slash", "ctrl+p", "ctrl+l", "ctrl+t", "backspace", "plus", "minus", "comma", "full_stop",
+    *"abcdefghijklmnoprstuvwxyzJN0123456789",
+)  # fmt: skip
+KEYS_EACH = 40
+
+
+async def _said(argv: Sequence[str]) -> Outcome:
+    if argv[0] != "undo":
+        return Outcome("", f"{hostile.ATTACK} is not here")
+    return Outcome(f"a title: would {hostile.ATTACK}\n", random.choice(("", "not here")))
+
+
+def _planned(_argv: Sequence[str]) -> EventChild:
+    return EventChild([sys.executable, "-c", COPY, str(RECORDINGS / "storage.jsonl")])
+
+
+def soak(seconds: int, seed: int) -> Figures:
+    figures = Figures(f"pilot at random for {seconds} s (seed {seed})")
+    rng = random.Random(seed)
+    end = time.monotonic() + seconds
+    with (
+        patch("app.tui.command.answer", _said),
+        patch("app.tui.screens.plan.planner", _planned),
+        patch("app.run.launch.start", side_effect=OSError("not started: this is a soak")),
+        patch("app.run.launch.stop", return_value="not stopped: this is a soak"),
+    ):
+        while time.monotonic() < end:
+            with tempfile.TemporaryDirectory(prefix="hostdx-soak-") as place:
+                asyncio.run(_session(rng, Path(place), figures))
+    return figures
+
+
+async def _session(rng: random.Random, place: Path, figures: Figures) -> None:
+    SIZES["soak"] = (rng.choice((40, 60, 80, 80, 120, 200)), rng.randrange(8, 60))
+    path = place / "hostdx" / "recordings" / "r.jsonl"
+    path.parent.mkdir(parents=True, mode=0o700)
+    path.write_bytes(mutated(rng, rng.choice(SOURCES).read_bytes()))
+    about = f"{SIZES['soak']}: "
+    pressed: list[str] = []
+    try:
+        run = RunFeed(path) if rng.random() < 0.7 else None
+    except Failure:
+        figures.good("refused")
+        return
+    except Exception as error:
+        figures.crash(error, "while it was loaded")
+        return
+    try:
+        triage = "" if run else "triage"
+        async with opened(place, triage=triage, run=run, size="soak", no_color=rng.random() < 0.2) as (
+            app,
+            pilot,
+        ):
+            for _ in range(KEYS_EACH):
+                pressed.append(rng.choice(KEYS))
+                await pilot.press(pressed[-1])
+                await idle()
+                figures.good("keys")
+                if app._exit:
+                    break
+                if leaks := hostile.leaks(grid(app)):
+                    figures.bad("escapes", f"{type(app.screen).__name__}: {', '.join(leaks)}")
+        figures.good("sessions")
+    except Exception as error:
+        figures.crash(error, about + " ".join(pressed[-12:]))

@@ -1,0 +1,186 @@
+"""Recordings as nobody would write them, in every form that hostdx shows: refused in one line or shown, never a crash.
+
+A third has broken bytes, the rest are well-formed lines with values, keys and orders that the schema does not expect.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import random
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from app.cli import progress
+from app.failure import Failure
+from app.recording.playback import Playback
+from app.recording.reader import events_of, load
+from app.recording.store import examined
+from app.report import html, markdown, result
+from app.report.report import report
+from app.report.summary import summary_lines
+from app.tui.document_lines import document_lines
+from app.tui.lines import cleaned
+from tests.fakes import hostile
+from tests.soak.figures import Figures
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [
+    *(ROOT / "tests/fixtures/recordings").glob("*.jsonl"),
+    *(ROOT / "app/recording/demos").glob("*.jsonl"),
+]
+MOST_LINES = 250  # of a source: what is wrong with a long one is wrong with a short one
+DIGITS = "9" * 5000  # more than int() of text takes (sys.set_int_max_str_digits)
+VALUES: tuple[Any, ...] = (
+    0, -1, 1, -0.0, 1e308, -1e308, 5e-324, 1e-300, 2**63, -(2**70), 10**300, "", "0", hostile.ATTACK, "x" * 5000,
+    "漢" * 300, "a\nb", "|", "%s{0}", None, True, [], {}, [[1, 2]], [0] * 300, {"a": {"b": [None]}}, [1e308, -1e308],
+)  # fmt: skip
+BYTES = (
+    b"",
+    b"\n",
+    b"\r",
+    b"\xff",
+    b"\0",
+    b"]}",
+    b"9" * 30,
+    DIGITS.encode(),
+    b"1e999",
+    b"-",
+    b"\\ud800",
+    b"NaN",
+)
+
+
+def soak(count: int, seed: int) -> Figures:
+    figures = Figures(f"{count} mutated recordings (seed {seed})")
+    rng = random.Random(seed)
+    sources = [path.read_bytes() for path in sorted(SOURCES)]
+    with tempfile.TemporaryDirectory(prefix="hostdx-soak-") as place:
+        path = Path(place) / "r.jsonl"
+        for number in range(count):
+            path.write_bytes(mutated(rng, rng.choice(sources)))
+            shown(path, figures, f"number {number}")
+    return figures
+
+
+def mutated(rng: random.Random, source: bytes) -> bytes:
+    lines = source.splitlines()
+    if len(lines) > MOST_LINES:
+        kept = sorted(rng.sample(range(1, len(lines)), MOST_LINES))
+        lines = [lines[0], *(lines[n] for n in kept)]
+    if rng.random() < 0.33:
+        data = bytearray(b"\n".join(lines) + b"\n")
+        for _ in range(rng.choice((1, 3, 50))):
+            at = rng.randrange(len(data))
+            data[at : at + rng.choice((0, 1, 1, 40, 4000))] = rng.choice(BYTES)
+    else:
+        trees = [json.loads(line) for line in lines]
+        for _ in range(rng.choice((1, 1, 5, 40))):
+            change(rng, rng.choice(trees))
+        _reorder(rng, trees)
+        data = bytearray("\n".join(json.dumps(tree) for tree in trees).encode() + b"\n")
+        if rng.random() < 0.1:
+            data = data.replace(b"12", DIGITS.encode(), 1)
+    return gzip.compress(bytes(data), 1) if rng.random() < 0.05 else bytes(data)
+
+
+def _reorder(rng: random.Random, trees: list[Any]) -> None:
+    how = rng.random()
+    if how < 0.1:
+        trees[1:] = rng.sample(trees[1:], len(trees) - 1)
+    elif how < 0.2:
+        trees[1:1] = trees[1:] * 3
+    elif how < 0.3:
+        del trees[rng.randrange(1, len(trees) + 1) :]
+    elif how < 0.4:
+        del trees[1 : rng.randrange(1, len(trees) + 1)]
+
+
+def change(rng: random.Random, tree: Any) -> None:
+    """One value, at any depth: replaced, by another type, gone, or given to another key."""
+    if not isinstance(tree, dict) or not tree:
+        return
+    key = rng.choice(list(tree))
+    inner = tree[key]
+    if isinstance(inner, dict) and inner and rng.random() < 0.7:
+        change(rng, inner)
+    elif isinstance(inner, list) and inner and rng.random() < 0.7:
+        at = rng.randrange(len(inner))
+        if isinstance(inner[at], dict):
+            change(rng, inner[at])
+        else:
+            inner[at] = other(rng, inner[at])
+    elif key != "type":
+        if rng.random() < 0.1:
+            del tree[key]
+        else:
+            tree[key] = other(rng, inner)
+
+
+def other(rng: random.Random, value: Any) -> Any:
+    """Mostly of the same type: a field of another one is refused, and nothing is tried."""
+    if rng.random() < 0.1:
+        return rng.choice(VALUES)
+    kinds = (int, float) if isinstance(value, float) else (type(value),)
+    return rng.choice([v for v in VALUES if type(v) in kinds] or VALUES)
+
+
+def shown(path: Path, figures: Figures, about: str) -> None:
+    for kind, text in _texts(path, figures, about):
+        if leaks := hostile.leaks(text):
+            figures.bad("escapes", f"{kind}: {', '.join(leaks)} ({about})")
+
+
+def _texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, str]]:
+    try:
+        examined(path)
+        session = load(path)
+    except Failure as why:
+        figures.good("refused")
+        if "\n" in why.text or not re.search(r": line \d+: ", why.text):
+            figures.bad("crashes", f"not one line with a number: {why.text[:200]!r} ({about})")
+        return
+    except Exception as error:
+        figures.crash(error, about)
+        return
+    figures.good("shown")
+    for kind, make in (
+        ("markdown", lambda: markdown.rendered(report(session, path.name))),
+        ("html", lambda: html.rendered(report(session, path.name, with_arguments=True))),
+        ("json", lambda: json.dumps(json.loads(result.document_json(session, path.name)), ensure_ascii=True)),
+        ("screen", lambda: _cells(session, path)),
+        ("summary", lambda: "\n".join(summary_lines(session, path))),
+        ("progress", lambda: _progress(path)),
+        ("playback", lambda: _played(path)),
+    ):
+        try:
+            yield kind, make()
+        except Exception as error:
+            figures.crash(error, f"{kind}, {about}")
+
+
+def _cells(session: Any, path: Path) -> str:
+    lines = document_lines(report(session, path.name), 78)
+    return "\n".join("".join(part for part, _ in cleaned(line)) for line in lines)
+
+
+def _progress(path: Path) -> str:
+    view, said = progress.Plain(), io.StringIO()
+    with contextlib.redirect_stderr(said):
+        for event in events_of(path):
+            view.show(event)
+    return said.getvalue()
+
+
+def _played(path: Path) -> str:
+    playback = Playback(list(events_of(path)))
+    playback.finish()
+    for _ in range(4):
+        playback.step(-1)
+        playback.jump(-1)
+    return playback.next_mark.replace("\n", " ") if playback.next_mark.isprintable() else ""

@@ -1,0 +1,23 @@
+"""One run a scenario under strace: everything that is opened for writing is ours. Needs root and strace."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from tests.real.loop_disk import LoopDisk
+from tests.real.short_runs import names
+from tests.real.written_paths import traced
+from tests.soak.figures import Figures
+
+
+def soak(count: int, seed: int) -> Figures:
+    """`count` runs of each; nothing is at random."""
+    figures = Figures(f"{count} traced run{'s' * (count != 1)} of each scenario")
+    with tempfile.TemporaryDirectory(prefix="hostdx-soak-") as folder, LoopDisk(Path(folder)) as disk:
+        for name in names() * count:
+            found = traced(name, Path(folder), disk)
+            figures.good("traced")
+            for line in found:
+                figures.bad("escapes", line)
+    return figures

@@ -1,0 +1,152 @@
+"""Captured trees with anything at all in them: triage reads what it can, believes nothing, and stays inside.
+
+The tree is this machine's, as far as triage reads it; links lead out of it to a file that nobody may be shown.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from app.recording.session import Session
+from app.recording.writer import encoded
+from app.report import markdown, result
+from app.report.report import report
+from probes.host import Host
+from probes.types import Absent
+from scenarios import events as ev
+from scenarios.triage import examine
+from tests.fakes import hostile
+from tests.soak.figures import Figures
+
+CANARY = "CANARY-6f1d0b"
+AT_ONCE = 25  # damages that add up before the tree is whole again
+TEXTS: tuple[bytes, ...] = (
+    b"", b"\n", b"0\n", b"-1\n", b"9" * 5000, b"1e999\n", b"nan\n", b"18446744073709551616\n", b"\xff\xfe\0",
+    b"\0" * 4096, hostile.ATTACK.encode(), b"a:b:c\n" * 3000, b"0-4294967295\n", b"[none] [bfq\n", b"(" * 500,
+    b"/../../../etc\n", b"x" * 70_000,
+)  # fmt: skip
+
+
+class Seen(Host):
+    """The live host; every path that was read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.paths: set[str] = set()
+
+    def text(self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False) -> str | Absent:
+        self.paths.add(path)
+        return super().text(path, limit_bytes, may_hang=may_hang)
+
+    def link(self, path: str) -> str | Absent:
+        self.paths.add(path)
+        return super().link(path)
+
+    def listing(self, path: str) -> list[str] | Absent:
+        self.paths.add(path)
+        return super().listing(path)
+
+
+def soak(count: int, seed: int) -> Figures:
+    figures = Figures(f"{count} damaged trees (seed {seed})")
+    rng = random.Random(seed)
+    with tempfile.TemporaryDirectory(prefix="hostdx-soak-") as place:
+        outside = Path(place) / "outside"
+        outside.mkdir()
+        (outside / "secret").write_text(f"{CANARY}\n" * 3)
+        whole, tree = Path(place) / "whole", Path(place) / "tree"
+        captured(whole)
+        for number in range(count):
+            if number % AT_ONCE == 0:
+                shutil.rmtree(tree, ignore_errors=True)
+                shutil.copytree(whole, tree, symlinks=True)
+            for _ in range(rng.choice((1, 3, 10))):
+                damage(rng, tree, outside)
+            looked_at(tree, figures, f"number {number}")
+    return figures
+
+
+def captured(root: Path) -> None:
+    seen = Seen()
+    for _ in examine(seen, lambda: 0.0):
+        pass
+    seen.close()
+    for path in sorted(seen.paths):
+        if not path.startswith(("/sys", "/proc", "/etc", "/run", "/usr")) or ".." in path:
+            continue
+        place = root / path.lstrip("/")
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            real = Path(path)
+            if real.is_symlink() and not place.exists():
+                place.symlink_to(real.readlink())
+            elif real.is_dir():
+                place.mkdir(exist_ok=True)
+            elif real.is_file():
+                with real.open("rb") as file:
+                    place.write_bytes(file.read(1 << 18))
+        except OSError:
+            continue
+    for name in ("sys", "proc"):
+        (root / name).mkdir(parents=True, exist_ok=True)
+
+
+def damage(rng: random.Random, tree: Path, outside: Path) -> None:
+    paths = [Path(folder) / name for folder, below, files in os.walk(tree) for name in (*files, *below)]
+    victim = rng.choice([p for p in paths if p.parent != tree] or paths)
+    how = rng.random()
+    try:
+        if how < 0.5 and victim.is_file() and not victim.is_symlink():
+            data = victim.read_bytes()
+            at = rng.randrange(len(data) + 1)
+            victim.write_bytes(
+                rng.choice((rng.choice(TEXTS), data[:at], data[:at] + rng.choice(TEXTS) + data[at:]))
+            )
+            return
+        if victim.is_symlink() or not victim.is_dir():
+            victim.unlink()
+        else:
+            shutil.rmtree(victim)
+        made: Callable[[], object] = rng.choice((
+            lambda: None,
+            lambda: victim.mkdir(),
+            lambda: os.mkfifo(victim),
+            lambda: victim.symlink_to(victim.name),
+            lambda: victim.symlink_to(outside / "secret"),
+            lambda: victim.symlink_to(outside),
+            lambda: victim.symlink_to(os.path.relpath(outside / "secret", victim.parent)),
+            lambda: victim.symlink_to("../" * 40 + str(outside / "secret")),
+            lambda: victim.write_bytes(rng.choice(TEXTS)),
+        ))  # fmt: skip
+        made()
+    except OSError:
+        return
+
+
+def looked_at(tree: Path, figures: Figures, about: str) -> None:
+    session = Session()
+    host = Host(str(tree))
+    try:
+        for event in examine(host, lambda: 0.0):
+            session.apply(event)
+            if isinstance(event, ev.Checked) and "the rule failed" in event.reason:
+                figures.bad("crashes", f"{event.rule}: {event.reason[:160]}")
+            line = encoded(event).decode()
+            if CANARY in line:
+                figures.bad("escapes", f"read outside of the tree: {line[:200]} ({about})")
+        for shown in (result.document_json(session, None), markdown.rendered(report(session, "tree"))):
+            if leaks := hostile.leaks(shown):
+                figures.bad("escapes", f"{', '.join(leaks)} ({about})")
+        msgspec.json.decode(result.document_json(session, None))
+        figures.good("read")
+    except Exception as error:
+        figures.crash(error, about)
+    finally:
+        host.close()

@@ -1,0 +1,128 @@
+"""What works below a private directory names nothing by its path: who owns the folder above can rename it.
+
+Read off the syntax of every module of `probes` and `scenarios` and of those in `app` that make and remove resources.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+IN_APP = ("own_files", "resources", "effects", "undo", "changes")
+# Calls of `os` that make, change or remove a name: with `dir_fd` (or `src_dir_fd` and `dst_dir_fd`) only.
+BY_NAME = {
+    "open", "unlink", "remove", "rmdir", "mkdir", "mknod", "mkfifo", "symlink", "chown", "chmod", "utime",
+}  # fmt: skip
+TWO_NAMES = {"rename", "replace", "link"}
+NEVER = {"removedirs", "makedirs", "renames", "truncate", "chdir", "walk", "lchown"}
+# Methods of Path that do so; none of them takes a descriptor.
+OF_PATH = {
+    "unlink", "rmdir", "mkdir", "touch", "write_text", "write_bytes", "rename", "symlink_to", "hardlink_to",
+    "chmod", "lchmod",
+}  # fmt: skip
+# Module and function: why a name is right there.
+ALLOWED = {
+    "rounds.append": "the rounds, in the state directory",
+    "namespaces._leave_host": "attributes of its own process",
+    "safe_read.read_regular": "reads; its flags stand on a line of their own",
+    "rp_filter.set_rp_filter": "an attribute of the kernel, in a namespace of our own",
+    "lifetime.be_expendable": "an attribute of its own process",
+    "darshan_log.parse": "a directory of its own in TMPDIR, for a library that takes names only; no run is under way",
+    "archive._place": "a captured host's folder in TMPDIR, made by mkdtemp; links on the way are refused",
+    "supervisor._become": "/dev/null, and the directory that the user names for his own command: not ours",
+    "variants.order": "as above",
+    "variants.made": "as above",
+    "darshan_child.main": "the answer, in that directory",
+}
+
+
+def modules() -> list[Path]:
+    below = [path for room in ("probes", "scenarios") for path in (ROOT / room).rglob("*.py")]
+    return sorted(below + [path for path in (ROOT / "app").rglob("*.py") if path.stem in IN_APP])
+
+
+def trouble(call: ast.Call) -> str:
+    """Why this call must not be there; empty for a good one."""
+    named = {keyword.arg for keyword in call.keywords}
+    text = ast.unparse(call.func)
+    base, _, last = text.rpartition(".")
+    if text.startswith(("shutil.", "tempfile.")) and text != "shutil.which":
+        return text
+    if base == "os" and last in NEVER:
+        return text
+    if base == "os" and last in BY_NAME and "dir_fd" not in named and not _reads(call):
+        return text
+    if base == "os" and last in TWO_NAMES and not {"src_dir_fd", "dst_dir_fd"} <= named:
+        return text
+    if base not in ("", "os") and last in OF_PATH and "dir_fd" not in named:
+        return text
+    if last == "open" and base != "os" and _writes(call):
+        return text
+    for keyword in call.keywords:
+        if keyword.arg == "cwd" and ast.unparse(keyword.value) not in ("'/'", "None"):
+            return f"{text} with cwd"
+    return ""
+
+
+def _reads(call: ast.Call) -> bool:
+    """An `os.open` that says plainly that it only reads; it makes nothing."""
+    flags = ast.unparse(call.args[1]) if len(call.args) > 1 else ""
+    plain = {"os.O_RDONLY", "os.O_PATH"} & set(flags.split(" | "))
+    return bool(plain) and not any(word in flags for word in ("O_CREAT", "O_TMPFILE", "O_WRONLY", "O_RDWR"))
+
+
+def _writes(call: ast.Call) -> bool:
+    """A builtin `open` or Path.open that is not plainly for reading."""
+    given = [*call.args, *(k.value for k in call.keywords if k.arg == "mode")]
+    words = [a.value for a in given if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    return any(set(word) <= set("rwxabt+") and set(word) & set("wxa+") for word in words)
+
+
+def found(tree: ast.AST, where: str) -> Iterator[tuple[str, str]]:
+    """(module.function, call) of every call that names by path."""
+    for node in ast.iter_child_nodes(tree):
+        inside = where
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            inside = f"{where.partition('.')[0]}.{node.name}"
+        if isinstance(node, ast.Call) and (text := trouble(node)):
+            yield inside, text
+        yield from found(node, inside)
+
+
+def test_nothing_is_written_or_deleted_by_its_path() -> None:
+    seen = [
+        (place, f"{path.relative_to(ROOT)}: {place.rpartition('.')[2]}: {text}")
+        for path in modules()
+        for place, text in found(ast.parse(path.read_text(encoding="utf-8")), path.stem)
+    ]
+    assert [line for place, line in seen if place not in ALLOWED] == []
+    assert ALLOWED.keys() - {place for place, _ in seen} == set(), "allowed, and no longer needed"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "os.unlink(path)", "os.rmdir(f'{a}/{b}')", "os.open(path, flags)", "os.rename(a, b, src_dir_fd=1)",
+        "os.walk(place)", "shutil.rmtree(place)", "tempfile.mkdtemp(dir=place)", "path.unlink()",
+        "Path(a).write_text('x')", "open(path, 'w')", "path.open('ab')", "open(path, mode='x')",
+        "subprocess.Popen(argv, cwd=place)", "os.chdir(place)",
+    ],
+)  # fmt: skip
+def test_it_is_seen(code: str) -> None:
+    assert list(found(ast.parse(code), "m"))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "os.unlink(name, dir_fd=fd)", "os.open('.', flags, dir_fd=fd)", "open(path)", "open(path, 'rb')",
+        "os.rename(a, b, src_dir_fd=1, dst_dir_fd=1)", "text.replace('w', 'x')", "path.read_text('ascii')",
+        "subprocess.Popen(argv, cwd='/')", "os.fchdir(fd)", "PrivateDirectory.open(path, made)",
+    ],
+)  # fmt: skip
+def test_what_is_right_is_not(code: str) -> None:
+    assert not list(found(ast.parse(code), "m"))

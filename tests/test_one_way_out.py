@@ -1,0 +1,66 @@
+"""Text reaches a terminal through few doors, each of which cleans it; a new one has to be named here.
+
+Read off the syntax of every module of `app`, `scenarios` and `probes`.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = sorted(path for room in ("app", "scenarios", "probes") for path in (ROOT / room).rglob("*.py"))
+# What shows text, however it was imported or reached.
+SHOWS = {
+    "print", "echo", "secho", "Segment", "Strip", "Text", "Content", "Console", "Static", "Label", "Markdown", "Toast",
+    "Header", "Digits", "copy_to_clipboard", "notify", "set_window_title", "bell",
+}  # fmt: skip
+STREAMS = {"sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__"}
+DOORS = {
+    "app/output.py": {"sys.stdout", "sys.stderr"},
+    "app/tui/widgets/panel.py": {"Segment", "Strip"},
+    "app/tui/requests.py": {"copy_to_clipboard"},
+    "app/tui/shell.py": {"Text"},  # the one line of a crash, through `printable`
+    "app/cli/progress_rich.py": {"Console", "Text", "print"},
+    "app/run/consent.py": {"sys.stderr"},  # a fixed question
+    "app/tui/glyphs.py": {"sys.__stderr__"},  # its encoding
+    "probes/hang_safe/child.py": {"sys.stdout"},  # a pipe to the process that asked
+}
+
+
+def shown(tree: ast.Module) -> set[str]:
+    """To ask a stream whether it is a terminal shows nothing; a child's own streams (`process.stdout`) are pipes."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+            ("rich", "textual", "sys", "click")
+        ):
+            found |= {alias.name for alias in node.names} & SHOWS
+        elif isinstance(node, ast.Attribute) and node.attr in SHOWS:
+            found.add(node.attr)
+        elif isinstance(node, ast.Attribute) and node.attr in ("write", "writelines", "buffer"):
+            if (stream := ast.unparse(node.value)) in STREAMS:
+                found.add(stream)
+        elif isinstance(node, ast.Assign):
+            found |= {
+                ast.unparse(one) for one in ast.walk(node.value) if isinstance(one, ast.Attribute)
+            } & STREAMS
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+            found.add("print")
+    return found
+
+
+def test_text_is_shown_through_the_doors_only() -> None:
+    found = {str(p.relative_to(ROOT)): shown(ast.parse(p.read_text("utf-8"))) for p in MODULES}
+    assert {name: through for name, through in found.items() if through} == DOORS
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["print(1)", "import sys\nsys.stderr.write('')", "from rich.text import Text", "from textual.widgets import Static",
+     "self.notify('x')", "import click\nclick.echo('x')"],
+)  # fmt: skip
+def test_a_new_way_would_be_seen(code: str) -> None:
+    assert shown(ast.parse(code))
