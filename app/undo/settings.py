@@ -90,11 +90,11 @@ def _sides_only(entry: Entry, now: Texts, keep: tuple[int, ...]) -> Outcome:
     """The target is as it was: never switched, switched back by us before we died, or set by somebody else.
 
     A side value is ours to put back where a write of ours left it as it is now, or may have: between `undoing` and
-    `back` nobody could write down what the kernel made of it.
+    `back` nobody could write down what the kernel made of it, nor while the side values were being put back.
     """
     if entry.old == entry.value:
         return UNDONE
-    all_ours = entry.undoing and not entry.back
+    all_ours = entry.undoing and (not entry.back or _half_settled(entry, now))
     others = [
         path
         for path, text in entry.saved.items()
@@ -106,6 +106,15 @@ def _sides_only(entry: Entry, now: Texts, keep: tuple[int, ...]) -> Outcome:
         return outcome
     said = [f"{path} is now {_shown(now[path])} (it was {entry.saved[path]!r})" for path in others]
     return Outcome("kept", f"{'; '.join(said)}: somebody else set {entry.action.target} and this")
+
+
+def _half_settled(entry: Entry, now: Texts) -> bool:
+    """A writer of ours was killed among the side values: one is back that the switch had left otherwise, and one of
+    them sets another along (nr_requests async_depth). A writer that hung goes on to its end, and leaves no half."""
+    return not entry.writers and any(
+        path in entry.left and not _same(entry.left[path], text) and _same(now[path], text)
+        for path, text in entry.saved.items()
+    )
 
 
 def _settled(entry: Entry, paths: Iterable[str], keep: tuple[int, ...]) -> Outcome:

@@ -17,6 +17,7 @@ LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81  # include/uapi/linux/loop.h
 # A loop device keeps its queue's settings when it is detached (wbt_lat_usec by hand, the scheduler): each test
 # takes a new one, of a number that nobody gets by asking for a free one.
 FIRST, LAST = 200, 900
+GONE_S = 20.0  # a killed process that still ends, or udev, may hold the device for seconds on a busy machine
 
 
 class LoopDisk(OwnDisk):
@@ -76,7 +77,8 @@ class LoopDisk(OwnDisk):
     def drop(self) -> None:
         super().drop()
         with open("/dev/loop-control", "rb") as control:  # noqa: PTH123
-            for _ in range(50):
+            until = time.monotonic() + GONE_S
+            while time.monotonic() < until:
                 try:
                     fcntl.ioctl(control, LOOP_CTL_REMOVE, int(self.device.removeprefix("loop")))
                 except OSError as error:

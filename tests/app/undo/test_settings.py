@@ -109,6 +109,15 @@ def test_after_the_switch_back_was_noted_others_are_told_apart(queue: Queue) -> 
     assert queue.now() == ("mq-deadline", "100", "3")
 
 
+def test_killed_among_the_side_values(queue: Queue) -> None:
+    """The depth is back and has set the batch along, as nr_requests sets async_depth; then the writer was killed."""
+    left = {str(queue.path("nr_requests")): "256", str(queue.path("fifo_batch")): "16"}
+    entry = replace(queue.switched(), undoing=True, back=True, left=left)
+    queue.put(scheduler="mq-deadline", nr_requests="100", fifo_batch="100")
+    assert effects.revert(entry) == effects.UNDONE
+    assert queue.now() == ("mq-deadline", "100", "7")
+
+
 def test_where_nothing_was_written_nothing_is_put_back(queue: Queue) -> None:
     action = Action(
         kind="attribute",

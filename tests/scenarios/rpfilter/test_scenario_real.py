@@ -78,17 +78,24 @@ def measuring(process: subprocess.Popen[bytes], net: PrivateNet) -> tuple[int, s
     return holder, namespace
 
 
-def assert_gone(holder: int, namespace: str) -> None:
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{holder}/ns").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    held = set()
+def held() -> set[str]:
+    """Every network namespace that some process is in."""
+    found = set()
     for path in Path("/proc").glob("[0-9]*/ns/net"):
         try:
-            held.add(str(path.readlink()))
+            found.add(str(path.readlink()))
         except OSError:
             continue
-    assert namespace not in held
+    return found
+
+
+def assert_gone(holder: int, namespace: str) -> None:
+    deadline = time.monotonic() + 20
+    while Path(f"/proc/{holder}/ns").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    while namespace in held() and time.monotonic() < deadline:  # its senders end on their own, a moment later
+        time.sleep(0.05)
+    assert namespace not in held()
     named = Path("/run/netns")
     assert not [n for n in (named.iterdir() if named.exists() else ()) if "hostdx" in n.name]
 
