@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 WORKERS = 2
+AGAIN = 2  # a real test that fails is run once or twice more, and the summary names it (R): a busy host is no bug
 
 # machines are shared and noisy: how long an example takes is no property of the code
 settings.register_profile("untimed", deadline=None)
@@ -34,6 +35,12 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     ):
         config.option.numprocesses = WORKERS
         config.option.dist = "loadscope"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("real") is not None:
+            item.add_marker(pytest.mark.flaky(reruns=AGAIN))
 
 
 @pytest.hookimpl(optionalhook=True)
