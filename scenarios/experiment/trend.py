@@ -17,7 +17,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from probes.units import percent
-from scenarios.experiment.distributions import t_quantile, t_tail
+from scenarios.experiment.distributions import t_quantile
+from scenarios.experiment.least_squares import Estimate, Fit, least_squares
 from scenarios.experiment.sequential import Word
 from scenarios.experiment.stats import Better
 
@@ -50,87 +51,39 @@ class Trend(NamedTuple):
     reason: str | None = None
 
 
-class Line(NamedTuple):
-    """A fitted slope: `error` its standard error, `noise` the residual standard deviation of one round."""
-
-    slope: float
-    error: float
-    freedom: int
-    correlation: float
-    noise: float
-
-    def half_width(self, alpha: float = 0.05) -> float:
-        return t_quantile(1 - alpha / 2, self.freedom) * self.error
-
-    @property
-    def p(self) -> float:
-        """Two-sided."""
-        if self.error <= 0:
-            return 0.0 if self.slope else 1.0
-        return min(1.0, 2 * t_tail(abs(self.slope) / self.error, self.freedom))
-
-
-def _least_squares(
-    ones: Sequence[float], xs: Sequence[float], ys: Sequence[float]
-) -> tuple[float, float, float, float]:
-    """Intercept, slope, residual sum of squares and the slope's entry of (X'X)^-1, for two regressors."""
-    aa = math.fsum(a * a for a in ones)
-    ab = math.fsum(a * b for a, b in zip(ones, xs, strict=True))
-    bb = math.fsum(b * b for b in xs)
-    ay = math.fsum(a * y for a, y in zip(ones, ys, strict=True))
-    by = math.fsum(b * y for b, y in zip(xs, ys, strict=True))
-    if aa <= 1e-12:  # differences of a random walk: the level is gone
-        slope = by / bb
-        rest = math.fsum((y - slope * b) ** 2 for b, y in zip(xs, ys, strict=True))
-        return 0.0, slope, rest, 1 / bb
-    determinant = aa * bb - ab * ab
-    slope = (aa * by - ab * ay) / determinant
-    level = (ay - slope * ab) / aa
-    rest = math.fsum((y - level * a - slope * b) ** 2 for a, b, y in zip(ones, xs, ys, strict=True))
-    return level, slope, rest, aa / determinant
-
-
-def fit_line(xs: Sequence[float], ys: Sequence[float], correlation: float) -> Line:
+def fit_line(xs: Sequence[float], ys: Sequence[float], correlation: float) -> Estimate:
     """The slope of ys over xs with errors correlated by `correlation` (0..1) from one to the next."""
-    n = len(ys)
-    first = math.sqrt(max(0.0, 1 - correlation * correlation))
+    return _line(xs, ys, correlation).estimate(1)
 
-    def whitened(values: Sequence[float]) -> list[float]:
-        rest = [b - correlation * a for a, b in pairwise(values)]
-        return [first * values[0], *rest]
 
-    start = xs[0]
-    _, slope, rest, entry = _least_squares(
-        whitened([1.0] * n), whitened([x - start for x in xs]), whitened(list(ys))
-    )
-    variance = rest / (n - 2)
-    noise = math.sqrt(variance) / first if first > 0.1 else math.sqrt(variance)
-    return Line(slope, math.sqrt(variance * entry), n - 2, correlation, noise)
+def _line(xs: Sequence[float], ys: Sequence[float], correlation: float) -> Fit:
+    fit = least_squares([[1.0] * len(ys), [x - xs[0] for x in xs]], ys, correlation)
+    assert fit is not None, "three points or more, not all at one place"
+    return fit
 
 
 def correlation_of(xs: Sequence[float], ys: Sequence[float]) -> float:
     """The correlation to reckon with: 0.6, or more where the residuals' own (bias corrected) is higher."""
     n = len(ys)
-    level, slope, rest, _ = _least_squares([1.0] * n, [x - xs[0] for x in xs], ys)
-    if rest <= 0:
+    fit = _line(xs, ys, 0.0)
+    level, slope = fit.values
+    if fit.squares <= 1e-20 * math.fsum(y * y for y in ys):  # nothing but rounding
         return ASSUMED_CORRELATION
     residuals = [y - level - slope * (x - xs[0]) for x, y in zip(xs, ys, strict=True)]
-    seen = math.fsum(a * b for a, b in pairwise(residuals)) / rest
+    seen = math.fsum(a * b for a, b in pairwise(residuals)) / fit.squares
     corrected = seen + (2 + 4 * seen) / n  # of a detrended series it comes out too low by about that much
     return min(1.0, max(ASSUMED_CORRELATION, corrected + (0.1 if n < 12 else 0.3)))
 
 
-def rounds_to_show(line: Line, slope: float = MATTERS_A_ROUND) -> int | None:
+def rounds_to_show(line: Estimate, slope: float = MATTERS_A_ROUND) -> int | None:
     """After how many rounds such a log slope would be called some eight times out of ten; None: never soon."""
     rho = line.correlation
     for n in range(LEAST_ROUNDS, _MOST_ROUNDS):
         if rho >= 0.995:
             error = line.noise / math.sqrt(n - 1)
         else:
-            whitened_ones = [math.sqrt(1 - rho * rho), *([1 - rho] * (n - 1))]
-            whitened_xs = [0.0, *(i - rho * (i - 1) for i in range(1, n))]
-            *_, entry = _least_squares(whitened_ones, whitened_xs, [0.0] * n)
-            error = line.noise * math.sqrt((1 - rho * rho) * entry)
+            spread = _line([float(i) for i in range(n)], [0.0] * n, rho).spreads[1]
+            error = line.noise * math.sqrt((1 - rho * rho) * spread)
         if slope >= (t_quantile(1 - CALLED_AT / 2, n - 2) + t_quantile(0.9, n - 2)) * error:
             return n
     return None
@@ -167,16 +120,13 @@ def trend(
     xs = [float(i) for i in range(n)]
     line = fit_line(xs, ys, correlation_of(xs, ys))
     span = n - 1.0
-    slope, half = line.slope, line.half_width()
-    interval = (_a_round(slope - half, span), _a_round(slope + half, span))
+    slope = line.value
+    low, high = line.ci95
+    interval = (_a_round(low, span), _a_round(high, span))
     per_gb, per_gb_interval = _per_gb(ys, bytes_written, line.correlation)
     shows_after = rounds_to_show(line)
     total = math.expm1(slope * span)
-    word: Word = "inconclusive"
-    if line.p < CALLED_AT and abs(total) >= LEAST_TOTAL:
-        word = "slower" if slope < 0 else "faster"
-    elif max(map(abs, interval)) < MATTERS_A_ROUND and shows_after is not None and shows_after <= n:
-        word = "no material difference"
+    word = word_of(line, total, interval, shows_after, n)
     text = explain_trend(word, n, _a_round(slope, span), interval, total, shows_after)
     smallest = (interval[1] - interval[0]) / 2
     return Trend(
@@ -184,16 +134,33 @@ def trend(
     )
 
 
+def word_of(
+    line: Estimate, total: float, interval: tuple[float, float], shows_after: int | None, rounds: int
+) -> Word:
+    """`total`: the change over all rounds; `interval`: of the change a round, both as fractions."""
+    if line.p < CALLED_AT and abs(total) >= LEAST_TOTAL:
+        return "slower" if line.value < 0 else "faster"
+    if max(map(abs, interval)) < MATTERS_A_ROUND and shows_after is not None and shows_after <= rounds:
+        return "no material difference"
+    return "inconclusive"
+
+
+def gigabytes(written: Sequence[float] | None, rounds: int) -> list[float] | None:
+    """Written since the first round; None where it is not known of each, or nothing was."""
+    if written is None or len(written) != rounds or written[-1] <= written[0]:
+        return None
+    return [(b - written[0]) / _GB for b in written]
+
+
 def _per_gb(
     ys: Sequence[float], written: Sequence[float] | None, correlation: float
 ) -> tuple[float | None, tuple[float, float] | None]:
-    if written is None or len(written) != len(ys) or written[-1] - written[0] <= 0:
+    xs = gigabytes(written, len(ys))
+    if xs is None:
         return None, None
-    gigabytes = [(b - written[0]) / _GB for b in written]
-    line = fit_line(gigabytes, ys, correlation)
-    half = line.half_width()
-    span = gigabytes[-1]
-    return _a_round(line.slope, span), (_a_round(line.slope - half, span), _a_round(line.slope + half, span))
+    line = fit_line(xs, ys, correlation)
+    low, high = line.ci95
+    return _a_round(line.value, xs[-1]), (_a_round(low, xs[-1]), _a_round(high, xs[-1]))
 
 
 def explain_trend(

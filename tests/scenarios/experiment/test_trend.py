@@ -44,7 +44,7 @@ def test_the_line_is_generalised_least_squares(n: int, correlation: float) -> No
     rest = np.array(ys) - design @ beta
     variance = rest @ weight @ rest / (n - 2)
     error = math.sqrt(variance * inverse[1, 1])
-    assert line.slope == pytest.approx(beta[1], abs=1e-6)
+    assert line.value == pytest.approx(beta[1], abs=1e-6)
     assert line.error == pytest.approx(error, abs=1e-6)
     assert line.noise == pytest.approx(math.sqrt(variance), abs=1e-6)
     assert line.p == pytest.approx(2 * oracle.t.sf(abs(beta[1]) / error, n - 2), abs=1e-6)
@@ -56,7 +56,7 @@ def test_without_correlation_it_is_ordinary_regression() -> None:
     xs = [float(i) for i in range(12)]
     ys = [rng.gauss(0, 1) for _ in xs]
     ours, theirs = fit_line(xs, ys, 0.0), oracle.linregress(xs, ys)
-    assert (ours.slope, ours.error, ours.p) == pytest.approx(
+    assert (ours.value, ours.error, ours.p) == pytest.approx(
         (theirs.slope, theirs.stderr, theirs.pvalue), abs=1e-6
     )
 
@@ -68,7 +68,7 @@ def test_a_full_walk_is_judged_by_its_steps() -> None:
         ys.append(ys[-1] + step)
     line = fit_line([float(i) for i in range(7)], ys, 1.0)
     theirs = oracle.ttest_1samp(steps, 0)
-    assert line.slope == pytest.approx(np.mean(steps))
+    assert line.value == pytest.approx(np.mean(steps))
     assert line.p == pytest.approx(theirs.pvalue, abs=1e-6)
 
 
