@@ -90,7 +90,7 @@ class Report:
             if self._hidden is None
             else (looks, Evidence(self._hidden.reason, self._hidden.source)),
         )
-        self.run.emit(ev.Found(t=self.run.time(), finding=finding))
+        self.run.found(finding)
 
     def _series(self, look: Look) -> None:
         values = [
@@ -160,7 +160,7 @@ class Report:
         log = log_about(self.run.host, {g.cause.subject for g, _ in groups if g.cause.subject})
         for group, look in groups:
             finding = finding_of(group, look.devices, self._faults, log)
-            self.run.emit(ev.Found(t=self.run.time(), finding=finding))
+            self.run.found(finding)
 
     def _listed(self) -> Json:
         longest = sorted(self._all.values(), key=lambda pair: -pair[0].sleep.seconds)

@@ -84,40 +84,35 @@ class Dstate(Scenario):
     async def run(self, run: Run) -> None:
         seconds = run.options.number("seconds", DEFAULT_S)
         self._facts(run)
-        run.emit(ev.Step(t=run.time(), id="watch", title="watch the tasks' states", state="started"))
-        watching = Watching()
-        report = Report(run)
-        follower = Follower()
-        if follower.problem:
-            run.emit(ev.AbsentFact(t=run.time(), name="kernel log, live", reason=follower.problem))
-        began = run.clock.now()
-        try:
-            while True:
-                at = run.clock.now() - began
-                sample = await asyncio.to_thread(read, run.host, watching, at)
-                if isinstance(sample, Absent):
-                    run.emit(ev.AbsentFact(t=run.time(), name="tasks", reason=sample.reason))
-                    break
-                report.sample(sample, hung_tasks(follower.new()))
-                took = run.clock.now() - began - at
-                if seconds and at + took >= seconds:
-                    break
-                left = seconds - at if seconds else None
-                run.emit(
-                    ev.Progress(
-                        t=run.time(),
-                        step="watch",
-                        text=f"{len(sample.stuck)} stuck, {sample.in_d} in D of {sample.threads} threads",
+        with run.step("watch", "watch the tasks' states") as step:
+            watching = Watching()
+            report = Report(run)
+            follower = Follower()
+            if follower.problem:
+                run.emit(ev.AbsentFact(t=run.time(), name="kernel log, live", reason=follower.problem))
+            began = run.clock.now()
+            try:
+                while True:
+                    at = run.clock.now() - began
+                    sample = await asyncio.to_thread(read, run.host, watching, at)
+                    if isinstance(sample, Absent):
+                        run.emit(ev.AbsentFact(t=run.time(), name="tasks", reason=sample.reason))
+                        break
+                    report.sample(sample, hung_tasks(follower.new()))
+                    took = run.clock.now() - began - at
+                    if seconds and at + took >= seconds:
+                        break
+                    left = seconds - at if seconds else None
+                    step.progress(
+                        f"{len(sample.stuck)} stuck, {sample.in_d} in D of {sample.threads} threads",
                         seconds_left=left,
                         done=at / seconds if seconds else None,
                     )
-                )
-                pause = min(MOST_TICK_S, max(TICK_S - took, took / SHARE_OF_TIME - took))
-                await run.clock.sleep(max(0.05, min(pause, left if left is not None else pause)))
-        finally:
-            follower.close()
-            report.close(run.clock.now() - began)
-        run.emit(ev.Step(t=run.time(), id="watch", title="watch the tasks' states", state="done"))
+                    pause = min(MOST_TICK_S, max(TICK_S - took, took / SHARE_OF_TIME - took))
+                    await run.clock.sleep(max(0.05, min(pause, left if left is not None else pause)))
+            finally:
+                follower.close()
+                report.close(run.clock.now() - began)
 
     def _facts(self, run: Run) -> None:
         for name in HUNG_TASK_FACTS:

@@ -131,7 +131,7 @@ class _Experiment:
             reason = self.spent or self._does_not_fit(warm=True)
         judges = judges_of(max(self.pace.groups_that_fit, self.fewest))
         if reason:
-            self.run.emit(ev.Note(t=self.run.time(), text=f"{self.workload.title}: not measured: {reason}"))
+            self.run.note(f"{self.workload.title}: not measured: {reason}")
         broken_off = "" if reason else await self._groups(judges)
         return [self._verdict(judge, reason, broken_off) for judge in judges]
 

@@ -146,7 +146,7 @@ class TrainExperiment:
         """It is not measured; its verdicts say why."""
         self.judges = self.judges or self._new_judges()
         self.reason = why
-        self.run.emit(ev.Note(t=self.run.time(), text=f"{self.workload.title}: not measured: {why}"))
+        self.run.note(f"{self.workload.title}: not measured: {why}")
 
     async def go(self, seconds: float) -> None:
         """Trains until everything is decided or the seconds are over; one train at least where it fits."""

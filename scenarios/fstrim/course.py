@@ -1,7 +1,7 @@
 """The course of a series with trims in between: what a round costs, and what each trim gave back.
 
-Without a trim it is the trend of `scenarios/experiment/trend.py`. With trims the line has a step at each of them, fitted
-together with the slope by the same transformation (neighbouring rounds correlated by 0.6 or more).
+Without a trim it is the trend of `scenarios/experiment/trend.py`. With trims the line has a step at each of them,
+fitted together with the slope by the same transformation (neighbouring rounds correlated by 0.6 or more).
 """
 
 from __future__ import annotations

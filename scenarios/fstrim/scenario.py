@@ -30,7 +30,7 @@ from scenarios.fstrim.series import one_round
 from scenarios.fstrim.session import Session
 from scenarios.fstrim.size import after_warm_up
 from scenarios.guards.watch import Watch, watch_for
-from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage, own_directory
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, Usage, own_directory
 from scenarios.plan import Option, Plan
 from scenarios.triage import apply_rule
 
@@ -107,7 +107,7 @@ class Fstrim(Scenario):
         if plan.refusal:
             raise Refused(plan.refusal)
         if layout.no_trim and not asked.round:
-            run.emit(ev.Note(t=run.time(), text=untrimmed(layout)))
+            run.note(untrimmed(layout))
         timer = trim_timer(run.host)
         for entry in facts(run.host, layout, timer):
             if isinstance(entry, Fact):
@@ -146,36 +146,35 @@ class Fstrim(Scenario):
         ledger: Ledger,
     ) -> Blocks:
         """The private directory, the fixed file and a block that does not count."""
-        run.emit(ev.Step(t=run.time(), id="prepare", title="write the fixed file", state="started"))
-        ledger.begin()
-        budget = WriteBudget(layout.most_bytes)
-        private = await stack.enter_async_context(own_directory(run, layout.directory))
-        try:
-            engine = self.engine(run.host, layout, asked, private, run.seed, budget)
-            stack.push_async_callback(engine.close)
-            await engine.prepare(_telling(run))
-        except BenchRefused as why:
-            raise Refused(str(why)) from None
-        blocks = Blocks(run, engine, plan.workloads, pattern, layout.block_bytes, self.watch(run, layout))
-        written = await blocks.warm_up()
-        if blocks.bytes_per_s:
-            made = after_warm_up(layout, budget, pattern, asked.phases, blocks.bytes_per_s)
-            blocks.pattern, blocks.block_bytes = made.pattern, made.bytes
-            if made.text:
-                run.emit(ev.Note(t=run.time(), text=made.text))
-        deleted = await engine.delete()
-        ledger.end("prepare", written=written + layout.fixed_bytes, deleted=deleted)
-        run.emit(ev.Step(t=run.time(), id="prepare", title="write the fixed file", state="done"))
-        return blocks
+        with run.step("prepare", "write the fixed file") as step:
+            ledger.begin()
+            budget = WriteBudget(layout.most_bytes)
+            private = await stack.enter_async_context(own_directory(run, layout.directory))
+            try:
+                engine = self.engine(run.host, layout, asked, private, run.seed, budget)
+                stack.push_async_callback(engine.close)
+                await engine.prepare(_telling(step))
+            except BenchRefused as why:
+                raise Refused(str(why)) from None
+            blocks = Blocks(run, engine, plan.workloads, pattern, layout.block_bytes, self.watch(run, layout))
+            written = await blocks.warm_up()
+            if blocks.bytes_per_s:
+                made = after_warm_up(layout, budget, pattern, asked.phases, blocks.bytes_per_s)
+                blocks.pattern, blocks.block_bytes = made.pattern, made.bytes
+                if made.text:
+                    run.note(made.text)
+            deleted = await engine.delete()
+            ledger.end("prepare", written=written + layout.fixed_bytes, deleted=deleted)
+            return blocks
 
 
 def _watch(run: Run, layout: Layout) -> Watch:
     return watch_for(run, layout.leaves, directories=[layout.directory])
 
 
-def _telling(run: Run) -> Callable[[int, int], None]:
+def _telling(step: Step) -> Callable[[int, int], None]:
     def tell(done: int, whole: int) -> None:
         text = f"writing the fixed file, {done >> 20} of {whole >> 20} MiB"
-        run.emit(ev.Progress(t=run.time(), step="prepare", text=text))
+        step.progress(text)
 
     return tell

@@ -33,25 +33,26 @@ async def one_round(run: Run, layout: Layout, asked: Request, blocks: Blocks, ti
     except OSError as error:
         raise Refused(f"{path}: the series cannot be read: {error.strerror}") from None
     if kept.bad:
-        run.emit(ev.Note(t=run.time(), text=f"{path}: {kept.bad} line(s) are no rounds and were passed over"))
+        run.note(f"{path}: {kept.bad} line(s) are no rounds and were passed over")
     behind = since(run.host, layout, kept.rounds)
-    run.emit(ev.Step(t=run.time(), id=ROUND, title="measure one round", state="started"))
-    phase = await blocks.phase(ROUND, "steady")
-    deleted = await blocks.engine.delete()
-    if len(phase.values) < LEAST_BLOCKS:
-        raise Refused(f"{layout.directory}: the round has only {len(phase.values)} blocks: {phase.reason}")
-    if blocks.cached:
-        run.emit(ev.Note(t=run.time(), text=f"the reads beside the blocks are {blocks.cached}"))
-    if blocks.too_short:
-        run.emit(ev.Note(t=run.time(), text=blocks.too_short))
-    now = msgspec.structs.replace(finished(asked, blocks, phase, behind), deleted_bytes=deleted)
-    _tell_trim(run, layout, now)
-    lost = ""
-    try:
-        append(path, now)
-    except OSError as error:
-        lost = f"{path}: the round cannot be kept: {error.strerror}; make room there and measure it again"
-    run.emit(ev.Step(t=run.time(), id=ROUND, title="measure one round", state="done"))
+    with run.step(ROUND, "measure one round"):
+        phase = await blocks.phase(ROUND, "steady")
+        deleted = await blocks.engine.delete()
+        if len(phase.values) < LEAST_BLOCKS:
+            raise Refused(
+                f"{layout.directory}: the round has only {len(phase.values)} blocks: {phase.reason}"
+            )
+        if blocks.cached:
+            run.note(f"the reads beside the blocks are {blocks.cached}")
+        if blocks.too_short:
+            run.note(blocks.too_short)
+        now = msgspec.structs.replace(finished(asked, blocks, phase, behind), deleted_bytes=deleted)
+        _tell_trim(run, layout, now)
+        lost = ""
+        try:
+            append(path, now)
+        except OSError as error:
+            lost = f"{path}: the round cannot be kept: {error.strerror}; make room there and measure it again"
     rounds = alike(Kept((*kept.rounds, now)), now)
     run.emit(ev.Extra(t=run.time(), name="rounds", value=msgspec.to_builtins(rounds)))
     judge(run, layout, blocks, rounds, timer)
@@ -69,7 +70,7 @@ def _tell_trim(run: Run, layout: Layout, now: Round) -> None:
         said += ", which may have passed over this file system"
     elif now.discards_of == ", ".join(layout.leaves) and shared_disk(run.host, layout):
         said += "; other file systems lie there too, so it may have been one of theirs"
-    run.emit(ev.Note(t=run.time(), text=f"{layout.mountpoint} was {said}"))
+    run.note(f"{layout.mountpoint} was {said}")
 
 
 def shared_disk(host: Host, layout: Layout) -> bool:
@@ -128,9 +129,9 @@ def judge(run: Run, layout: Layout, blocks: Blocks, rounds: Sequence[Round], tim
             f"{layout.mountpoint} is mounted with {layout.chain.online}: deletions discard too, so only a trim of at "
             "least half of its free space is told from them"
         )
-        run.emit(ev.Note(t=run.time(), text=text))
+        run.note(text)
     finding = degradation(run.host, layout, timer, found, len(rounds), rounds_a_day(rounds))
-    run.emit(ev.Found(t=run.time(), finding=finding))
+    run.found(finding)
 
 
 def rounds_a_day(rounds: Sequence[Round]) -> float | None:

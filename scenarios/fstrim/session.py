@@ -57,7 +57,8 @@ class Session:
             await self._idle()
             await self._phase(IDLE, "idle", "measure after idling")
             if self.layout.no_trim:
-                self._skip("trim", self.layout.no_trim)
+                with self.run.step("trim", "trim") as step:
+                    step.skip(self.layout.no_trim)
             else:
                 await self._trim("trim", "trim, and wait until the disk rests", self.pattern.idle_s)
                 await self._phase(AFTER, "after", "measure after the trim")
@@ -68,59 +69,51 @@ class Session:
         self._conclude()
 
     async def _phase(self, name: str, label: ev.Phase, title: str) -> None:
-        self._step(name, title, "started")
-        self.ledger.begin()
-        phase = await self.blocks.phase(name, label)
-        deleted = await self.blocks.engine.delete()
-        self.ledger.end(title, written=phase.written_bytes, deleted=deleted)
-        self.phases.append(phase)
-        if self.blocks.cached and not self.phases[1:]:
-            self.doubts.append(f"the reads beside the blocks are {self.blocks.cached}")
-        if phase.reason:
-            self.doubts.append(f"{title}: {phase.reason}")
-        self._step(name, title, "done", phase.reason)
+        with self.run.step(name, title) as step:
+            self.ledger.begin()
+            phase = await self.blocks.phase(name, label)
+            deleted = await self.blocks.engine.delete()
+            self.ledger.end(title, written=phase.written_bytes, deleted=deleted)
+            self.phases.append(phase)
+            if self.blocks.cached and not self.phases[1:]:
+                self.doubts.append(f"the reads beside the blocks are {self.blocks.cached}")
+            if phase.reason:
+                self.doubts.append(f"{title}: {phase.reason}")
+            step.done(phase.reason)
 
     async def _idle(self) -> None:
         """The control: as long as the trim with its settling is given."""
-        self._step("waiting", "idle: the control", "started")
-        self.ledger.begin()
-        await self._wait(self.pattern.idle_s, "idle: what does time alone give?")
-        self.ledger.end("idle")
-        self._step("waiting", "idle: the control", "done")
+        with self.run.step("waiting", "idle: the control"):
+            self.ledger.begin()
+            await self._wait(self.pattern.idle_s, "idle: what does time alone give?")
+            self.ledger.end("idle")
 
     async def _trim(self, step: str, title: str, pad_to_s: float) -> None:
-        self._step(step, title, "started")
-        self.ledger.begin()
-        began = self.run.clock.now()
-        found = await trim(self.run, trim_action(self.layout), self.layout.leaves, self.pattern)
-        took = self.run.clock.now() - began
-        if pad_to_s:
-            self.longer = max(1.0, took / pad_to_s)
-            if took > pad_to_s * 1.1:
-                self.doubts.append(
-                    f"trim and settling took {took:.0f} s, the idle control only {pad_to_s:.0f} s: "
-                    f"for a fair comparison run it again with --idle {math.ceil(took)}"
-                )
-            await self._wait(pad_to_s - took, "waiting as long as the idle control did")
-        row = self.ledger.end(title, trimmed=found)
-        self._said(found, row.explained)
-        self._step(step, title, "done")
+        with self.run.step(step, title):
+            self.ledger.begin()
+            began = self.run.clock.now()
+            found = await trim(self.run, trim_action(self.layout), self.layout.leaves, self.pattern)
+            took = self.run.clock.now() - began
+            if pad_to_s:
+                self.longer = max(1.0, took / pad_to_s)
+                if took > pad_to_s * 1.1:
+                    self.doubts.append(
+                        f"trim and settling took {took:.0f} s, the idle control only {pad_to_s:.0f} s: "
+                        f"for a fair comparison run it again with --idle {math.ceil(took)}"
+                    )
+                await self._wait(pad_to_s - took, "waiting as long as the idle control did")
+            row = self.ledger.end(title, trimmed=found)
+            self._said(found, row.explained)
 
     def _said(self, found: Trimmed, explained: str) -> None:
         said = found.said.splitlines()[-1] if found.said else "(nothing)"
-        self.run.emit(ev.Note(t=self.run.time(), text=f"fstrim -v: {said}: {explained}"))
+        self.run.note(f"fstrim -v: {said}: {explained}")
 
     async def _wait(self, seconds: float, text: str) -> None:
         until = self.run.clock.now() + seconds
         while (left := until - self.run.clock.now()) > 1e-6:
             self.run.emit(ev.Progress(t=self.run.time(), step="waiting", text=text, seconds_left=left))
             await self.run.clock.sleep(min(TICK_S, left))
-
-    def _step(self, identifier: str, title: str, state: ev.StepState, reason: str = "") -> None:
-        self.run.emit(ev.Step(t=self.run.time(), id=identifier, title=title, state=state, reason=reason))
-
-    def _skip(self, identifier: str, reason: str) -> None:
-        self._step(identifier, "trim", "skipped", reason)
 
     def _conclude(self) -> None:
         load, control = self.plan.workloads
@@ -129,7 +122,7 @@ class Session:
         if self.layout.no_trim:
             self._verdict(load, None, self.layout.no_trim)
             before, idle = self.phases
-            self.run.emit(ev.Found(t=self.run.time(), finding=idling(self.layout, before, idle, self.doubts)))
+            self.run.found(idling(self.layout, before, idle, self.doubts))
             return
         margin = self.run.options.number("margin", 0.05)
         before, idle, after = self.phases
@@ -149,8 +142,8 @@ class Session:
             self.run.emit(ev.Guard(t=self.run.time(), kind="control", text=text, severity="warning"))
         why = change.reason or self._why_undecided(change) or ""
         found = effect(self.host, self.layout, self.timer, change, still, self.doubts, why)
-        self.run.emit(ev.Found(t=self.run.time(), finding=found))
-        self.run.emit(ev.Found(t=self.run.time(), finding=number(self.ledger, self.layout)))
+        self.run.found(found)
+        self.run.found(number(self.ledger, self.layout))
 
     def _verdict(self, load: Workload, change: Change | None, reason: str = "") -> None:
         metric = load.metrics[0]

@@ -162,20 +162,17 @@ class Iosched(Scenario):
                 )
 
     async def _prepare(self, run: Run, bench: MixedBench, found: Layout) -> None:
-        title = "write the test files"
-        run.emit(ev.Step(t=run.time(), id="prepare", title=title, state="started"))
         said = -1.0
 
         def tell(done: int, total: int) -> None:
             nonlocal said
             if run.clock.now() - said >= 1.0 or done >= total:
                 said = run.clock.now()
-                text = f"{title}: {done >> 20} of {total >> 20} MiB"
-                run.emit(ev.Progress(t=run.time(), step="prepare", text=text, done=done / max(1, total)))
+                step.progress(f"{step.title}: {done >> 20} of {total >> 20} MiB", done=done / max(1, total))
 
-        await bench.prepare(found.mixes, tell)
-        await bench.settle()
-        run.emit(ev.Step(t=run.time(), id="prepare", title=title, state="done"))
+        with run.step("prepare", "write the test files") as step:
+            await bench.prepare(found.mixes, tell)
+            await bench.settle()
 
     async def _measure(
         self, run: Run, bench: MixedBench, found: Layout, target: Target, switcher: Switcher
@@ -185,33 +182,31 @@ class Iosched(Scenario):
         by_variant: dict[str, list[ev.Verdict]] = {}
         held_back: list[Finding] = []
         for number, job in enumerate(found.jobs):
-            title = job.workload.title
-            run.emit(ev.Step(t=run.time(), id=job.workload.id, title=title, state="started"))
-            bench.write_rate = job.write_rate or None
-            arms = [
-                MixedArm(name, switcher, bench, job.mix, job.workload)
-                for name in (target.current, job.variant)
-            ]
-            verdicts, blocks = await compare(
-                run,
-                job.workload,
-                arms,
-                budget_s=self._share(budget, found.jobs[number:], bench),
-                family=len(found.jobs),
-                watch=watch,
-                scope="this stack",
-            )
-            by_variant.setdefault(job.variant, []).extend(verdicts)
-            for arm in arms:
-                self._onset(run, target, job, arm.variant, blocks)
-            held = held_finding(target.names, job, [job.written(blocks, arm.variant) for arm in arms])
-            if held is not None:
-                held_back.append(held)
-            run.emit(ev.Step(t=run.time(), id=job.workload.id, title=title, state="done"))
+            with run.step(job.workload.id, job.workload.title):
+                bench.write_rate = job.write_rate or None
+                arms = [
+                    MixedArm(name, switcher, bench, job.mix, job.workload)
+                    for name in (target.current, job.variant)
+                ]
+                verdicts, blocks = await compare(
+                    run,
+                    job.workload,
+                    arms,
+                    budget_s=self._share(budget, found.jobs[number:], bench),
+                    family=len(found.jobs),
+                    watch=watch,
+                    scope="this stack",
+                )
+                by_variant.setdefault(job.variant, []).extend(verdicts)
+                for arm in arms:
+                    self._onset(run, target, job, arm.variant, blocks)
+                held = held_finding(target.names, job, [job.written(blocks, arm.variant) for arm in arms])
+                if held is not None:
+                    held_back.append(held)
         await switcher.back()
         self._findings(run, target, by_variant, switcher)
         for held in held_back:
-            run.emit(ev.Found(t=run.time(), finding=held))
+            run.found(held)
 
     @staticmethod
     def _share(budget: Budget, waiting_jobs: Sequence[Job], bench: MixedBench) -> float:
@@ -235,20 +230,19 @@ class Iosched(Scenario):
         phase = Phase(name, variant, tuple(onsets), tuple(steadies), lead.unit)
         finding = onset_finding(target.names, phase)
         if finding is not None:
-            run.emit(ev.Found(t=run.time(), finding=finding))
+            run.found(finding)
 
     def _findings(
         self, run: Run, target: Target, by_variant: dict[str, list[ev.Verdict]], switcher: Switcher
     ) -> None:
         for variant, verdicts in by_variant.items():
             finding = verdict_finding(run.host, target, variant, verdicts)
-            run.emit(ev.Found(t=run.time(), finding=finding))
+            run.found(finding)
         for extra in (throttling_finding(switcher.seen, target.current), advice(target)):
             if extra is not None:
-                run.emit(ev.Found(t=run.time(), finding=extra))
+                run.found(extra)
 
     def _restored(self, run: Run, switcher: Switcher) -> None:
-        run.emit(ev.Step(t=run.time(), id="restore", title="check the queue", state="started"))
-        for finding in switcher.untouched.findings():
-            run.emit(ev.Found(t=run.time(), finding=finding))
-        run.emit(ev.Step(t=run.time(), id="restore", title="check the queue", state="done"))
+        with run.step("restore", "check the queue"):
+            for finding in switcher.untouched.findings():
+                run.found(finding)

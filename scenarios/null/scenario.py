@@ -6,7 +6,7 @@ also the proof, on this very host, that the verdicts of the other scenarios hold
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import ClassVar
 
@@ -22,7 +22,7 @@ from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.train_experiment import TrainExperiment
 from scenarios.guards.watch import watch_for
-from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage, own_directory
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, Usage, own_directory
 from scenarios.null.findings import EXTRA, Answer, as_json, findings, quote, reach
 from scenarios.null.plan import (
     AGAIN,
@@ -77,7 +77,7 @@ class Null(Scenario):
         if plan.refusal:
             raise Refused(plan.refusal)
         if place.refusal:
-            run.emit(ev.Note(t=run.time(), text=f"only the CPU is measured: {place.refusal}"))
+            run.note(f"only the CPU is measured: {place.refusal}")
         async with AsyncExitStack() as stack:
             benches = await self._prepare(run, place, stack)
             watch = watch_for(run, place.leaves, directories=[place.directory] if place.fit else [])
@@ -110,42 +110,37 @@ class Null(Scenario):
     async def _prepare(self, run: Run, place: Place, stack: AsyncExitStack) -> list[StorageBench]:
         """Two benches; with a directory each has files of its own there, written alike."""
         written = WriteBudget(most_written(place))
-        private: PrivateDirectory | None = None
-        if place.fit is not None:
-            run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="started"))
-            private = await stack.enter_async_context(own_directory(run, place.directory))
-        benches: list[StorageBench] = []
         crew = Crew()
-        for number, stretch in enumerate((0.0, self.stretch)):
-            bench = StorageBench(
-                run.host,
-                place.directory or "/",
-                private,
-                place.size_bytes or SIZE_BYTES,
-                run.seed + number,
-                place.leaves,
-                stretch,
-                budget=written,
-                crew=crew,
-            )
-            stack.push_async_callback(bench.close)
-            benches.append(bench)
-            if place.fit is None:
-                continue
 
-            def tell(done: int, whole: int, number: int = number) -> None:
-                text = f"writing the test files, {done >> 20} of {whole >> 20} MiB ({number + 1} of 2)"
-                run.emit(ev.Progress(t=run.time(), step="prepare", text=text))
+        def bench(private: PrivateDirectory | None, number: int, stretch: float) -> StorageBench:
+            made = StorageBench(
+                run.host, place.directory or "/", private, place.size_bytes or SIZE_BYTES, run.seed + number,
+                place.leaves, stretch, budget=written, crew=crew,
+            )  # fmt: skip
+            stack.push_async_callback(made.close)
+            return made
 
-            try:
-                await bench.prepare(tell, STORAGE)
-            except BenchRefused as why:
-                raise Refused(str(why)) from None
-        if place.fit is not None:
-            run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="done"))
-            for note in benches[0].notes:
-                run.emit(ev.Note(t=run.time(), text=f"{place.directory}: {note}"))
+        stretches = (0.0, self.stretch)
+        if place.fit is None:
+            return [bench(None, number, stretch) for number, stretch in enumerate(stretches)]
+        with run.step("prepare", "write the test files") as step:
+            private = await stack.enter_async_context(own_directory(run, place.directory))
+            benches = [bench(private, number, stretch) for number, stretch in enumerate(stretches)]
+            for number, one in enumerate(benches, 1):
+                try:
+                    await one.prepare(told(step, f" ({number} of 2)"), STORAGE)
+                except BenchRefused as why:
+                    raise Refused(str(why)) from None
+        for note in benches[0].notes:
+            run.note(f"{place.directory}: {note}")
         return benches
+
+
+def told(step: Step, which: str) -> Callable[[int, int], None]:
+    def tell(done: int, whole: int) -> None:
+        step.progress(f"writing the test files, {done >> 20} of {whole >> 20} MiB{which}")
+
+    return tell
 
 
 def _conclude(
@@ -160,4 +155,4 @@ def _conclude(
     answer = Answer(place.directory, place.device, reaches, run.options.number("margin", 0.05))
     run.emit(ev.Extra(t=run.time(), name=EXTRA, value=as_json(answer)))
     for finding in findings(answer, verdicts, blamed):
-        run.emit(ev.Found(t=run.time(), finding=finding))
+        run.found(finding)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
 from typing import ClassVar
 
 from probes.action import Action
@@ -23,7 +24,7 @@ from scenarios.experiment.campaign import LEAST_LOAD_S, Entry, campaign
 from scenarios.experiment.interleaved import compare
 from scenarios.experiment.train_experiment import TrainExperiment
 from scenarios.guards.watch import watch_for
-from scenarios.model import Options, Refused, Run, Scenario, Usage
+from scenarios.model import Options, Refused, Run, Scenario, Step, Usage
 from scenarios.plan import Option, Plan, PlannedStep
 from scenarios.rpfilter import other_costs
 from scenarios.rpfilter.arm import Bench, NetworkArm
@@ -174,10 +175,9 @@ class Rpfilter(Scenario):
 
     async def run(self, run: Run) -> None:
         facts = read(run.host)
-        _step(run, "read", "started")
-        for event in fact_events(facts, run.time()):
-            run.emit(event)
-        _step(run, "read", "done")
+        with run.step("read", STEPS["read"]):
+            for event in fact_events(facts, run.time()):
+                run.emit(event)
         blocked = self.blocked(run.host)
         if blocked:
             self._read_only(run)
@@ -194,41 +194,35 @@ class Rpfilter(Scenario):
         for rule in RULES:
             try:
                 for found in rule.check(run.host):
-                    run.emit(ev.Found(t=run.time(), finding=found))
+                    run.found(found)
             except (Unreadable, Inapplicable) as why:
-                run.emit(ev.Note(t=run.time(), text=f"{rule.title}: {why}"))
+                run.note(f"{rule.title}: {why}")
 
     async def _rates(self, run: Run) -> PacketRates | Absent:
-        _step(run, "rates", "started")
-        before = packet_counters(run.host, run.clock.now())
-        await run.clock.sleep(run.options.number("rates", RATES_S))
-        found = rates(before, packet_counters(run.host, run.clock.now()))
-        for event in rate_events(found, read(run.host).cards, run.time()):
-            run.emit(event)
-        _step(run, "rates", "done")
+        with run.step("rates", STEPS["rates"]):
+            before = packet_counters(run.host, run.clock.now())
+            await run.clock.sleep(run.options.number("rates", RATES_S))
+            found = rates(before, packet_counters(run.host, run.clock.now()))
+            for event in rate_events(found, read(run.host).cards, run.time()):
+                run.emit(event)
         return found
 
     async def _measure(self, run: Run, facts: Facts, now: PacketRates | Absent) -> None:
-        _step(run, "namespaces", "started")
-        async with run.change(NAMESPACES) as applied:
-            try:
+        async with AsyncExitStack() as stack:
+            with run.step("namespaces", STEPS["namespaces"]) as step:
+                applied = await stack.enter_async_context(run.change(NAMESPACES))
                 bench = await self._start(applied.value)
-            except BenchRefused as why:
-                _step(run, "namespaces", "failed", str(why))
-                raise
-            try:
-                await self._prepare(run, facts, bench)
+                stack.push_async_callback(bench.close)
+                await self._prepare(run, facts, bench, step)
+            with run.step("measure", STEPS["measure"]):
                 await self._judge(run, facts, bench, now)
-            finally:
-                await bench.close()
 
-    async def _prepare(self, run: Run, facts: Facts, bench: Bench) -> None:
+    async def _prepare(self, run: Run, facts: Facts, bench: Bench, step: Step) -> None:
         asked = run.options.integer("routes", -1)
         added = await bench.set_up(_routes(facts, asked), ipv6=facts.ipv6)
         if bench.in_user_namespace:
-            run.emit(ev.Note(t=run.time(), text="not root: measured inside a user namespace"))
-        text = f"{added.ipv6_routes} IPv6 and {added.ipv4_routes} IPv4 routes copied in"
-        _step(run, "namespaces", "done", text)
+            run.note("not root: measured inside a user namespace")
+        step.done(f"{added.ipv6_routes} IPv6 and {added.ipv4_routes} IPv4 routes copied in")
         run.emit(
             ev.FactRead(
                 t=run.time(), name="routes searched", value=added.ipv6_routes, source="private namespace"
@@ -239,7 +233,6 @@ class Rpfilter(Scenario):
         tried = _trials(facts, run.options)
         budget = Budget(budget_s(run.options), run.clock)
         family = sum(len(trial.pairs) for trial in tried)
-        _step(run, "measure", "started")
         margin = run.options.number("margin", 0.05)
         watch = watch_for(run)
         beside: list[tuple[Trial, list[ev.Verdict]]] = []
@@ -278,8 +271,7 @@ class Rpfilter(Scenario):
             beside.append((trial, verdicts))
         also = other_costs.finding(beside, facts, now)
         if also is not None:
-            run.emit(ev.Found(t=run.time(), finding=also))
-        _step(run, "measure", "done")
+            run.found(also)
 
     def _conclude(
         self,
@@ -300,22 +292,16 @@ class Rpfilter(Scenario):
                         "rpfilter.loaded",
                         subject_of(measured),
                     ):
-                        run.emit(ev.Found(t=run.time(), finding=said))
+                        run.found(said)
             except (Unreadable, Inapplicable):
                 continue
         if found is None:
-            run.emit(
-                ev.Note(t=run.time(), text="the check's cost could not be measured, see the verdict's reason")
-            )
+            run.note("the check's cost could not be measured, see the verdict's reason")
             return
         run.emit(ev.Extra(t=run.time(), name="rpfilter", value=extra(found, facts, main)))
         if found.lines:
             run.emit(ev.Extra(t=run.time(), name="at_line_rate", value=line_rate(found)))
-        run.emit(ev.Found(t=run.time(), finding=finding(found, facts, main)))
-
-
-def _step(run: Run, step: str, state: ev.StepState, reason: str = "") -> None:
-    run.emit(ev.Step(t=run.time(), id=step, title=STEPS[step], state=state, reason=reason))
+        run.found(finding(found, facts, main))
 
 
 def _trials(facts: Facts, options: Options) -> tuple[Trial, ...]:

@@ -26,7 +26,7 @@ from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.guarded import GuardedBlocks, values_of
 from scenarios.experiment.train_experiment import TrainExperiment
 from scenarios.guards.watch import Watch, watch_for
-from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage, own_directory
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, Usage, own_directory
 from scenarios.plan import Option, Plan, Workload
 from scenarios.storage.arms import Level, StorageArm, as_json, mean_interval
 from scenarios.storage.findings import (
@@ -173,44 +173,40 @@ class Storage(Scenario):
         """One load after the other, in equal parts of the budget: there is nothing to be interleaved with."""
         for index, load in enumerate(loads):
             arm = arm_of(run.host, one, benches[one.letter], load)
-            run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state="started"))
             blocks = GuardedBlocks(run, watch)
-            found: list[Level] = []
-            try:
-                await arm.ready()
-                await measure_alone(run, load, arm, budget.left_s / (len(loads) - index), blocks)
-            finally:
-                values = values_of(blocks.counted(load.id), arm.variant, load.metrics[0].name)
-                if values and not arm.unfit:
-                    found = [level_of(one, load, values, sorted(arm.remarks)[-1:])]
-                levels += found
-            reason = "" if found else arm.unfit or "nothing could be measured"
-            state: ev.StepState = "done" if found else "skipped"
-            run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state=state, reason=reason))
+            with run.step(load.id, load.title) as step:
+                try:
+                    await arm.ready()
+                    await measure_alone(run, load, arm, budget.left_s / (len(loads) - index), blocks)
+                finally:
+                    values = values_of(blocks.counted(load.id), arm.variant, load.metrics[0].name)
+                    if values and not arm.unfit:
+                        levels.append(level_of(one, load, values, sorted(arm.remarks)[-1:]))
+                    else:
+                        step.skip(arm.unfit or "nothing could be measured")
 
     async def _prepare(
         self, run: Run, layout: Layout, loads: list[Workload], written: WriteBudget, stack: AsyncExitStack
     ) -> dict[str, StorageBench]:
         """The private directories and the filled files of every directory; closed by `stack`."""
-        run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="started"))
         benches: dict[str, StorageBench] = {}
         crew = Crew()
-        for one in layout.targets:
-            private = await stack.enter_async_context(own_directory(run, one.directory))
-            bench = StorageBench(
-                run.host, one.directory, private, layout.size_bytes, run.seed, one.place.leaves,
-                self.stretch.get(one.letter, 0.0), budget=written,
-                read_leaves=disks_below(run.host, one.place.leaves), crew=crew,
-            )  # fmt: skip
-            stack.push_async_callback(bench.close)
-            try:
-                await bench.prepare(told(run, one), [load.id for load in loads])
-            except BenchRefused as why:
-                raise Refused(str(why)) from None
-            for note in (*layout.suitable[one.letter].notes, *bench.notes):
-                run.emit(ev.Note(t=run.time(), text=f"{one.letter} ({one.directory}): {note}"))
-            benches[one.letter] = bench
-        run.emit(ev.Step(t=run.time(), id="prepare", title="write the test files", state="done"))
+        with run.step("prepare", "write the test files") as step:
+            for one in layout.targets:
+                private = await stack.enter_async_context(own_directory(run, one.directory))
+                bench = StorageBench(
+                    run.host, one.directory, private, layout.size_bytes, run.seed, one.place.leaves,
+                    self.stretch.get(one.letter, 0.0), budget=written,
+                    read_leaves=disks_below(run.host, one.place.leaves), crew=crew,
+                )  # fmt: skip
+                stack.push_async_callback(bench.close)
+                try:
+                    await bench.prepare(told(step, one), [load.id for load in loads])
+                except BenchRefused as why:
+                    raise Refused(str(why)) from None
+                for note in (*layout.suitable[one.letter].notes, *bench.notes):
+                    run.note(f"{one.letter} ({one.directory}): {note}")
+                benches[one.letter] = bench
         return benches
 
     async def _job(self, run: Run) -> None:
@@ -219,15 +215,15 @@ class Storage(Scenario):
         cgroup = run.options.string("cgroup")
         if not pids and not cgroup:
             return
-        title = "watch the job's own I/O wait"
-        run.emit(ev.Step(t=run.time(), id="job", title=title, state="started"))
-        seen = await watch_job(run.host, pids=pids, cgroup=cgroup or None, seconds=JOB_S)
-        if isinstance(seen, Absent):
-            run.emit(ev.AbsentFact(t=run.time(), name="job.io_wait", reason=seen.reason, source=seen.source))
-            run.emit(ev.Step(t=run.time(), id="job", title=title, state="skipped", reason=seen.reason))
-            return
-        said(run, seen, f"cgroup {cgroup}" if cgroup else "pid " + ", ".join(map(str, pids)))
-        run.emit(ev.Step(t=run.time(), id="job", title=title, state="done"))
+        with run.step("job", "watch the job's own I/O wait") as step:
+            seen = await watch_job(run.host, pids=pids, cgroup=cgroup or None, seconds=JOB_S)
+            if isinstance(seen, Absent):
+                run.emit(
+                    ev.AbsentFact(t=run.time(), name="job.io_wait", reason=seen.reason, source=seen.source)
+                )
+                step.skip(seen.reason)
+            else:
+                said(run, seen, f"cgroup {cgroup}" if cgroup else "pid " + ", ".join(map(str, pids)))
 
 
 def job_extra(what: str, seen: JobWait) -> Json:
@@ -266,15 +262,15 @@ def arm_of(host: Host, one: Target, bench: StorageBench, load: Workload) -> Stor
 
 def said(run: Run, seen: JobWait, what: str) -> None:
     run.emit(ev.Extra(t=run.time(), name="job", value=job_extra(what, seen)))
-    run.emit(ev.Found(t=run.time(), finding=job_finding(seen.share, seen.ci95, what, seen.samples)))
+    run.found(job_finding(seen.share, seen.ci95, what, seen.samples))
 
 
-def told(run: Run, one: Target) -> Callable[[int, int], None]:
+def told(step: Step, one: Target) -> Callable[[int, int], None]:
     """Progress of the files' writing as events."""
 
     def tell(done: int, whole: int) -> None:
         text = f"{one.letter}: writing test files in {one.directory}, {done / 2**20:.0f} of {whole / 2**20:.0f} MiB"
-        run.emit(ev.Progress(t=run.time(), step="prepare", text=text))
+        step.progress(text)
 
     return tell
 
@@ -294,7 +290,7 @@ def conclude(run: Run, layout: Layout, levels: list[Level], verdicts: list[ev.Ve
     findings += drift_findings(verdicts, [one.directory for one in layout.targets])
     learned = lesson(verdicts)
     for finding in (*findings, *((learned,) if learned else ())):
-        run.emit(ev.Found(t=run.time(), finding=finding))
+        run.found(finding)
     moved = [v for v in verdicts if v.control and v.verdict in ("slower", "faster")]
     for verdict in moved:
-        run.emit(ev.Found(t=run.time(), finding=control_moved(verdict)))
+        run.found(control_moved(verdict))
