@@ -12,7 +12,8 @@ import pytest
 from hypothesis import settings
 
 WORKERS = 2
-AGAIN = 2  # a real test that fails is run once or twice more, and the summary names it (R): a busy host is no bug
+# a real test that fails is run once or twice more, and the summary names it (R): a busy host is no bug
+AGAIN = 2
 
 # machines are shared and noisy: how long an example takes is no property of the code
 settings.register_profile("untimed", deadline=None)
