@@ -181,6 +181,9 @@ class SliceLength(Event, frozen=True, tag="slices"):
 
     `onset_s` of each are not counted. `difference`: of the first quarter from the rest of `variant`'s slices, as a
     share, with its interval `ci99`; None where too few slices of this length were seen.
+
+    After `carry-over`: `bias` is by how much the work that a side left to the other shifted ln(variant/baseline), as an
+    interval; `blocks`: slices are blocks from now on, each one flushed and waited for before the other side begins.
     """
 
     workload: str
@@ -191,6 +194,8 @@ class SliceLength(Event, frozen=True, tag="slices"):
     variant: str = ""
     difference: float | None = None
     ci99: Interval | None = None
+    bias: Interval | None = None
+    blocks: bool = False
 
 
 class SampleTaken(Event, frozen=True, tag="sample"):

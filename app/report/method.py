@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ from app.report import wording
 from app.report.document import Bullets, Mono, Part, Table, Words, say
 from app.report.numbers import imported
 from probes.secrets import masked_words
-from probes.units import duration, number, size
+from probes.units import duration, number, percent, size
+from scenarios.events import SliceLength
 from scenarios.experiment.looks import level, looks
 from scenarios.guards.thresholds import LEAST_OPERATIONS_A_SECOND, THRESHOLDS, Threshold
 from scenarios.plan import Workload
@@ -140,6 +142,15 @@ _LENGTH_BY = {
 }
 
 
+def _length_by(found: SliceLength) -> str:
+    """What decided, with its figure where there is one."""
+    words = _LENGTH_BY[found.why]
+    if found.bias is None:
+        return words
+    low, high = sorted(abs(math.expm1(edge)) for edge in found.bias)
+    return f"{words}: it shifted the ratio by {percent(low)} to {percent(high)}"
+
+
 def _slices(session: Session) -> Table | None:
     header = ("workload", "slices of", "decided by", "first quarter against the rest", "left out", "groups")
     rows = []
@@ -153,10 +164,11 @@ def _slices(session: Session) -> Table | None:
             if found.ci99 is not None:
                 quarter += f" (99 % CI {100 * found.ci99[0]:+.1f} to {100 * found.ci99[1]:+.1f} %)"
         onset = f"first {1000 * found.onset_s:.0f} ms" if found.onset_s else "–"
+        length = f"{1000 * found.seconds:.0f} ms"
+        if found.blocks:
+            length = f"blocks of {found.seconds:g} s, each flushed"
         counted = str(len(session.groups.get(w.id, ())))
-        rows.append(
-            (w.title, f"{1000 * found.seconds:.0f} ms", _LENGTH_BY[found.why], quarter, onset, counted)
-        )
+        rows.append((w.title, length, _length_by(found), quarter, onset, counted))
     return Table(header, tuple(rows), frozenset({1, 5})).without_empty_columns() if rows else None
 
 

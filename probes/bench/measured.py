@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 
 class BenchRefused(Exception):
@@ -81,16 +82,47 @@ class Train(msgspec.Struct, frozen=True, kw_only=True):
 
     def together(self) -> Measured:
         """All sides as one block: what the guards compare with the host's counters."""
-        pairs: dict[int, int] = {}
-        for side in self.sides:
-            for bound, count in side.histogram:
-                pairs[bound] = pairs.get(bound, 0) + count
-        return Measured(
-            seconds=self.seconds,
-            values={},
-            operations=sum(side.operations for side in self.sides),
-            bytes=sum(side.bytes for side in self.sides),
-            device_bytes=self.device_bytes,
-            cpu_s=sum(side.cpu_s for side in self.sides),
-            histogram=sorted(pairs.items()),
-        )
+        return replace(_pooled(self.sides), seconds=self.seconds, values={}, device_bytes=self.device_bytes)
+
+
+def joined(parts: Sequence[Train]) -> Train:
+    """Trains measured one after the other, as one: at least one, all of the same sides."""
+    return Train(
+        seconds=sum(part.seconds for part in parts),
+        slice_s=parts[0].slice_s,
+        order=[side for part in parts for side in part.order],
+        values={name: [v for part in parts for v in part.values.get(name, [])] for name in parts[0].values},
+        sides=[_pooled(side) for side in zip(*(part.sides for part in parts), strict=True)],
+        lengths=[s for part in parts for s in part.lengths],
+        operations=[n for part in parts for n in part.operations],
+        device_bytes=_sum_known([part.device_bytes for part in parts]),
+        waited_s=sum(part.waited_s for part in parts),
+    )
+
+
+def _pooled(parts: Sequence[Measured]) -> Measured:
+    """Rates weigh by their seconds; percentiles are not to be pooled, latencies are."""
+    counts: dict[int, int] = {}
+    for part in parts:
+        for bound, count in part.histogram:
+            counts[bound] = counts.get(bound, 0) + count
+    seconds = sum(part.seconds for part in parts)
+    values = {
+        name: sum(p.values[name] * p.seconds for p in parts if name in p.values) / seconds
+        for name in dict.fromkeys(name for part in parts for name in part.values)
+        if seconds > 0
+    }
+    return Measured(
+        seconds=seconds,
+        values=values,
+        operations=sum(part.operations for part in parts),
+        bytes=sum(part.bytes for part in parts),
+        device_bytes=_sum_known([part.device_bytes for part in parts]),
+        cpu_s=sum(part.cpu_s for part in parts),
+        histogram=sorted(counts.items()),
+    )
+
+
+def _sum_known(values: Sequence[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None

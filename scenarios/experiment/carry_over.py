@@ -15,9 +15,15 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
-from scenarios.experiment.stats import Spread, over_groups
+import msgspec
 
-LEVEL = 0.01  # of a test; with one at each look, divide it by the number of looks
+from scenarios import events as ev
+from scenarios.experiment.groups import Group, Pair
+from scenarios.experiment.stats import Spread, over_groups
+from scenarios.experiment.wording import carry_over_text
+
+LEVEL = 0.01  # of a test
+LOOKS = 4  # among which it is shared
 FEWEST = 24  # groups with one of the pair in the middle
 _PART_OF_MARGIN = 4
 
@@ -46,6 +52,7 @@ class Next(NamedTuple):
 
     todo: Todo
     seconds: float
+    carried: CarryOver
 
 
 def carry_over(
@@ -78,11 +85,81 @@ def carry_over(
 
 
 def what_next(carried: CarryOver, *, slice_s: float, block_s: float, margin: float) -> Next:
-    """Work of one size weighs less in a longer slice: so long that a quarter of the margin is left, at most a block."""
+    """Work of one size weighs less in a longer slice: so long that a quarter of the margin is left, at most a block.
+
+    A share of every slice that is left to the next one weighs the same at any length: then in blocks, each of which is
+    flushed and waited for.
+    """
     if not carried.found or carried.bias is None:
-        return Next("nothing", slice_s)
+        return Next("nothing", slice_s, carried)
     tolerated = math.log1p(margin) / _PART_OF_MARGIN
     grown = slice_s * max(2.0, abs(carried.bias.estimate) / tolerated)
     if grown >= block_s:
-        return Next("blocks", block_s)
-    return Next("lengthen", math.ceil(grown * 1000) / 1000)
+        return Next("blocks", max(slice_s, block_s), carried)
+    return Next("lengthen", math.ceil(grown * 1000) / 1000, carried)
+
+
+class CarryLooks:
+    """Looks at 24, 48, 96 … groups, each at its part of the level."""
+
+    def __init__(self, *, margin: float, block_s: float) -> None:
+        self.margin, self.block_s = margin, block_s
+        self.in_blocks = False
+        self._looks = 0
+        self._found: dict[Pair, CarryOver] = {}  # and not seen to be gone since; in blocks: seen there
+
+    def untold(self, groups: int) -> int:
+        """How many groups are missing until it may be known whether what was found has gone; 0 where nothing was."""
+        waiting = self._looks == 0 if self.in_blocks else bool(self._found)
+        return max(0, (FEWEST << self._looks) - groups) if waiting else 0
+
+    def look(
+        self, groups: Sequence[Group], metric: str, pairs: Sequence[Pair], slice_s: float
+    ) -> Next | None:
+        """What to do if a look is due and finds something; all groups until now do not count any more then."""
+        if len(groups) < FEWEST << self._looks:
+            return None
+        self._looks += 1
+        order = [group.order for group in groups]
+        values = [group.in_order(metric) for group in groups]
+        for pair in pairs:
+            now = carry_over(order, values, pair, margin=self.margin, level=LEVEL / LOOKS)
+            if not now.found:
+                if self.in_blocks or _gone(self._found.get(pair), now):
+                    self._found.pop(pair, None)
+                continue
+            self._found[pair] = now
+            if self.in_blocks:  # there is nothing beyond
+                continue
+            then = what_next(now, slice_s=slice_s, block_s=self.block_s, margin=self.margin)
+            self._looks = 0
+            if then.todo == "blocks":
+                self.in_blocks = True
+                self._found.clear()
+            return then
+        return None
+
+    def told(self, verdict: ev.Verdict) -> ev.Verdict:
+        """Where a side may still leave work to the other, only what would hold without that is claimed."""
+        pair = verdict.baseline, verdict.variant
+        bias = self._found[pair].bias if pair in self._found else None
+        if bias is None or verdict.ci95 is None:
+            return verdict
+        most = max(abs(bias.low), abs(bias.high))
+        low, high = (math.log(edge) for edge in verdict.ci95)
+        holds = {
+            "slower": high + most < 0,
+            "faster": low - most > 0,
+            "no material difference": max(-low, high) + most < math.log1p(verdict.margin),
+        }
+        word = verdict.verdict if holds.get(verdict.verdict, True) else "inconclusive"
+        said = carry_over_text(bias, self.block_s if self.in_blocks else None)
+        reason = "; ".join(r for r in (verdict.reason, said) if r)
+        return msgspec.structs.replace(verdict, verdict=word, reason=reason)
+
+
+def _gone(before: CarryOver | None, now: CarryOver) -> bool:
+    """A share of every slice would show as it did; work of one size no longer does."""
+    if before is None or before.bias is None:
+        return True
+    return now.bias is not None and not now.bias.low <= before.bias.estimate <= now.bias.high

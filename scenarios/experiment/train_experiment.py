@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Iterator, Sequence
 from probes.bench.measured import NotApplicable, Spent, Train, Unfit
 from scenarios import events as ev
 from scenarios.experiment.budget import Undecided
-from scenarios.experiment.carry_over import FEWEST, LEVEL, carry_over, what_next
+from scenarios.experiment.carry_over import CarryLooks
 from scenarios.experiment.groups import Group, Pair
 from scenarios.experiment.interleaved import DISTURBED_AT_MOST, DISTURBED_COUNTED_FROM
 from scenarios.experiment.judge import Judge, judges_for
@@ -21,7 +21,7 @@ from scenarios.experiment.looks import CHEAP_FIRST
 from scenarios.experiment.sequential import orders
 from scenarios.experiment.slices import LEAST_S, SliceLength, Warm, slice_length
 from scenarios.experiment.train_pace import TrainPace
-from scenarios.experiment.trains import Trains, event_of, groups_of, sides_of, warm
+from scenarios.experiment.trains import Trains, event_of, groups_of, in_blocks, sides_of, warm
 from scenarios.guards.top_processes import most_often
 from scenarios.guards.watch import Disturbance, Watch
 from scenarios.model import Run
@@ -32,7 +32,6 @@ WARM_UP_S = 3.0  # at most, where slices are long or a switch shows for long
 WARM_SLICES = 10  # of a side: enough to tell its first quarter from noise
 FIRST_LOOK_S = 5.0
 AFFORDED_GROUPS = 48
-CARRY_LOOKS = 4  # among which the level of the carry-over test is shared
 # So many groups find work of a twentieth of a slice in two of three cases, of a tenth in 97 % (simulated, noise 3 %).
 TELLING_GROUPS = 48
 # A difference that was called early is held back until this can be told, where that costs no more:
@@ -83,7 +82,7 @@ class TrainExperiment:
         self.measured = 0  # trains, the disturbed ones too
         self._numbers = itertools.count()
         self._group = 0
-        self._carry_looks = 0
+        self.carry = CarryLooks(margin=margin, block_s=workload.block_s)
         self._draw: Iterator[tuple[str, ...]] = iter(())
 
     @property
@@ -124,10 +123,12 @@ class TrainExperiment:
     @property
     def _held_back(self) -> bool:
         """A difference was called, and whether the sides carry work over to each other cannot be told yet."""
-        missing = TELLING_GROUPS - len(self.groups)
         called = any(
             j.decision is not None and j.decision.verdict in ("slower", "faster") for j in self.judges
         )
+        if self.carry.untold(len(self.groups)):  # something was found already
+            return called or (not self.carry.in_blocks and any(j.decided for j in self.judges))
+        missing = TELLING_GROUPS - len(self.groups)
         return called and missing > 0 and TELLING_GROUPS * self.group_s <= CARRY_TEST_S
 
     async def begin(self) -> None:
@@ -181,6 +182,7 @@ class TrainExperiment:
         else:
             blame = self.watch.blame(self.workload.id) if self.watch is not None else ""
             verdict = judge.conclude(t, self.pace, f"{why}; {blame}" if blame else why)
+            verdict = self.carry.told(verdict)
         self.run.emit(verdict)
         return verdict
 
@@ -277,7 +279,10 @@ class TrainExperiment:
         began = self.run.clock.now()
         if self.watch is not None:
             self.watch.begin()
-        train = await self.trains.train(order, self.slice_s, onset_s=self.onset_s)
+        if self.carry.in_blocks:
+            train = await in_blocks(self.trains, order, self.slice_s)
+        else:
+            train = await self.trains.train(order, self.slice_s, onset_s=self.onset_s)
         found = None
         if self.watch is not None:
             found = self.watch.end(self.workload.id, "", train.together())
@@ -318,35 +323,27 @@ class TrainExperiment:
                 judge.add(group, self.pace)
             if estimate := judge.estimate(self.run.time(), whole, self.pace):
                 self.run.emit(estimate)
-        self._look_for_carry_over(len(groups))
+        self._look_for_carry_over()
 
-    def _look_for_carry_over(self, new: int) -> None:
-        """At 24, 48, 96 … groups. Where one side leaves work to the other, all begins anew with longer slices."""
-        due = FEWEST << self._carry_looks
-        if len(self.groups) < due or self.slice_s >= self.workload.block_s:
+    def _look_for_carry_over(self) -> None:
+        """Where one side leaves work to the other, all begins anew: with longer slices, or in blocks."""
+        then = self.carry.look(self.groups, self.workload.metrics[0].name, self.pairs, self.slice_s)
+        if then is None:
             return
-        self._carry_looks += 1
-        metric = self.workload.metrics[0].name
-        for pair in self.pairs:
-            found = carry_over(
-                [group.order for group in self.groups],
-                [group.in_order(metric) for group in self.groups],
-                pair,
-                margin=self.margin,
-                level=LEVEL / CARRY_LOOKS,
+        self.slice_s, self.onset_s = then.seconds, 0.0
+        self.groups, self.levels = [], {}
+        self.judges = self._new_judges()
+        bias = then.carried.bias
+        self.run.emit(
+            ev.SliceLength(
+                t=self.run.time(),
+                workload=self.workload.id,
+                seconds=then.seconds,
+                why="carry-over",
+                blocks=then.todo == "blocks",
+                bias=None if bias is None else (round(bias.low, 5), round(bias.high, 5)),
             )
-            then = what_next(found, slice_s=self.slice_s, block_s=self.workload.block_s, margin=self.margin)
-            if then.todo == "nothing":
-                continue
-            self.slice_s, self.onset_s = then.seconds, 0.0
-            self.groups, self.levels, self._carry_looks = [], {}, 0
-            self.judges = self._new_judges()
-            self.run.emit(
-                ev.SliceLength(
-                    t=self.run.time(), workload=self.workload.id, seconds=then.seconds, why="carry-over"
-                )
-            )
-            return
+        )
 
     def _record(self, train: Train, phase: ev.Phase, groups: Sequence[Group], disturbed: str = "") -> None:
         self.run.emit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from probes.bench.measured import Measured, Train
+from probes.bench.measured import Measured, Train, joined
 from scenarios import events as ev
 from scenarios.experiment.groups import Group, Pair
 from scenarios.experiment.slices import Warm
@@ -48,6 +48,20 @@ class Trains(Protocol):
     def without(self, variants: Sequence[str]) -> Trains:
         """The same for the others."""
         ...
+
+
+async def in_blocks(trains: Trains, order: Sequence[int], block_s: float) -> Train:
+    """Each block by itself; what a side has in flight or unwritten is waited for before the other one begins."""
+    parts: list[Train] = []
+    before = None
+    for side in order:
+        if side != before:
+            await trains.quiesce()
+        parts.append(await trains.train([side], block_s))
+        if not parts[-1].order:  # it took far too long: no complete group can follow
+            break
+        before = side
+    return joined(parts)
 
 
 def groups_of(train: Train, variants: Sequence[str], first: int) -> list[Group]:

@@ -5,11 +5,13 @@ Whole sentences about what was seen: how large the effect is, how sure that is, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.drift import Drift
+from scenarios.experiment.stats import Spread
 
 
 def effect_words(verdict: ev.Verdict) -> str:
@@ -84,3 +86,16 @@ def drift_text(drifting: Sequence[Drift], unit: str) -> str:
     )
     alone = "; the other side does not follow" if len(drifting) == 1 else ""
     return f"{courses} while it is measured{alone}, so the effect depends on when it is measured"
+
+
+def carry_over_text(bias: Spread, block_s: float | None) -> str:
+    """What the sides leave to each other. `bias`: in logs; `block_s`: of the flushed blocks in which it was seen.
+
+    Without `block_s` it was seen in shorter slices, and the time did not suffice to see whether it has gone.
+    """
+    low, high = sorted(abs(math.expm1(edge)) for edge in (bias.low, bias.high))
+    where = "slices, and whether it still does in longer ones takes more groups"
+    if block_s is not None:
+        where = f"blocks of {block_s:g} s, though each was flushed and waited for"
+    size = f"it shifts the ratio by {units.percent(low)} to {units.percent(high)}"
+    return f"what one side does reaches into the other's {where}: {size}"

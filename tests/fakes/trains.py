@@ -15,6 +15,7 @@ class FakeTrains:
 
     rates     operations a second by variant, multiplied by the noise.
     left_s    by variant: seconds that its left-over work takes, all over the next slice, where that is another's.
+    share     the same as a share of the next slice, however long that is; `flushed`: quiesce ends it.
     switch_s  seconds in which a side gives nothing after a switch.
     raises    by the number of the train (the warm-ups count, from 0): what it raises instead.
     hangs     trains wait for ever: for tests of cancellation; `running` says whether one is under way.
@@ -28,6 +29,8 @@ class FakeTrains:
         metric: str = "IOPS",
         noise: Noise = quiet,
         left_s: Mapping[str, float] | None = None,
+        share: Mapping[str, float] | None = None,
+        flushed: bool = True,
         switch_s: float = 0.0,
         raises: Mapping[int, Exception] | None = None,
         writes: float = 0.0,
@@ -39,6 +42,8 @@ class FakeTrains:
         self.metric = metric
         self.noise = noise
         self.left_s = left_s or {}
+        self.share = share or {}
+        self.flushed = flushed
         self.switch_s = switch_s
         self.raises = dict(raises or {})
         self.writes = writes  # bytes a second of 8 GiB; 0: it does not write
@@ -46,6 +51,7 @@ class FakeTrains:
         self.device = device
         self.asked: list[tuple[tuple[int, ...], float]] = []  # order and slice of every train
         self.running = False
+        self._before = ""  # the side of the last slice, until it is flushed
         self.remarks: set[str] = set()
 
     @property
@@ -73,12 +79,13 @@ class FakeTrains:
     async def _train(self, order: Sequence[int], slice_s: float, onset_s: float, quarters: bool) -> Train:
         names = self.variants
         values, within = [], []
-        before = ""
         for side in order:
+            before = self._before
             name = names[side]
             rate = self.rates[name] * self.noise(self.clock.now())
             if before not in ("", name):
                 rate *= max(0.01, 1 - self.left_s.get(before, 0.0) / slice_s)
+                rate *= 1 - self.share.get(before, 0.0)
             lost_s = 0.0 if name == before else self.switch_s
             await self.clock.sleep(slice_s)
             counted_s = slice_s - onset_s
@@ -87,7 +94,7 @@ class FakeTrains:
             fourth = counted_s / 4
             lost = [min(fourth, max(0.0, lost_s - part * fourth)) for part in range(4)]
             within.append([rate * (fourth - gone) / fourth for gone in lost])
-            before = name
+            self._before = name
         operations = [max(1, round(value * slice_s)) for value in values]
         sides = []
         for number in range(len(names)):
@@ -119,7 +126,8 @@ class FakeTrains:
         return (8 << 30) / self.writes / (groups * 2 * len(self.rates)) if self.writes else float("inf")
 
     async def quiesce(self) -> None:
-        return
+        if self.flushed:
+            self._before = ""
 
     def without(self, variants: Sequence[str]) -> FakeTrains:
         self.rates = {v: rate for v, rate in self.rates.items() if v not in variants}

@@ -79,11 +79,12 @@ def test_few_groups_tell_nothing() -> None:
 def test_slices_grow_with_what_is_carried_over_up_to_a_block() -> None:
     def after(bias: float, slice_s: float) -> tuple[str, float]:
         carried = CarryOver(Spread(bias, bias - 0.01, bias + 0.01), 100, True)
-        todo, seconds = what_next(carried, slice_s=slice_s, block_s=0.5, margin=0.05)
-        return todo, pytest.approx(seconds)
+        then = what_next(carried, slice_s=slice_s, block_s=0.5, margin=0.05)
+        return then.todo, pytest.approx(then.seconds)
 
     assert after(-0.05, 0.02) == ("lengthen", 0.082)
     assert after(0.02, 0.02) == ("lengthen", 0.04)
     assert after(-0.05, 0.2) == ("blocks", 0.5)
+    assert after(-0.05, 0.9) == ("blocks", 0.9)  # slow operations: already longer than a block
     clean = CarryOver(Spread(0.0, -0.01, 0.01), 100, False)
-    assert what_next(clean, slice_s=0.02, block_s=0.5, margin=0.05) == ("nothing", 0.02)
+    assert what_next(clean, slice_s=0.02, block_s=0.5, margin=0.05) == ("nothing", 0.02, clean)

@@ -120,6 +120,50 @@ async def test_work_left_to_the_other_side_lengthens_the_slices() -> None:
     assert verdict.verdict == "no material difference"
 
 
+@pytest.mark.parametrize("seed", range(3))
+async def test_a_share_that_no_length_cures_is_judged_in_flushed_blocks(seed: int) -> None:
+    run = FakeRun(seed=seed)
+    trains = FakeTrains(run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(seed, 0.01), share={"A": 0.12})
+    await measured(run, trains, 60.0)
+    last = run.of(ev.SliceLength)[-1]
+    assert (last.why, last.blocks, last.seconds) == ("carry-over", True, READS.block_s)
+    assert last.bias is not None and last.bias[0] < -0.05
+    [verdict] = run.of(ev.Verdict)
+    assert verdict.verdict == "no material difference"
+    assert {len(order) for order, seconds in trains.asked if seconds == READS.block_s} == {1}
+    blocks = [train for train in run.of(ev.Train) if train.slice_s == READS.block_s]
+    assert blocks and {train.order for train in blocks} <= {"0110", "1001"}
+    assert verdict.groups == len(blocks)
+
+
+@pytest.mark.parametrize(("rate", "word"), [(20_000.0, "inconclusive"), (12_000.0, "slower")])
+async def test_what_reaches_into_flushed_blocks_takes_from_the_verdict_what_it_may_explain(
+    rate: float, word: str
+) -> None:
+    run = FakeRun(seed=4)
+    share = {"A": 0.12}
+    trains = FakeTrains(
+        run.clock, {"A": 20_000.0, "B": rate}, noise=white(4, 0.01), share=share, flushed=False
+    )
+    await measured(run, trains, 200.0)
+    assert run.of(ev.SliceLength)[-1].blocks
+    [verdict] = run.of(ev.Verdict)
+    assert verdict.verdict == word
+    assert "flushed and waited for: it shifts the ratio by" in (verdict.reason or "")
+
+
+async def test_a_difference_found_while_it_is_not_known_whether_longer_slices_cure_is_not_claimed() -> None:
+    run = FakeRun(seed=4)
+    trains = FakeTrains(
+        run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(4, 0.01), share={"A": 0.12}, flushed=False
+    )
+    await measured(run, trains, 10.0)  # enough for a wrong "slower", not for the 24 groups
+    assert not run.of(ev.SliceLength)[-1].blocks
+    [verdict] = run.of(ev.Verdict)
+    assert verdict.verdict == "inconclusive" and verdict.ratio is not None
+    assert "takes more groups" in (verdict.reason or "")
+
+
 async def test_what_ends_the_bytes_keeps_what_was_measured() -> None:
     run = FakeRun(seed=1)
     noise = white(1, 0.3)
