@@ -36,17 +36,33 @@ class Budget:
         return max(0.0, self.total_s - (self._clock.now() - self._began))
 
 
-def share(left_s: float, needs: Sequence[float]) -> float:
-    """Seconds for the first of the loads that wait, in their order of importance; `needs`: what each needs at least.
+class Need(NamedTuple):
+    """What a load needs at least, in seconds of wall time."""
+
+    seconds: float
+    control: bool = False  # it must not move: twice what it needs tell, and the loads have the rest
+
+
+def share(left_s: float, needs: Sequence[Need]) -> float:
+    """Seconds for the first of the loads that wait, in their order of importance.
 
     All but what the later ones need, as long as it has its own: what it does not use goes on to them.
     """
-    own, kept = needs[0], 0.0
+    own, kept = needs[0].seconds, 0.0
     for need in needs[1:]:
-        if own + kept + need > left_s:
+        if own + kept + need.seconds > left_s:
             break
-        kept += need
-    return left_s - kept
+        kept += need.seconds
+    return min(left_s - kept, 2 * own) if needs[0].control else left_s - kept
+
+
+def allotted(budget_s: float, needs: Sequence[Need]) -> list[float]:
+    """What each may have as `share` gives it out, if each takes all of it; 0 for those that are not reached."""
+    given: list[float] = []
+    for number, need in enumerate(needs):
+        seconds = share(budget_s - sum(given), needs[number:])
+        given.append(seconds if seconds >= need.seconds - 1e-6 else 0.0)
+    return given
 
 
 class Undecided(NamedTuple):

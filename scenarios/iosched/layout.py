@@ -13,7 +13,7 @@ from probes.bench.refusals import suitability
 from probes.host import Host
 from probes.types import Absent, present
 from scenarios import events as ev
-from scenarios.experiment.budget import group_seconds, least_seconds, share
+from scenarios.experiment.budget import Need, allotted, group_seconds, least_seconds
 from scenarios.iosched.target import Target, refusal, target
 from scenarios.knowledge.schedulers import worth_trying
 from scenarios.model import Options, Usage
@@ -130,20 +130,16 @@ def _check(budget_s: float, first_pair: Sequence[Workload], needed_s: float) -> 
         )
 
 
+def need(job: Job) -> Need:
+    return Need(needed_seconds(job.workload), job.mix.control)
+
+
 def _with_seconds(jobs: Sequence[Job], budget_s: float) -> tuple[Job, ...]:
     """Each with its wall seconds at most, as the run gives them out."""
-    left = budget_s
-    given: list[Job] = []
-    for number, job in enumerate(jobs):
-        need = needed_seconds(job.workload)
-        seconds = share(left, [needed_seconds(j.workload) for j in jobs[number:]])
-        if job.mix.control:
-            seconds = min(seconds, 2 * need)
-        if seconds < need - 1e-6:
-            seconds = 0.0
-        left -= seconds
-        given.append(msgspec.structs.replace(job, allotted_s=seconds))
-    return tuple(given)
+    given = allotted(budget_s, [need(job) for job in jobs])
+    return tuple(
+        msgspec.structs.replace(job, allotted_s=seconds) for job, seconds in zip(jobs, given, strict=True)
+    )
 
 
 def _writing(jobs: Sequence[Job]) -> list[Job]:

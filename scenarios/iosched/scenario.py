@@ -28,7 +28,7 @@ from scenarios.iosched.findings import (
     throttling_finding,
     verdict_finding,
 )
-from scenarios.iosched.layout import DEFAULT_BUDGET_S, ORDER, Job, Layout, layout, needed_seconds
+from scenarios.iosched.layout import DEFAULT_BUDGET_S, ORDER, Job, Layout, layout, need, needed_seconds
 from scenarios.iosched.plan import make
 from scenarios.iosched.switch import MixedArm, MixedWatch, Switcher
 from scenarios.iosched.target import Target
@@ -212,9 +212,7 @@ class Iosched(Scenario):
     def _share(budget: Budget, waiting_jobs: Sequence[Job], bench: MixedBench) -> float:
         """What it needs for its fewest groups comes first; the writers' seconds are bounded by their bytes."""
         job = waiting_jobs[0]
-        seconds = share(budget.left_s, [needed_seconds(j.workload) for j in waiting_jobs])
-        if job.mix.control:  # it must not move: twice its fewest groups tell, and the loads have the rest
-            return min(seconds, 2 * needed_seconds(job.workload))
+        seconds = share(budget.left_s, [need(j) for j in waiting_jobs])
         if not job.mix.writes:
             return seconds
         # What the budget does not reach to has no bytes planned either.

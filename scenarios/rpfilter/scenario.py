@@ -19,7 +19,7 @@ from probes.host import Host
 from probes.system.packet_rates import PacketRates, packet_counters, rates
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.experiment.budget import Budget, least_seconds, share
+from scenarios.experiment.budget import Budget, Need, least_seconds, share
 from scenarios.experiment.campaign import LEAST_LOAD_S, Entry, campaign
 from scenarios.experiment.interleaved import compare
 from scenarios.experiment.train_experiment import TrainExperiment
@@ -263,7 +263,7 @@ class Rpfilter(Scenario):
         )
         for number, trial in enumerate(in_blocks):
             arms = [NetworkArm(bench, run.clock, trial, compared) for compared in trial.compared]
-            needs = [least_seconds(t.workload, len(t.compared)) for t in in_blocks[number:]]
+            needs = [Need(least_seconds(t.workload, len(t.compared))) for t in in_blocks[number:]]
             share_s = share(budget.left_s, needs)
             verdicts, _ = await compare(
                 run, trial.workload, arms, budget_s=share_s, family=family, margin=margin, watch=watch

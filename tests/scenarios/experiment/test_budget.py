@@ -8,8 +8,10 @@ import pytest
 
 from scenarios.experiment.budget import (
     Budget,
+    Need,
     Pace,
     Undecided,
+    allotted,
     group_seconds,
     least_seconds,
     next_undecided,
@@ -37,15 +39,25 @@ def test_a_group_is_two_blocks_a_variant() -> None:
     assert least_seconds(LONG, 2) > 4 * 60.0
 
 
+def needs(*seconds: float) -> list[Need]:
+    return [Need(s) for s in seconds]
+
+
 def test_the_first_gets_all_but_what_the_later_ones_need() -> None:
-    assert share(100.0, [20.0, 30.0, 10.0]) == 60.0
-    assert share(100.0, [20.0]) == 100.0
+    assert share(100.0, needs(20, 30, 10)) == 60.0
+    assert share(100.0, needs(20)) == 100.0
+    assert share(100.0, [Need(20, control=True), Need(10)]) == 40.0
 
 
 def test_in_a_tight_budget_the_most_important_comes_first() -> None:
-    assert share(45.0, [20.0, 20.0, 20.0]) == 25.0  # the last one does not fit beside it
-    assert share(25.0, [20.0, 20.0]) == 25.0
-    assert share(15.0, [20.0, 20.0]) == 15.0  # not even the first: it is told so
+    assert share(45.0, needs(20, 20, 20)) == 25.0  # the last one does not fit beside it
+    assert share(25.0, needs(20, 20)) == 25.0
+    assert share(15.0, needs(20, 20)) == 15.0  # not even the first: it is told so
+
+
+def test_a_plan_gives_out_what_the_run_will() -> None:
+    assert allotted(100.0, [Need(20), Need(10, control=True), Need(15)]) == [75.0, 10.0, 15.0]
+    assert allotted(45.0, needs(20, 20, 20)) == [25.0, 20.0, 0.0]
 
 
 def test_a_slow_disk_gets_the_seconds_that_its_blocks_need() -> None:

@@ -11,7 +11,7 @@ from probes.bench.budget import MOST_WRITTEN_A_RUN, WriteBudget
 from probes.bench.mixes import files_bytes
 from probes.host import Host
 from probes.types import Absent
-from scenarios.experiment.budget import Budget, share
+from scenarios.experiment.budget import Budget, Need, share
 from scenarios.iosched import layout as iosched_layout
 from scenarios.iosched.layout import (
     DEFAULT_BUDGET_S,
@@ -60,11 +60,11 @@ def test_the_default_budget_holds_one_pair_under_every_default_load(planned) -> 
 
 def test_what_comes_first_leaves_the_others_their_fewest_groups(planned) -> None:  # type: ignore[no-untyped-def]
     waiting = [j.workload for j in planned(scheduler=["bfq"]).jobs]
-    first = share(DEFAULT_BUDGET_S, [needed_seconds(w) for w in waiting])
+    first = share(DEFAULT_BUDGET_S, [Need(needed_seconds(w)) for w in waiting])
     assert needed_seconds(waiting[0]) <= first
     assert DEFAULT_BUDGET_S - first >= sum(needed_seconds(w) for w in waiting[1:]) - 1e-6
     assert (
-        share(300.0, [needed_seconds(w) for w in waiting]) == 300.0
+        share(300.0, [Need(needed_seconds(w)) for w in waiting]) == 300.0
     )  # too little for any other: then the first has it all
 
 
@@ -171,7 +171,7 @@ def test_the_budget_that_the_refusal_names_starts_the_first_load_and_the_control
     found = planned(scheduler=["bfq"], budget=named)
     first, control = found.jobs[0].workload, found.jobs[1].workload
     assert control.control
-    seconds = share(named, [needed_seconds(job.workload) for job in found.jobs])
+    seconds = share(named, [Need(needed_seconds(job.workload), job.mix.control) for job in found.jobs])
     assert needed_seconds(first) <= seconds <= named - needed_seconds(control)
     assert {job.mix.id for job in found.unreached} == {"readers", "streams"}
     files = sum(files_bytes(SIZE, found.mixes).values())
