@@ -5,6 +5,7 @@ process, the others beside it in another. A part of the suite, named on the comm
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,10 @@ AGAIN = 2
 # machines are shared and noisy: how long an example takes is no property of the code
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+# Hundreds of children are started: where the environment forbids compiled modules each of them compiles 350 again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.hookimpl(tryfirst=True)
