@@ -72,6 +72,13 @@ class Host:
             return self._setting(path, absent) if path.startswith("/proc/sys/") else absent
         return decode(data).rstrip("\n")
 
+    def data(self, path: str, limit_bytes: int) -> bytes | Absent:
+        """A regular file's bytes, as firmware tables are; larger than `limit_bytes` is Absent, never cut."""
+        try:
+            return read_regular(self._local(path), limit_bytes, follow=self.live)
+        except (OSError, ValueError) as error:
+            return self._absent(path, error)
+
     def integer(self, path: str) -> int | Absent:
         """A file that holds one number (decimal, or hexadecimal with 0x)."""
         text = self.text(path, 4096)

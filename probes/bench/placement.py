@@ -19,15 +19,24 @@ LEAD_S = 0.002
 AT_MOST = 50  # slices long: an operation of a large buffer may take longer than a slice
 
 # Bytes or calls of one operation, as the engine counts them.
-BYTES = {"copy": MIB, "hash": BLOCK, "compress": BLOCK, "own-cache": 8 * 2 * BLOCK}
+BYTES = {
+    "copy": MIB,
+    "hash": BLOCK,
+    "compress": BLOCK,
+    "own-cache": 8 * 2 * BLOCK,
+    "loopback-stream": MIB,
+}
 CALLS = {"chase": CHASED, "clock": READINGS, "system-call": SYSTEM_CALLS}
 
 
 class Seat(msgspec.Struct, frozen=True):
-    """Where one worker may run, and the node that its memory comes from (None: where the kernel likes)."""
+    """Where one worker may run, and the node that its memory comes from (None: where the kernel likes). `peer`: where
+    the process at the other end of its loopback connection may run.
+    """
 
     cpus: tuple[int, ...]
     node: int | None = None
+    peer: tuple[int, ...] = ()
 
 
 class Placement(msgspec.Struct, frozen=True):
@@ -138,6 +147,7 @@ class PlacementBench:
             "work": work,
             "cpus": seat.cpus,
             "node": seat.node,
+            "peer": seat.peer,
             "page": page,
             "bytes": size_bytes,
             "seed": self._rng.getrandbits(48),

@@ -14,6 +14,13 @@ from probes.types import Absent, AbsentKind, present
 ROOT = "/sys/devices/system/node"
 
 
+class Access(msgspec.Struct, frozen=True):
+    """What the nearest CPUs get of a node's memory by the firmware's HMAT (Documentation/mm/numaperf.rst)."""
+
+    latency_ns: int
+    read_mb_per_s: int
+
+
 class NumaNode(msgspec.Struct, frozen=True, kw_only=True):
     """`distances` to the nodes in order, 10 is local (ACPI SLIT); empty where they are not told or no row of a table.
 
@@ -25,6 +32,7 @@ class NumaNode(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes: int | Absent
     distances: tuple[int, ...]
     free_bytes: int | Absent = Absent("not read")
+    access: Access | None = None
 
     @property
     def kind(self) -> str:
@@ -47,6 +55,13 @@ class Numa(msgspec.Struct, frozen=True, kw_only=True):
     per_socket: float | Absent
     doubt: str = ""
     distance_doubt: str = ""
+
+    def distance(self, one: int, other: int) -> int:
+        """0 where it is not told or not believed."""
+        numbers = [node.number for node in self.nodes]
+        row = next((node.distances for node in self.nodes if node.number == one), ())
+        at = numbers.index(other) if other in numbers and not self.distance_doubt else -1
+        return row[at] if 0 <= at < len(row) else 0
 
     def node_of(self, cpu: int) -> int | None:
         return next((node.number for node in self.nodes if cpu in node.cpus), None)
@@ -91,7 +106,13 @@ def _node(host: Host, number: int, placed: Topology, count: int) -> NumaNode:
         memory_bytes=_memory(host, f"{folder}/meminfo", "MemTotal"),
         distances=tuple(distances) if len(distances) == count else (),
         free_bytes=_memory(host, f"{folder}/meminfo", "MemFree"),
+        access=_access(host, f"{folder}/access0/initiators"),
     )
+
+
+def _access(host: Host, folder: str) -> Access | None:
+    latency, rate = host.integer(f"{folder}/read_latency"), host.integer(f"{folder}/read_bandwidth")
+    return Access(latency, rate) if isinstance(latency, int) and isinstance(rate, int) else None
 
 
 def _memory(host: Host, path: str, name: str) -> int | Absent:

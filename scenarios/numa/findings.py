@@ -349,7 +349,10 @@ def _setting(reading: BiosReading) -> str:
     return f"{reading.title}: {name}{reading.value}{later}"
 
 
-def topology_findings(doubt: str, nodes: NodesPerSocket | Absent) -> Iterator[Finding]:
+def topology_findings(
+    doubt: str, nodes: NodesPerSocket | Absent, lost: tuple[int, int] | None = None
+) -> Iterator[Finding]:
+    """`lost`: domains with CPUs and memory that the firmware describes, and nodes that the kernel made of them."""
     if doubt:
         yield Finding(
             id="numa.table",
@@ -365,6 +368,14 @@ def topology_findings(doubt: str, nodes: NodesPerSocket | Absent) -> Iterator[Fi
             title=f"NUMA is switched off: {nodes.words}",
             evidence=(Evidence(nodes.by_kernel, "/proc/cmdline"),),
             remedy=remedies.numa_off(),
+        )
+    elif lost is not None:
+        yield Finding(
+            id="numa.srat-unused",
+            severity="warning",
+            title=f"the firmware describes {lost[0]} NUMA nodes, the kernel uses {lost[1]}: its table was refused",
+            evidence=(Evidence(f"{lost[0]} domains with CPUs and memory", "/sys/firmware/acpi/tables/SRAT"),),
+            remedy=remedies.table(),
         )
 
 

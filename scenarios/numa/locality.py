@@ -15,7 +15,7 @@ from probes.bench.storage import StorageBench
 from probes.bench.workloads import load_of, prepared_bytes
 from probes.host import Host
 from probes.system.disk.block import block_devices
-from probes.system.numa import Numa, NumaNode
+from probes.system.numa import Numa
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.experiment.interleaved import compare
@@ -70,7 +70,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 def find(host: Host, directory: str, table: Numa | None, cpus: frozenset[int]) -> Place | str:
     """Where it can be measured, or why not, in one line."""
     nodes = [node for node in table.nodes if node.cpus & cpus] if table is not None else []
-    if len(nodes) < 2:
+    if table is None or len(nodes) < 2:
         return "one node has CPUs: no CPU is far from the disk"
     # A small disk is measured with a small file: what a run may fill of it is bounded.
     fits = (suitability(host, directory, explicit=True, size_bytes=size, workloads=LOADS) for size in SIZES)
@@ -86,16 +86,10 @@ def find(host: Host, directory: str, table: Numa | None, cpus: frozenset[int]) -
     home = next((node for node in nodes if node.number == own), None)
     if home is None:
         return f"node {own}, the disk's own, has no CPU that may be used here"
-    far = max((n for n in nodes if n is not home), key=lambda n: _distance(table, home, n))
+    far = max((n for n in nodes if n is not home), key=lambda n: table.distance(own, n.number))
     return Place(
         fit=fit, leaves=leaves, node=own, near=home.cpus & cpus, far_node=far.number, far=far.cpus & cpus
     )
-
-
-def _distance(table: Numa | None, one: NumaNode, other: NumaNode) -> int:
-    numbers = [node.number for node in table.nodes] if table is not None else []
-    at = numbers.index(other.number) if other.number in numbers else -1
-    return one.distances[at] if 0 <= at < len(one.distances) else 0
 
 
 class LocalityArm(StorageArm):

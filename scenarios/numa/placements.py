@@ -11,11 +11,13 @@ from collections.abc import Sequence
 
 from probes.bench.placement import Placement, Seat
 from probes.system.caches import Cache
+from probes.system.cpulist import as_list
 from probes.system.numa import Numa
 from probes.system.topology import Topology, distinct
 
 UNPINNED, RANDOM = "unpinned", "random"
 SAME_OWN, APART_OWN, SAME_SHARED = "same-node-own-cache", "nodes-apart-own-cache", "same-node-shared-cache"
+NET_NEAR, NET_FAR = "loopback-near", "loopback-far"
 TITLES = {
     UNPINNED: "not pinned",
     SAME_OWN: "one node, a core each",
@@ -80,6 +82,42 @@ def placements(
     if len(allowed) > count:
         found.append(_made(RANDOM, [[n] for n in rng.sample(sorted(allowed), count)]))
     return tuple(found)
+
+
+def variant_line(one: Placement, table: Numa | None) -> str:
+    """The same placement of a command of the user's own, as scenario `workload` takes it."""
+    if one.id == UNPINNED:
+        return f"{one.id}:"
+    cpus = frozenset(n for seat in one.seats for n in seat.cpus)
+    nodes = [number for number, of_node in _node_sets(table, cpus) if cpus <= of_node]
+    return f"{one.id}: cpus={as_list(cpus)}" + (f" node={nodes[0]}" if nodes else "")
+
+
+def loopback(
+    placed: Topology, table: Numa | None, allowed: frozenset[int], card_node: int | None
+) -> tuple[Placement, Placement] | str:
+    """A connection within one node (the network card's, where that is known) and one to the farthest node; or why not.
+
+    Both ends have a core each, and ours stays where it is.
+    """
+    cores = {
+        node.number: sorted(min(core & cpus) for core in distinct(placed.cores) if core & cpus)
+        or sorted(cpus)
+        for node in (table.nodes if table is not None else ())
+        if (cpus := node.cpus & allowed)
+    }
+    if table is None or len(cores) < 2:
+        return "one node has CPUs"
+    home = card_node if card_node in cores else max(cores, key=lambda n: (len(cores[n]), -n))
+    if len(cores[home]) < 2:
+        return f"node {home} has one core"
+    far = max((n for n in cores if n != home), key=lambda n: (table.distance(home, n), -n))
+    whose = ", the network card's" if home == card_node else ""
+    here, beside = cores[home][:2]
+    return (
+        Placement(NET_NEAR, f"both ends on node {home}{whose}", (Seat((here,), peer=(beside,)),)),
+        Placement(NET_FAR, f"from node {home}{whose} to node {far}", (Seat((here,), peer=(cores[far][0],)),)),
+    )
 
 
 def full(allowed: frozenset[int]) -> tuple[Placement, Placement]:

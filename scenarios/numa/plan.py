@@ -7,11 +7,13 @@ import random
 import msgspec
 
 from probes.bench.placement import Placement, Seat
+from probes.bench.stress import installed as stress_ng
 from probes.host import Host
 from probes.system.allowed import allowed
 from probes.system.bios.redfish import url_problem
 from probes.system.caches import Cache, caches
 from probes.system.numa import Numa, numa
+from probes.system.pci import pci_devices
 from probes.system.topology import Topology, topology
 from probes.types import present
 from scenarios.model import COMMON_OPTIONS, Options, Usage, directory_action
@@ -19,13 +21,14 @@ from scenarios.numa import locality
 from scenarios.numa.machine import Machine, machine
 from scenarios.numa.memory import Target, targets
 from scenarios.numa.picture import picture
-from scenarios.numa.placements import TITLES, full, placements, why_not
-from scenarios.numa.trains import Side, metrics
+from scenarios.numa.placements import TITLES, full, loopback, placements, variant_line, why_not
+from scenarios.numa.trains import ASKING, STREAMING, Side, metrics
 from scenarios.plan import Option, Plan, PlannedStep, Variant, Workload
 
 DEFAULT_BUDGET_S = 60.0
 # Shares of the budget: what a CPU and a memory need for intervals of a few per cent, the rest for the comparisons.
 CPU_SHARE, MEMORY_SHARE, DISK_SHARE = 0.35, 0.25, 0.2
+STRESS_SHARE = 0.5  # of the CPUs' share, where stress-ng is installed
 WORK = "compress"  # branches, tables in the first-level cache, and a second-level cache's worth of data
 NEAR, FAR = "near", "far"
 SMALL, HUGE = "small", "huge"
@@ -74,6 +77,12 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     untestable: str  # why placements cannot be tested here
     measures: bool
 
+    @property
+    def commands(self) -> tuple[tuple[Placement, str], ...]:
+        """The placements, each with the same for scenario `workload`."""
+        sides = next((sides for workload, _, sides in self.entries if workload.id == "placement"), ())
+        return tuple((side.placement, variant_line(side.placement, self.table)) for side in sides)
+
 
 def lay_out(host: Host, options: Options) -> Layout:
     """Raises Usage for a URL that is none."""
@@ -92,7 +101,7 @@ def lay_out(host: Host, options: Options) -> Layout:
     entries: list[tuple[Workload, str, tuple[Side, ...]]] = []
     disk: locality.Place | None = None
     if measures:
-        entries, left_out = _entries(options, placed, nodes, found, cpus)
+        entries, left_out = _entries(options, placed, nodes, found, cpus, _card_node(host))
         if directory := options.string("dir"):
             there = locality.find(host, directory, nodes, cpus)
             disk = there if isinstance(there, locality.Place) else None
@@ -113,8 +122,20 @@ def lay_out(host: Host, options: Options) -> Layout:
     )
 
 
+def _card_node(host: Host) -> int | None:
+    """Of the first network card that tells one."""
+    devices = host.once(pci_devices)
+    cards = [d.node for d in devices if d.kind == "NIC" and d.names] if present(devices) else []
+    return next((node for node in cards if isinstance(node, int)), None)
+
+
 def _entries(
-    options: Options, placed: Topology, table: Numa | None, found: tuple[Cache, ...], cpus: frozenset[int]
+    options: Options,
+    placed: Topology,
+    table: Numa | None,
+    found: tuple[Cache, ...],
+    cpus: frozenset[int],
+    card_node: int | None,
 ) -> tuple[list[tuple[Workload, str, tuple[Side, ...]]], list[str]]:
     entries: list[tuple[Workload, str, tuple[Side, ...]]] = []
     left_out: list[str] = []
@@ -139,6 +160,12 @@ def _entries(
             entries.append((_workload(f"memory-{work}", title, work), work, sides))
     else:
         left_out.append("near against far memory: one node has memory")
+    connected = loopback(placed, table, cpus, card_node)
+    if isinstance(connected, str):
+        left_out.append(f"loopback network near against far: {connected}")
+    else:
+        for work, title in ((STREAMING, "loopback stream"), (ASKING, "loopback question and answer")):
+            entries.append((_workload(work, title, work), work, tuple(Side(p) for p in connected)))
     one = Placement(SMALL, "", (Seat((min(cpus),), near.memory_node if near else None),))
     pages = tuple(Side(one, page) for page in (SMALL, HUGE))
     entries.append((_workload("pages", "memory latency by page size", "chase"), "chase", pages))
@@ -185,7 +212,7 @@ def make(
         why=why,
         options=dict(options.values),
         variants=(
-            *(Variant(id=name, label=_label(name)) for name in named),
+            *(Variant(id=name, label=_label(side)) for name, side in named.items()),
             *(it.disk.variants if it.disk else ()),
         ),
         workloads=(*(workload for workload, _, _ in it.entries), *(it.disk.workloads if it.disk else ())),
@@ -210,7 +237,7 @@ def make(
     return plan.sealed(), it
 
 
-def _label(name: str) -> str:
+def _label(side: Side) -> str:
     words = {
         NEAR: "the node's own memory",
         FAR: "the farthest node's memory",
@@ -218,7 +245,7 @@ def _label(name: str) -> str:
         HUGE: "huge pages (transparent)",
         EACH_PINNED: "each on a CPU of its own",
     }
-    return words.get(name) or TITLES.get(name, name)
+    return words.get(side.id) or TITLES.get(side.id) or side.placement.title
 
 
 def _source(options: Options) -> str:
@@ -231,9 +258,11 @@ def _steps(it: Layout, budget: float) -> tuple[PlannedStep, ...]:
         return (read,)
     rest = budget * (1 - CPU_SHARE - MEMORY_SHARE)
     compared = (PlannedStep(w.id, w.title, rest / len(it.entries)) for w, _, _ in it.entries)
+    stress = budget * CPU_SHARE * STRESS_SHARE if stress_ng() else 0.0
     return (
         read,
-        PlannedStep("cpu", "measure the CPUs", budget * CPU_SHARE),
+        PlannedStep("cpu", "measure the CPUs", budget * CPU_SHARE - stress),
+        *((PlannedStep("stress", "measure with stress-ng", stress),) if stress else ()),
         PlannedStep("memory", "measure memory", budget * MEMORY_SHARE),
         *compared,
     )
@@ -242,6 +271,8 @@ def _steps(it: Layout, budget: float) -> tuple[PlannedStep, ...]:
 def _sentences(it: Layout, budget: float) -> tuple[str, ...]:
     if not it.measures:
         return ("only reads: measures nothing, changes nothing",)
+    variants = " ".join(f"--variant '{line}'" for _, line in it.commands)
+    own = (f"for a command of your own: hostdx run workload --cmd COMMAND {variants}",) if variants else ()
     files = (
         f"writes a test file of {it.disk.file_bytes >> 20} MiB that is removed"
         if it.disk
@@ -250,4 +281,5 @@ def _sentences(it: Layout, budget: float) -> tuple[str, ...]:
     return (
         f"loads {len(it.cpus)} CPUs in slices for at most {budget:.0f} s; {files}, changes no setting",
         "moves its own workers only; no process of anybody else is touched",
+        *own,
     )

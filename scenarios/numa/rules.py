@@ -13,7 +13,7 @@ from probes.system.pci import PciDevice, pci_devices
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding
 from scenarios.numa import findings, remedies
-from scenarios.numa.settings import highest_khz, limited_khz
+from scenarios.numa.settings import highest_khz, limited_khz, lost_nodes
 from scenarios.rule import Inapplicable, Rule, Unreadable
 
 
@@ -22,7 +22,7 @@ def nodes(host: Host) -> Iterator[Finding]:
     table = host.once(numa)
     if isinstance(table, Absent):
         raise Unreadable(f"/sys/devices/system/node: {table.reason}")
-    return findings.topology_findings(table.doubt, nodes_per_socket(host))
+    return findings.topology_findings(table.doubt, nodes_per_socket(host), lost_nodes(host))
 
 
 def links(host: Host) -> Iterator[Finding]:

@@ -26,8 +26,18 @@ from scenarios.model import Options, Refused, Run, Scenario, Step
 from scenarios.numa import findings, locality, tables
 from scenarios.numa.cpu import LEAST_ROUNDS, SUSTAINED_S, CpuBench
 from scenarios.numa.memory import MemoryBench
-from scenarios.numa.plan import CPU_SHARE, DISK_SHARE, MEMORY_SHARE, OPTIONS, Layout, lay_out, make
-from scenarios.numa.settings import Firmware, device_tags, firmware, settings
+from scenarios.numa.plan import (
+    CPU_SHARE,
+    DISK_SHARE,
+    MEMORY_SHARE,
+    OPTIONS,
+    STRESS_SHARE,
+    Layout,
+    lay_out,
+    make,
+)
+from scenarios.numa.settings import Firmware, device_tags, firmware, lost_nodes, settings
+from scenarios.numa.stress import StressBench
 from scenarios.numa.surroundings import Surveyor
 from scenarios.numa.trains import PlacedTrains
 from scenarios.plan import Option, Plan, Workload
@@ -67,17 +77,20 @@ class Numa(Scenario):
         layout = await asyncio.to_thread(lay_out, run.host, run.options)
         read = await self._read(run, layout)
         found: list[Finding] = [*read]
+        verdicts: dict[str, list[ev.Verdict]] = {}
         if layout.measures:
             async with AsyncExitStack() as stack:
                 bench = PlacementBench(run.seed, self.stretch)
                 stack.push_async_callback(bench.close)
-                found += await self._measure(run, layout, bench)
-        for finding in tables.with_answer(layout, found):
+                found += await self._measure(run, layout, bench, verdicts)
+        for finding in tables.with_answer(layout, found, tables.undecided(run.plan, verdicts)):
             run.found(finding)
 
     async def _read(self, run: Run, layout: Layout) -> list[Finding]:
         with run.step("read", "read topology and settings"):
             run.emit(ev.Extra(t=run.time(), name="machine", value=msgspec.to_builtins(layout.shape)))
+            if layout.commands:
+                run.emit(ev.Extra(t=run.time(), name="placements", value=tables.placed_commands(layout)))
             for one in await asyncio.to_thread(settings, run.host):
                 run.fact(one.subject, one.name, one.value, one.unit, source=one.source)
             told = await asyncio.to_thread(firmware, run.host, run.options)
@@ -89,7 +102,7 @@ class Numa(Scenario):
                 run.fact("cpu", "brand", await asyncio.to_thread(brand, run.host), source="py-cpuinfo")
         nodes = nodes_per_socket(run.host)
         return [
-            *findings.topology_findings(layout.shape.doubt, nodes),
+            *findings.topology_findings(layout.shape.doubt, nodes, lost_nodes(run.host)),
             *findings.device_findings(devices if present(devices) else (), device_tags(run.host)),
             *findings.firmware_findings(told),
         ]
@@ -100,19 +113,24 @@ class Numa(Scenario):
         if told.readings:
             run.emit(ev.Extra(t=run.time(), name="bios", value=tables.bios(told)))
 
-    async def _measure(self, run: Run, layout: Layout, bench: PlacementBench) -> list[Finding]:
+    async def _measure(
+        self, run: Run, layout: Layout, bench: PlacementBench, verdicts: dict[str, list[ev.Verdict]]
+    ) -> list[Finding]:
         total = run.plan.measuring_s
         found = await self._cpu(run, layout, bench, total * CPU_SHARE)
         found += await self._memory(run, layout, bench, total * MEMORY_SHARE)
         kept = total * DISK_SHARE if layout.disk is not None else 0.0
-        found += await self._compare(run, layout, bench, total * (1 - CPU_SHARE - MEMORY_SHARE) - kept)
+        left = total * (1 - CPU_SHARE - MEMORY_SHARE) - kept
+        found += await self._compare(run, layout, bench, left, verdicts)
         if layout.disk is not None:
             family = len(layout.entries) + len(layout.disk.workloads)
-            await locality.measure(run, layout.disk, kept, family)
+            verdicts |= await locality.measure(run, layout.disk, kept, family)
         return found
 
     async def _cpu(self, run: Run, layout: Layout, bench: PlacementBench, seconds: float) -> list[Finding]:
         cpu = CpuBench(run.host, layout.placed, layout.cpus, bench, run.seed)
+        stress = StressBench(layout.placed, layout.cpus, run.seed)
+        seconds *= 1 - STRESS_SHARE if stress else 1
         surveyor = Surveyor(run.host, lambda: bench.pids)
         try:
             with run.step("cpu", "measure the CPUs") as step:
@@ -127,12 +145,22 @@ class Numa(Scenario):
             raise Refused(str(why)) from None
         result = cpu.result(clocked, took)
         around = surveyor.end(took, result.share)
-        run.emit(ev.Extra(t=run.time(), name="cpu", value=tables.cpu(result)))
+        if stress:
+            await self._stress(run, stress, seconds * STRESS_SHARE / (1 - STRESS_SHARE))
+        rows = (*result.rows, *stress.rows())
+        run.emit(ev.Extra(t=run.time(), name="cpu", value=tables.cpu(result, rows)))
         run.emit(ev.Extra(t=run.time(), name="scaling", value=tables.scaling(result)))
         return [
             *findings.cpu_findings(result, around),
             *findings.timer_findings(clocksource(run.host), result.clock_ns, result.system_call_ns),
         ]
+
+    async def _stress(self, run: Run, stress: StressBench, seconds: float) -> None:
+        try:
+            with run.step("stress", "measure with stress-ng") as step:
+                await self._rounds(run, stress, step, run.clock.now(), seconds)
+        except BenchRefused as why:
+            run.note(f"stress-ng: {why}")
 
     async def _memory(self, run: Run, layout: Layout, bench: PlacementBench, seconds: float) -> list[Finding]:
         memory = MemoryBench(run.host, layout.placed, layout.table, layout.cpus, bench, run.seed)
@@ -153,7 +181,7 @@ class Numa(Scenario):
         return list(findings.memory_findings(result))
 
     async def _rounds(
-        self, run: Run, what: CpuBench | MemoryBench, step: Step, began: float, seconds: float
+        self, run: Run, what: CpuBench | MemoryBench | StressBench, step: Step, began: float, seconds: float
     ) -> None:
         """Until the share of the budget is used, four at least."""
         done = 0
@@ -167,10 +195,14 @@ class Numa(Scenario):
                 break
 
     async def _compare(
-        self, run: Run, layout: Layout, bench: PlacementBench, seconds: float
+        self,
+        run: Run,
+        layout: Layout,
+        bench: PlacementBench,
+        seconds: float,
+        verdicts: dict[str, list[ev.Verdict]],
     ) -> list[Finding]:
         watch = watch_for(run)
-        verdicts: dict[str, list[ev.Verdict]] = {}
 
         def entry(workload: Workload, trains: PlacedTrains) -> Entry:
             async def build(most_s: float) -> TrainExperiment:

@@ -4,11 +4,14 @@ look.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
 
 from probes.host import Host
+from probes.system.acpi import ROOT as ACPI
+from probes.system.acpi import acpi_tables
 from probes.system.apic import apic_mode
 from probes.system.bios.attribute_file import attribute_file
 from probes.system.bios.attributes import BiosAttributes
@@ -20,6 +23,8 @@ from probes.system.frequency import Frequency, frequency
 from probes.system.idle import idle
 from probes.system.memory import memory
 from probes.system.nodes_per_socket import nodes_per_socket
+from probes.system.numa import ROOT as NODES
+from probes.system.numa import numa
 from probes.system.pci import pci_devices
 from probes.system.pcie_tags import Tags, tags
 from probes.system.topology import ROOT
@@ -64,6 +69,7 @@ def _settings(host: Host) -> Iterator[Setting]:
         value=nodes if isinstance(nodes, Absent) else nodes.words,
         source="topology, L3 caches, CPU model",
     )
+    yield from _tables(host)
     mode = apic_mode(host)
     yield Setting(
         subject="cpu",
@@ -98,6 +104,59 @@ def _settings(host: Host) -> Iterator[Setting]:
         value=clock if isinstance(clock, Absent) else clock.current,
         source="/sys/devices/system/clocksource/clocksource0/current_clocksource",
     )
+
+
+def _tables(host: Host) -> Iterator[Setting]:
+    """The firmware's own word on the nodes, and how fast the kernel understood them to be."""
+    tables = acpi_tables(host)
+    srat: Json | Absent
+    slit: Json | Absent
+    if isinstance(tables, Absent):
+        srat = slit = tables
+    else:
+        srat = (
+            tables.srat
+            if isinstance(tables.srat, Absent)
+            else f"{len(tables.srat.with_cpus)} domains with CPUs, {len(tables.srat.with_memory)} with memory"
+        )
+        slit = (
+            tables.distances if isinstance(tables.distances, Absent) else _distances(host, tables.distances)
+        )
+    yield Setting(subject="numa", name="firmware_domains", value=srat, source=f"{ACPI}/SRAT")
+    yield Setting(subject="numa", name="firmware_distances", value=slit, source=f"{ACPI}/SLIT")
+    table = host.once(numa)
+    speeds: list[Json] = [
+        f"node {node.number}: {node.access.latency_ns} ns, {node.access.read_mb_per_s} MB/s"
+        for node in (table.nodes if present(table) else ())
+        if node.access is not None
+    ]
+    hmat = tables if isinstance(tables, Absent) else tables.hmat_bytes
+    if speeds or present(hmat):
+        told: Json | Absent = speeds or Absent("the kernel took no speeds from the HMAT table", "unsupported")
+        yield Setting(subject="numa", name="firmware_speeds", value=told, source=f"{NODES}/node*/access0")
+    else:
+        yield Setting(subject="numa", name="firmware_speeds", value=hmat, source=f"{ACPI}/HMAT")
+
+
+def lost_nodes(host: Host) -> tuple[int, int] | None:
+    """Several domains with CPUs and memory of which the kernel made one node. Other differences have good reasons:
+    firmware lists what could be plugged in, and a node without memory is folded into another one.
+    """
+    tables, table = acpi_tables(host), host.once(numa)
+    if isinstance(tables, Absent) or isinstance(tables.srat, Absent) or isinstance(table, Absent):
+        return None
+    line = host.text("/proc/cmdline", 1 << 16)
+    if present(line) and re.search(r"\b(?:numa|acpi)=(?:off|noacpi)\b", line):
+        return None  # asked for
+    whole = tables.srat.with_cpus & tables.srat.with_memory
+    return (len(whole), 1) if len(whole) > 1 and len(table.nodes) == 1 else None
+
+
+def _distances(host: Host, told: tuple[tuple[int, ...], ...]) -> str:
+    table = host.once(numa)
+    used = tuple(node.distances for node in table.nodes) if present(table) else ()
+    words = "; ".join(" ".join(map(str, row)) for row in told[:8]) + (" …" if len(told) > 8 else "")
+    return f"{words} ({'as' if told == used else 'not as'} the kernel uses them)"
 
 
 def _clocks(host: Host) -> Iterator[Setting]:

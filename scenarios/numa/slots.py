@@ -114,12 +114,9 @@ def _choose(bays: list[Bay], cores: int, table: Numa | None) -> Slot | None:
 
 
 def _distance(table: Numa | None, one: Bay, other: Bay) -> int:
-    if table is None or table.distance_doubt:
+    if table is None or one.node is None or other.node is None:
         return 0
-    numbers = [node.number for node in table.nodes]
-    row = next((node.distances for node in table.nodes if node.number == one.node), ())
-    at = numbers.index(other.node) if other.node in numbers else -1
-    return row[at] if 0 <= at < len(row) else 0
+    return table.distance(one.node, other.node)
 
 
 def _slot(bays: list[Bay], cores: int) -> Slot:

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from probes import units
+from probes.system.cpulist import as_list
 from probes.system.pci import PciDevice
 from probes.types import Absent, Json, present
 from scenarios import events as ev
 from scenarios.finding import SEVERITIES, Evidence, Finding
 from scenarios.numa import remedies
-from scenarios.numa.cpu import CpuResult
+from scenarios.numa.cpu import CpuResult, CpuRow
 from scenarios.numa.figures import Figure
 from scenarios.numa.memory import MemoryResult
 from scenarios.numa.placements import RANDOM, TITLES, UNPINNED
@@ -20,10 +21,11 @@ from scenarios.numa.plan import EACH_PINNED, Layout
 from scenarios.numa.settings import Firmware
 from scenarios.numa.slots import slot
 from scenarios.numa.trains import CPU_TIME
+from scenarios.plan import Plan
 
 
-def cpu(result: CpuResult) -> Json:
-    """A row a load, with 95 % intervals as [low, high]."""
+def cpu(result: CpuResult, measured: Sequence[CpuRow]) -> Json:
+    """A row a load, with 95 % intervals as [low, high]; `measured`: with what other tools measured."""
     rows: list[Json] = [
         {
             "load": row.load.title,
@@ -33,7 +35,7 @@ def cpu(result: CpuResult) -> Json:
             **_columns("all threads", row.threads),
             **_columns("cores of n times one", row.of_n),
         }
-        for row in result.rows
+        for row in measured
     ]
     for title, figure in (("reading the time", result.clock_ns), ("system call", result.system_call_ns)):
         if figure is not None:
@@ -132,6 +134,19 @@ def _mega(figure: Figure | None) -> Figure | None:
     return None if figure is None else figure.scaled(1e-6)
 
 
+def placed_commands(layout: Layout) -> Json:
+    """A row a placement: whose CPUs, and the same for a command of the user's own."""
+    rows: list[Json] = [
+        {
+            "placement": one.title,
+            "CPUs": as_list(frozenset(n for seat in one.seats for n in seat.cpus)),
+            "variant of hostdx run workload": line,
+        }
+        for one, line in layout.commands
+    ]
+    return rows
+
+
 def placement_findings(layout: Layout, verdicts: Mapping[str, Sequence[ev.Verdict]]) -> Iterator[Finding]:
     """Pinning helps here: by the verdicts on CPU time a piece of work, against the unpinned one."""
     helped = [
@@ -164,12 +179,26 @@ def placement_findings(layout: Layout, verdicts: Mapping[str, Sequence[ev.Verdic
     )
 
 
-def with_answer(layout: Layout, found: Sequence[Finding]) -> list[Finding]:
+def undecided(plan: Plan, verdicts: Mapping[str, Sequence[ev.Verdict]]) -> str:
+    """The comparisons that were measured and stayed open, by their titles; empty where all were decided."""
+    titles = [
+        workload.title
+        for workload in plan.workloads
+        if any(v.verdict == "inconclusive" for v in verdicts.get(workload.id, ()))
+    ]
+    if not titles:
+        return ""
+    if len(titles) == len(plan.workloads) > 1:
+        return f"none of the {len(titles)} comparisons was decided"
+    return f"inconclusive: {', '.join(titles)}"
+
+
+def with_answer(layout: Layout, found: Sequence[Finding], still_open: str) -> list[Finding]:
     """The findings with the run's answer among them: the worst that speaks, else that nothing is wrong.
 
-    What could not be tested here is said with it.
+    What could not be tested here and what was not decided is said with it.
     """
-    tail = f"; {layout.untestable}" if layout.untestable else ""
+    tail = "".join(f"; {words}" for words in (layout.untestable, still_open) if words)
     loud = [f for f in found if f.severity in ("critical", "warning")]
     if loud:
         worst = min(loud, key=lambda f: (SEVERITIES.index(f.severity), not f.answers))

@@ -16,6 +16,7 @@ from scenarios.experiment.trains import Trains
 from scenarios.plan import Metric
 
 FIRST_SLICE_S = 0.03
+ASKING, STREAMING = "loopback-ask", "loopback-stream"
 THROUGHPUT, CPU_TIME, LATENCY = "throughput", "CPU time", "latency"
 
 
@@ -33,6 +34,10 @@ class Side(msgspec.Struct, frozen=True):
 def metrics(work: str) -> tuple[Metric, ...]:
     if work == "chase":
         return (Metric(LATENCY, "ns", better="less"),)
+    if work == ASKING:
+        return (Metric(LATENCY, "µs", better="less"),)
+    if work == STREAMING:  # half of the CPU time is the partner's, which no slice counts
+        return (Metric(THROUGHPUT, "MB/s"),)
     if work in BYTES:
         return (Metric(THROUGHPUT, "MB/s"), Metric(CPU_TIME, "µs/MB", better="less"))
     return (Metric(THROUGHPUT, "loops/s"), Metric(CPU_TIME, "µs/loop", better="less"))
@@ -101,10 +106,10 @@ class PlacedTrains:
 
 
 def _values(taken: PlacedSlice) -> dict[str, float]:
-    if taken.work == "chase":
-        done = sum(w.operations for w in taken.served) * CALLS["chase"]
+    if taken.work in ("chase", ASKING):
+        done = sum(w.operations for w in taken.served) * CALLS.get(taken.work, 1)
         spent = sum(w.seconds for w in taken.served)
-        return {LATENCY: spent / done * 1e9 if done else 0.0}
+        return {LATENCY: spent / done * (1e6 if taken.work == ASKING else 1e9) if done else 0.0}
     per = taken.cpu_per_operation_s or 0.0
     if taken.work in BYTES:
         return {THROUGHPUT: taken.bytes_per_s() / 1e6, CPU_TIME: per * 1e6 / (BYTES[taken.work] / 1e6)}

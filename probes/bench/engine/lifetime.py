@@ -32,14 +32,15 @@ def be_expendable() -> None:
         pass
 
 
-def partner(serve: Callable[[], None], *, keep: Sequence[int] = (), leave: Sequence[int] = ()) -> None:
-    """Forks the other end of a worker's pipe or connection; `serve` runs until its input ends.
+def partner(serve: Callable[[], None], *, keep: Sequence[int] = (), leave: Sequence[int] = ()) -> int:
+    """Forks the other end of a worker's pipe or connection; `serve` runs until its input ends. Its process number.
 
     `keep` are its descriptors, closed here; `leave` the worker's own: holding these, it would hold its own input open
     and never see the end.
     """
     own = os.getpid()
-    if os.fork() == 0:
+    pid = os.fork()
+    if pid == 0:
         try:
             tie_to(own)
             for fd in leave:
@@ -49,3 +50,4 @@ def partner(serve: Callable[[], None], *, keep: Sequence[int] = (), leave: Seque
             os._exit(0)
     for fd in keep:
         os.close(fd)
+    return pid

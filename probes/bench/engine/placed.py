@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from probes.bench.engine.chase import Chain
+from probes.bench.engine.loopback import asking, streaming
 from probes.bench.engine.memory_policy import bind, nodes_of
 
 MIB = 1 << 20
@@ -35,7 +36,7 @@ _chains: dict[tuple[int, int | None, str, int], Chain] = {}
 
 def placed(spec: dict[str, Any]) -> tuple[Operation, Callable[[int], None]]:
     """spec: work, cpus (affinity), node (of the memory; null: where the kernel likes), page (`small`, `huge`, ``),
-    bytes.
+    bytes, peer (CPUs of the loopback's other end).
 
     The worker stays where it is put until the next order.
     """
@@ -193,5 +194,7 @@ WORKS: dict[str, Callable[[dict[str, Any]], Operation]] = {
     "own-cache": _own_cache,
     "clock": _clock,
     "system-call": _system_call,
+    "loopback-stream": streaming,
+    "loopback-ask": asking,
     "forget": _forget,
 }

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 
 from probes.system.caches import Cache
 from probes.system.numa import Numa, NumaNode
 from probes.system.topology import Topology
-from scenarios.numa.placements import APART_OWN, RANDOM, SAME_OWN, SAME_SHARED, UNPINNED, placements, why_not
+from scenarios.numa.placements import (
+    APART_OWN,
+    RANDOM,
+    SAME_OWN,
+    SAME_SHARED,
+    UNPINNED,
+    loopback,
+    placements,
+    variant_line,
+    why_not,
+)
 from scenarios.numa.slots import slot
+from scenarios.workload import variants
 
 
 def _host(
@@ -113,6 +125,43 @@ def test_five_placements_on_two_nodes_with_smt() -> None:
     assert found[APART_OWN][:4] == [(0,), (8,), (1,), (9,)]
     assert found[SAME_SHARED][:4] == [(0,), (16,), (1,), (17,)]
     assert found[UNPINNED][0] == tuple(sorted(online))
+
+
+def test_a_command_of_the_users_own_in_the_same_places(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    placed, table, caches, online = _host(2, 8)
+    lines = [variant_line(p, table) for p in placements(placed, table, caches, online, random.Random(1))]
+    assert lines[:4] == [
+        "unpinned:",
+        "same-node-own-cache: cpus=0-7 node=0",
+        "nodes-apart-own-cache: cpus=0-3,8-11",
+        "same-node-shared-cache: cpus=0-3,16-19 node=0",
+    ]
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(online))
+    monkeypatch.setattr(variants, "_node", lambda text, _where: int(text))
+    jobs = [variants.job(line, "true", str(tmp_path)) for line in lines]
+    assert [job.id for job in jobs] == [UNPINNED, SAME_OWN, APART_OWN, SAME_SHARED, RANDOM]
+    assert jobs[1].cpus == tuple(range(8)) and jobs[1].node == 0 and jobs[4].cpus
+
+
+def test_a_connection_within_the_cards_node_and_to_the_farthest() -> None:
+    placed, table, _, online = _host(4, 4)
+    found = loopback(placed, table, online, 2)
+    assert not isinstance(found, str)
+    near, far = found
+    assert (near.seats[0].cpus, near.seats[0].peer) == ((8,), (9,))
+    assert far.seats[0].cpus == (8,) and far.seats[0].peer == (0,)  # 32 away; nodes 1 and 3 are 12
+    assert near.title == "both ends on node 2, the network card's"
+    without = loopback(placed, table, online, None)
+    assert not isinstance(without, str) and without[0].title == "both ends on node 0"
+
+
+def test_where_no_end_of_a_connection_can_be_far() -> None:
+    placed, table, _, online = _host(1, 4)
+    assert loopback(placed, table, online, None) == loopback(placed, None, online, 0) == "one node has CPUs"
+    placed, table, _, online = _host(2, 1)
+    assert loopback(placed, table, online, 1) == "node 1 has one core"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,28 @@ async def test_every_load_runs_where_it_is_put(work: str) -> None:
         await bench.forget()
     finally:
         await bench.close()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("work", ["loopback-stream", "loopback-ask"])
+async def test_both_ends_of_a_connection_are_where_they_are_put(work: str) -> None:
+    bench = PlacementBench(1)
+    try:
+        for peer in (ALLOWED[0], ALLOWED[-1], ALLOWED[0]):
+            found = await bench.slice(work, Placement("one", "", (Seat((ALLOWED[0],), peer=(peer,)),)), 0.005)
+            assert found.rate > 0
+            worker = bench.pids[-1]
+            (partner,) = Path(f"/proc/{worker}/task/{worker}/children").read_text().split()
+            assert os.sched_getaffinity(int(partner)) == {peer}
+            assert os.sched_getaffinity(worker) == {ALLOWED[0]}
+        with pytest.raises(WorkerFailed):
+            await bench.slice(work, Placement("gone", "", (Seat((ALLOWED[0],), peer=(100_000,)),)), 0.005)
+    finally:
+        await bench.close()
+    until = time.monotonic() + 20
+    while Path(f"/proc/{partner}").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{partner}").exists()
 
 
 @pytest.mark.real

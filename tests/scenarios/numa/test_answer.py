@@ -1,0 +1,55 @@
+"""The run's answer: what speaks, what could not be tested, and what was measured and stayed open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from scenarios import events as ev
+from scenarios.finding import Finding
+from scenarios.model import Options
+from scenarios.numa.plan import Layout, lay_out
+from scenarios.numa.tables import undecided, with_answer
+from scenarios.plan import Plan, Workload
+from tests.fakes.tree import Tree
+
+
+def _verdict(word: str) -> ev.Verdict:
+    return ev.Verdict(t=0.0, workload="", metric="latency", baseline="near", variant="far", verdict=word)
+
+
+def _plan(*names: str) -> Plan:
+    loads = tuple(Workload(id=name, title=f"load {name}", metrics=()) for name in names)
+    return Plan(scenario="numa", title="", question="", why="", workloads=loads)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"a": ["slower"], "b": ["no material difference"]}, ""),
+        ({"a": ["slower"], "b": ["inconclusive"]}, "inconclusive: load b"),
+        ({"a": ["inconclusive", "slower"], "b": []}, "inconclusive: load a"),
+        ({"a": ["inconclusive"], "b": ["inconclusive"]}, "none of the 2 comparisons was decided"),
+        ({"a": ["not applicable"]}, ""),
+        ({}, ""),
+    ],
+)
+def test_what_stayed_open(words: dict[str, list[str]], said: str) -> None:
+    assert (
+        undecided(_plan("a", "b"), {name: [_verdict(w) for w in some] for name, some in words.items()})
+        == said
+    )
+
+
+def _layout(tmp_path: Path) -> Layout:
+    return lay_out(Host(str(Tree(tmp_path).root)), Options({}))
+
+
+def test_the_headline_names_what_stayed_open(tmp_path: Path) -> None:
+    calm, *_ = with_answer(_layout(tmp_path), [], "inconclusive: load b")
+    assert calm.answers and calm.title.endswith("nothing measured; inconclusive: load b")
+    loud = Finding(id="numa.x", severity="warning", title="a CPU is slow")
+    (told,) = with_answer(_layout(tmp_path), [loud], "inconclusive: load b")
+    assert told.answers and told.title == "a CPU is slow; inconclusive: load b"
