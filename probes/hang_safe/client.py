@@ -11,8 +11,10 @@ import sys
 import threading
 import time
 import weakref
+from pathlib import Path
 
 ABANDON_AFTER_S = 2.0
+WORKING_AT_MOST_S = 30.0  # of a child that is slow, not stuck: a starved host, an interpreter on a sick disk
 MOST_REQUEST_BYTES = 32 << 10  # any path that the kernel takes; a pipe holds 64 KiB
 RETRY_AFTER_S = 60.0  # a path that hung is not tried again before: each try costs a process and 2 s
 
@@ -26,7 +28,10 @@ class NotStarted(Exception):
 
 
 class GuardedReader:
-    """One child process, started with the first read, reused, replaced when it hangs. Thread-safe."""
+    """One child process, started with the first read, reused, replaced when it hangs. Thread-safe.
+
+    It hangs if it gives no answer and gets nowhere either: for `abandon_after_s` it had no CPU time and wanted none.
+    """
 
     def __init__(self, abandon_after_s: float = ABANDON_AFTER_S) -> None:
         self.abandon_after_s = abandon_after_s
@@ -63,8 +68,10 @@ class GuardedReader:
 
     def _exchange(self, request: bytes) -> bytes | None:
         """The answer's line; None when the child ended. A child that gave no answer is gone after this."""
-        deadline = time.monotonic() + self.abandon_after_s
+        began = time.monotonic()
+        deadline = began + self.abandon_after_s
         child = self._running()
+        worked = _cpu_ns(child.pid)
         assert child.stdin is not None and child.stdout is not None
         reply = bytearray()
         try:
@@ -74,7 +81,13 @@ class GuardedReader:
                 while not reply.endswith(b"\n"):
                     left = deadline - time.monotonic()
                     if left <= 0 or not ready.select(left):
-                        raise TimeoutError
+                        before, worked = worked, _cpu_ns(child.pid)
+                        if time.monotonic() - began > WORKING_AT_MOST_S or not (
+                            worked > before or _runnable(child.pid)
+                        ):
+                            raise TimeoutError
+                        deadline = time.monotonic() + self.abandon_after_s
+                        continue
                     data = os.read(child.stdout.fileno(), 1 << 16)
                     if not data:
                         raise BrokenPipeError
@@ -106,6 +119,22 @@ class GuardedReader:
             self._owner = os.getpid()
             weakref.finalize(self, _stop, self._child, os.getpid())
         return self._child
+
+
+def _cpu_ns(pid: int) -> int:
+    """What the process had of the CPUs (Documentation/scheduler/sched-stats.rst); 0 where nobody tells."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[0])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _runnable(pid: int) -> bool:
+    """It waits for a CPU, not in the kernel (proc(5), state)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[:1] == [b"R"]
+    except OSError:
+        return False
 
 
 def _stop(child: subprocess.Popen[bytes], owner: int | None = None) -> None:

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -56,9 +58,17 @@ class Io500(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     missing: tuple[str, ...] = ()
     invalid: bool = False
     errors: tuple[str, ...] = ()
-    hash_printed: str | None = None
-    hash_recomputed: str | None = None
     runs: int = 1
+
+
+class _Hashed(NamedTuple):
+    """A hash of `result.txt`, and what it is over: texts as printed. `version` is None where it is not part of it."""
+
+    section: str
+    version: str | None
+    phases: dict[str, str]
+    totals: dict[str, str]
+    hash: str
 
 
 def recognised(source: Source) -> bool:
@@ -160,11 +170,28 @@ def _of_result(source: Source) -> Result:
         if (s := sections.get(name)) is not None
     ]
     version = head.get("version")
-    stored = sections.get("SCORE", {}).get("hash")
     return _result(
         "result.txt", phases, scores, version=version, mode=head.get("mode"), errors=errors, broken=[],
-        stored_hash=stored, began=began, processes=number(head.get("procs")), totals=sections.get("SCORE", {}),
+        hashes=_hashes(version or "", sections), began=began, processes=number(head.get("procs")),
     )  # fmt: skip
+
+
+def _hashes(version: str, sections: dict[str, dict[str, str]]) -> list[_Hashed]:
+    """Of the score and, in an extended run, of SCOREX: that one is over the optional phases, without the version."""
+    found = []
+    for section, belong, of in (
+        ("SCORE", (*score.BW, *score.MD), version),
+        ("SCOREX", score.EXTENDED, None),
+    ):
+        totals = sections.get(section, {})
+        if stored := totals.get("hash"):
+            texts = {
+                name: sections[name]["score"].partition(" ")[0]
+                for name in belong
+                if "score" in sections.get(name, {})
+            }
+            found.append(_Hashed(section, of, texts, totals, stored))
+    return found
 
 
 def _first(text: str) -> tuple[str, str]:
@@ -174,8 +201,8 @@ def _first(text: str) -> tuple[str, str]:
 
 def _result(
     layout: str, phases: dict[str, Phase], scores: list[tuple[str, score.Scores]], *, version: str | None,
-    mode: str | None, errors: list[str], broken: list[str], runs: int = 1, stored_hash: str | None = None,
-    began: str | None = None, processes: float | None = None, totals: dict[str, str] | None = None,
+    mode: str | None, errors: list[str], broken: list[str], runs: int = 1, hashes: Sequence[_Hashed] = (),
+    began: str | None = None, processes: float | None = None,
 ) -> Result:  # fmt: skip
     if not any(p.counted for p in phases.values()):
         raise Refused(
@@ -199,21 +226,26 @@ def _result(
     troubles += [Trouble(id="io500.line-broken", said=line) for line in broken[:5]]
     if runs > 1:
         troubles.append(Trouble(id="io500.several-runs", said=str(runs)))
+    if extended is not None:
+        beyond = score.recomputed({n: (p.value, p.half) for n, p in phases.items()}, extended=True)
+        contradictions += score.contradictions(extended, beyond, "SCOREX ")[0]
     hashed = None
-    if stored_hash is not None and totals is not None:
-        texts = {n: p.text for n, p in phases.items() if p.counted}
-        hashed = score.matching_hash(version or "", texts, totals, stored_hash, invalid=invalid)
-        if hashed != stored_hash.upper():
+    for stored in hashes:
+        hashed = score.matching_hash(
+            stored.version, stored.phases, stored.totals, stored.hash,
+            invalid="INVALID" in stored.totals.get("SCORE", "").upper(),
+        )  # fmt: skip
+        if hashed != stored.hash.upper():
             contradictions.append(
                 Contradiction(
-                    id="io500.hash", subject="SCORE", claimed=stored_hash, recomputed=hashed,
-                    rule="hash over version, phase scores, MD, BW and SCORE",
+                    id="io500.hash", subject=stored.section, claimed=stored.hash, recomputed=hashed,
+                    rule=f"hash over {'version, ' if stored.version is not None else ''}phase scores, MD, BW and SCORE",
                 )
             )  # fmt: skip
     detail = Io500(
         layout=layout, version=version, mode=mode, phases=tuple(phases.values()), printed=plain,
         extended=extended, recomputed=again, agrees=agrees, missing=lost, invalid=invalid,
-        errors=tuple(errors), hash_printed=stored_hash, hash_recomputed=hashed, runs=runs,
+        errors=tuple(errors), runs=runs,
     )  # fmt: skip
     facts = [Noted(name="processes", value=int(processes))] if processes is not None else []
     if mode:
@@ -223,7 +255,7 @@ def _result(
         seconds=sum(p.seconds or 0.0 for p in phases.values()), facts=tuple(facts),
         missing=tuple(Missing(name=n, reason="no such phase in the file") for n in lost),
         contradictions=tuple(contradictions), troubles=tuple(troubles),
-        recomputed=("bandwidth score", "metadata score", "total score", *(("hash",) if stored_hash else ())),
+        recomputed=("bandwidth score", "metadata score", "total score", *(("hash",) if hashes else ())),
         detail=detail,
     )  # fmt: skip
 

@@ -19,6 +19,10 @@ MD = (
     "mdtest-easy-write", "mdtest-hard-write", "find", "mdtest-easy-stat",
     "mdtest-hard-stat", "mdtest-easy-delete", "mdtest-hard-read", "mdtest-hard-delete",
 )  # fmt: skip
+# What `[SCOREX]` of an extended run has besides: phases with a group and the flag "optional" (src/phase_*.c).
+BW_EXTENDED = ("ior-rnd4K-write", "ior-rnd1MB-write", "ior-rnd4K-read", "ior-rnd1MB-read")
+MD_EXTENDED = ("find-easy", "find-hard", "mdworkbench-bench")
+EXTENDED = (*BW_EXTENDED, *MD_EXTENDED)
 _NO_ROUNDING = Printed(0.0, 0.0)
 _MASK = 0xFFFFFFFF
 
@@ -49,8 +53,8 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )  # fmt: skip
 
 
-def recomputed(phases: Mapping[str, tuple[float, float]]) -> Scores:
-    """From value and rounding of every phase; the halves are those of the result."""
+def recomputed(phases: Mapping[str, tuple[float, float]], *, extended: bool = False) -> Scores:
+    """From value and rounding of every phase; the halves are those of the result. `extended`: as SCOREX."""
 
     def mean(names: tuple[str, ...]) -> tuple[float | None, float, int]:
         kept = [phases[n] for n in names if n in phases and phases[n][0] > 0]
@@ -61,8 +65,8 @@ def recomputed(phases: Mapping[str, tuple[float, float]]) -> Scores:
         high = geometric_mean(v + h for v, h in kept) or middle
         return middle, max(high - middle, middle - low), len(kept)
 
-    bw, bw_half, bw_n = mean(BW)
-    md, md_half, md_n = mean(MD)
+    bw, bw_half, bw_n = mean((*BW, *BW_EXTENDED) if extended else BW)
+    md, md_half, md_n = mean((*MD, *MD_EXTENDED) if extended else MD)
     total, total_half = None, 0.0
     if bw is not None and md is not None:
         total = math.sqrt(bw * md)
@@ -73,8 +77,13 @@ def recomputed(phases: Mapping[str, tuple[float, float]]) -> Scores:
     )  # fmt: skip
 
 
-def contradictions(claimed: Scores | None, again: Scores) -> tuple[list[Contradiction], dict[str, bool]]:
-    """What is printed and does not follow from the phases. A TOTAL that is the product is named as such."""
+def contradictions(
+    claimed: Scores | None, again: Scores, where: str = ""
+) -> tuple[list[Contradiction], dict[str, bool]]:
+    """What is printed and does not follow from the phases. A TOTAL that is the product is named as such.
+
+    where: of an extended run's second score, "SCOREX ".
+    """
     if claimed is None:
         return [], {}
     agrees = {"total_is_product": False}
@@ -95,7 +104,7 @@ def contradictions(claimed: Scores | None, again: Scores) -> tuple[list[Contradi
             found.append(
                 Contradiction(
                     id="io500.total-is-product" if product else "io500.score",
-                    subject={"bw": "Bandwidth", "md": "IOPS", "total": "TOTAL"}[name],
+                    subject=where + {"bw": "Bandwidth", "md": "IOPS", "total": "TOTAL"}[name],
                     claimed=said, recomputed=gives, unit=unit, rule=rule,
                 )
             )  # fmt: skip
@@ -111,19 +120,19 @@ def _is_product(claimed: Scores, again: Scores) -> bool:
 
 
 def matching_hash(
-    version: str, phases: Mapping[str, str], totals: Mapping[str, str], stored: str, *, invalid: bool
+    version: str | None, phases: Mapping[str, str], totals: Mapping[str, str], stored: str, *, invalid: bool
 ) -> str:
     """The hash in the layout that gives the stored one; where none does, in the usual layout.
 
-    32 bit; for each character x = rotl(x, 2) + c over key then value as printed, all XORed. Results of 2021 leave
+    32 bit; for each character x = rotl(x, 2) + c over key then value as printed, all XORed (src/main.c, src/util.c).
+    phases: those that belong to the score. version: None for SCOREX, whose hash leaves it out. Results of 2021 leave
     MD and BW out; an invalid run adds ("valid", "NO").
     """
-    names = [n for n in (*BW, *MD) if n in phases]
     usual = ""
     for keys in (("MD", "BW", "SCORE"), ("SCORE",)):
-        x = _hash("version" + version)
-        for name in names:
-            x ^= _hash(name + phases[name])
+        x = 0 if version is None else _hash("version" + version)
+        for name, text in phases.items():
+            x ^= _hash(name + text)
         for key in keys:
             x ^= _hash(key + totals.get(key, "").partition(" ")[0])
         for value in (x, x ^ _hash("validNO")):

@@ -150,3 +150,36 @@ def test_a_child_that_cannot_be_started_is_said_and_not_told_as_the_paths_fault(
         assert isinstance(found, Absent) and found.kind == "tool"
         assert "cannot be started" in found.reason and str(broken) in found.reason
     assert not host.exists("/etc", may_hang=True)
+
+
+def _interpreter(tmp_path: Path, first: str) -> str:
+    """Python that does something else first."""
+    script = tmp_path / "python"
+    script.write_text(f'#!/bin/sh\n{first}\nexec {sys.executable} "$@"\n')
+    script.chmod(0o755)
+    return str(script)
+
+
+def test_a_child_that_works_is_waited_for_and_one_that_sleeps_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A starved host or a sick disk: the interpreter alone needs longer than a hang may last."""
+    busy = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"
+    monkeypatch.setattr(sys, "executable", _interpreter(tmp_path, busy))
+    reader = GuardedReader(abandon_after_s=0.05)
+    assert reader.ask("exists", "/proc/uptime") is True
+    reader.close()
+    monkeypatch.setattr(sys, "executable", _interpreter(tmp_path, "exec sleep 60"))
+    reader = GuardedReader(abandon_after_s=0.3)
+    with pytest.raises(Hung):
+        reader.ask("exists", "/proc/uptime")
+
+
+def test_a_child_that_works_for_ever_is_abandoned_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", _interpreter(tmp_path, "while :; do :; done"))
+    monkeypatch.setattr("probes.hang_safe.client.WORKING_AT_MOST_S", 0.5)
+    reader = GuardedReader(abandon_after_s=0.1)
+    with pytest.raises(Hung):
+        reader.ask("exists", "/proc/uptime")

@@ -103,3 +103,58 @@ def test_the_hash_holds_and_an_error_line_does_not_make_it_invalid() -> None:
 @pytest.mark.parametrize("changed", [_result(easy="8.000001"), _result(version="v2")])
 def test_a_changed_number_breaks_the_hash(changed: str) -> None:
     assert "io500.hash" in [c.id for c in imported(changed).contradictions]
+
+
+EXTENDED = (
+    RESULT.replace("mode            = standard", "mode            = extended")
+    + """
+[ior-rnd4K-write]
+score           = {random}
+
+[mdworkbench-create]
+score           = 33.530394
+
+[mdworkbench-bench]
+score           = 8.000000
+
+[SCOREX]
+MD              = 4.000000
+BW              = 2.000000
+SCORE           = {total}
+hash            = {second}
+"""
+)
+
+
+def _extended(random: str = "0.500000", total: str = "2.828427") -> str:
+    """As src/main.c: over the optional phases that have a group, their MD, BW and SCORE, without the version."""
+    second = 0
+    for text in (
+        "ior-rnd4K-write0.500000", "mdworkbench-bench8.000000", "MD4.000000", "BW2.000000", "SCORE2.828427"
+    ):  # fmt: skip
+        second ^= _hash(text)
+    first = _result().partition("hash            = ")[2].split()[0]
+    return EXTENDED.format(
+        hash=first, easy="8.000000", version="v1", random=random, total=total, second=f"{second:X}"
+    )
+
+
+def test_the_extended_score_and_its_own_hash_follow_from_the_optional_phases() -> None:
+    result = imported(_extended())
+    assert not result.contradictions
+    assert isinstance(result.detail, Io500)
+    assert result.detail.extended is not None and result.detail.extended.total == 2.828427
+
+
+def test_a_changed_optional_phase_breaks_the_extended_hash_and_score_only() -> None:
+    found = imported(_extended(random="1.000000")).contradictions
+    assert {(c.id, c.subject) for c in found} == {
+        ("io500.hash", "SCOREX"), ("io500.score", "SCOREX Bandwidth"), ("io500.score", "SCOREX TOTAL"),
+    }  # fmt: skip
+
+
+def test_a_changed_extended_total_is_told_with_both_figures() -> None:
+    found = imported(_extended(total="3.000000")).contradictions
+    assert [(c.claimed, round(float(c.recomputed), 3)) for c in found if c.subject == "SCOREX TOTAL"] == [
+        (3.0, 2.828)
+    ]
