@@ -8,6 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from probes.process_stat import own_stat
+
 
 class Identity(msgspec.Struct, frozen=True):
     """`start` is field 22 of /proc/PID/stat (clock ticks since boot), see proc_pid_stat(5)."""
@@ -26,12 +28,8 @@ def boot_id() -> str:
 
 def start_time(pid: int) -> int | None:
     """Clock ticks since boot; None when there is no such process, or it is a zombie."""
-    try:
-        line = Path(f"/proc/{pid}/stat").read_bytes()
-        fields = line[line.rindex(b")") + 2 :].split()  # the name may hold blanks and parentheses
-        return None if fields[0] in (b"Z", b"X") else int(fields[19])
-    except (OSError, ValueError, IndexError):
-        return None
+    stat = own_stat(pid)
+    return None if stat is None or stat.ended else stat.start_ticks
 
 
 def identity(pid: int | None = None) -> Identity:

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from probes.bench import members
-from probes.bench.members import TaskLook
 from probes.host import Host
+from probes.process_stat import ProcessStat
 from probes.types import Absent, present
 
 LOOKS_PER_S = 20
@@ -176,9 +176,9 @@ def delay_accounting_off(host: Host) -> str:
     )
 
 
-def _delayed_s(before: Sequence[TaskLook], after: Sequence[TaskLook]) -> float:
-    earlier = {task.tid: task.delay_ticks for task in before}
-    moved = sum(max(0, task.delay_ticks - earlier.get(task.tid, task.delay_ticks)) for task in after)
+def _delayed_s(before: Sequence[ProcessStat], after: Sequence[ProcessStat]) -> float:
+    earlier = {task.pid: task.blocked_ticks for task in before}
+    moved = sum(max(0, task.blocked_ticks - earlier.get(task.pid, task.blocked_ticks)) for task in after)
     return moved / float(os.sysconf("SC_CLK_TCK"))
 
 

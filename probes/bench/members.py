@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from probes.host import Host
+from probes.process_stat import ProcessStat, parse_stat
 from probes.system.disk.mounts import mounts
 from probes.types import Absent
 
 MOST_TASKS = 512  # threads looked at, twenty times a second
 MOST_GROUPS = 512
-
-
-class TaskLook(msgspec.Struct, frozen=True):
-    """Of /proc/PID/task/TID/stat (proc(5)): field 3, 4 and 42 (clock ticks waited for block I/O)."""
-
-    tid: int
-    state: str
-    parent: int
-    delay_ticks: int
-
-
-def parse_stat(text: str) -> TaskLook | None:
-    """The name may hold blanks and parentheses: what counts follows the last one."""
-    head, _, tail = text.rpartition(")")
-    fields = tail.split()
-    tid = head.partition(" ")[0]
-    if len(fields) < 2 or not tid.isdecimal():
-        return None
-    delay = fields[39] if len(fields) > 39 else "0"
-    return TaskLook(int(tid), fields[0], int(fields[1]), int(delay) if delay.isdecimal() else 0)
 
 
 def descendants(host: Host, pids: tuple[int, ...]) -> tuple[int, ...]:
@@ -41,8 +20,8 @@ def descendants(host: Host, pids: tuple[int, ...]) -> tuple[int, ...]:
         text = host.text(f"/proc/{name}/stat") if name.isdecimal() else None
         look = parse_stat(text) if isinstance(text, str) else None
         if look is not None:
-            known.add(look.tid)
-            children.setdefault(look.parent, []).append(look.tid)
+            known.add(look.pid)
+            children.setdefault(look.parent, []).append(look.pid)
     found: dict[int, None] = {}
     waiting = [pid for pid in pids if pid in known]
     while waiting:
@@ -65,7 +44,7 @@ def tasks(host: Host, pids: tuple[int, ...]) -> tuple[str, ...]:
     return tuple(found[:MOST_TASKS])
 
 
-def look(host: Host, paths: tuple[str, ...]) -> tuple[TaskLook, ...]:
+def look(host: Host, paths: tuple[str, ...]) -> tuple[ProcessStat, ...]:
     """One look at each; those that have ended are left out."""
     texts = (host.text(path, 4096) for path in paths)
     return tuple(found for text in texts if isinstance(text, str) and (found := parse_stat(text)) is not None)

@@ -1,4 +1,4 @@
-"""All that a process has started, orphans too if it is their subreaper: found, looked at, ended. Stdlib only."""
+"""All that a process has started, orphans too if it is their subreaper: found, looked at, ended. For a light child."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from probes.process_stat import own_stat
+
 MOST_PROCESSES = 4000  # a fork bomb does not keep us looking
 MOST_THREADS = 4000
 FEW = 64  # processes whose threads are looked at in every sample
 PASSES = 50  # of stopping what forks faster than it is found
 KILLING_S = 5.0
-BLKIO_FIELD = 42 - 3  # of what follows the name in /proc/PID/stat (proc_pid_stat(5)): delayacct_blkio_ticks
 
 
 def descendants(of: int) -> list[int]:
@@ -42,7 +43,8 @@ def living(of: int) -> list[int]:
 
 def state(pid: int) -> str:
     """The letter of /proc/PID/stat; empty for one that is gone."""
-    return _text(f"/proc/{pid}/stat").rpartition(")")[2].strip()[:1]
+    stat = own_stat(pid)
+    return "" if stat is None else stat.state
 
 
 def end(of: int, grace_s: float, reap: Callable[[], None]) -> tuple[int, int]:
@@ -96,14 +98,14 @@ class Look:
     def at(self, pids: list[int]) -> None:
         for pid in pids[:FEW]:
             for thread in _threads(pid)[:MOST_THREADS]:
-                self._thread(f"/proc/{pid}/task/{thread}", thread)
+                self._thread(pid, thread)
 
-    def _thread(self, path: str, thread: int) -> None:
-        times = _text(f"{path}/schedstat").split()
-        fields = _text(f"{path}/stat").rpartition(")")[2].split()
-        if len(times) < 2 or len(fields) <= BLKIO_FIELD:
+    def _thread(self, pid: int, thread: int) -> None:
+        times = _text(f"/proc/{pid}/task/{thread}/schedstat").split()
+        stat = own_stat(f"{pid}/task/{thread}")
+        if len(times) < 2 or stat is None:
             return
-        spent = Spent(int(times[0]), int(times[1]), int(fields[BLKIO_FIELD]))
+        spent = Spent(int(times[0]), int(times[1]), stat.blocked_ticks)
         last = self._now.get(thread)
         if last is not None and spent.ran_ns < last.ran_ns:
             self._before = _sum(self._before, last)

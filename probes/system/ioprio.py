@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.host import Host
-from probes.system.tasks import KERNEL_THREAD, parse_stat, tasks_hidden
+from probes.process_stat import parse_stat
+from probes.system.tasks import KERNEL_THREAD, tasks_hidden
 from probes.types import Absent
 
 Class: TypeAlias = Literal["real-time", "best-effort", "idle"]
@@ -58,13 +59,13 @@ def priorities(host: Host) -> tuple[Priority, ...] | Absent:
         if not name.isdecimal():
             continue
         text = host.text(f"/proc/{name}/stat", 4096)
-        stat = text if isinstance(text, Absent) else parse_stat(text)
-        if isinstance(stat, Absent) or stat.flags & KERNEL_THREAD:
+        stat = None if isinstance(text, Absent) else parse_stat(text)
+        if stat is None or stat.flags & KERNEL_THREAD:
             continue
         value = libc.syscall(number, 1, int(name))  # 1: IOPRIO_WHO_PROCESS
         own = decoded(value, _nice(int(name))) if value >= 0 else None
         if own:
-            found.append(Priority(int(name), stat.comm, *own))
+            found.append(Priority(int(name), stat.name, *own))
     unseen = (
         None if found else tasks_hidden(host)
     )  # none among those that can be seen says nothing of the others

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.host import Host
+from probes.process_stat import parse_stat
 from probes.system.cgroup import cgroup_processes
 from probes.system.processes import Process, family_of, look
 from probes.system.pulse import TICKS_PER_S
@@ -171,24 +172,21 @@ def _earlier(before: JobLook, after: JobLook, pid: int) -> tuple[float, float]:
 
 def _user_system(host: Host, path: str) -> tuple[float, float] | None:
     text = host.text(path, 4096)
-    fields = text.rpartition(")")[2].split() if present(text) else []
-    try:
-        return int(fields[11]) / TICKS_PER_S, int(fields[12]) / TICKS_PER_S
-    except (IndexError, ValueError):
-        return None
+    stat = parse_stat(text) if present(text) else None
+    return None if stat is None else (stat.user_ticks / TICKS_PER_S, stat.system_ticks / TICKS_PER_S)
 
 
 def _thread(host: Host, folder: str) -> tuple[float, int, int] | None:
     waits = host.text(f"{folder}/schedstat", 256)
-    stat = host.text(f"{folder}/stat", 4096)
+    text = host.text(f"{folder}/stat", 4096)
+    stat = parse_stat(text) if present(text) else None
     moves = host.text(f"{folder}/sched", 1 << 16)
     found = re.search(r"nr_migrations\s*:\s*(\d+)", moves) if present(moves) else None
     try:
         waited = int(waits.split()[1]) / 1e9 if present(waits) else 0.0
-        last = int(stat.rpartition(")")[2].split()[36]) if present(stat) else -1
     except (IndexError, ValueError):
         return None
-    return None if isinstance(stat, Absent) else (waited, int(found[1]) if found else -1, last)
+    return None if stat is None else (waited, int(found[1]) if found else -1, stat.last_cpu)
 
 
 def _all_waited(host: Host) -> float | None:

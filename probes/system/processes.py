@@ -13,6 +13,7 @@ import os
 import msgspec
 
 from probes.host import Host
+from probes.process_stat import parse_stat
 from probes.safe_read import decode
 from probes.system.pulse import TICKS_PER_S
 from probes.types import Absent
@@ -94,25 +95,19 @@ def cpu_seconds(processes: dict[int, Process]) -> float:
 
 def _process(host: Host, pid: str) -> Process | None:
     data = _read(host, f"/proc/{pid}/stat")
-    if isinstance(data, Absent):
+    stat = None if isinstance(data, Absent) else parse_stat(decode(data))
+    if stat is None:
         return None
-    # The name stands in parentheses and may hold any character, parentheses too: proc_pid_stat(5).
-    end = data.rfind(b")")
-    fields = data[end + 1 :].split(None, 20)
-    try:
-        own = int(fields[11]) + int(fields[12])
-        ticks = own + int(fields[13]) + int(fields[14])
-        return Process(
-            int(pid),
-            decode(data[data.find(b"(") + 1 : end]),
-            fields[0].decode("ascii", "replace"),
-            int(fields[1]),
-            int(fields[19]),
-            ticks / TICKS_PER_S,
-            own / TICKS_PER_S,
-        )
-    except (ValueError, IndexError):
-        return None
+    own = stat.user_ticks + stat.system_ticks
+    return Process(
+        int(pid),
+        stat.name,
+        stat.state,
+        stat.parent,
+        stat.start_ticks,
+        (own + stat.children_ticks) / TICKS_PER_S,
+        own / TICKS_PER_S,
+    )
 
 
 def _io(host: Host, pid: int, waits: bool, hung: bool) -> tuple[tuple[int, int] | None, str]:

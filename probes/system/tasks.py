@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import msgspec
 
 from probes.host import Host
+from probes.process_stat import ProcessStat, parse_stat
 from probes.types import Absent, present
 
 KERNEL_THREAD = 0x00200000  # PF_KTHREAD, include/linux/sched.h
@@ -22,17 +23,6 @@ HARMLESS_WAITS = frozenset({"kernel_clone", "wait_for_vfork_done", "do_fork", "_
 _FRAME = re.compile(r"\s*(?:\[<[0-9a-fx]+>\]\s*)?(?:\?\s*)?([A-Za-z_][\w.]*)\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?")
 _FIRST_PID_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO, include/linux/proc_ns.h: the machine's own
 _NO_WCHAN = frozenset({"0", "-", ""})
-
-
-class TaskStat(msgspec.Struct, frozen=True):
-    """The fields of /proc/PID/stat that are used here (proc(5)); `start_ticks` is clock ticks since boot."""
-
-    tid: int
-    comm: str
-    state: str
-    flags: int
-    threads: int
-    start_ticks: int
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -66,19 +56,6 @@ class OpenFile(msgspec.Struct, frozen=True):
 
     path: str
     how: str
-
-
-def parse_stat(text: str) -> TaskStat | Absent:
-    """The name lies between the first and the last parenthesis and may itself hold spaces and parentheses."""
-    head, opening, rest = text.partition("(")
-    comm, closing, tail = rest.rpartition(")")
-    fields = tail.split()
-    try:
-        if not opening or not closing:
-            raise ValueError
-        return TaskStat(int(head), comm, fields[0], int(fields[6]), int(fields[17]), int(fields[19]))
-    except (ValueError, IndexError):
-        return Absent("not the format of /proc/PID/stat", kind="invalid")
 
 
 def tasks_hidden(host: Host) -> Absent | None:
@@ -129,12 +106,14 @@ def _unseen(host: Host, unreadable: int) -> Absent | None:
     return why
 
 
-def _stat(host: Host, directory: str) -> TaskStat | Absent:
+def _stat(host: Host, directory: str) -> ProcessStat | Absent:
     text = host.text(f"{directory}/stat", 4096)
-    return text if isinstance(text, Absent) else parse_stat(text)
+    if isinstance(text, Absent):
+        return text
+    return parse_stat(text) or Absent("not the format of /proc/PID/stat", "invalid", f"{directory}/stat")
 
 
-def _threads(host: Host, pid: int, leader: TaskStat) -> Iterator[TaskStat]:
+def _threads(host: Host, pid: int, leader: ProcessStat) -> Iterator[ProcessStat]:
     yield leader
     if leader.threads < 2:
         return
@@ -146,8 +125,8 @@ def _threads(host: Host, pid: int, leader: TaskStat) -> Iterator[TaskStat]:
                 yield stat
 
 
-def _task(host: Host, pid: int, stat: TaskStat) -> Task:
-    directory = f"/proc/{pid}/task/{stat.tid}"
+def _task(host: Host, pid: int, stat: ProcessStat) -> Task:
+    directory = f"/proc/{pid}/task/{stat.pid}"
     if not host.exists(directory):  # a captured tree may hold only /proc/PID
         directory = f"/proc/{pid}"
     wchan = host.text(f"{directory}/wchan", 4096)
@@ -156,8 +135,8 @@ def _task(host: Host, pid: int, stat: TaskStat) -> Task:
     status = host.text(f"{directory}/status", 1 << 16)
     return Task(
         pid=pid,
-        tid=stat.tid,
-        comm=stat.comm,
+        tid=stat.pid,
+        comm=stat.name,
         start_ticks=stat.start_ticks,
         kernel_thread=bool(stat.flags & KERNEL_THREAD),
         wchan=wchan.strip() if present(wchan) else wchan,

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from probes.host import Host
+from probes.process_stat import parse_stat
 from probes.system.cgroup import cgroup
 from probes.system.cpu import cpu
 from probes.system.disk.arrays import md_arrays
@@ -157,11 +158,9 @@ def _array_threads(host: Host) -> dict[str, tuple[str, int]]:
     found = {}
     for path in host.glob("/proc/[0-9]*/stat"):
         text = host.text(path, 4096)
-        if not present(text) or not (name := re.search(r"\((md\d+_raid[456])\) ", text)):
-            continue
-        fields = text.rpartition(")")[2].split()
-        if len(fields) > 12 and fields[11].isdigit() and fields[12].isdigit():
-            found[path] = (name[1], int(fields[11]) + int(fields[12]))
+        stat = parse_stat(text) if present(text) else None
+        if stat is not None and re.fullmatch(r"md\d+_raid[456]", stat.name):
+            found[path] = (stat.name, stat.user_ticks + stat.system_ticks)
     return found
 
 

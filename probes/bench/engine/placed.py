@@ -20,6 +20,7 @@ from typing import Any
 from probes.bench.engine.chase import Chain
 from probes.bench.engine.loopback import asking, streaming
 from probes.bench.engine.memory_policy import bind, nodes_of
+from probes.process_stat import own_stat
 
 MIB = 1 << 20
 BLOCK = 64 << 10
@@ -53,9 +54,9 @@ def placed(spec: dict[str, Any]) -> tuple[Operation, Callable[[int], None]]:
 
 
 def current_cpu() -> int:
-    """Field 39 of /proc/self/stat: the CPU that ran it last (proc(5))."""
-    with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-        return int(file.read().rpartition(")")[2].split()[36])
+    """The CPU that ran this process last; -1 where /proc does not tell."""
+    stat = own_stat()
+    return -1 if stat is None else stat.last_cpu
 
 
 def buffer(spec: dict[str, Any], which: int) -> mmap.mmap:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from probes.bench.measured import BenchRefused
+from probes.process_stat import own_stat
 
 HELLO_S = 30.0  # sixteen interpreters start on one busy core
 STUCK_S = 60.0  # an operation that takes longer hangs: better to say so than to wait for ever
@@ -265,8 +266,5 @@ class Crew:
 
 def _runs(pid: int) -> bool:
     """False as well for a process that has ended and that nobody has waited for (proc(5): state Z or X)."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except (OSError, IndexError):
-        return False
+    stat = own_stat(pid)
+    return stat is not None and not stat.ended

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from probes.process_stat import parse_stat
+
 
 class HeldUp:
     """`seconds()` grows while the calling thread waits for its CPU because of others; 0 where nobody tells."""
@@ -40,9 +42,9 @@ def softirq_thread(cpu: int, proc: Path = Path("/proc")) -> Path | None:
         if not entry.name.isdecimal():
             continue
         try:
-            head, _, tail = (proc / entry.name / "stat").read_text(errors="backslashreplace").rpartition(")")
+            stat = parse_stat((proc / entry.name / "stat").read_text(errors="backslashreplace"))
         except OSError:
             continue
-        if head.endswith(f"(ksoftirqd/{cpu}") and tail.split()[1] == "2":
+        if stat is not None and stat.name == f"ksoftirqd/{cpu}" and stat.parent == 2:
             return proc / entry.name / "schedstat"
     return None

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.bench.job import JobWait, Waiting, delay_accounting_off, interval, watch_job
-from probes.bench.members import parse_stat
 from probes.host import Host
 from probes.types import Absent
 from tests.fakes.tree import Tree
@@ -182,11 +181,6 @@ async def test_a_group_that_is_none(tree: Tree, name: str) -> None:
     group(tree, "cgroup2")
     seen = await watch_job(tree.host(), cgroup=name, seconds=2, clock=Clock())
     assert isinstance(seen, Absent) and "no control group" in seen.reason
-
-
-@pytest.mark.parametrize("text", ["", "7", "7 (x", "7 (x) S", "x (x) S 1"])
-def test_broken_stat_lines(text: str) -> None:
-    assert parse_stat(text) is None
 
 
 def test_old_kernels_count_unless_told_otherwise(tree: Tree) -> None:

@@ -84,11 +84,17 @@ def test_the_quietest_cpu_is_chosen() -> None:
 
 
 def test_ksoftirqd_is_told_from_a_process_of_that_name(tmp_path: Path) -> None:
-    for pid, stat in (("14", "14 (ksoftirqd/1) S 1 0"), ("15", "15 (x (ksoftirqd/1) S 2 0"), ("self", "")):
+    rest = " ".join(["0"] * 40)
+    for pid, stat in (
+        ("13", f"13 (x (ksoftirqd/1) S 2 {rest}"),
+        ("14", f"14 (ksoftirqd/1) S 1 {rest}"),
+        ("15", f"15 (ksoftirqd/1) S 2 {rest}"),
+        ("self", ""),
+    ):
         (tmp_path / pid).mkdir()
         (tmp_path / pid / "stat").write_text(stat)
     assert softirq_thread(0, tmp_path) is None
     assert softirq_thread(1, tmp_path) == tmp_path / "15" / "schedstat"
-    (tmp_path / "15" / "stat").write_text("15 (ksoftirqd/11) S 2 0")
+    (tmp_path / "15" / "stat").write_text(f"15 (ksoftirqd/11) S 2 {rest}")
     assert softirq_thread(1, tmp_path) is None
     assert numbers(tmp_path / "15" / "schedstat") is None

@@ -1,0 +1,93 @@
+"""/proc/PID/stat, the one place where it is taken apart: proc_pid_stat(5).
+
+psutil reads the live /proc alone, gives start times as wall time (they move when the clock is set) and costs 60
+microseconds a process: what looks at captured hosts, at every process, or must know a process again, reads it here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_FIRST = 3  # the number of the field after the name
+_MOST = 42 - _FIRST + 1
+_LEAST = 22 - _FIRST + 1  # fields of any kernel since 2.6
+
+
+class ProcessStat(NamedTuple):
+    """Of a process or a thread. Ticks are of the clock; a child's are added to its parent when that waits for it."""
+
+    pid: int
+    name: str  # the kernel's 15 characters: data from the host, blanks and parentheses among them
+    fields: list[str]  # the third one and on
+
+    def number(self, field: int) -> int:
+        """As proc_pid_stat(5) counts them; 0 where the kernel is too old to tell it, or a capture holds no number."""
+        try:
+            return int(self.fields[field - _FIRST])
+        except (IndexError, ValueError):
+            return 0
+
+    @property
+    def state(self) -> str:
+        return self.fields[0]
+
+    @property
+    def ended(self) -> bool:
+        """Nothing runs any more: somebody must wait for it, or does so now."""
+        return self.state in "ZX"
+
+    @property
+    def parent(self) -> int:
+        return self.number(4)
+
+    @property
+    def flags(self) -> int:
+        return self.number(9)
+
+    @property
+    def user_ticks(self) -> int:
+        return self.number(14)
+
+    @property
+    def system_ticks(self) -> int:
+        return self.number(15)
+
+    @property
+    def children_ticks(self) -> int:
+        return self.number(16) + self.number(17)
+
+    @property
+    def threads(self) -> int:
+        return self.number(20)
+
+    @property
+    def start_ticks(self) -> int:
+        """Since boot."""
+        return self.number(22)
+
+    @property
+    def last_cpu(self) -> int:
+        return self.number(39)
+
+    @property
+    def blocked_ticks(self) -> int:
+        """Waited for block I/O, where delay accounting is on."""
+        return self.number(42)
+
+
+def parse_stat(text: str) -> ProcessStat | None:
+    """None where it is no such line: the file of a process that ended in between is cut short or empty."""
+    head, opening, rest = text.partition("(")
+    name, closing, tail = rest.rpartition(")")
+    fields = tail.split(None, _MOST)
+    there = opening and closing and head.strip().isdecimal() and len(fields) >= _LEAST
+    return ProcessStat(int(head), name, fields) if there else None
+
+
+def own_stat(pid: int | str = "self") -> ProcessStat | None:
+    """Of a process of this machine, without `Host`'s checks; None for one that is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123
+            return parse_stat(file.read(4096))
+    except OSError:
+        return None
