@@ -13,6 +13,7 @@ import msgspec
 
 from probes.action import Action
 from probes.types import AbsentKind, Json
+from scenarios.disturbance import Disturbance
 from scenarios.finding import Finding
 from scenarios.plan import Option, Plan
 
@@ -127,7 +128,7 @@ class Block(Event, frozen=True, tag="block"):
     """One block of one variant. `t` is its end; `values` maps the workload's metric names to the block's value.
 
     `histogram` holds [upper bound in ns, count] pairs. `device_bytes` is what the leaf devices' own counters
-    moved during the block; `foreign` says in plain words what disturbed it.
+    moved during the block; `disturbed` is not empty where it does not count.
     """
 
     workload: str
@@ -144,7 +145,7 @@ class Block(Event, frozen=True, tag="block"):
     p50_ns: int | None = None
     p99_ns: int | None = None
     histogram: list[tuple[int, int]] = []
-    disturbed: str = ""
+    disturbed: tuple[Disturbance, ...] = ()
 
 
 class Train(Event, frozen=True, tag="train"):
@@ -173,7 +174,7 @@ class Train(Event, frozen=True, tag="train"):
     p50_ns: dict[str, int] = {}
     p99_ns: dict[str, int] = {}
     histogram: dict[str, list[tuple[int, int]]] = {}
-    disturbed: str = ""
+    disturbed: tuple[Disturbance, ...] = ()
 
 
 class SliceLength(Event, frozen=True, tag="slices"):
@@ -216,7 +217,7 @@ class Group(Event, frozen=True, tag="group"):
     index: int
     order: str
     log_ratios: dict[str, float] = {}  # key: "metric|baseline|variant"
-    disturbed: str = ""
+    disturbed: tuple[Disturbance, ...] = ()
 
 
 class Estimate(Event, frozen=True, tag="estimate"):
@@ -235,14 +236,25 @@ class Estimate(Event, frozen=True, tag="estimate"):
 
 
 class Guard(Event, frozen=True, tag="guard"):
-    """What disturbed, whose it was, and what was done about it. Names come from the host: data, never markup."""
+    """What disturbed, whose it was, and what was done about it. Names come from the host: data, never markup.
+
+    `disturbance`, or `text` where it is none; `again`: what is measured again because of it.
+    """
 
     kind: str
-    text: str
-    culprit: str = ""
+    text: str = ""
+    disturbance: Disturbance | None = None
+    again: Literal["", "group", "train"] = ""
+    early: bool = False  # before the first block, while nothing of ours ran
     workload: str = ""
     group: int | None = None
     severity: Literal["warning", "notice"] = "notice"
+
+    @property
+    def sentence(self) -> str:
+        said = self.disturbance.sentence if self.disturbance is not None else self.text
+        before = "before the first block: " if self.early else ""
+        return f"{before}{said}" + (f"; the {self.again} is measured again" if self.again else "")
 
 
 class Verdict(Event, frozen=True, tag="verdict"):

@@ -74,7 +74,7 @@ def _worded(session: Session, event: ev.AnyEvent) -> str:
         case ev.Verdict():
             return verdict_sentence(session, event)
         case ev.Guard():
-            return f"{event.text}: {event.culprit}" if event.culprit else event.text
+            return event.sentence
         case ev.Found():
             return f"{event.finding.severity}: {event.finding.title}"
         case ev.Note():

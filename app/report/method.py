@@ -15,6 +15,7 @@ from app.report.document import Bullets, Mono, Part, Table, Words, say
 from app.report.numbers import imported
 from probes.secrets import masked_words
 from probes.units import duration, number, percent, size
+from scenarios.disturbance import most_often
 from scenarios.events import SliceLength
 from scenarios.experiment.looks import level, looks
 from scenarios.guards.thresholds import LEAST_OPERATIONS_A_SECOND, THRESHOLDS, Threshold
@@ -178,7 +179,8 @@ def _groups(session: Session) -> Table | None:
         orders = Counter(g.order for g in groups)
         disturbed = [g for g in groups if g.disturbed]
         looks = max((v.look for v in session.verdicts.values() if v.workload == workload), default=0)
-        why = "; ".join(f"{n}× {text}" for text, n in Counter(g.disturbed for g in disturbed).most_common(3))
+        often = Counter(most_often(g.disturbed) for g in disturbed).most_common(3)
+        why = "; ".join(f"{n}× {text}" for text, n in often)
         rows.append(
             (
                 wording.workload_title(session, workload),

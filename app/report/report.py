@@ -133,12 +133,8 @@ def _doubts(session: Session) -> list[Part]:
     for guard in session.guards:
         where = wording.workload_title(session, guard.workload) if guard.workload else ""
         group = f", group {guard.group}" if guard.group is not None else ""
-        words: Words = (
-            f"{duration(guard.t)}: {where}{group}: {guard.text}"
-            if where
-            else f"{duration(guard.t)}: {guard.text}",
-        )
-        items.append((*words, Mono(guard.culprit)) if guard.culprit else words)
+        about = f"{where}{group}: " if where else ""
+        items.append((f"{duration(guard.t)}: {about}{guard.sentence}",))
     items += [(f"{duration(note.t)}: {note.text}",) for note in session.notes if note.text not in said]
     shown = items[:60]
     if len(items) > len(shown):

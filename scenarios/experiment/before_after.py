@@ -32,8 +32,20 @@ class Change(NamedTuple):
     idle_ratio: float | None
     smallest_effect: float | None
     blocks: int
-    explain: str
+    margin: float
     reason: str | None = None
+
+    def explain(self, treatment: str) -> str:
+        """How it came about, in one line. treatment: "the trim"."""
+        if self.ratio is None or self.ci95 is None or self.idle_ratio is None:
+            return self.reason or ""
+        text = (
+            f"after {treatment} {units.effect(self.ratio)} (95 % CI {units.between(*self.ci95, self.ratio)}); "
+            f"after idling alone {units.effect(self.idle_ratio)}"
+        )
+        if self.verdict == "no material difference":
+            text += f"; the interval lies within the margin of {units.percent(self.margin)}"
+        return text
 
 
 def mean_variance_share(n: int, correlation: float = ASSUMED_CORRELATION) -> float:
@@ -70,7 +82,7 @@ def before_after(
         reason = (
             "a block without a value" if len(logs) < 3 else f"fewer than {LEAST_BLOCKS} blocks in a phase"
         )
-        return Change("inconclusive", None, None, None, None, blocks, reason, reason)
+        return Change("inconclusive", None, None, None, None, blocks, margin, reason)
     means = [math.fsum(phase) / len(phase) for phase in logs]
     shares = [mean_variance_share(len(phase)) for phase in logs]
     squares = math.fsum((y - m) ** 2 for phase, m in zip(logs, means, strict=True) for y in phase)
@@ -94,11 +106,5 @@ def concluded(effect: float, low: float, high: float, wandered: float, blocks: i
     elif low >= -edge and high <= edge:
         word = "no material difference"
     interval = (math.exp(low), math.exp(high))
-    text = (
-        f"after the treatment {units.effect(math.exp(effect))} (95 % CI {units.between(*interval, math.exp(effect))}); "
-        f"after idling alone {units.effect(math.exp(wandered))}"
-    )
-    if word == "no material difference":
-        text += f"; the interval lies within the margin of {units.percent(margin)}"
     smallest = (interval[1] - interval[0]) / 2
-    return Change(word, math.exp(effect), interval, math.exp(wandered), smallest, blocks, text)
+    return Change(word, math.exp(effect), interval, math.exp(wandered), smallest, blocks, margin)

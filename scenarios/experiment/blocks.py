@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from probes.bench.measured import Measured
 from scenarios import events as ev
+from scenarios.disturbance import Disturbance
 
 # Two blocks of a variant make a group, and p99 is shown from 1000 operations a group on: ten of them lie beyond it.
 P99_FROM_OPERATIONS = 500
@@ -20,7 +21,7 @@ def block_events(
     group: int,
     index: int,
     phase: ev.Phase = "steady",
-    disturbed: str = "",
+    disturbed: tuple[Disturbance, ...] = (),
 ) -> Iterator[ev.AnyEvent]:
     """What happened inside the block, its onset apart, then the block itself; all at its end, `t`."""
     began = t - measured.seconds
@@ -34,9 +35,9 @@ def block_events(
             unit=within.unit,
             at_s=max(0.0, began + within.offset_s),
         )
-    parts = [(measured, phase, disturbed)]
+    parts: list[tuple[Measured, ev.Phase, tuple[Disturbance, ...]]] = [(measured, phase, disturbed)]
     if measured.onset is not None:
-        parts.insert(0, (measured.onset, "onset", ""))
+        parts.insert(0, (measured.onset, "onset", ()))
     for part, name, trouble in parts:
         yield ev.Block(
             t=t,

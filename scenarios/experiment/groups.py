@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from probes.bench.measured import Measured
+from scenarios.disturbance import Disturbance
 from scenarios.experiment.stats import GroupValue, difference, group_value
 from scenarios.plan import Metric, Workload
 
@@ -18,7 +19,7 @@ class Group:
         self.index = index
         self.order = tuple(order)
         self.blocks: dict[str, list[Measured]] = {}
-        self.disturbed: list[str] = []  # what disturbed, in plain words; not empty: measured again as a whole
+        self.disturbed: list[Disturbance] = []  # not empty: measured again as a whole
 
     @property
     def label(self) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 
 from probes.bench.measured import Measured
 from scenarios import events as ev
+from scenarios.disturbance import Disturbance
 from scenarios.experiment.blocks import block_events
-from scenarios.guards.watch import Disturbance, Watch
+from scenarios.guards.watch import Watch, told
 from scenarios.model import Run
 
 
@@ -34,13 +35,13 @@ class GuardedBlocks:
         *,
         group: int,
         phase: ev.Phase = "steady",
-    ) -> tuple[Measured, str]:
-        """What `block` measured, and what disturbed it in plain words; a warm-up is recorded and never disturbed."""
+    ) -> tuple[Measured, Disturbance | None]:
+        """What `block` measured, and what disturbed it; a warm-up is recorded and never disturbed."""
         if self.watch is not None:
             self.watch.begin()
         measured = await block()
         found = self.watch.end(workload, variant, measured) if self.watch is not None else None
-        disturbed = self._said(found, workload, group) if phase != "warmup" else ""
+        disturbed = self._told(found, workload, group) if phase != "warmup" else None
         for event in block_events(
             self.run.time(),
             measured,
@@ -49,7 +50,7 @@ class GuardedBlocks:
             group=group,
             index=self._index,
             phase=phase,
-            disturbed=disturbed,
+            disturbed=(disturbed,) if disturbed is not None else (),
         ):
             self.run.emit(event)
             if isinstance(event, ev.Block) and phase != "warmup":
@@ -57,9 +58,9 @@ class GuardedBlocks:
         self._index += 1
         return measured, disturbed
 
-    async def spare(self, workload: str, group: int) -> str:
+    async def spare(self, workload: str, group: int) -> Disturbance | None:
         """Where others wait long for their I/O, pauses and finds out whose doing it is: ours stops the run."""
-        return self._said(await self.watch.spare(), workload, group) if self.watch is not None else ""
+        return None if self.watch is None else self._told(await self.watch.spare(), workload, group)
 
     def leave_out(self, workload: str, group: int) -> None:
         """Nothing of that group counts."""
@@ -71,12 +72,11 @@ class GuardedBlocks:
             b for b in self._blocks if b.workload == workload and (workload, b.group) not in self._left_out
         ]
 
-    def _said(self, found: Disturbance | None, workload: str, group: int) -> str:
-        if found is None:
-            return ""
-        self.leave_out(workload, group)
-        self.run.emit(found.event(self.run.time(), workload, group))
-        return found.sentence
+    def _told(self, found: Disturbance | None, workload: str, group: int) -> Disturbance | None:
+        if found is not None:
+            self.leave_out(workload, group)
+            told(found, self.run, workload, group)
+        return found
 
 
 def values_of(blocks: list[ev.Block], variant: str, metric: str, phase: ev.Phase = "steady") -> list[float]:

@@ -16,6 +16,7 @@ import msgspec
 from probes.bench.measured import Measured, NotApplicable, Spent
 from probes.units import duration
 from scenarios import events as ev
+from scenarios.disturbance import Disturbance, most_often
 from scenarios.experiment.arm import Arm
 from scenarios.experiment.budget import Pace, group_seconds
 from scenarios.experiment.groups import Group, Pair
@@ -23,7 +24,6 @@ from scenarios.experiment.guarded import GuardedBlocks
 from scenarios.experiment.judge import Judge, judges_for
 from scenarios.experiment.sequential import BATCH, orders
 from scenarios.experiment.stats import sign_test
-from scenarios.guards.top_processes import most_often
 from scenarios.guards.watch import Watch
 from scenarios.model import Run
 from scenarios.plan import Workload
@@ -111,7 +111,7 @@ class _Experiment:
         self.blocks = GuardedBlocks(run, watch)
         self.active: Arm | None = None
         self.gone: list[_Gone] = []
-        self.disturbed: list[str] = []
+        self.disturbed: list[Disturbance] = []
         self.spent = ""  # why no further block may be measured
         self.stalls: Counter[str] = Counter()  # groups in which a variant alone gave nothing in a block
 
@@ -224,12 +224,12 @@ class _Experiment:
             try:
                 await self._measure(group)
             except Spent as why:  # when it ends does not hang on how it looks: what there is may be judged
-                group.disturbed.append(str(why))
+                group.disturbed.append(Disturbance("budget", text=str(why)))
                 self._emit_group(group)
                 self.spent = str(why)
                 break
             except _Gone as gone:
-                group.disturbed.append(f"{gone.variant} is not applicable: {gone.reason}")
+                group.disturbed.append(Disturbance("not applicable", subject=gone.variant, text=gone.reason))
                 self._emit_group(group)
                 self._drop(gone)
                 draw = self._orders()
@@ -239,7 +239,7 @@ class _Experiment:
                 return self.blocks.stopped
             self.pace.group_ended()
             if stalled := group.stalled(self.workload, self.pairs):
-                group.disturbed.append(f"a block of {' and of '.join(stalled)} gave nothing")
+                group.disturbed += [Disturbance("stall", subject=variant) for variant in stalled]
                 if len(stalled) == 1:
                     self.stalls[stalled[0]] += 1
             self._emit_group(group)
@@ -263,7 +263,7 @@ class _Experiment:
             group.add(variant, await self._block(self.arms[variant], group, "steady"))
             group.disturbed += filter(None, [await self.blocks.spare(self.workload.id, group.index)])
             if self.blocks.stopped:
-                group.disturbed.append(self.blocks.stopped)
+                group.disturbed.append(Disturbance("stopped", text=self.blocks.stopped))
                 return
 
     async def _block(self, arm: Arm, group: Group, phase: ev.Phase) -> Measured:
@@ -307,7 +307,7 @@ class _Experiment:
                 index=group.index,
                 order=group.label,
                 log_ratios={} if group.disturbed else group.log_ratios(self.workload, self.pairs),
-                disturbed="; ".join(dict.fromkeys(group.disturbed)),
+                disturbed=tuple(dict.fromkeys(group.disturbed)),
             )
         )
 
@@ -338,5 +338,5 @@ class _Experiment:
         return enough and len(self.disturbed) > DISTURBED_AT_MOST * attempted
 
     def _why_too_disturbed(self, attempted: int) -> str:
-        culprit = most_often(self.disturbed)
-        return f"{len(self.disturbed)} of {attempted} groups were disturbed, most often: {culprit}"
+        often = most_often(self.disturbed)
+        return f"{len(self.disturbed)} of {attempted} groups were disturbed, most often: {often}"

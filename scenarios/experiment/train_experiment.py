@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Iterator, Sequence
 
 from probes.bench.measured import NotApplicable, Spent, Train, Unfit
 from scenarios import events as ev
+from scenarios.disturbance import Disturbance, most_often
 from scenarios.experiment.budget import Undecided
 from scenarios.experiment.carry_over import CarryLooks
 from scenarios.experiment.groups import Group, Pair
@@ -22,8 +23,7 @@ from scenarios.experiment.sequential import orders
 from scenarios.experiment.slices import LEAST_S, SliceLength, Warm, slice_length
 from scenarios.experiment.train_pace import TrainPace
 from scenarios.experiment.trains import Trains, event_of, groups_of, in_blocks, sides_of, warm
-from scenarios.guards.top_processes import most_often
-from scenarios.guards.watch import Disturbance, Watch
+from scenarios.guards.watch import Watch, told
 from scenarios.model import Run
 from scenarios.plan import Workload
 
@@ -78,7 +78,7 @@ class TrainExperiment:
         self.reason = ""  # why no further train may be measured
         self.broken_off = ""  # why nothing may be claimed
         self.gone: dict[str, str] = {}  # variant -> why it is not applicable
-        self.disturbed: list[str] = []
+        self.disturbed: list[Disturbance] = []
         self.measured = 0  # trains, the disturbed ones too
         self._numbers = itertools.count()
         self._group = 0
@@ -306,13 +306,12 @@ class TrainExperiment:
         if self.watch is not None and self.watch.stopped:
             self.broken_off = self.watch.stopped
 
-    def _disturbed(self, found: Disturbance | None, groups: Sequence[Group]) -> str:
+    def _disturbed(self, found: Disturbance | None, groups: Sequence[Group]) -> tuple[Disturbance, ...]:
         if found is None:
-            return self.broken_off
-        self.disturbed.append(found.sentence)
-        first = groups[0].index if groups else 0
-        self.run.emit(found.event(self.run.time(), self.workload.id, first, again="train"))
-        return found.sentence
+            return (Disturbance("stopped", text=self.broken_off),) if self.broken_off else ()
+        self.disturbed.append(found)
+        told(found, self.run, self.workload.id, groups[0].index if groups else 0, again="train")
+        return (found,)
 
     def _count(self, groups: Sequence[Group], whole: Group) -> None:
         self.groups += groups
@@ -345,7 +344,13 @@ class TrainExperiment:
             )
         )
 
-    def _record(self, train: Train, phase: ev.Phase, groups: Sequence[Group], disturbed: str = "") -> None:
+    def _record(
+        self,
+        train: Train,
+        phase: ev.Phase,
+        groups: Sequence[Group],
+        disturbed: tuple[Disturbance, ...] = (),
+    ) -> None:
         self.run.emit(
             event_of(
                 self.run.time(),

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from probes.bench.measured import Measured, Train, joined
 from scenarios import events as ev
+from scenarios.disturbance import Disturbance
 from scenarios.experiment.groups import Group, Pair
 from scenarios.experiment.slices import Warm
 from scenarios.plan import Workload
@@ -106,7 +107,7 @@ def event_of(
     *,
     index: int,
     phase: ev.Phase,
-    disturbed: str = "",
+    disturbed: tuple[Disturbance, ...] = (),
 ) -> ev.Train:
     """A train as the event that records it: five digits of each value, no more."""
     ratios: dict[str, list[float]] = {}

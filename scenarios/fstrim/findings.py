@@ -21,6 +21,7 @@ from scenarios.fstrim.remedies import remedies as to_trim
 
 # From here on a week between two trims costs what matters.
 MATTERS = 0.05
+TREATMENT = "the trim"  # as the verdict on before and after calls it
 DAILY = drop_in(
     "fstrim.timer",
     "zz-hostdx-daily.conf",
@@ -73,7 +74,8 @@ def effect(
     """What the trim did to the speed of new files; `undecided`: why it is not known, where it is not."""
     moved = control.verdict in ("slower", "faster")
     measured = Evidence(
-        f"write speed, corrected by reads of an untouched file: {change.explain}", source="new files"
+        f"write speed, corrected by reads of an untouched file: {change.explain(TREATMENT)}",
+        source="new files",
     )
     hidden = change.verdict == "inconclusive" and undecided != ""
     # A wide interval is no evidence to begin with: first why it is wide.

@@ -9,7 +9,7 @@ from probes.system.disk.trim_timer import TrimTimer
 from scenarios import events as ev
 from scenarios.experiment.before_after import Change, before_after
 from scenarios.fstrim.durations import Pattern
-from scenarios.fstrim.findings import effect, idling, number
+from scenarios.fstrim.findings import TREATMENT, effect, idling, number
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.phase import Blocks, Phase
@@ -134,11 +134,10 @@ class Session:
         )
         # The control has no reference: it is the one. It says whether the host changed, not whether the disk did.
         still = before_after(before.references, idle.references, after.references, margin=margin)
-        change, still = _worded(change), _worded(still)
         self._verdict(load, change)
         self._verdict(control, still)
         if still.verdict in ("slower", "faster"):
-            text = f"the control ({control.title}) moved too ({still.explain}): this is not the trim alone"
+            text = f"the control ({control.title}) moved too ({still.explain(TREATMENT)}): this is not the trim alone"
             self.run.emit(ev.Guard(t=self.run.time(), kind="control", text=text, severity="warning"))
         why = change.reason or self._why_undecided(change) or ""
         found = effect(self.host, self.layout, self.timer, change, still, self.doubts, why)
@@ -165,7 +164,7 @@ class Session:
                 verdict=change.verdict, reason=change.reason or self._why_undecided(change),
                 ratio=change.ratio, ci95=change.ci95, delta=delta, delta_unit=metric.unit,
                 groups=len(after.values), smallest_effect=change.smallest_effect,
-                seconds=sum(p.seconds for p in self.phases), control=load.control, explain=change.explain,
+                seconds=sum(p.seconds for p in self.phases), control=load.control, explain=change.explain(TREATMENT),
                 scope="this stack",
             )
         )  # fmt: skip
@@ -178,7 +177,3 @@ class Session:
             return f"idling alone changed it by {100 * wandered:.0f} %"
         blame = self.blocks.watch.blame(self.blocks.load.id) if self.blocks.watch is not None else ""
         return blame or "the blocks differ too much among themselves"
-
-
-def _worded(change: Change) -> Change:
-    return change._replace(explain=change.explain.replace("the treatment", "the trim"))

@@ -7,7 +7,6 @@ ours is no disturbance).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from statistics import median
 
@@ -16,6 +15,7 @@ import msgspec
 from probes.bench.measured import Measured
 from probes.system.pulse import Counters
 from probes.system.throttle import ThrottleCounters
+from scenarios.disturbance import Disturbance
 from scenarios.guards.thresholds import (
     BLOCKS_BEFORE_JUDGING,
     LEAST_OPERATIONS_A_SECOND,
@@ -92,44 +92,6 @@ def surroundings(
     )
 
 
-_NUMBER = r"\d+(?:\.\d+)?"
-# What `Usual.judge` and the watches say, and the same without figures.
-_IN_SHORT: tuple[tuple[re.Pattern[str], str], ...] = (
-    (
-        re.compile(rf"other processes used {_NUMBER} % of the CPUs \(usually {_NUMBER} %\)"),
-        "other processes used the CPUs",
-    ),
-    (
-        re.compile(rf"the hypervisor took {_NUMBER} % of the CPU time \(usually {_NUMBER} %\)"),
-        "the hypervisor took CPU time",
-    ),
-    (
-        re.compile(rf"others' I/O on our device: {_NUMBER} % of its usual traffic"),
-        "others' I/O on our device",
-    ),
-    (
-        re.compile(rf"others moved {_NUMBER} MB on the device beside our {_NUMBER} MB"),
-        "others' I/O on our device",
-    ),
-    (
-        re.compile(rf"the CPU clock fell to {_NUMBER} GHz \(usually {_NUMBER}\)"),
-        "the CPU clock fell",
-    ),
-    (
-        re.compile(rf"our control group's CPU quota held us back for {_NUMBER} % of the time"),
-        "our control group's CPU quota held us back",
-    ),
-)
-
-
-def in_short(sentence: str) -> tuple[str, str]:
-    """What happened, without figures, and what stands after it (a culprit); ("", "") where the words are not known."""
-    for pattern, words in _IN_SHORT:
-        if found := pattern.match(sentence):
-            return words, sentence[found.end() :].removeprefix(": ")
-    return "", ""
-
-
 def _moved(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else max(0.0, after - before)
 
@@ -157,47 +119,44 @@ class Usual:
         self.beyond: dict[Kind, int] = {}  # blocks that passed a threshold, weather or not
         self.weather = weather or Weather()
 
-    def judge(self, now: Surroundings) -> list[tuple[Kind, str]]:
-        """What disturbed this block, in plain words; then the block belongs to what is known."""
-        found: list[tuple[Kind, str]] = []
+    def judge(self, now: Surroundings) -> list[Disturbance]:
+        """What disturbed this block; then the block belongs to what is known."""
+        found: list[Disturbance] = []
         if len(self.blocks) >= BLOCKS_BEFORE_JUDGING:
-            found = [(kind, text) for kind, excess, limit, text in self._excesses(now) if excess > limit]
-            for kind, _ in found:
+            beyond = [(kind, one) for kind, excess, limit, one in self._excesses(now) if excess > limit]
+            for kind, _ in beyond:
                 self.beyond[kind] = self.beyond.get(kind, 0) + 1
-            if not self.weather.count(bool(found)):
-                found = []
+            if self.weather.count(bool(beyond)):
+                found = [one for _, one in beyond]
         if now.heat:
-            found.append(("heat", "the processor throttled itself because of heat"))
+            found.append(Disturbance("heat"))
         self.blocks.append(now)
         return found
 
-    def _excesses(self, now: Surroundings) -> list[tuple[Kind, float, float, str]]:
-        """(kind, value beyond the median, limit, words) of everything that can be told."""
-        found: list[tuple[Kind, float, float, str]] = []
+    def _excesses(self, now: Surroundings) -> list[tuple[Kind, float, float, Disturbance]]:
+        """(kind, value beyond the median, limit, what it would be) of everything that can be told."""
+        found: list[tuple[Kind, float, float, Disturbance]] = []
         usual_cpu = self._median("cpu")
         if now.cpu is not None and usual_cpu is not None:
             rule = threshold("cpu")
             excess = now.cpu - usual_cpu if now.full >= rule.floor else 0.0
-            words = (
-                f"other processes used {now.cpu * 100:.0f} % of the CPUs (usually {usual_cpu * 100:.0f} %)"
-            )
-            found.append(("cpu", excess, rule.limit, words))
-        usual_steal = self._median("steal")
-        if now.steal is not None and usual_steal is not None:
-            words = f"the hypervisor took {now.steal * 100:.0f} % of the CPU time (usually {usual_steal * 100:.0f} %)"
-            found.append(("steal", now.steal - usual_steal, threshold("steal").limit, words))
+            found.append(("cpu", excess, rule.limit, Disturbance("cpu", figure=now.cpu, usual=usual_cpu)))
+        usual = self._median("steal")
+        if now.steal is not None and usual is not None:
+            one = Disturbance("steal", figure=now.steal, usual=usual)
+            found.append(("steal", now.steal - usual, threshold("steal").limit, one))
         found.extend(self._device(now))
-        usual_khz = self._median("khz")
-        if now.khz and usual_khz:
-            words = f"the CPU clock fell to {now.khz / 1e6:.2f} GHz (usually {usual_khz / 1e6:.2f})"
-            found.append(("frequency", 1 - now.khz / usual_khz, threshold("frequency").limit, words))
-        usual_quota = self._median("quota")
-        if now.quota is not None and usual_quota is not None:
-            words = f"our control group's CPU quota held us back for {now.quota * 100:.0f} % of the time"
-            found.append(("quota", now.quota - usual_quota, threshold("quota").limit, words))
+        usual = self._median("khz")
+        if now.khz and usual:
+            one = Disturbance("frequency", figure=1e3 * now.khz, usual=1e3 * usual, unit="Hz")
+            found.append(("frequency", 1 - now.khz / usual, threshold("frequency").limit, one))
+        usual = self._median("quota")
+        if now.quota is not None and usual is not None:
+            one = Disturbance("quota", figure=now.quota)
+            found.append(("quota", now.quota - usual, threshold("quota").limit, one))
         return found
 
-    def _device(self, now: Surroundings) -> list[tuple[Kind, float, float, str]]:
+    def _device(self, now: Surroundings) -> list[tuple[Kind, float, float, Disturbance]]:
         known = [b for b in self.blocks if b.device_bytes is not None]
         if now.device_bytes is None or not known:
             return []
@@ -210,14 +169,7 @@ class Usual:
             usual = median(getattr(b, name) / b.seconds for b in known)
             if foreign > floor:
                 worst = max(worst, foreign / max(usual, floor))
-        return [
-            (
-                "device",
-                worst,
-                rule.limit,
-                f"others' I/O on our device: {worst * 100:.0f} % of its usual traffic",
-            )
-        ]
+        return [("device", worst, rule.limit, Disturbance("device", figure=worst))]
 
     def _median(self, name: str) -> float | None:
         values = [v for b in self.blocks if (v := getattr(b, name)) is not None]

@@ -7,23 +7,16 @@ block, not at some time since the run began.
 from __future__ import annotations
 
 import os
-import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Literal
 
-from probes.system.culprit import Culprit, Resource, busiest
+from probes.system.culprit import Resource, busiest
 from probes.system.processes import Look, family_of, look
 from probes.system.tasks import tasks_hidden
 from scenarios import events as ev
-from scenarios.guards.interference import in_short
+from scenarios.disturbance import Culprit
 from scenarios.guards.thresholds import LOOK_SHARE, NAMED_CPUS, NAMED_SHARE
 from scenarios.model import Run
-
-UNSEEN = "no process that we may read, on "
-NOBODY = "no process that runs now, on "
-_PROCESS = re.compile(r"(?P<name>.+) \[(?P<pid>\d+)\](?:, [\d.]+ (?:CPUs|MB/s))?$", re.DOTALL)
-_FIGURE = re.compile(r"\d[\d.,]*")
 
 
 class Culprits:
@@ -44,10 +37,10 @@ class Culprits:
         if self._last is None or self._run.clock.now() - self._at >= cost_s / LOOK_SHARE:
             self._look()
 
-    def name(self, kind: str, cpu_share: float = 0.0) -> str:
-        return self.names([kind], cpu_share).get(kind, "")
+    def name(self, kind: str, cpu_share: float = 0.0) -> Culprit | None:
+        return self.names([kind], cpu_share).get(kind)
 
-    def names(self, kinds: Sequence[str], cpu_share: float = 0.0) -> dict[str, str]:
+    def names(self, kinds: Sequence[str], cpu_share: float = 0.0) -> dict[str, Culprit]:
         """By kind ("cpu", "device") the process that used most since the last look, else the device's name.
 
         cpu_share  of all CPUs, that others used: who used little of it is not named.
@@ -58,7 +51,7 @@ class Culprits:
             return {}
         now = self._look()
         ours = frozenset(family_of(self._run.host)) if self._run.host.live else frozenset()
-        named: dict[str, str] = {}
+        named: dict[str, Culprit] = {}
         for kind in wanted:
             resource: Resource = "cpu" if kind == "cpu" else "io"
             least = min(NAMED_CPUS, NAMED_SHARE * cpu_share * now.cpus) if resource == "cpu" else None
@@ -67,11 +60,14 @@ class Culprits:
             if resource == "io" and now.unreadable and (found is None or os.geteuid()):
                 self._tell(now)
             if found is not None:
-                named[kind] = _words(found, resource)
+                unit: Literal["CPUs", "B/s"] = "CPUs" if resource == "cpu" else "B/s"
+                named[kind] = Culprit(name=found.name, pid=found.pid, rate=found.rate, unit=unit)
             elif resource == "io":
-                named[kind] = (
-                    UNSEEN if now.unreadable or tasks_hidden(self._run.host) is not None else NOBODY
-                ) + ", ".join(self._devices)
+                unseen = now.unreadable or tasks_hidden(self._run.host) is not None
+                hidden: Literal["another user's", "unreadable"] = (
+                    "another user's" if os.geteuid() else "unreadable"
+                )
+                named[kind] = Culprit(devices=self._devices, unnamed=hidden if unseen else "ended")
         return named
 
     def _look(self) -> Look:
@@ -99,69 +95,3 @@ class Culprits:
                 "(it lacks CAP_SYS_PTRACE, as in a container); run hostdx on the host itself to have them named"
             )
         self._run.emit(ev.Note(t=self._run.time(), text=text))
-
-
-def most_named(culprits: Iterable[str]) -> str:
-    """The process name or device that was named most often, whatever its figures; "" without any."""
-    return _most([_Remark("", culprit) for culprit in culprits if culprit])
-
-
-def most_often(remarks: Iterable[str]) -> str:
-    """What disturbed most often, in a few words without figures: "others' I/O on our device: rsync [77]".
-
-    remarks  sentences of disturbances ("...: rsync [77], 90.0 MB/s"), or any other reason. Counted by process name or
-             device, else by what happened; of equally frequent ones the first.
-    """
-    return _most([_parsed(remark) for remark in remarks])
-
-
-class _Remark(NamedTuple):
-    what: str
-    culprit: str
-
-    @property
-    def name(self) -> str:
-        """By what it is counted."""
-        process = _PROCESS.match(self.culprit)
-        return process["name"] if process else self.culprit or _FIGURE.sub("0", self.what)
-
-
-def _most(remarks: Sequence[_Remark]) -> str:
-    if not remarks:
-        return ""
-    name = Counter(remark.name for remark in remarks).most_common(1)[0][0]
-    those = [remark for remark in remarks if remark.name == name]
-    what = Counter(remark.what for remark in those).most_common(1)[0][0]
-    return ": ".join(part for part in (what, _who(those)) if part)
-
-
-def _who(remarks: Sequence[_Remark]) -> str:
-    """Of one name: its id where it was always the same process, else how many they were."""
-    culprit = remarks[0].culprit
-    process = _PROCESS.match(culprit)
-    if process is None:
-        return culprit
-    pids = {found["pid"] for r in remarks if (found := _PROCESS.match(r.culprit))}
-    return (
-        f"{process['name']} [{process['pid']}]"
-        if len(pids) == 1
-        else f"{process['name']} ({len(pids)} processes)"
-    )
-
-
-def _parsed(remark: str) -> _Remark:
-    """What a sentence was made of. The name of a process may hold any character: the words are known, it is not."""
-    what, rest = in_short(remark)
-    if not what:  # words of somebody else: the last part may be a culprit's
-        before, _, rest = remark.rpartition(": ")
-        what = before if _names_somebody(rest) else remark
-    return _Remark(what, rest if _names_somebody(rest) else "")
-
-
-def _names_somebody(text: str) -> bool:
-    return bool(_PROCESS.match(text)) or text.startswith((UNSEEN, NOBODY))
-
-
-def _words(culprit: Culprit, resource: Resource) -> str:
-    used = f"{culprit.rate:.1f} CPUs" if resource == "cpu" else f"{culprit.rate / 1e6:.1f} MB/s"
-    return f"{culprit.label}, {used}"

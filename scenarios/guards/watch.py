@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
-import msgspec
+from msgspec.structs import replace
 
 from probes.bench.measured import Measured
 from probes.system.disk.mounts import mount_of
@@ -13,27 +14,12 @@ from probes.system.pulse import pulse, read_counters
 from probes.system.throttle import ThrottleReader
 from probes.types import Absent
 from scenarios import events as ev
+from scenarios.disturbance import Culprit, Disturbance, most_named
 from scenarios.guards.bystanders import Bystanders
 from scenarios.guards.interference import Reading, Surroundings, Usual, Weather, surroundings
 from scenarios.guards.thresholds import PLACES_EVERY_S, SETTLE_S, Kind, threshold
-from scenarios.guards.top_processes import Culprits, most_named
+from scenarios.guards.top_processes import Culprits
 from scenarios.model import Run
-
-
-class Disturbance(msgspec.Struct, frozen=True):
-    """Something foreign in a block. `culprit` names the process or device, where it could be found out."""
-
-    kind: str
-    text: str
-    culprit: str = ""
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.text}: {self.culprit}" if self.culprit else self.text
-
-    def event(self, t: float, workload: str, group: int, *, again: str = "group") -> ev.Guard:
-        text = f"{self.text}; the {again} is measured again"
-        return ev.Guard(t=t, kind=self.kind, text=text, culprit=self.culprit, workload=workload, group=group)
 
 
 class Watch:
@@ -58,7 +44,7 @@ class Watch:
         self._usual: dict[tuple[str, str], Usual] = {}
         self._weather: dict[str, Weather] = {}
         self._culprits = Culprits(run, self._all_devices())
-        self._named: list[str] = []
+        self._named: list[Culprit] = []
         self._before: Reading | None = None
         self._settled = False
         self._gap_s = self._gap_waited_s = 0.0
@@ -79,10 +65,10 @@ class Watch:
         after = self._reading()
         now = surroundings(before, after, None, self._all_devices())
         loud = _loud(before, after, now, self._all_devices())
-        named = self._culprits.names([kind for kind, _ in loud], now.cpu or 0.0)
-        for kind, text in loud:
-            words = f"before the first block: {text}"
-            self.run.emit(ev.Guard(t=self.run.time(), kind=kind, text=words, culprit=named.get(kind, "")))
+        named = self._culprits.names([one.kind for one in loud], now.cpu or 0.0)
+        for one in loud:
+            found = replace(one, culprit=named.get(one.kind))
+            self.run.emit(ev.Guard(t=self.run.time(), kind=one.kind, disturbance=found, early=True))
 
     def begin(self) -> None:
         """In the gap before a block."""
@@ -113,11 +99,10 @@ class Watch:
         found = usual.judge(now)
         if not found:
             return None
-        kind, text = found[0]
-        culprit = self._name(kind, now.cpu or 0.0)
-        if culprit:
+        culprit = self._name(found[0].kind, now.cpu or 0.0)
+        if culprit is not None:
             self._named.append(culprit)
-        return Disturbance(kind, text, culprit)
+        return replace(found[0], culprit=culprit)
 
     async def spare(self) -> Disturbance | None:
         """After each block: where others wait too long, pauses and finds out whether it is our doing.
@@ -130,9 +115,7 @@ class Watch:
         if await self._bystanders.is_ours(self.run.clock):
             self._stop("bystanders", text)
             return None
-        return Disturbance(
-            "bystanders", "others' I/O waits long, without our load as well", self._name("device")
-        )
+        return Disturbance("bystanders", self._name("device"))
 
     def blame(self, workload: str) -> str:
         """For a run that could not decide: what others did in a tenth of its blocks or more; "" if nothing."""
@@ -163,7 +146,7 @@ class Watch:
         ours = cpu_seconds(family_of(host)) if host.live else 0.0
         return Reading(read_counters(host, self.run.clock.now()), ours, self._throttle.read())
 
-    def _name(self, kind: str, cpu_share: float = 0.0) -> str:
+    def _name(self, kind: str, cpu_share: float = 0.0) -> Culprit | None:
         """The process behind it, by what each used since the gap before the block."""
         return self._culprits.name(kind, cpu_share)
 
@@ -201,24 +184,31 @@ def watch_for(
     return Watch(run, devices, by_variant=by_variant, directories=directories)
 
 
-def _loud(
-    before: Reading, after: Reading, now: Surroundings, devices: Sequence[str]
-) -> list[tuple[str, str]]:
+def told(
+    found: Disturbance, run: Run, workload: str, group: int, again: Literal["group", "train"] = "group"
+) -> None:
+    """Emits what disturbed, and what is measured again because of it."""
+    run.emit(
+        ev.Guard(
+            t=run.time(), kind=found.kind, disturbance=found, again=again, workload=workload, group=group
+        )
+    )
+
+
+def _loud(before: Reading, after: Reading, now: Surroundings, devices: Sequence[str]) -> list[Disturbance]:
     """What a person should know before anything is measured: others are at work already."""
     rates = pulse(before.host, after.host)
-    found: list[tuple[str, str]] = []
+    found: list[Disturbance] = []
     if now.cpu is not None and now.cpu > threshold("cpu").limit:
-        found.append(("cpu", f"other processes use {now.cpu * 100:.0f} % of the CPUs"))
+        found.append(Disturbance("cpu", figure=now.cpu))
     if now.steal is not None and now.steal > threshold("steal").limit:
-        found.append(("steal", f"the hypervisor takes {now.steal * 100:.0f} % of the CPU time"))
+        found.append(Disturbance("steal", figure=now.steal))
     for device in devices:
-        read, written, busy = rates.devices.get(device, (0.0, 0.0, 0.0))
+        _, _, busy = rates.devices.get(device, (0.0, 0.0, 0.0))
         if busy > threshold("device").limit:
-            found.append(
-                ("device", f"{device} is {busy * 100:.0f} % busy ({(read + written) / 1e6:.1f} MB/s)")
-            )
+            found.append(Disturbance("device", figure=busy, subject=device))
     if rates.psi_io is not None and rates.psi_io > threshold("device").limit:
-        found.append(("pressure", f"tasks wait for I/O {rates.psi_io * 100:.0f} % of the time"))
+        found.append(Disturbance("pressure", figure=rates.psi_io))
     return found
 
 

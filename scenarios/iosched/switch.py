@@ -11,7 +11,8 @@ from probes.bench.mixes import Mix
 from probes.system.disk.scheduler import Scheduling, queue_path, scheduling
 from probes.types import Absent, present
 from scenarios import events as ev
-from scenarios.guards.watch import Disturbance, Watch
+from scenarios.disturbance import Disturbance
+from scenarios.guards.watch import Watch
 from scenarios.iosched.plan import switch
 from scenarios.iosched.restoration import Untouched
 from scenarios.model import Applied, Refused, Run
@@ -148,6 +149,5 @@ class MixedWatch(Watch):
             return found
         ours, theirs, seconds = self.bench.last
         if theirs > FOREIGN_SHARE * ours and theirs / max(seconds, 0.1) > FOREIGN_RATE:
-            text = f"others moved {theirs / 1e6:.0f} MB on the device beside our {ours / 1e6:.0f} MB"
-            return Disturbance("device", text, self._name("device"))
+            return Disturbance("device", self._name("device"), theirs, ours, "B")
         return None

@@ -15,7 +15,7 @@ from probes.bench.budget import WriteBudget
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.host import Host
 from scenarios import events as ev
-from scenarios.guards.watch import Watch, watch_for
+from scenarios.guards.watch import Watch, told, watch_for
 from scenarios.kernel.findings import Figures, findings
 from scenarios.kernel.fingerprint import fingerprint
 from scenarios.kernel.plan import (
@@ -181,9 +181,9 @@ class _Rounds:
         )
         found = self.watch.end("rounds", "", whole)
         await self.watch.spare()
-        disturbed = found.sentence if found is not None and number >= 0 else ""
-        if found is not None and number >= 0:
-            self.run.emit(found.event(self.run.time(), "rounds", number))
+        disturbed = (found,) if found is not None and number >= 0 else ()
+        for one in disturbed:
+            told(one, self.run, "rounds", number)
         if number < 0:
             return
         for load in dict.fromkeys(load for load, _, _ in measured):

@@ -14,11 +14,15 @@ import msgspec
 
 from probes.action import Action, private_directory
 from scenarios import events as ev
+from scenarios.disturbance import Culprit, Disturbance
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 
 RECORDINGS = Path(__file__).parents[1] / "fixtures" / "recordings"
 PAIR = {"A": 6900.0, "B": 540.0}
+
+
+RSYNC = Disturbance("device", Culprit(name="rsync", pid=4121, rate=80e6, unit="B/s"), 0.8)
 
 
 class Teller:
@@ -132,7 +136,7 @@ def _blocks(
     for group in range(groups):
         order = tell.rng.choice(("ABBA", "BAAB"))
         values: dict[str, list[float]] = {"A": [], "B": []}
-        disturbed = "rsync wrote 80 MB/s to sda" if group == disturb_at else ""
+        disturbed = (RSYNC,) if group == disturb_at else ()
         for variant in order:
             tell.wait(0.53)
             value = BASE[workload.id][variant] * math.exp(tell.rng.gauss(0, noise))
@@ -156,9 +160,9 @@ def _blocks(
         if disturbed:
             tell.tell(
                 ev.Guard,
-                kind="foreign-io",
-                text=f"group {group} measured again: pid 4121 (rsync) wrote 80 MB/s to sda",
-                culprit="rsync",
+                kind="device",
+                disturbance=RSYNC,
+                again="group",
                 workload=workload.id,
                 group=group,
                 severity="warning",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from probes.bench.measured import Measured
-from scenarios.guards.watch import Disturbance, Watch
+from scenarios.disturbance import Disturbance
+from scenarios.guards.watch import Watch
 from scenarios.model import Run
 
 Script = Callable[[int], Disturbance | None]  # the number of the block since the beginning, warm-up included

@@ -15,8 +15,7 @@ def remark_lines(session: Session, width: int, most: int) -> list[Line]:
     rows: list[tuple[float, Line]] = []
     for guard in session.guards:
         role: str = guard.severity
-        named = f": {guard.culprit}" if guard.culprit and guard.culprit not in guard.text else ""
-        rows.append((guard.t, [(f"{SIGNS[role]} ", role), (clean(guard.text + named), "text")]))
+        rows.append((guard.t, [(f"{SIGNS[role]} ", role), (clean(guard.sentence), "text")]))
     for event in session.actions.values():
         changed = event.action.kind == "attribute"
         if not changed and event.state in ("applied", "reverted"):

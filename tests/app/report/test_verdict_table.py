@@ -12,6 +12,7 @@ from app.report.summary import summary
 from app.report.trust import trust
 from app.report.verdict_table import amount, rows, table
 from scenarios import events as ev
+from scenarios.disturbance import Disturbance
 from scenarios.plan import Metric, Plan, Variant, Workload
 
 DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
@@ -49,7 +50,7 @@ def test_both_sides_medians_and_the_largest_effect_first() -> None:
         *(block("A", v, n) for n, v in enumerate((1000, 2000, 9000))),
         *(block("B", v, n) for n, v in enumerate((6000, 6100))),
         block("A", 1.0, 9, phase="warmup"),
-        block("A", 1.0, 9, disturbed="a backup"),
+        block("A", 1.0, 9, disturbed=(Disturbance("cpu"),)),
     )
     assert [row.load for row in rows(told)] == ["load large", "load small", "load same", "load c (control)"]
     found = table(told)
@@ -82,7 +83,7 @@ def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
         ((verdict("c", "not measured", None, control=True),), "unknown", "control not measured"),
         ((ev.Group(t=1, workload="large", index=0, order="ABBA"),), "ok", "0 of 1 groups disturbed"),
         (
-            (ev.Group(t=1, workload="large", index=0, order="ABBA", disturbed="x"),),
+            (ev.Group(t=1, workload="large", index=0, order="ABBA", disturbed=(Disturbance("cpu"),)),),
             "critical",
             "1 of 1 groups disturbed, measured again",
         ),

@@ -9,6 +9,7 @@ import pytest
 from scenarios import events as ev
 from scenarios.compare.comparison import compared
 from scenarios.compare.take import FigureKey, take
+from scenarios.disturbance import Disturbance
 from scenarios.plan import Metric, Plan, Variant, Workload
 
 BEGAN = ev.Began(
@@ -55,7 +56,7 @@ def _block(
     )
 
 
-def _group(index: int, disturbed: str = "") -> ev.Group:
+def _group(index: int, *disturbed: Disturbance) -> ev.Group:
     return ev.Group(t=float(index), workload="syscall", index=index, order="A", disturbed=disturbed)
 
 
@@ -68,7 +69,7 @@ def test_disturbed_groups_and_warm_ups_do_not_count() -> None:
         ev.Planned(t=0.0, plan=PLAN),
         _block(0, phase="warmup", calls_s=1.0),
         *(_block(n, calls_s=100.0 if n != 3 else 5.0) for n in range(6)),
-        *(_group(n, "a neighbour" if n == 3 else "") for n in range(6)),
+        *(_group(n, *([Disturbance("cpu")] if n == 3 else [])) for n in range(6)),
         ev.Ended(t=9.0, status="done"),
     ]
     found = take(events, "a.jsonl")

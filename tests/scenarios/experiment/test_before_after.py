@@ -48,14 +48,14 @@ def test_what_the_idle_control_gave_too_is_not_the_treatments() -> None:
     change = before_after(phase(rng, 0.0), phase(rng, -0.2), phase(rng, -0.45))
     assert change.verdict == "inconclusive"
     assert change.idle_ratio == pytest.approx(math.exp(-0.2), abs=0.06)
-    assert "after idling alone" in change.explain
+    assert "after idling alone" in change.explain("the trim")
 
 
 def test_quiet_blocks_can_say_that_nothing_changed() -> None:
     rng = random.Random(7)
     change = before_after(phase(rng, 0.0, 40, 0.005), phase(rng, 0.0, 40, 0.005), phase(rng, 0.0, 40, 0.005))
     assert change.verdict == "no material difference"
-    assert change.explain.endswith("within the margin of 5 %")
+    assert change.explain("the trim").endswith("within the margin of 5 %")
 
 
 def test_references_take_the_hosts_level_out() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from probes.bench.measured import Measured
 from scenarios import events as ev
+from scenarios.disturbance import Culprit, Disturbance
 from scenarios.experiment.guarded import GuardedBlocks, values_of
-from scenarios.guards.watch import Disturbance
 from tests.fakes.run import FakeRun
 from tests.fakes.watch import FakeWatch
 
@@ -40,13 +40,13 @@ async def test_what_counts_and_what_is_recorded() -> None:
 
 async def test_a_disturbed_block_is_said_recorded_and_does_not_count() -> None:
     run = FakeRun()
-    foreign = Disturbance("cpu", "others use CPUs", "make")
+    foreign = Disturbance("cpu", Culprit(name="make"))
     watch = FakeWatch(run, lambda number: foreign if number == 1 else None)
     blocks = GuardedBlocks(run, watch)
-    assert await measure(blocks, 0, 1.0) == ""
-    assert await measure(blocks, 1, 2.0) == "others use CPUs: make"
-    assert await measure(blocks, 2, 3.0) == ""
+    assert await measure(blocks, 0, 1.0) is None
+    assert await measure(blocks, 1, 2.0) == foreign
+    assert await measure(blocks, 2, 3.0) is None
     assert values_of(blocks.counted("reads"), "A", "IOPS") == [1.0, 3.0]
     [said] = run.of(ev.Guard)
-    assert said.culprit == "make" and said.group == 1
-    assert [b.disturbed for b in run.of(ev.Block) if b.phase == "steady"] == ["", "others use CPUs: make", ""]
+    assert said.disturbance == foreign and said.group == 1
+    assert [b.disturbed for b in run.of(ev.Block) if b.phase == "steady"] == [(), (foreign,), ()]

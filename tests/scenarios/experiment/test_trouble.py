@@ -8,17 +8,15 @@ import pytest
 
 from probes.bench.measured import Measured, Spent
 from scenarios import events as ev
+from scenarios.disturbance import Culprit, Disturbance
 from scenarios.experiment.interleaved import compare
-from scenarios.guards.watch import Disturbance
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeArm, FakeRun
 from tests.fakes.noise import drift, product, white
 from tests.fakes.watch import FakeWatch
 
 READS = Workload(id="randread", title="4 KiB random read", metrics=(Metric("IOPS", "IOPS"),))
-RSYNC = Disturbance(
-    "device", "others' I/O on our device: 80 % of its usual traffic", "rsync [4711], 90.0 MB/s"
-)
+RSYNC = Disturbance("device", Culprit(name="rsync", pid=4711, rate=90e6, unit="B/s"), 0.8)
 
 
 def arms_of(run: FakeRun, *ratios: float, sigma: float = 0.03) -> list[FakeArm]:
@@ -35,12 +33,11 @@ async def test_a_disturbed_block_has_its_whole_group_measured_again() -> None:
     [verdict], _ = await compare(run, READS, arms_of(run, 1.0, 0.8), budget_s=60, family=1, watch=watch)
     groups = run.of(ev.Group)
     assert [bool(g.disturbed) for g in groups[:3]] == [False, True, False]
-    assert "rsync [4711]" in groups[1].disturbed
+    assert groups[1].disturbed == (RSYNC,)
     assert groups[1].log_ratios == {}
     assert verdict.groups == len(groups) - 1
     [guard] = run.of(ev.Guard)
-    assert (guard.kind, guard.culprit, guard.group) == ("device", RSYNC.culprit, 1)
-    assert "measured again" in guard.text
+    assert (guard.disturbance, guard.group, guard.again) == (RSYNC, 1, "group")
     assert sum(bool(b.disturbed) for b in run.of(ev.Block)) == 1
     assert "1 measured again" in run.of(ev.Progress)[-1].text
 
@@ -93,7 +90,7 @@ async def test_served_by_a_cache_halfway_is_not_applicable() -> None:
     [verdict], _ = await compare(run, READS, arms, budget_s=60, family=1)
     assert (verdict.verdict, verdict.ratio) == ("not applicable", None)
     assert verdict.reason is not None and "served by a cache" in verdict.reason
-    assert run.of(ev.Group)[-1].disturbed.startswith("B is not applicable")
+    assert run.of(ev.Group)[-1].disturbed[0].sentence.startswith("B: not applicable: ")
 
 
 async def test_the_others_go_on_without_the_one_that_is_not_applicable() -> None:
@@ -167,7 +164,7 @@ async def test_a_block_without_a_single_operation_is_measured_again_and_not_gues
     arms[1].noise = lambda at_s: 0.0 if 3.0 <= at_s < 4.5 else 1.0
     [verdict], _ = await compare(run, READS, arms, budget_s=60, family=1)
     stalled = [g for g in run.of(ev.Group) if g.disturbed]
-    assert stalled and stalled[0].disturbed == "a block of B gave nothing"
+    assert stalled and stalled[0].disturbed == (Disturbance("stall", subject="B"),)
     assert verdict.verdict == "slower"
     assert verdict.groups == len(run.of(ev.Group)) - len(stalled)
 

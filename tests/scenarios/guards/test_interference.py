@@ -32,7 +32,7 @@ def after(usual: list[Surroundings], now: Surroundings) -> list[str]:
     known = Usual()
     for block in usual:
         known.judge(block)
-    return [kind for kind, _ in known.judge(now)]
+    return [found.kind for found in known.judge(now)]
 
 
 def test_others_traffic_on_our_device_is_seen_even_while_ours_falls() -> None:

@@ -1,4 +1,4 @@
-"""Who is named: the one of the disturbed block, at a bounded cost; and who was named most often."""
+"""Who is named: the one of the disturbed block, at a bounded cost."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.guards.interference import Surroundings, Usual, in_short
+from scenarios.disturbance import Culprit
 from scenarios.guards.thresholds import LOOK_SHARE
-from scenarios.guards.top_processes import Culprits, most_named, most_often
+from scenarios.guards.top_processes import Culprits
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.processes import moment, process
 
@@ -52,6 +52,11 @@ def culprits(machine: Processes, *devices: str) -> tuple[FakeRun, Culprits]:
     return run, Culprits(run, devices)
 
 
+def said(sought: Culprits, kind: str, cpu_share: float = 0.0) -> str:
+    found = sought.name(kind, cpu_share)
+    return "" if found is None else found.sentence
+
+
 def test_who_burst_in_the_disturbed_block_is_named_though_another_used_more_before(
     machine: Processes,
 ) -> None:
@@ -62,7 +67,7 @@ def test_who_burst_in_the_disturbed_block_is_named_though_another_used_more_befo
         machine.spend(0.5, steady=9)  # 3.6 s of CPU in all
     sought.in_gap()
     machine.spend(0.5, steady=9, burst=50)
-    assert sought.name("cpu", 0.59) == "burst [21], 1.0 CPUs"
+    assert said(sought, "cpu", 0.59) == "burst [21], 1.0 CPUs"
 
 
 def test_who_burst_before_the_gap_is_not_named(machine: Processes) -> None:
@@ -72,7 +77,7 @@ def test_who_burst_before_the_gap_is_not_named(machine: Processes) -> None:
     machine.spend(0.5, burst=100)
     sought.in_gap()
     machine.spend(0.5, steady=40)
-    assert sought.name("cpu", 0.4) == "steady [20], 0.8 CPUs"
+    assert said(sought, "cpu", 0.4) == "steady [20], 0.8 CPUs"
 
 
 def test_both_kinds_are_named_from_the_same_two_looks(machine: Processes) -> None:
@@ -81,9 +86,10 @@ def test_both_kinds_are_named_from_the_same_two_looks(machine: Processes) -> Non
     _, sought = culprits(machine, "vda")
     sought.in_gap()
     machine.spend(0.5, {"rsync": 20_000_000}, cc1plus=45, rsync=5)
-    assert sought.names(["cpu", "steal", "device"], 0.5) == {
+    named = sought.names(["cpu", "steal", "device"], 0.5)
+    assert {kind: one.sentence for kind, one in named.items()} == {
         "cpu": "cc1plus [20], 0.9 CPUs",
-        "device": "rsync [21], 40.0 MB/s",
+        "device": "rsync [21], 40 MB/s",
     }
 
 
@@ -93,7 +99,7 @@ def test_the_first_of_a_crowd_is_not_to_blame(machine: Processes) -> None:
     _, sought = culprits(machine)
     sought.in_gap()
     machine.spend(0.5, **{**crowd, "p3": 7})
-    assert sought.name("cpu", 1.0) == ""
+    assert sought.name("cpu", 1.0) is None
 
 
 class Slow(Host):
@@ -141,9 +147,10 @@ def test_what_root_would_add_is_said_once(
     sought.in_gap()
     for _ in range(3):
         machine.spend(0.5, {"hidden": 90_000_000})
-        assert sought.name("device") == "no process that we may read, on vda, vdb"
+        found = sought.name("device")
+        assert found == Culprit(devices=("vda", "vdb"), unnamed="another user's" if user else "unreadable")
     machine.spend(0.5, {"mine": 20_000_000})
-    assert sought.name("device") == "mine [20], 40.0 MB/s"
+    assert said(sought, "device") == "mine [20], 40 MB/s"
     [note] = run.of(ev.Note)
     assert "can be told for 1 of 2 processes" in note.text
     assert advice in note.text
@@ -158,7 +165,7 @@ def test_root_is_told_nothing_where_the_culprit_was_found(
     run, sought = culprits(machine, "vda")
     sought.in_gap()
     machine.spend(0.5, {"rsync": 20_000_000})
-    assert sought.name("device") == "rsync [20], 40.0 MB/s"
+    assert said(sought, "device") == "rsync [20], 40 MB/s"
     assert run.of(ev.Note) == []
 
 
@@ -166,91 +173,9 @@ def test_io_that_is_nobodys_is_said(machine: Processes) -> None:
     machine.readable = {"mine"}
     machine.spend(0, mine=0)
     run, sought = culprits(machine, "vda")
-    assert sought.name("device") == ""  # nothing to compare with yet
+    assert sought.name("device") is None  # nothing to compare with yet
     sought.in_gap()
     machine.spend(0.5)
-    assert sought.name("device") == "no process that runs now, on vda"
+    assert said(sought, "device") == "a process on vda that has ended"
     assert run.of(ev.Note) == []
-    assert sought.name("steal") == ""
-
-
-CPU = "other processes used {} % of the CPUs (usually {} %)"
-DEVICE = "others' I/O on our device: {} % of its usual traffic"
-
-
-def test_most_often_counts_names_and_not_figures() -> None:
-    remarks = [
-        CPU.format(71, 3) + ": cc1plus [78], 1.2 CPUs",
-        DEVICE.format(80) + ": rsync [77], 90.0 MB/s",
-        DEVICE.format(65) + ": rsync [77], 71.3 MB/s",
-        CPU.format(40, 3) + ": rsync [77], 0.7 CPUs",
-        CPU.format(66, 4) + ": cc1plus [79], 1.1 CPUs",
-    ]
-    assert most_often(remarks) == "others' I/O on our device: rsync [77]"
-    assert most_often(remarks[:1] + remarks[4:]) == "other processes used the CPUs: cc1plus (2 processes)"
-
-
-@pytest.mark.parametrize(
-    ("remarks", "said"),
-    [
-        ([], ""),
-        ([CPU.format(70, 3), CPU.format(60, 3), "B gave nothing"], "other processes used the CPUs"),
-        (["B gave nothing", "A gave nothing", "B gave nothing"], "B gave nothing"),
-        (["waited 3 s", "B gave nothing", "waited 4.5 s"], "waited 3 s"),
-        (
-            ["others moved 90 MB on the device beside our 30 MB: dd [5], 180.0 MB/s", DEVICE.format(70)],
-            "others' I/O on our device: dd [5]",
-        ),
-        (
-            [f"{DEVICE.format(n)}: no process that we may read, on vda" for n in (70, 80)],
-            "others' I/O on our device: no process that we may read, on vda",
-        ),
-        ([DEVICE.format(70) + ": a: b] [1 [9], 3.0 MB/s"], "others' I/O on our device: a: b] [1 [9]"),
-        (
-            ["others' I/O waits long, without our load as well: rsync [7], 3.0 MB/s"],
-            "others' I/O waits long, without our load as well: rsync [7]",
-        ),
-    ],
-)
-def test_most_often_of(remarks: list[str], said: str) -> None:
-    assert most_often(remarks) == said
-
-
-def test_most_named() -> None:
-    assert most_named([]) == ""
-    assert most_named(["a [1], 1.0 CPUs", "b [2], 3.0 MB/s", "b [2], 4.0 MB/s"]) == "b [2]"
-    assert most_named(["a [1], 1.0 CPUs", "a [2], 1.1 CPUs"]) == "a (2 processes)"
-
-
-def test_the_guards_own_sentences_are_known_in_short() -> None:
-    usual = Usual()
-    calm = Surroundings(
-        seconds=0.5,
-        cpu=0.1,
-        full=1.0,
-        steal=0.0,
-        device_bytes=1 << 20,
-        device_operations=100,
-        operations=100,
-        khz=3_000_000,
-        quota=0.0,
-    )
-    for _ in range(5):
-        usual.judge(calm)
-    wild = Surroundings(
-        seconds=0.5,
-        cpu=0.9,
-        full=1.0,
-        steal=0.5,
-        device_bytes=1 << 30,
-        device_operations=9000,
-        operations=100,
-        khz=1_000_000,
-        quota=0.7,
-    )
-    sentences = dict(usual.judge(wild))
-    assert set(sentences) == {"cpu", "steal", "device", "frequency", "quota"}
-    for text in sentences.values():
-        words, rest = in_short(f"{text}: x [1], 1.0 CPUs")
-        assert words and rest == "x [1], 1.0 CPUs"
-        assert not any(letter.isdigit() for letter in words)
+    assert sought.name("steal") is None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from probes.bench.measured import Measured
 from probes.host import Host
 from probes.system.throttle import quota_files
 from scenarios import events as ev
-from scenarios.guards.watch import Disturbance, Watch, watch_for
+from scenarios.disturbance import Culprit, Disturbance
+from scenarios.guards.watch import Watch, told, watch_for
 from tests.fakes import FakeClock, FakeRun
 
 
@@ -79,7 +82,7 @@ def block(machine: Machine, watch: Watch, foreign: int = 0, by: int = 1, **more:
 
 
 async def test_the_process_behind_foreign_io_is_named(tmp_path: Path) -> None:
-    machine, _, watch = started(tmp_path)
+    machine, run, watch = started(tmp_path)
     machine.used[77] = ("rsync", 0, 0)
     machine.save()
     await watch.settle()
@@ -87,10 +90,13 @@ async def test_the_process_behind_foreign_io_is_named(tmp_path: Path) -> None:
     found = block(machine, watch, foreign=4000, by=77)
     assert found is not None
     assert found.kind == "device"
-    assert found.culprit.startswith("rsync [77], ")
-    assert "80 % of its usual traffic" in found.text
-    event = found.event(3.0, "randread", 4)
-    assert (event.group, event.culprit) == (4, found.culprit)
+    assert found.culprit is not None and found.culprit.label == "rsync [77]"
+    assert found.figure == pytest.approx(0.8, abs=0.01)
+    told(found, run, "randread", 4)
+    event = run.of(ev.Guard)[-1]
+    assert (event.group, event.disturbance) == (4, found)
+    assert "was 80 % of its usual traffic: rsync [77], " in event.sentence
+    assert event.sentence.endswith("; the group is measured again")
 
 
 async def test_the_process_behind_full_cpus_is_named(tmp_path: Path) -> None:
@@ -102,7 +108,8 @@ async def test_the_process_behind_full_cpus_is_named(tmp_path: Path) -> None:
         assert block(machine, watch, ticks=10) is None
     found = block(machine, watch, ticks=95, by=78)
     assert found is not None
-    assert (found.kind, found.culprit.split(",")[0]) == ("cpu", "cc1plus [78]")
+    assert found.kind == "cpu" and found.culprit is not None
+    assert (found.culprit.name, found.culprit.pid, found.culprit.unit) == ("cc1plus", 78, "CPUs")
 
 
 async def test_the_one_of_the_disturbed_block_is_named_not_the_one_of_all_the_time(tmp_path: Path) -> None:
@@ -115,7 +122,7 @@ async def test_the_one_of_the_disturbed_block_is_named_not_the_one_of_all_the_ti
         machine.spend(by=78, vda=30_000)  # between the blocks
     found = block(machine, watch, foreign=5000, by=77)
     assert found is not None
-    assert found.culprit == "rsync [77], 41.0 MB/s"
+    assert found.culprit is not None and found.culprit.sentence == "rsync [77], 41 MB/s"
 
 
 async def test_without_the_right_to_read_others_io_it_says_so(tmp_path: Path) -> None:
@@ -128,7 +135,10 @@ async def test_without_the_right_to_read_others_io_it_says_so(tmp_path: Path) ->
         block(machine, watch)
     found = block(machine, watch, foreign=4000, by=79)
     assert found is not None
-    assert found.culprit == "no process that we may read, on vda"
+    assert found.culprit in [
+        Culprit(devices=("vda",), unnamed="unreadable"),
+        Culprit(devices=("vda",), unnamed="another user's"),
+    ]
     assert ["0 of 2 processes" in note.text for note in run.of(ev.Note)] == [True]
 
 
@@ -157,7 +167,7 @@ async def test_a_quota_of_our_own_group_is_found_at_any_height(tmp_path: Path) -
     found = watch.end("randread", "A", Measured(seconds=0.5, values={}, operations=5000, device_bytes=1))
     assert found is not None
     assert found.kind == "quota"
-    assert "40 %" in found.text
+    assert "40 %" in found.sentence
 
 
 def test_quota_files_of_both_versions(tmp_path: Path) -> None:
@@ -187,9 +197,9 @@ async def test_a_busy_host_is_told_before_the_first_block_and_once_only(tmp_path
     run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
     watch = watch_for(run, ["vda"])
     await watch.settle()
-    said = {guard.kind: guard.text for guard in run.of(ev.Guard)}
+    said = {guard.kind: guard.sentence for guard in run.of(ev.Guard)}
     assert set(said) == {"cpu", "steal", "device"}
-    assert said["cpu"] == "before the first block: other processes use 60 % of the CPUs"
+    assert said["cpu"] == "before the first block: other processes used 60 % of the CPUs: init [1], 1.2 CPUs"
     await watch.settle()
     assert len(run.of(ev.Guard)) == 3
 
