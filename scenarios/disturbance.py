@@ -141,6 +141,11 @@ def most_often(disturbances: Sequence[Disturbance]) -> str:
     return f"{what}: {who}" if who else what
 
 
+def too_disturbed(disturbances: Sequence[Disturbance], of: int, what: str) -> str:
+    """Why a run was broken off. what: "groups"."""
+    return f"{len(disturbances)} of {of} {what} were disturbed, most often: {most_often(disturbances)}"
+
+
 def _counted_by(one: Disturbance) -> tuple[str, str]:
     if one.culprit is None:
         return "what", one.brief

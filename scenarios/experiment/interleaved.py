@@ -16,7 +16,7 @@ import msgspec
 from probes.bench.measured import Measured, NotApplicable, Spent
 from probes.units import duration
 from scenarios import events as ev
-from scenarios.disturbance import Disturbance, most_often
+from scenarios.disturbance import Disturbance, too_disturbed
 from scenarios.experiment.arm import Arm
 from scenarios.experiment.budget import Pace, group_seconds
 from scenarios.experiment.groups import Group, Pair
@@ -246,7 +246,7 @@ class _Experiment:
             if group.disturbed:
                 self.disturbed.append(group.disturbed[0])
                 if self._too_disturbed(index + 1):
-                    return self._why_too_disturbed(index + 1)
+                    return too_disturbed(self.disturbed, index + 1, "groups")
                 continue
             for judge in open_judges:
                 judge.add(group, self.pace)
@@ -336,7 +336,3 @@ class _Experiment:
     def _too_disturbed(self, attempted: int) -> bool:
         enough = attempted >= min(DISTURBED_COUNTED_FROM, self.workload.min_groups)
         return enough and len(self.disturbed) > DISTURBED_AT_MOST * attempted
-
-    def _why_too_disturbed(self, attempted: int) -> str:
-        often = most_often(self.disturbed)
-        return f"{len(self.disturbed)} of {attempted} groups were disturbed, most often: {often}"

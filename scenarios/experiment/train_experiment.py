@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Iterator, Sequence
 
 from probes.bench.measured import NotApplicable, Spent, Train, Unfit
 from scenarios import events as ev
-from scenarios.disturbance import Disturbance, most_often
+from scenarios.disturbance import Disturbance, too_disturbed
 from scenarios.experiment.budget import Undecided
 from scenarios.experiment.carry_over import CarryLooks
 from scenarios.experiment.groups import Group, Pair
@@ -298,8 +298,7 @@ class TrainExperiment:
         if not disturbed:
             self._count(groups, sides_of(train, names, self._group))
         elif self._too_disturbed() and not self.broken_off:
-            count = f"{len(self.disturbed)} of {self.measured}"
-            self.broken_off = f"{count} trains were disturbed, most often: {most_often(self.disturbed)}"
+            self.broken_off = too_disturbed(self.disturbed, self.measured, "trains")
         return train
 
     def _stop_if_told(self) -> None:
