@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from app import failure
 from app.cli.color_option import color_option, line_width
@@ -20,6 +20,7 @@ from app.printable import printable
 from app.report import result
 from probes.host import Host
 from probes.types import Json
+from scenarios.compare.comparison import Comparison
 from scenarios.finding import SEVERITIES
 from scenarios.model import Scenario
 from scenarios.plan import Option
@@ -56,9 +57,11 @@ def _run(
     from app.run.execution import Execution, Request
 
     if against:
-        from app.recording.baselines import recordings
+        from app.recording.baselines import kept
 
-        recordings(against)  # that there is one is asked before anything is measured
+        kept(
+            against, scenario.id
+        )  # that there is one, and that it can be read, is asked before anything is measured
     if as_json and events == "-":
         raise Failure("run: --json and --events - both want stdout; give --events a file", failure.USAGE)
     from app.cli import reboots
@@ -81,8 +84,16 @@ def _run(
     session = execution.session
     if ended.status != "done":
         complain(failure.of_scenario("run", scenario.id, ended.reason or "no reason given"))
+    compared = None
+    if against and execution.recording is not None and ended.status == "done":
+        from app.recording.baselines import since
+
+        compared = since(against, execution.recording)
     if as_json:
-        out(result.document_json(session, str(execution.recording) if execution.recording else None))
+        document = result.document(session, str(execution.recording) if execution.recording else None)
+        if compared is not None:
+            document["against"] = {"baseline": against, **msgspec.to_builtins(compared)}
+        out(result.encoded(document))
     elif events != "-":
         from app.report.summary import summary
 
@@ -91,24 +102,24 @@ def _run(
         if side is not None and ended.status == "done":
             for text in reboots.after_run():
                 out(printable(text))
-        if against and execution.recording is not None and ended.status == "done":
-            out(printable(_against(against, execution.recording)))
+        if compared is not None and execution.recording is not None:
+            for text in _against(against, compared, execution.recording.name):
+                out(printable(text))
     if ended.exit == 0 and fail_on and result.reaches(session, fail_on):
         return 1
     return ended.exit
 
 
-def _against(name: str, recording: Path) -> str:
-    """The answer in a line, and the command for the rest."""
-    from app.recording.baselines import recordings
-    from app.recording.sides import takes
+def _against(name: str, compared: Comparison, recording: str) -> Iterator[str]:
+    """What got worse, or the answer in a line; what else to know, and the command for the rest."""
     from app.report.comparison import headline
-    from scenarios.compare.comparison import compared
+    from scenarios.compare import worse
 
-    found = compared(takes(recordings(name)), takes([recording]))
-    return (
-        f"against the baseline {name}: {headline(found)} `hostdx compare --against {name} {recording.name}`"
-    )
+    found = worse.finding(compared, name, recording)
+    yield f"against the baseline {name}: {found.title if worse.worse(compared) else headline(compared)}"
+    for evidence in found.evidence:
+        yield f"  {evidence.text}"
+    yield f"comparison: hostdx compare --against {name} {recording}"
 
 
 def _extra() -> list[click.Parameter]:

@@ -14,7 +14,10 @@ import msgspec
 from app.failure import USAGE, Failure
 from app.recording import store
 from app.recording.bounds import SIZE_LIMIT
+from app.recording.sides import takes
 from app.state import private, state_dir
+from scenarios.compare.comparison import Comparison, compared
+from scenarios.compare.take import Take
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -66,6 +69,43 @@ def recordings(name: str) -> tuple[Path, ...]:
         known = ", ".join(b.name for b in listed()) or "none is saved"
         raise Failure(f"baseline {name}: there is no such baseline; there are: {known}", USAGE)
     return found
+
+
+def kept(name: str, scenario: str) -> list[Take]:
+    """The runs of `scenario` in a baseline, summed up.
+
+    Raises Failure: no such baseline, no run of that scenario in it, a damaged file.
+    """
+    found = takes(recordings(name))
+    fitting = [run for run in found if run.scenario == scenario]
+    if not fitting:
+        others = ", ".join(sorted({run.scenario for run in found}))
+        raise Failure(
+            f"baseline {name}: holds no run of {scenario}, only of {others}; "
+            f"`hostdx run {scenario}`, then `hostdx baseline save {name}`",
+            USAGE,
+        )
+    return fitting
+
+
+def of_host(host: str, scenario: str) -> list[str]:
+    """Names of the baselines that have a readable run of `scenario` on `host`, the one added to last first."""
+    found: list[tuple[str, str]] = []
+    for one in listed():
+        heads = [store.examined(path) for path in one.recordings]
+        walls = [h.wall for h in heads if (h.host, h.scenario, h.state) == (host, scenario, "done")]
+        if walls:
+            found.append((max(walls), one.name))
+    return [name for _, name in sorted(found, reverse=True)]
+
+
+def since(name: str, recording: Path) -> Comparison:
+    """What changed from the baseline `name` (side A) to one recording (side B); `compare.worse` makes a finding of it.
+
+    Raises Failure where there is no such baseline, where it has no run of that scenario, or where a file is damaged.
+    """
+    (now,) = takes([recording])
+    return compared(kept(name, now.scenario), [now])
 
 
 def listed() -> list[Baseline]:

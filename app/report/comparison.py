@@ -1,17 +1,16 @@
-"""A comparison as a document: what is slower on B and how sure that is, then what differs, then how it "
-"was compared."""
+"""A comparison as a document: what is slower on B and how sure that is, then what differs, then the method."""
 
 from __future__ import annotations
 
 from app.report.comparison_picture import picture
-from app.report.document import Bullets, Code, Document, Part, Section, Strong, Table, Words, say
+from app.report.document import Bullets, Code, Document, Mono, Part, Section, Strong, Table, Words, say
 from app.report.extra import value_text
-from probes.units import between, number, percent, prefixed, rate, smallest_effect, times
 from probes.units import effect as effect_text
+from probes.units import number, percent, prefixed, rate, smallest_effect, times
 from scenarios.compare.comparison import Comparison, Side
-from scenarios.compare.differences import Difference
-from scenarios.compare.effects import Effect
+from scenarios.compare.differences import Difference, Experiment
 from scenarios.compare.take import FigureKey
+from scenarios.compare.wording import interval, named, sized
 
 MOST_FACTS = 60  # differences shown; all of them are in the JSON document
 
@@ -39,7 +38,7 @@ def _short(side: Side, other: Side) -> str:
         named = side.hosts
     elif side.kernels != other.kernels and side.kernels:
         named = side.kernels
-    elif side.first and side.first != other.first:
+    elif side.first[:16] and side.first[:16] != other.first[:16]:
         named = (f"{', '.join(side.hosts)}, {side.first[:16].replace('T', ' ')}",)
     else:
         named = side.names
@@ -71,19 +70,6 @@ def headline(found: Comparison) -> str:
     return f"B against A: {'; '.join(parts)}."
 
 
-def named(effect: Effect) -> str:
-    """`system call (all)`."""
-    return f"{effect.title} ({effect.key.variant})" if effect.key.variant else effect.title
-
-
-def sized(effect: Effect) -> str:
-    """`4.13 × slower, 95 % CI 3.9 to 4.4 ×`."""
-    if effect.ci95 is None:
-        return effect_text(effect.ratio)
-    least = " at least" if effect.lower_bound else ""
-    return f"{effect_text(effect.ratio)}, 95 % CI{least} {between(*effect.ci95, effect.ratio)}"
-
-
 def _verdict(found: Comparison) -> list[Part]:
     parts: list[Part] = []
     changed = [e for e in found.effects if e.changed]
@@ -105,8 +91,13 @@ def _verdict(found: Comparison) -> list[Part]:
     experiments = found.fingerprints.attribution.experiments
     if experiments:
         parts.append(say("What would tell the changes apart, one change at a time:"))
-        parts.append(Bullets(tuple((Strong(f"{name}:"), text) for name, text in experiments.items())))
+        parts.append(Bullets(tuple(_experiment(name, one) for name, one in experiments.items())))
     return parts
+
+
+def _experiment(name: str, one: Experiment) -> Words:
+    head = Strong(f"{name}:")
+    return (head, f"{one.says}:", Mono(one.command)) if one.command else (head, one.says)
 
 
 def _attribution(found: Comparison) -> Words:
@@ -170,7 +161,7 @@ def _effects(found: Comparison) -> list[Part]:
             _value(e.a, e.metric.unit),
             _value(e.b, e.metric.unit),
             effect_text(e.ratio),
-            _interval(e),
+            interval(e),
             e.verdict,
             "–" if e.smallest_effect is None else smallest_effect(e.smallest_effect),
         )
@@ -191,13 +182,6 @@ def _value(value: float, unit: str) -> str:
     return f"{prefixed(value)}{unit}"
 
 
-def _interval(effect: Effect) -> str:
-    if effect.ci95 is None:
-        return "–"
-    text = between(*effect.ci95, effect.ratio)
-    return f"at least {text}" if effect.lower_bound else text
-
-
 def _means(found: Comparison) -> list[Part]:
     means = [*found.groups, *found.scores]
     if not means:
@@ -213,7 +197,7 @@ def _means(found: Comparison) -> list[Part]:
             number(e.a) if e.key.workload in scores else "–",
             number(e.b) if e.key.workload in scores else "–",
             effect_text(e.ratio),
-            _interval(e),
+            interval(e),
             e.verdict,
         )
         for e in means
@@ -272,7 +256,7 @@ def _faults(found: Comparison) -> list[Part]:
     if not items:
         return []
     return [
-        say("By its version alone; whether it shows here is not known from the recordings:"),
+        say("By the version and what was recorded; whether a fault shows here is not known from that:"),
         Bullets(tuple(items)),
     ]
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from probes.units import number
 from scenarios.compare.effects import Effect
+from scenarios.compare.wording import named
 
 LABEL = 34
 AXIS = 41  # columns, an odd number so that no change has one of its own where the axis is symmetric
@@ -56,7 +57,7 @@ def _ends(effect: Effect) -> list[float]:
 
 
 def _label(effect: Effect) -> str:
-    text = f"{effect.title} ({effect.key.variant})" if effect.key.variant else effect.title
+    text = named(effect)
     return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
 
 

@@ -8,10 +8,10 @@ import msgspec
 
 from scenarios.compare.differences import Fingerprints, fingerprints
 from scenarios.compare.effects import Effect, effects
+from scenarios.compare.faults import KnownFault, known_faults, release_of
 from scenarios.compare.groups import group_means, matching, score_means
 from scenarios.compare.take import FigureKey, Take
 from scenarios.knowledge.differences import Pattern
-from scenarios.knowledge.kernels import KernelFault, faults_of
 
 FAMILY_ERROR = 0.05
 NAMED = 20  # recordings of a side
@@ -31,18 +31,6 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     unfinished: int = 0
     disturbed: int = 0
     groups: int = 0
-
-
-class KnownFault(msgspec.Struct, frozen=True, kw_only=True):
-    """A kernel with a known fault on one side (or both). The version alone: nothing says that it shows here."""
-
-    sides: tuple[str, ...]
-    release: str
-    id: str
-    title: str
-    effect: str
-    fixed_in: str
-    sources: tuple[str, ...]
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,7 +74,7 @@ def compared(a: Sequence[Take], b: Sequence[Take], *, margin: float = 0.05) -> C
         only_a=tuple(sorted(left - right)),
         only_b=tuple(sorted(right - left)),
         pattern=matching(found),
-        faults=_faults(a, b),
+        faults=known_faults(a, b),
     )
 
 
@@ -94,7 +82,7 @@ def _side(runs: Sequence[Take]) -> Side:
     return Side(
         names=tuple(run.name for run in runs[:NAMED]),
         hosts=tuple(dict.fromkeys(run.host for run in runs)),
-        kernels=tuple(dict.fromkeys(r for run in runs if (r := _text(run, "release")))),
+        kernels=tuple(dict.fromkeys(r for run in runs if (r := release_of(run)))),
         scenarios=tuple(dict.fromkeys(run.scenario for run in runs)),
         runs=len(runs),
         boots=len({run.boot or run.name for run in runs}),
@@ -103,31 +91,4 @@ def _side(runs: Sequence[Take]) -> Side:
         unfinished=sum(run.status != "done" for run in runs),
         disturbed=sum(run.disturbed for run in runs),
         groups=sum(run.groups for run in runs),
-    )
-
-
-def _text(run: Take, name: str) -> str:
-    value = run.facts.get(("kernel", name), "")
-    return value if isinstance(value, str) else ""
-
-
-def _faults(a: Sequence[Take], b: Sequence[Take]) -> tuple[KnownFault, ...]:
-    found: dict[tuple[str, str], tuple[list[str], KernelFault]] = {}
-    for side, runs in (("A", a), ("B", b)):
-        for release, build in dict.fromkeys((_text(run, "release"), _text(run, "build")) for run in runs):
-            for fault in faults_of(release, build):
-                sides, _ = found.setdefault((release, fault.id), ([], fault))
-                if side not in sides:
-                    sides.append(side)
-    return tuple(
-        KnownFault(
-            sides=tuple(sides),
-            release=release,
-            id=fault.id,
-            title=fault.title,
-            effect=fault.effect,
-            fixed_in=fault.fixed_in,
-            sources=fault.sources,
-        )
-        for (release, _), (sides, fault) in found.items()
     )

@@ -35,13 +35,20 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
 
 
+class Experiment(msgspec.Struct, frozen=True, kw_only=True):
+    """What would change the component alone."""
+
+    says: str
+    command: str = ""
+
+
 class Attribution(msgspec.Struct, frozen=True, kw_only=True):
     """`components` that differ, those that only go along with another left out. One: named. Several: nothing is."""
 
     word: Literal["nothing differs", "one", "several", "no fingerprint"]
     components: tuple[str, ...] = ()
     along: tuple[str, ...] = ()
-    experiments: dict[str, str] = {}  # by component: what would change it alone
+    experiments: dict[str, Experiment] = {}  # by component
 
 
 class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,5 +155,7 @@ def _attributed(ranked: Sequence[Difference]) -> Attribution:
         word="one" if len(components) == 1 else "several",
         components=components,
         along=tuple(along),
-        experiments={c.name: c.split for c in known} if len(components) > 1 else {},
+        experiments={c.name: Experiment(says=c.split, command=c.command) for c in known}
+        if len(components) > 1
+        else {},
     )

@@ -9,11 +9,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from probes.host import Host
+from probes.system.allowed import allowed
+from probes.system.cpulist import as_list
 from probes.system.disk.mounts import Placement
 from probes.system.firmware import DMI, firmware
 from probes.system.kernel_build import kernel_build
 from probes.system.security import VULNERABILITIES, security
 from probes.system.sysctl import path_of, speed_settings
+from probes.system.topology import topology
 from probes.system.userland import userland
 from probes.types import Absent, Json
 
@@ -33,6 +36,7 @@ def fingerprint(host: Host, place: Placement | None) -> Iterator[Trait]:
     yield from _security(host)
     yield from _machine(host)
     yield from _userland(host)
+    yield Trait("limits", "cpus_allowed", _cpus_allowed(host), "/proc/self/status Cpus_allowed_list")
     for name, value in speed_settings(host).items():
         yield Trait("sysctl", name, value, path_of(name))
     if place is not None:
@@ -97,6 +101,14 @@ def _machine(host: Host) -> Iterator[Trait]:
     ):
         yield Trait(subject, name, value, f"{DMI}/{file}")
     yield Trait("cpu", "microcode", it.microcode, "/proc/cpuinfo")
+
+
+def _cpus_allowed(host: Host) -> str | Absent:
+    """`all` that are online, or which: so that hosts of another size do not differ in it."""
+    mine, online = allowed(host).cpus, topology(host).online
+    if isinstance(mine, Absent):
+        return mine
+    return "all" if mine >= set(online) else as_list(mine)
 
 
 def _userland(host: Host) -> Iterator[Trait]:

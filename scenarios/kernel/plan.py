@@ -35,7 +35,6 @@ class Layout:
             raise Usage("kernel: measures one directory; give --dir once, or run storage to compare several")
         self.explicit = bool(named)
         self.cpus = usable_cpus()
-        self.slots: tuple[Slot, ...] = SLOTS if len(self.cpus) > 1 else (ONE,)
         self.fit: Suitability | None = None
         self.left_out = ""
         directories = named or default_directories(host)
@@ -111,9 +110,7 @@ class Layout:
     @property
     def variants(self) -> tuple[Variant, ...]:
         count = {ONE: 1, ALL: len(self.cpus)}
-        return tuple(
-            Variant(id=slot, label=TITLES[slot], detail=f"{count[slot]} at once") for slot in self.slots
-        )
+        return tuple(Variant(id=slot, label=TITLES[slot], detail=f"{count[slot]} at once") for slot in SLOTS)
 
     @property
     def file_bytes(self) -> int:

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from typing import ClassVar
 
 from probes.bench.battery import Battery
-from probes.bench.battery_loads import Slot
+from probes.bench.battery_loads import SLOTS, Slot
 from probes.bench.budget import WriteBudget
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.host import Host
@@ -133,7 +133,7 @@ class _Rounds:
         self.battery = battery
         self.watch = watch
         self.budget_s = layout.budget_s
-        self.turns = [(turn, slot) for turn in layout.turns for slot in layout.slots]
+        self.turns = [(turn, slot) for turn in layout.turns for slot in SLOTS]
         self.titles = {w.id: w.title for w in plan.workloads}
         self.figures = Figures()
         self.blocks = itertools.count()

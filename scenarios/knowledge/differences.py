@@ -14,10 +14,11 @@ OTHER = "other"  # the component of a fact that nobody knows anything about
 
 
 class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What can be changed alone. `along`: components that change with it and are no second change."""
+    """What can be changed alone, by the experiment `split`. `along`: what changes with it and is no second change."""
 
     name: str
     split: str
+    command: str = ""
     along: tuple[str, ...] = msgspec.field(name="with", default=())
 
 

@@ -1,0 +1,85 @@
+"""Kernels with known faults among the compared ones, as far as the recorded facts do not rule a fault out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from probes.types import Json
+from scenarios.compare.take import FactKey, Take
+from scenarios.knowledge.kernels import KernelFault, faults_of
+
+MANY_CPUS = 16  # as for the running kernel: scenarios/kernel/symptoms.py
+
+
+class KnownFault(msgspec.Struct, frozen=True, kw_only=True):
+    """A kernel with a known fault on one side (or both). The version alone: nothing says that it shows here."""
+
+    sides: tuple[str, ...]
+    release: str
+    id: str
+    title: str
+    effect: str
+    fixed_in: str
+    sources: tuple[str, ...]
+
+
+# By the need of an entry of kernels.toml: the recorded fact that tells, and whether its value meets the need.
+_TELLS: dict[str, tuple[FactKey, Callable[[Json], bool]]] = {
+    "retbleed-ibrs": (("mitigation", "retbleed"), lambda value: value == "Mitigation: IBRS"),
+    "huge-pages-always": (("memory", "transparent_huge_pages"), lambda value: value == "always"),
+    "amd": (("cpu", "vendor"), lambda value: "AMD" in str(value)),
+    "acpi-idle": (("cpu", "idle_driver"), lambda value: value == "acpi_idle"),
+    "many-cpus": (("cpu", "threads"), lambda value: isinstance(value, int) and value > MANY_CPUS),
+    "xfs": (("directory", "file_system"), lambda value: value == "xfs"),
+    "cpu-quota": (("cgroup", "cpu"), lambda value: value != "none"),
+}
+
+
+def release_of(run: Take) -> str:
+    return _text(run, "release")
+
+
+def known_faults(a: Sequence[Take], b: Sequence[Take]) -> tuple[KnownFault, ...]:
+    """Those of one side only first: what both kernels have explains no difference."""
+    found: dict[tuple[str, str], tuple[list[str], KernelFault]] = {}
+    for side, runs in (("A", a), ("B", b)):
+        for run in runs:
+            release = release_of(run)
+            for fault in faults_of(release, _text(run, "build")):
+                if fault.quiet or _ruled_out(fault, run):
+                    continue
+                sides, _ = found.setdefault((release, fault.id), ([], fault))
+                if side not in sides:
+                    sides.append(side)
+    faults = [
+        KnownFault(
+            sides=tuple(sides),
+            release=release,
+            id=fault.id,
+            title=fault.title,
+            effect=fault.effect,
+            fixed_in=fault.fixed_in,
+            sources=fault.sources,
+        )
+        for (release, _), (sides, fault) in found.items()
+    ]
+    return tuple(sorted(faults, key=lambda fault: len(fault.sides)))
+
+
+def _ruled_out(fault: KernelFault, run: Take) -> bool:
+    """By a recorded fact. What was not recorded rules nothing out."""
+    if fault.scheduler:
+        active = {
+            str(value) for (subject, name), value in run.facts.items() if name == "scheduler" and subject
+        }
+        if active and fault.scheduler not in active:
+            return True
+    known = [_TELLS[need] for need in fault.needs if need in _TELLS]
+    return any(key in run.facts and not met(run.facts[key]) for key, met in known)
+
+
+def _text(run: Take, name: str) -> str:
+    value = run.facts.get(("kernel", name), "")
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,61 @@
+"""What got worse since an earlier state of a host, as a finding: for a run with `--against` and for `checkup`."""
+
+from __future__ import annotations
+
+from probes.units import effect as effect_text
+from scenarios.compare.comparison import Comparison
+from scenarios.compare.effects import Effect
+from scenarios.compare.wording import named, sized
+from scenarios.finding import Evidence, Finding, Remedy
+
+MOST_LOADS = 12  # named in the evidence; `compare` has all of them
+
+
+def worse(found: Comparison) -> tuple[Effect, ...]:
+    """The loads that are slower on side B, the worst first; a control that lost among them."""
+    return tuple(effect for effect in found.effects if effect.verdict == "slower")
+
+
+def finding(found: Comparison, baseline: str, recording: str) -> Finding:
+    """`baseline` is the name under which side A was saved, `recording` the name of side B's."""
+    lost = worse(found)
+    command = f"hostdx compare --against {baseline} {recording}"
+    if not lost:
+        seen = sum(effect.verdict == "inconclusive" for effect in found.effects)
+        unsure = f" ({seen} inconclusive)" if seen else ""
+        return Finding(
+            id="compare.worse",
+            severity="ok",
+            confidence="measured",
+            title=f"none of {len(found.effects)} loads is slower than in the baseline {baseline}{unsure}",
+            evidence=(Evidence(_when(found), command),),
+        )
+    first = lost[0]
+    return Finding(
+        id="compare.worse",
+        severity="warning",
+        confidence="measured",
+        title=f"{len(lost)} of {len(found.effects)} loads are slower than in the baseline {baseline}, "
+        f"most of all {named(first)} ({effect_text(first.ratio)})",
+        evidence=(
+            Evidence(_when(found), command),
+            *(Evidence(f"{named(effect)}: {sized(effect)}", command) for effect in lost[:MOST_LOADS]),
+            *_changed(found),
+        ),
+        remedy=(Remedy(title="See every load, and all that differs", commands=(command,)),),
+    )
+
+
+def _when(found: Comparison) -> str:
+    runs = f"{found.a.runs} run{'s' if found.a.runs != 1 else ''}"
+    hosts = "" if found.a.hosts == found.b.hosts else f" of {', '.join(found.a.hosts)} (another host)"
+    return f"the baseline has {runs}{hosts}, the last of {found.a.last[:10] or 'an unknown day'}"
+
+
+def _changed(found: Comparison) -> tuple[Evidence, ...]:
+    """What of the recorded facts is another than in the baseline, by what a person can change."""
+    attribution = found.fingerprints.attribution
+    if not attribution.components:
+        return ()
+    several = "; the loss cannot be attributed to one of them" if attribution.word == "several" else ""
+    return (Evidence(f"changed since: {', '.join(attribution.components)}{several}"),)

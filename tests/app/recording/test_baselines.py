@@ -1,0 +1,78 @@
+"""Baselines asked for what got worse since: which are there for a host, and every way in which one is no help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.failure import Failure
+from app.recording import baselines
+from scenarios import events as ev
+from scenarios.compare.worse import finding, worse
+from scenarios.plan import Metric, Plan, Workload
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def recorded(
+    folder: Path, name: str, rate: float, *, scenario: str = "kernel", host: str = "n1", day: int = 1
+) -> Path:
+    workload = Workload(id="syscall", title="system call", metrics=(Metric("calls/s", "calls/s"),))
+    wall = f"2026-11-{day:02}T10:00:00Z"
+    events: list[ev.AnyEvent] = [
+        ev.Began(
+            t=0.0, schema=ev.SCHEMA, version="0.1.0", scenario=scenario, command=[], host=host, wall=wall,
+            seed=1, pid=1, pid_start=1, boot_id=name, options={},
+        ),
+        ev.Planned(t=0.0, plan=Plan(scenario=scenario, title="", question="", workloads=(workload,))),
+        *(
+            ev.Block(
+                t=1.0, workload="syscall", variant="one", group=n, index=n, seconds=0.04,
+                values={"calls/s": rate + n},
+            )
+            for n in range(8)
+        ),
+        ev.Ended(t=2.0, status="done"),
+    ]  # fmt: skip
+    path = folder / f"{name}.jsonl"
+    path.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in events))
+    return path
+
+
+def test_what_got_worse_since(tmp_path: Path) -> None:
+    baselines.save(
+        "july", [recorded(tmp_path, "old", 1000.0), recorded(tmp_path, "disk", 1.0, scenario="storage")]
+    )
+    now = recorded(tmp_path, "now", 400.0, day=9)
+    found = baselines.since("july", now)
+    assert (found.a.runs, found.b.names) == (1, ("now.jsonl",))  # the storage run is no part of it
+    assert [e.key.workload for e in worse(found)] == ["syscall"]
+    assert finding(found, "july", now.name).severity == "warning"
+
+
+def test_the_hosts_own_baselines_are_found_the_latest_first(tmp_path: Path) -> None:
+    baselines.save("old", [recorded(tmp_path, "a", 1.0, day=1)])
+    baselines.save("young", [recorded(tmp_path, "b", 1.0, day=5)])
+    baselines.save("site", [recorded(tmp_path, "c", 1.0, day=6, host="reference")])
+    baselines.save("disks", [recorded(tmp_path, "d", 1.0, day=7, scenario="storage")])
+    assert baselines.of_host("n1", "kernel") == ["young", "old"]
+    assert baselines.of_host("n2", "kernel") == []
+
+
+def test_every_way_in_which_it_is_no_help_is_one_line(tmp_path: Path) -> None:
+    now = recorded(tmp_path, "now", 1.0)
+    with pytest.raises(Failure, match="there is no such baseline; there are: none is saved"):
+        baselines.since("july", now)
+    baselines.save("disks", [recorded(tmp_path, "disk", 1.0, scenario="storage")])
+    with pytest.raises(Failure, match="holds no run of kernel, only of storage"):
+        baselines.since("disks", now)
+    saved = baselines.save("torn", [recorded(tmp_path, "torn", 1.0)])
+    saved.recordings[0].write_bytes(b'{"type":"run"\n{')
+    with pytest.raises(Failure, match=r"torn\.jsonl: line 1") as torn:
+        baselines.since("torn", now)
+    assert "\n" not in torn.value.text
