@@ -74,7 +74,7 @@ def channels(host: Host, card: str) -> Channels | Absent:
 
 
 def features(host: Host, card: str) -> dict[str, tuple[bool, bool]] | Absent:
-    """`ethtool -k` of a captured host: name -> (on, fixed)."""
+    """`ethtool -k` : name -> (on, fixed)."""
     text = host.command("ethtool", "-k", card)
     if isinstance(text, Absent):
         return text

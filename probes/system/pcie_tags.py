@@ -1,4 +1,4 @@
-"""10-bit tags of PCIe devices: how many reads a device may have under way (256 without, 768 with them).
+"""How many reads a PCIe device may have under way (256 without 10-bit tags, 768 with them), and how large each may be.
 
 From the device's configuration space beyond the first 64 bytes, which only root may read. PCI Express Base
 Specification 4.0, 7.5.3.15 and 7.5.3.16; include/uapi/linux/pci_regs.h. The requester's switch is the device's, the
@@ -8,6 +8,7 @@ completer's ability the root port's.
 from __future__ import annotations
 
 import os
+import re
 
 import msgspec
 
@@ -16,7 +17,7 @@ from probes.system.pci import DEVICES, PciDevice
 from probes.types import Absent
 
 _CAPABILITIES, _EXPRESS, _EXTENDED_END = 0x34, 0x10, 0xFC
-_DEVCAP2, _DEVCTL2 = 0x24, 0x28
+_DEVCTL, _DEVCAP2, _DEVCTL2 = 0x08, 0x24, 0x28
 _REQUESTER_CAN, _REQUESTER_ON = 1 << 17, 1 << 12
 
 
@@ -49,17 +50,49 @@ def tags(host: Host, devices: tuple[PciDevice, ...]) -> tuple[Tags, ...] | Absen
 
 def decoded(address: str, data: bytes) -> Tags | None:
     """From a device's configuration space; None without PCI Express version 2 registers, or where it is cut short."""
+    at = _express(data)
+    if at is None or data[at + 2] & 0xF < 2 or at + _DEVCTL2 + 2 > 256:
+        return None
+    can = int.from_bytes(data[at + _DEVCAP2 : at + _DEVCAP2 + 4], "little")
+    on = int.from_bytes(data[at + _DEVCTL2 : at + _DEVCTL2 + 2], "little")
+    return Tags(address, bool(can & _REQUESTER_CAN), bool(on & _REQUESTER_ON))
+
+
+def read_request_bytes(host: Host, address: str) -> int | Absent:
+    """The largest read that the device may ask for at once (Device Control, bits 14:12; 7.5.3.4). 512 is usual."""
+    if not host.live:
+        return _kept(host, address)
+    data = _config(f"{DEVICES}/{address}/config")
+    at = _express(data)
+    if at is None or at + _DEVCTL + 2 > len(data):
+        reason = "PCI configuration space beyond 64 bytes needs root" if len(data) <= 64 else "it has no PCIe"
+        return Absent(reason, "permission" if len(data) <= 64 else "unsupported")
+    size = int.from_bytes(data[at + _DEVCTL : at + _DEVCTL + 2], "little") >> 12 & 7
+    return 128 << size if size <= 5 else Absent("a reserved size", "invalid")
+
+
+def _kept(host: Host, address: str) -> int | Absent:
+    """From a sosreport's lspci; the domain is left out there where it is the only one."""
+    for command in (("lspci", "-nnvv"), ("lspci", "-nvv"), ("lspci", "-vvv"), ("lspci", "-vv")):
+        text = host.command(*command)
+        if isinstance(text, Absent):
+            continue
+        for part in text.split("\n\n"):
+            if part.startswith((address + " ", address.removeprefix("0000:") + " ")):
+                found = re.search(r"MaxReadReq ([0-9]{2,5}) bytes", part)
+                return int(found[1]) if found else Absent("lspci tells no MaxReadReq", "permission")
+    return Absent("lspci was not captured", "captured")
+
+
+def _express(data: bytes) -> int | None:
+    """Where the PCI Express capability begins; None without one, or where the list of capabilities is cut short."""
     if len(data) < 256:
         return None
     at, seen = data[_CAPABILITIES] & 0xFC, set[int]()
     while 0x40 <= at <= _EXTENDED_END and at not in seen:
         seen.add(at)
         if data[at] == _EXPRESS:
-            if data[at + 2] & 0xF < 2 or at + _DEVCTL2 + 2 > 256:
-                return None
-            can = int.from_bytes(data[at + _DEVCAP2 : at + _DEVCAP2 + 4], "little")
-            on = int.from_bytes(data[at + _DEVCTL2 : at + _DEVCTL2 + 2], "little")
-            return Tags(address, bool(can & _REQUESTER_CAN), bool(on & _REQUESTER_ON))
+            return at
         at = data[at + 1] & 0xFC
     return None
 

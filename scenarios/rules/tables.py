@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios.rules.subjects import cpu, disk, memory, net, settings
+from scenarios.rules.subjects import cpu, disk, memory, net, pci, qdisc, settings, smart
 from scenarios.rules.table import Table
 
 TABLES: dict[str, Table] = {
@@ -19,13 +19,15 @@ TABLES: dict[str, Table] = {
     "bond": net.bond_rows,
     "stack": net.stack_rows,
     "softnet": net.softnet_rows,
+    "qdisc": qdisc.qdisc_rows,
     "tcp": net.tcp_rows,
     "disk": disk.disk_rows,
+    "smart": smart.smart_rows,
     "partition": disk.partition_rows,
     "mount": disk.mount_rows,
     "pool": disk.pool_rows,
     "array": disk.array_rows,
     "multipath": disk.multipath_rows,
-    "pci": disk.pci_rows,
+    "pci": pci.pci_rows,
     "setting": settings.sysctl_rows,
 }

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
-import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 from probes.host import Host
 from probes.system.disk.ata import ata_port
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.link import Link
+from probes.system.disk.smart import physical, smart_reports
 from probes.system.disk.transport import emulated
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.rule import Inapplicable, Rule, Unreadable
-
-SMART_S = 2.0  # for all disks together: one that hangs must not hold up the first look
-_PASSED = re.compile(r"(?:overall-health self-assessment test result|SMART Health Status): (\w+)")
 
 
 def disks(host: Host) -> list[BlockDevice]:
@@ -229,74 +222,30 @@ def raid_state(host: Host) -> Iterator[Finding]:
 
 def smart(host: Host) -> Iterator[Finding]:
     """`smartctl -H`: a disk that calls itself failing. Needs root and smartmontools."""
-    real = [d for d in disks(host) if d.transport in {"sata", "sas", "nvme"}]
-    if not real:
+    told = host.once(smart_reports)
+    if not told:
         raise Inapplicable("no physical disk")
+    known = {d.name: d for d in physical(host)}
     silent: dict[str, str] = {}
-    for device, passed in zip(real, asked(host, real), strict=True):
-        if isinstance(passed, Absent):
-            silent[device.name] = passed.reason
-        elif not passed:
+    for name, report in told.items():
+        if isinstance(report, Absent):
+            silent[name] = report.reason
+        elif not report.passed:
             yield Finding(
                 id="storage.smart",
                 severity="critical",
-                subject=device.name,
-                title=f"{named(device)} reports that it is failing",
-                evidence=(Evidence("SMART overall health: FAILED", f"smartctl -H /dev/{device.name}"),),
+                subject=name,
+                title=f"{named(known[name])} reports that it is failing",
+                evidence=(Evidence("SMART overall health: FAILED", f"smartctl -H /dev/{name}"),),
                 remedy=(
                     Remedy(
                         title="Save the data, then replace the disk",
-                        commands=(f"smartctl -x /dev/{device.name}",),
+                        commands=(f"smartctl -x /dev/{name}",),
                     ),
                 ),
             )
     if silent:
         raise unknown("SMART health", silent, next(iter(silent.values())))
-
-
-def asked(host: Host, devices: list[BlockDevice]) -> list[bool | Absent]:
-    """Each disk's own word on its health, several disks at a time, all within SMART_S seconds."""
-    if host.live and os.geteuid() != 0:
-        return [Absent("smartctl needs root", "permission", "smartctl -H")] * len(devices)
-    if not host.live or len(devices) < 2:
-        return [_health_of(host, device) for device in devices]
-    until = time.monotonic() + SMART_S
-
-    def one(device: BlockDevice) -> bool | Absent:
-        if time.monotonic() > until:
-            return Absent(f"not asked: the others took {SMART_S:g} s", "timeout", "smartctl -H")
-        return _health_of(host, device)
-
-    with ThreadPoolExecutor(max_workers=16) as pool:
-        return list(pool.map(one, devices))
-
-
-def _health_of(host: Host, device: BlockDevice) -> bool | Absent:
-    # The exit status is a bit mask, and 8 for a failing disk (smartctl(8)): the answer is what counts.
-    text = host.command("smartctl", "-j", "-H", f"/dev/{device.name}", any_status=True)
-    if isinstance(text, str):
-        return health(text)
-    if host.live:
-        return text
-    for kept in ("-a", "-x", "-H"):
-        told = host.command("smartctl", kept, f"/dev/{device.name}")
-        found = _PASSED.search(told) if present(told) else None
-        if found:
-            return found[1].upper() in ("PASSED", "OK")
-    return text
-
-
-def health(answer: str) -> bool | Absent:
-    """`smart_status.passed` of smartctl's JSON; without it what smartctl says instead."""
-    try:
-        told = json.loads(answer)
-        status = told.get("smart_status")
-        if isinstance(status, dict) and isinstance(status.get("passed"), bool):
-            return bool(status["passed"])
-        said = [str(m["string"]) for m in told["smartctl"]["messages"]]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        said = []
-    return Absent(said[0][:200] if said else "smartctl's answer tells no health")
 
 
 def downshifts(host: Host) -> Iterator[Finding]:

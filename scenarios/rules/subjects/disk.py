@@ -12,7 +12,6 @@ from probes.system.disk.block import BlockDevice, block_devices, leaves
 from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, mounts, source_device
 from probes.system.disk.transport import VIRTUAL_TRANSPORTS, emulated
-from probes.system.pci import pci_devices
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
@@ -347,43 +346,3 @@ def _multipath_text(text: str) -> dict[str, dict[str, Value]]:
         elif "hwhandler=" in line:
             current["alua"] = "alua" in line
     return found
-
-
-def pci_rows(host: Host) -> list[Row] | Absent:
-    """One a PCI device that moves data: its link now and at most, in bytes per second; the node it is on."""
-    found = pci_devices(host)
-    if isinstance(found, Absent):
-        return found
-    rows = []
-    for device in found:
-        link = device.link
-        rows.append(
-            Row(
-                device.address,
-                {
-                    "address": device.address,
-                    "kind": device.kind,
-                    "named": ", ".join(device.names[:4]) or device.address,
-                    "driver": device.driver,
-                    "node": device.node,
-                    "virtual_function": device.virtual_function,
-                    "link": link if isinstance(link, Absent) else link.now,
-                    "most": link if isinstance(link, Absent) else link.at_most,
-                    "degraded": link if isinstance(link, Absent) else link.degraded,
-                    "both_known": link
-                    if isinstance(link, Absent)
-                    else bool(link.device_most and link.port_most),
-                    "narrow": link if isinstance(link, Absent) else _narrow(link.now, link.at_most),
-                    "rate": link if isinstance(link, Absent) else link.bytes_per_s,
-                    "most_rate": link if isinstance(link, Absent) else link.most_bytes_per_s,
-                },
-                f"/sys/bus/pci/devices/{device.address}",
-            )
-        )
-    return rows
-
-
-def _narrow(now: str, most: str) -> bool:
-    """Fewer lanes than both ends have: power saving lowers the speed, never the width."""
-    lanes = [re.search(r" x([0-9]+)$", text) for text in (now, most)]
-    return bool(lanes[0] and lanes[1] and int(lanes[0][1]) < int(lanes[1][1]))

@@ -6,18 +6,19 @@ import re
 from functools import partial
 
 from probes.host import Host
-from probes.system.cpulist import parse_list
 from probes.system.disk.link import pcie_link
 from probes.system.ethtool import channels, features, own_counters, rings, settings_text
 from probes.system.nic import ROOT, Nic, nics
-from probes.system.numa import numa
 from probes.system.offload import offload
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
+from scenarios.rules.subjects import irq
 from scenarios.rules.table import Row
 
 _PARAVIRTUAL = frozenset({"virtio_net", "ena", "gve", "xen_netfront", "vif", "hv_netvsc", "vmxnet3"})
+_MOST_ASKED = 8
+_NOT_ASKED = Absent(f"asked of the first {_MOST_ASKED} cards that are up", "unsupported")
 _CUT_OFF = r"^rx_(no_buffer|out_of_buffer|no_dma_resources)|_discards(_phy)?$|missed"
 _PAUSED = r"^rx_(global_|prio[0-9]_)?pause(_ctrl_phy)?$|^rx_flow_control_xoff$|^rx_xoff_\w*$"
 _COUNTERS = (
@@ -69,9 +70,9 @@ def _card(host: Host, card: Nic, emulated: bool) -> Row:
         "carrier_changes": lambda: host.integer(f"{base}/carrier_changes"),
         "link": lambda: _link(host, base),
         "link_rate": lambda: _link_rate(host, base),
-        "irq_cpus": lambda: _irq_cpus(host, card),
-        "irqs": lambda: len(card_irqs(host, card)) or Absent("no interrupt bears its name"),
-        "irq_nodes": lambda: _irq_nodes(host, card),
+        "irq_cpus": lambda: irq.cpus_of(host, _irqs(host, card)),
+        "irqs": lambda: len(_irqs(host, card)) or Absent("no interrupt bears its name"),
+        "irq_nodes": lambda: irq.nodes_of(host, _irqs(host, card)),
         "cut_off": partial(_driver_sum, host, card.name, _CUT_OFF),
         "exceeded": partial(_driver_sum, host, card.name, r"allowance_exceeded$"),
         "paused": partial(_driver_sum, host, card.name, _PAUSED),
@@ -160,10 +161,16 @@ def _gro(host: Host, name: str) -> Value:
     return found if isinstance(found, Absent) else found.gro
 
 
+def _asked_of(host: Host) -> frozenset[str]:
+    """The cards of which a live host is asked by ethtool: each question is a process of its own."""
+    up = [card.name for card in host.once(nics).values() if card.physical and _up(card, host) is True]
+    return frozenset(up[:_MOST_ASKED])
+
+
 def _feature(host: Host, card: str, name: str) -> Value:
     """True, too, where it is off and cannot be changed: a card that lacks it is no setting."""
-    if host.live:
-        return Absent("asked only of a captured host", "unsupported")
+    if host.live and card not in host.once(_asked_of):
+        return _NOT_ASKED
     found = features(host, card)
     if isinstance(found, Absent):
         return found
@@ -174,8 +181,8 @@ def _feature(host: Host, card: str, name: str) -> Value:
 
 
 def _driver_sum(host: Host, card: str, pattern: str) -> Value:
-    if host.live:
-        return Absent("the driver's own counters are read from captures only", "unsupported")
+    if host.live and card not in host.once(_asked_of):
+        return _NOT_ASKED
     found = own_counters(host, card)
     if isinstance(found, Absent):
         return found
@@ -184,6 +191,12 @@ def _driver_sum(host: Host, card: str, pattern: str) -> Value:
 
 def _device(host: Host, base: str) -> str | Absent:
     return host.real(f"{base}/device")
+
+
+def _irqs(host: Host, card: Nic) -> tuple[str, ...]:
+    return irq.irqs_of(
+        host, _device(host, f"{ROOT}/{card.name}"), [card.name] + ([card.bus] if card.bus else [])
+    )
 
 
 def _link(host: Host, base: str) -> Value:
@@ -199,73 +212,6 @@ def _link_rate(host: Host, base: str) -> Value:
     if isinstance(found, Absent):
         return found
     return found.bytes_per_s if isinstance(found.bytes_per_s, Absent) else found.bytes_per_s * 8
-
-
-def interrupts(host: Host) -> tuple[tuple[str, str, int], ...] | Absent:
-    """/proc/interrupts: (number, what it is for, how often in all)."""
-    text = host.text("/proc/interrupts", 16 << 20)
-    if isinstance(text, Absent):
-        return text
-    lines = text.splitlines()
-    cpus = len(lines[0].split()) if lines else 0
-    found = []
-    for line in lines[1:]:
-        head, _, rest = line.partition(":")
-        number = head.strip()
-        if re.fullmatch(r"[0-9]{1,6}", number):
-            words = rest.split()
-            counts = [int(word) for word in words[:cpus] if re.fullmatch(r"[0-9]{1,19}", word)]
-            found.append((number, " ".join(words[len(counts) :]), sum(counts)))
-    return tuple(found)
-
-
-def card_irqs(host: Host, card: Nic) -> tuple[str, ...]:
-    """The numbers of a card's queue interrupts: by msi_irqs of its device, else by its name or its bus address."""
-    table = host.once(interrupts)
-    if isinstance(table, Absent):
-        return ()
-    device = _device(host, f"{ROOT}/{card.name}")
-    listed = host.listing(f"{device}/msi_irqs") if present(device) else Absent("")
-    own = set(listed) if present(listed) else set()
-    names = [card.name] + ([card.bus] if card.bus else [])
-    found = [
-        (number, count)
-        for number, what, count in table
-        if number in own or any(re.search(rf"(^|[^\w.:]){re.escape(n)}([^\w.:]|$)", what) for n in names)
-    ]
-    busy = [number for number, count in found if count > 0]
-    return tuple(busy or [number for number, _ in found])
-
-
-def _affinity(host: Host, number: str) -> frozenset[int] | None:
-    for name in ("effective_affinity_list", "smp_affinity_list"):
-        text = host.text(f"/proc/irq/{number}/{name}", 4096)
-        cpus = parse_list(text) if present(text) and text.strip() else None
-        if cpus:
-            return cpus
-    return None
-
-
-def _irq_cpus(host: Host, card: Nic) -> Value:
-    """How many CPUs serve the card's queues."""
-    numbers = card_irqs(host, card)
-    sets = [cpus for number in numbers if (cpus := _affinity(host, number))]
-    if not sets:
-        return Absent("where its interrupts go cannot be read", "captured" if not host.live else "missing")
-    return len(frozenset[int]().union(*sets))
-
-
-def _irq_nodes(host: Host, card: Nic) -> Value:
-    """The NUMA nodes of the CPUs that serve it."""
-    table = host.once(numa)
-    if isinstance(table, Absent):
-        return table
-    if table.doubt:
-        return Absent(table.doubt, "invalid")
-    cpus = [cpu for number in card_irqs(host, card) for cpu in _affinity(host, number) or ()]
-    if not cpus:
-        return Absent("where its interrupts go cannot be read", "captured" if not host.live else "missing")
-    return tuple(sorted({node for cpu in cpus if (node := table.node_of(cpu)) is not None}))
 
 
 def softnet_rows(host: Host) -> list[Row] | Absent:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from probes.host import Host
+from probes.system.disk import smart
 from probes.types import Absent
 from scenarios.events import Checked, Found
 from scenarios.rule import Inapplicable, Rule, Unreadable
@@ -123,8 +124,10 @@ def with_smartctl(folder: Path, answer: str, status: int, monkeypatch: pytest.Mo
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     (folder / "tree").mkdir()
-    found = storage.disks(sata(folder / "tree"))
-    monkeypatch.setattr(storage, "disks", lambda _host: found)
+    found = smart.physical(sata(folder / "tree"))
+    for module in (storage, smart):
+        monkeypatch.setattr(module, "physical", lambda _host: found)
+    monkeypatch.setattr(smart.os, "geteuid", lambda: 0)
     return Host()
 
 
@@ -167,11 +170,14 @@ def test_every_disk_is_asked_and_one_that_does_not_answer_is_not_fine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     host = with_smartctl(tmp_path, '{"smart_status": {"passed": true}}', 0, monkeypatch)
-    [disk] = storage.disks(host)
+    [disk] = smart.physical(host)
     many = [msgspec.structs.replace(disk, name=f"sd{n}") for n in range(30)]
-    monkeypatch.setattr(storage, "disks", lambda _host: many)
-    answers = {f"sd{n}": True for n in range(30)} | {"sd28": False, "sd29": Absent("no answer")}
-    monkeypatch.setattr(storage, "_health_of", lambda _host, device: answers[device.name])
+    for module in (storage, smart):
+        monkeypatch.setattr(module, "physical", lambda _host: many)
+    fine = smart.Smart(passed=True)
+    answers: dict[str, smart.Smart | Absent] = {f"sd{n}": fine for n in range(30)}
+    answers |= {"sd28": smart.Smart(passed=False), "sd29": Absent("no answer")}
+    monkeypatch.setattr(smart, "smart_report", lambda _host, name: answers[name])
     events = list(apply_rule(Rule("storage.smart", "storage", "x", storage.smart), host, lambda: 0.0))
     assert [e.finding.subject for e in events if isinstance(e, Found)] == ["sd28"]
     last = events[-1]

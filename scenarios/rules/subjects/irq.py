@@ -1,0 +1,81 @@
+"""Interrupts: which belong to a device, on which CPUs and NUMA nodes they are served."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from probes.host import Host
+from probes.system.cpulist import parse_list
+from probes.system.numa import numa
+from probes.types import Absent, present
+from scenarios.rules.expression import Value
+
+
+def interrupts(host: Host) -> tuple[tuple[str, str, int], ...] | Absent:
+    """/proc/interrupts: (number, what it is for, how often in all)."""
+    text = host.text("/proc/interrupts", 16 << 20)
+    if isinstance(text, Absent):
+        return text
+    lines = text.splitlines()
+    cpus = len(lines[0].split()) if lines else 0
+    found = []
+    for line in lines[1:]:
+        head, _, rest = line.partition(":")
+        number = head.strip()
+        if re.fullmatch(r"[0-9]{1,6}", number):
+            words = rest.split()
+            counts = [int(word) for word in words[:cpus] if re.fullmatch(r"[0-9]{1,19}", word)]
+            found.append((number, " ".join(words[len(counts) :]), sum(counts)))
+    return tuple(found)
+
+
+def irqs_of(host: Host, device: str | Absent, names: Sequence[str]) -> tuple[str, ...]:
+    """The numbers of a device's queue interrupts: by its msi_irqs, else by its name or its bus address.
+
+    Those that have never come are left out where others have.
+    """
+    table = host.once(interrupts)
+    if isinstance(table, Absent):
+        return ()
+    listed = host.listing(f"{device}/msi_irqs") if present(device) else Absent("")
+    own = set(listed) if present(listed) else set()
+    found = [
+        (number, count)
+        for number, what, count in table
+        if number in own or any(re.search(rf"(^|[^\w.:]){re.escape(n)}([^\w.:]|$)", what) for n in names)
+    ]
+    busy = [number for number, count in found if count > 0]
+    return tuple(busy or [number for number, _ in found])
+
+
+def cpus_of(host: Host, numbers: Sequence[str]) -> Value:
+    """How many CPUs serve these interrupts."""
+    sets = [cpus for number in numbers if (cpus := _affinity(host, number))]
+    return len(frozenset[int]().union(*sets)) if sets else _unknown(host)
+
+
+def nodes_of(host: Host, numbers: Sequence[str]) -> Value:
+    """The NUMA nodes of the CPUs that serve these interrupts."""
+    table = host.once(numa)
+    if isinstance(table, Absent):
+        return table
+    if table.doubt:
+        return Absent(table.doubt, "invalid")
+    cpus = [cpu for number in numbers for cpu in _affinity(host, number) or ()]
+    if not cpus:
+        return _unknown(host)
+    return tuple(sorted({node for cpu in cpus if (node := table.node_of(cpu)) is not None}))
+
+
+def _affinity(host: Host, number: str) -> frozenset[int] | None:
+    for name in ("effective_affinity_list", "smp_affinity_list"):
+        text = host.text(f"/proc/irq/{number}/{name}", 4096)
+        cpus = parse_list(text) if present(text) and text.strip() else None
+        if cpus:
+            return cpus
+    return None
+
+
+def _unknown(host: Host) -> Absent:
+    return Absent("where its interrupts go cannot be read", "missing" if host.live else "captured")

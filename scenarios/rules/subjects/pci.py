@@ -1,0 +1,68 @@
+"""Rows about the PCI devices that move data."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from probes.host import Host
+from probes.system.pci import PciDevice, pci_devices
+from probes.system.pcie_tags import read_request_bytes
+from probes.types import Absent
+from scenarios.rules.expression import Value
+from scenarios.rules.subjects import irq
+from scenarios.rules.table import Row
+
+
+def pci_rows(host: Host) -> list[Row] | Absent:
+    """One a PCI device that moves data: its link now and at most, in bytes per second; the node it is on."""
+    found = pci_devices(host)
+    if isinstance(found, Absent):
+        return found
+    rows = []
+    for device in found:
+        link = device.link
+        rows.append(
+            Row(
+                device.address,
+                {
+                    "address": device.address,
+                    "kind": device.kind,
+                    "named": ", ".join(device.names[:4]) or device.address,
+                    "driver": device.driver,
+                    "node": device.node,
+                    "virtual_function": device.virtual_function,
+                    "irq_nodes": partial(_irq_nodes, host, device),
+                    "unasked": partial(_unasked, host, device),
+                    "read_request": partial(read_request_bytes, host, device.address),
+                    "link": link if isinstance(link, Absent) else link.now,
+                    "most": link if isinstance(link, Absent) else link.at_most,
+                    "degraded": link if isinstance(link, Absent) else link.degraded,
+                    "both_known": link
+                    if isinstance(link, Absent)
+                    else bool(link.device_most and link.port_most),
+                    "narrow": link if isinstance(link, Absent) else _narrow(link.now, link.at_most),
+                    "rate": link if isinstance(link, Absent) else link.bytes_per_s,
+                    "most_rate": link if isinstance(link, Absent) else link.most_bytes_per_s,
+                },
+                f"/sys/bus/pci/devices/{device.address}",
+            )
+        )
+    return rows
+
+
+def _unasked(host: Host, device: PciDevice) -> Value:
+    """False where its configuration could be read, with or without PCI Express."""
+    found = read_request_bytes(host, device.address)
+    return found if isinstance(found, Absent) and found.kind != "unsupported" else False
+
+
+def _irq_nodes(host: Host, device: PciDevice) -> Value:
+    folder = host.real(f"/sys/bus/pci/devices/{device.address}")
+    return irq.nodes_of(host, irq.irqs_of(host, folder, [*device.names[:1], device.address]))
+
+
+def _narrow(now: str, most: str) -> bool:
+    """Fewer lanes than both ends have: power saving lowers the speed, never the width."""
+    lanes = [re.search(r" x([0-9]+)$", text) for text in (now, most)]
+    return bool(lanes[0] and lanes[1] and int(lanes[0][1]) < int(lanes[1][1]))

@@ -1,0 +1,71 @@
+"""Rows of captured hosts: queueing disciplines, interrupts of controllers, PCIe read requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from probes.host import Host
+from scenarios.rules.subjects.pci import pci_rows
+from scenarios.rules.subjects.qdisc import qdisc_rows
+
+TC = """qdisc noqueue 0: dev lo root refcnt 2
+ Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0)
+ backlog 0b 0p requeues 0
+qdisc mq 0: dev eth0 root
+ Sent 99 bytes 1000 pkt (dropped 70, overlimits 0 requeues 4)
+qdisc fq_codel 0: dev eth0 parent :1 limit 10240p flows 1024
+ Sent 99 bytes 1000 pkt (dropped 70, overlimits 0 requeues 4)
+qdisc tbf 8001: dev eth1 root refcnt 2 rate 1.5Gbit burst 5Kb lat 70ms
+ Sent 1 bytes 1 pkt (dropped 0, overlimits 9 requeues 0)
+"""
+
+
+def put(root: Path, path: str, text: str) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(text)
+
+
+def test_queueing_disciplines(tmp_path: Path) -> None:
+    put(tmp_path, "sos_commands/networking/tc_-s_qdisc_show", TC)
+    (tmp_path / "sys/class/net/eth0/device").mkdir(parents=True)
+    rows = qdisc_rows(Host(str(tmp_path)))
+    assert isinstance(rows, list)
+    assert [(r["name"], r["kind"], r["child"], r["software"]) for r in rows] == [
+        ("lo", "noqueue", False, True),
+        ("eth0", "mq", False, False),
+        ("eth0", "fq_codel", True, False),
+        ("eth1", "tbf", False, True),
+    ]
+    assert (rows[1]["sent"], rows[1]["dropped"], rows[3]["rate"]) == (1000, 70, 1.5e9)
+
+
+def test_a_controller_served_on_another_node(tmp_path: Path) -> None:
+    device = "sys/devices/pci0000:80/0000:81:00.0"
+    put(tmp_path, f"{device}/class", "0x010802\n")
+    put(tmp_path, f"{device}/numa_node", "1\n")
+    (tmp_path / device / "nvme/nvme0").mkdir(parents=True)
+    (tmp_path / device / "msi_irqs").mkdir()
+    put(tmp_path, f"{device}/msi_irqs/40", "msix\n")
+    (tmp_path / "sys/bus/pci/devices").mkdir(parents=True)
+    (tmp_path / "sys/bus/pci/devices/0000:81:00.0").symlink_to(f"../../../../{device}")
+    put(tmp_path, "proc/interrupts", "      CPU0  CPU1\n 40:   9  0  IR-PCI-MSI nvme0q1\n")
+    put(tmp_path, "proc/irq/40/smp_affinity_list", "0\n")
+    for number in (0, 1):
+        put(tmp_path, f"sys/devices/system/node/node{number}/cpulist", f"{number}\n")
+        put(
+            tmp_path, f"sys/devices/system/node/node{number}/distance", "10 20\n" if not number else "20 10\n"
+        )
+        put(tmp_path, f"sys/devices/system/node/node{number}/meminfo", f"Node {number} MemTotal: 4096 kB\n")
+        put(tmp_path, f"sys/devices/system/cpu/cpu{number}/topology/physical_package_id", f"{number}\n")
+        put(tmp_path, f"sys/devices/system/cpu/cpu{number}/topology/core_id", "0\n")
+    for name in ("online", "possible", "present"):
+        put(tmp_path, f"sys/devices/system/cpu/{name}", "0-1\n")
+    put(tmp_path, "sys/devices/system/node/online", "0-1\n")
+    text = (
+        "81:00.0 Non-Volatile memory controller [0108]: X\n\t\t\tMaxPayload 256 bytes, MaxReadReq 128 bytes\n"
+    )
+    put(tmp_path, "sos_commands/pci/lspci_-nnvv", f"00:00.0 Host bridge\n\n{text}\n")
+    rows = pci_rows(Host(str(tmp_path)))
+    assert isinstance(rows, list)
+    [row] = rows
+    assert (row["node"], row["irq_nodes"], row["read_request"]) == (1, (0,), 128)
