@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 
+from probes.exposure import ruled_by_others
 from probes.safe_read import decode
 from probes.types import Absent
 
@@ -28,16 +29,26 @@ _DENIED = (
 def tool(name: str) -> str | None:
     """Where a program lies. Relative entries of PATH are left out: root must not run what lies here.
 
-    The admin folders are searched as well: a user's PATH on Debian lacks /usr/sbin.
+    Nor does root run what lies in a folder of PATH that somebody else rules, or is somebody else's. The admin folders
+    are searched as well: a user's PATH on Debian lacks /usr/sbin.
     """
     if "/" in name:
         return name if name.startswith("/") and os.access(name, os.X_OK) else None
     user = [folder for folder in os.environ.get("PATH", "").split(":") if folder.startswith("/")]
     for folder in dict.fromkeys((*user, *ADMIN_PATH)):
         path = f"{folder}/{name}"
-        if os.access(path, os.X_OK) and not os.path.isdir(path):
+        if os.access(path, os.X_OK) and not os.path.isdir(path) and not _foreign(path):
             return path
     return None
+
+
+def _foreign(path: str) -> bool:
+    """For root: whether somebody else could have put this there."""
+    folder, _, _ = path.rpartition("/")
+    if os.geteuid() != 0 or folder in ADMIN_PATH:
+        return False
+    found = os.stat(path)
+    return found.st_uid != 0 or bool(found.st_mode & 0o002) or bool(ruled_by_others(folder))
 
 
 def run_command(argv: tuple[str, ...], timeout_s: float, *, any_status: bool = False) -> str | Absent:

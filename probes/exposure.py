@@ -9,8 +9,10 @@ import os
 import pwd
 import stat
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from probes.host import Host
+if TYPE_CHECKING:
+    from probes.host import Host
 
 MOST_LINKS = 40  # path_resolution(7)
 

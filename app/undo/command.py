@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 
 from app.process import Identity, identity, lives
+from probes.command import ADMIN_PATH, tool
 
 TIMEOUT_S = 30.0
 LOOK_S = 0.2  # how often it is looked whether a command that may be broken off is to end
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class CommandFailed(Exception):
@@ -35,23 +35,23 @@ def command(
 
     `stop` ends it early where that is set: for commands that may be broken off in the middle.
     """
-    environment = os.environ | {"LC_ALL": "C"}
-    environment["PATH"] = f"{environment.get('PATH', '')}:{PATH}".lstrip(":")
     shown = " ".join(argv)[:200]
+    program = tool(argv[0])
+    if program is None:
+        raise CommandFailed(f"{argv[0]}: is not installed (`{shown}`)")
     try:
         child = subprocess.Popen(
-            list(argv),
+            [program, *argv[1:]],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment,
+            env=os.environ | {"LC_ALL": "C", "PATH": ":".join(ADMIN_PATH)},
             start_new_session=True,
             cwd="/",
             pass_fds=tuple(keep),
         )
     except OSError as error:
-        what = "is not installed" if isinstance(error, FileNotFoundError) else str(error.strerror)
-        raise CommandFailed(f"{argv[0]}: {what} (`{shown}`)") from None
+        raise CommandFailed(f"{argv[0]}: {error.strerror} (`{shown}`)") from None
     me = identity(child.pid)
     try:
         answer, said = _communicate(child, timeout_s, stop)

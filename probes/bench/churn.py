@@ -16,6 +16,7 @@ from typing import Any
 from probes.bench.budget import WriteBudget
 from probes.bench.engine.pool import Pool, WorkerFailed
 from probes.bench.engine.summary import slice_ends, summed
+from probes.bench.flush import flush
 from probes.bench.measured import Measured, NotApplicable
 from probes.bench.workloads import MIB, Load
 from probes.host import Host
@@ -123,7 +124,7 @@ class ChurnBench:
         XFS takes a deleted file's blocks back in the background (fs/xfs/xfs_icache.c, inodegc; statfs pushes it): so
         until nothing more becomes free, at most 2 s, and then once more.
         """
-        await self._sync()
+        await flush(self.private, SYNC_AT_MOST_S)
         last = -1
         for _ in range(FREED_AT_MOST_S * 10):
             free = await asyncio.to_thread(_free_blocks, self.private.fd)
@@ -131,12 +132,7 @@ class ChurnBench:
                 break
             last = free
             await asyncio.sleep(0.1)
-        await self._sync()
-
-    async def _sync(self) -> None:
-        await asyncio.to_thread(
-            self.host.command, "sync", "-f", self.private.link, timeout_s=SYNC_AT_MOST_S, any_status=True
-        )
+        await flush(self.private, SYNC_AT_MOST_S)
 
     def _written(self) -> int | None:
         counters = disk_counters(self.host)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Sequence
 
 from probes.bench.command_written import written_by
+from probes.bench.flush import flush
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
@@ -101,12 +102,7 @@ class CommandBench:
 
     async def quiesce(self) -> None:
         """What the command left in the page cache is written before anything else is measured; at most 2 s."""
-        child = subprocess.Popen(["sync", "-f", self.private.link], stderr=subprocess.DEVNULL)
-        until = time.monotonic() + 2.0
-        while child.poll() is None and time.monotonic() < until:
-            await asyncio.sleep(0.01)
-        if child.returncode is None:
-            child.kill()
+        await flush(self.private, 2.0)
 
     def _device_written(self) -> int:
         counters = disk_counters(self.host) if self.leaves else {}

@@ -1,30 +1,41 @@
-"""The child that loads libdarshan-util: reads one log and writes its sums as JSON. It may die at any moment."""
+"""The child that loads libdarshan-util: reads one log and writes its sums as JSON. It may die at any moment.
+
+Everything is imported before it gives up its rights: an environment below /root is closed to others.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from probes.imports.confinement import confine
 from probes.imports.darshan import MODULES, Darshan, Sums
 
 _NAMES = {"MPIIO": "MPI-IO"}
 
 
 def main(log: str, answer: str) -> None:
-    """Writes {"detail": …, "damaged": …} or {"error": …}; nothing at all where the library kills the process."""
+    """Writes {"detail": …, "damaged": …} or {"error": …} to the descriptor `answer`; nothing at all where the library
+    kills the process. `log` lies in the working directory.
+    """
     try:
-        made = _read(log)
+        import darshan
+        import darshan.backend.cffi_backend
+        import numpy.linalg  # noqa: F401
+        import pandas  # noqa: F401
+
+        confine()
+        made = _read(darshan, log)
     except Exception as error:  # whatever numpy, pandas or the library raise on a damaged log
         made = {"error": f"{type(error).__name__}: {error}"}
-    Path(answer).write_bytes(msgspec.json.encode(made))
+    with os.fdopen(int(answer), "wb") as file:
+        file.write(msgspec.json.encode(made))
 
 
-def _read(log: str) -> dict[str, Any]:
-    import darshan
-
+def _read(darshan: Any, log: str) -> dict[str, Any]:
     report = darshan.DarshanReport(log, read_all=False)
     sums = Sums()
     counts: dict[str, int] = {}

@@ -26,15 +26,18 @@ _HOLE = re.compile(r"\{([^{}]+?)(?::([a-z]+))?\}")
 
 
 _PLAIN = re.compile(r"\{(\w+)(?::([a-z]+))?\}")
+_WITHIN_WORD = re.compile(r"[^\s|;&(\"']$")
+_COMMANDS = re.compile(r"[|;&(]")
 
 
 def typed(line: str, names: Names) -> str:
     """A command with values of the host in it, each quoted: what a host calls its things is never part of the shell.
 
-    Empty where a value is not known: half a command helps nobody.
+    Empty where a value is not known: half a command helps nobody. And where one would be taken for an option: quoted
+    or not, a word that begins with `-` is one, unless `--` stands before it in the same command.
     """
-    missing = [n for n, _ in _PLAIN.findall(line) if n in names and isinstance(names[n], Absent)]
-    if missing:
+    holes = [found for found in _PLAIN.finditer(line) if found[1] in names]
+    if any(isinstance(names[hole[1]], Absent) or _is_option(line, hole, names) for hole in holes):
         return ""
 
     def one(found: re.Match[str]) -> str:
@@ -43,6 +46,13 @@ def typed(line: str, names: Names) -> str:
         return shlex.quote(said(names[found[1]], found[2] or ""))
 
     return _PLAIN.sub(one, line)
+
+
+def _is_option(line: str, hole: re.Match[str], names: Names) -> bool:
+    value, before = names[hole[1]], line[: hole.start()]
+    if not (isinstance(value, str) and said(value).startswith("-")) or _WITHIN_WORD.search(before):
+        return False
+    return "--" not in _COMMANDS.split(before)[-1].split()
 
 
 class Words:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import resource
+import time
 import traceback
 from collections import Counter
 
 MOST_TOLD = 20
 MOST_MEMORY_MB = 300.0
+TELL_EVERY_S = 120.0
 
 
 class Figures:
@@ -18,9 +20,14 @@ class Figures:
         self.counts: Counter[str] = Counter()
         self.wrong: Counter[str] = Counter({"crashes": 0, "escapes": 0, "left": 0})
         self._seen: set[str] = set()
+        self._next = time.monotonic() + TELL_EVERY_S
 
     def good(self, kind: str) -> None:
+        """Every few minutes what is counted so far is told: a soak that somebody ends was not for nothing."""
         self.counts[kind] += 1
+        if time.monotonic() > self._next:
+            self._next = time.monotonic() + TELL_EVERY_S
+            print(f"  so far: {self.told()}", flush=True)
 
     def bad(self, kind: str, text: str) -> None:
         """Each kind of trouble is told once, however often it comes."""

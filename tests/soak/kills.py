@@ -6,6 +6,7 @@ left, and the network is as it was. Needs root.
 
 from __future__ import annotations
 
+import difflib
 import random
 import signal
 import subprocess
@@ -28,13 +29,14 @@ def soak(count: int, seed: int) -> Figures:
     figures = Figures(f"{count} kills (seed {seed})")
     rng = random.Random(seed)
     scenarios = names()
-    network = network_state()
+    network = network_state().splitlines()
     with tempfile.TemporaryDirectory(prefix="hostdx-soak-") as folder, LoopDisk(Path(folder)) as disk:
         for number in range(count):
             name = scenarios[number % len(scenarios)]
             kill_once(Path(folder), disk, name, rng, figures)
-        if network_state() != network:
-            figures.bad("left", "the network is not as it was before")
+        for line in difflib.ndiff(network, network_state().splitlines()):
+            if line[0] in "+-":
+                figures.bad("left", f"the network is not as it was before: {line}")
     return figures
 
 

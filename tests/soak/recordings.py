@@ -6,6 +6,7 @@ A third has broken bytes, the rest are well-formed lines with values, keys and o
 from __future__ import annotations
 
 import contextlib
+import copy
 import gzip
 import io
 import json
@@ -76,7 +77,7 @@ def mutated(rng: random.Random, source: bytes) -> bytes:
     if rng.random() < 0.33:
         data = bytearray(b"\n".join(lines) + b"\n")
         for _ in range(rng.choice((1, 3, 50))):
-            at = rng.randrange(len(data))
+            at = rng.randrange(len(data) + 1)  # at its end too, and where nothing is left of it
             data[at : at + rng.choice((0, 1, 1, 40, 4000))] = rng.choice(BYTES)
     else:
         trees = [json.loads(line) for line in lines]
@@ -124,10 +125,10 @@ def change(rng: random.Random, tree: Any) -> None:
 
 def other(rng: random.Random, value: Any) -> Any:
     """Mostly of the same type: a field of another one is refused, and nothing is tried."""
-    if rng.random() < 0.1:
-        return rng.choice(VALUES)
     kinds = (int, float) if isinstance(value, float) else (type(value),)
-    return rng.choice([v for v in VALUES if type(v) in kinds] or VALUES)
+    alike = [v for v in VALUES if type(v) in kinds]
+    # a copy: a later change goes on into it, and one that is its own part cannot be written
+    return copy.deepcopy(rng.choice(VALUES if rng.random() < 0.1 or not alike else alike))
 
 
 def shown(path: Path, figures: Figures, about: str) -> None:

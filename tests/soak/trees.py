@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from tests.fakes import hostile
 from tests.soak.figures import Figures
 
 CANARY = "CANARY-6f1d0b"
+SLOW_S = 20.0  # of processor time: a tree takes 0.2
 AT_ONCE = 25  # damages that add up before the tree is whole again
 TEXTS: tuple[bytes, ...] = (
     b"", b"\n", b"0\n", b"-1\n", b"9" * 5000, b"1e999\n", b"nan\n", b"18446744073709551616\n", b"\xff\xfe\0",
@@ -133,6 +135,7 @@ def damage(rng: random.Random, tree: Path, outside: Path) -> None:
 def looked_at(tree: Path, figures: Figures, about: str) -> None:
     session = Session()
     host = Host(str(tree))
+    began = time.process_time()
     try:
         for event in examine(host, lambda: 0.0):
             session.apply(event)
@@ -146,6 +149,9 @@ def looked_at(tree: Path, figures: Figures, about: str) -> None:
                 figures.bad("escapes", f"{', '.join(leaks)} ({about})")
         msgspec.json.decode(result.document_json(session, None))
         figures.good("read")
+        if (took := time.process_time() - began) > SLOW_S:
+            kept = shutil.copytree(tree, f"{tempfile.mkdtemp(prefix='hostdx-slow-')}/tree", symlinks=True)
+            figures.bad("crashes", f"{took:.0f} s of processor time: kept as {kept} ({about})")
     except Exception as error:
         figures.crash(error, about)
     finally:
