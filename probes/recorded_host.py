@@ -131,17 +131,24 @@ class RecordedHost(Host):
         return {f"{folder}/df_-al_-x_autofs": "".join(space), f"{folder}/df_-ali_-x_autofs": "".join(inodes)}
 
 
-def write(host: RecordedHost, file: io.BufferedIOBase, redact: Callable[[str, str], str | None]) -> int:
-    """A tar.gz of what was read; `redact` gives the text to keep of a path's, None for nothing. How many files."""
+def write(
+    host: RecordedHost,
+    file: io.BufferedIOBase,
+    redact: Callable[[str, str], str | None],
+    name: Callable[[str], str] = lambda path: path,
+) -> int:
+    """A tar.gz of what was read; `redact` gives the text to keep of a path's, None for nothing; `name` what a path or
+    a link's target is called. How many files.
+    """
     kept = 0
     with tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as tar:
         for path in sorted(host.folders - {"/"}):
-            info = tarfile.TarInfo(path.lstrip("/"))
+            info = tarfile.TarInfo(name(path).lstrip("/"))
             info.type, info.mode = tarfile.DIRTYPE, 0o755
             tar.addfile(info)
         for path, target in sorted(host.links.items()):
-            info = tarfile.TarInfo(path.lstrip("/"))
-            info.type, info.linkname = tarfile.SYMTYPE, target
+            info = tarfile.TarInfo(name(path).lstrip("/"))
+            info.type, info.linkname = tarfile.SYMTYPE, name(target)
             tar.addfile(info)
         for path, text in sorted({**host.files, **host.df()}.items()):
             if path in host.folders or path in host.links:
@@ -150,7 +157,7 @@ def write(host: RecordedHost, file: io.BufferedIOBase, redact: Callable[[str, st
             if told is None:
                 continue
             data = told.encode("utf-8", "backslashreplace")
-            info = tarfile.TarInfo(path.lstrip("/"))
+            info = tarfile.TarInfo(name(path).lstrip("/"))
             info.size, info.mode = len(data), 0o644
             tar.addfile(info, io.BytesIO(data))
             kept += 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from probes.inherited import withhold
+
 
 def main() -> None:
     """The console script `hostdx`."""
@@ -13,6 +15,7 @@ def main() -> None:
 
         out(f"hostdx {__version__}")
         sys.exit(0)
+    withhold()
     try:
         if not sys.argv[1:] and all(s is not None and s.isatty() for s in (sys.stdin, sys.stdout)):
             from app.tui.app import open_home  # click is not needed for it, and costs a tenth of the start

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from app.process import Identity, lives, runs_hostdx, writes
 from app.state import check_room, private, recordings_dir
+from probes.inherited import for_hostdx
 from probes.types import Json
 from scenarios.events import Began
 from scenarios.plan import Option
@@ -69,6 +70,7 @@ def start(scenario: str, options: Sequence[str], *, digest: str, recording: Path
             stdout=subprocess.DEVNULL,
             stderr=log,
             start_new_session=True,
+            env=for_hostdx(),
         )
 
 

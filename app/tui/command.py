@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.run.launch import HOSTDX
+from probes.inherited import for_hostdx
 
 if TYPE_CHECKING:
     from app.tui.requests import Errands
@@ -28,6 +29,7 @@ async def answer(argv: Sequence[str]) -> Outcome:
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
+        env=for_hostdx(),
     )
     try:
         out, err = await asyncio.wait_for(child.communicate(), TIMEOUT_S)

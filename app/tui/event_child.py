@@ -13,6 +13,7 @@ import msgspec
 
 from app.recording.session import Session
 from app.recording.writer import LINE_LIMIT
+from probes.inherited import for_hostdx
 from scenarios import events as ev
 
 _decoder = msgspec.json.Decoder(ev.AnyEvent)
@@ -29,7 +30,12 @@ class EventChild:
         self._rest = b""
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the child)
         self._process = subprocess.Popen(
-            list(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._stderr, bufsize=0
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            bufsize=0,
+            env=for_hostdx(),
         )
         assert self._process.stdout is not None
         self._fd = self._process.stdout.fileno()

@@ -1,4 +1,4 @@
-"""What a library that reads somebody else's file may do: little memory, processor time and disk, and no right of root's."""
+"""What a library that reads somebody else's file may do: little memory, time and disk, and nothing by right of root."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ neither asks for normal noise, and a burst moves neither.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from scenarios.experiment.walsh import middle_of
 HALVES = math.log(2)  # of a side, from its beginning to its end: a fall to a half, a rise to double
 TOGETHER = math.log(1.25)  # how far the ratio of the sides must move, for the course not to be the host's
 SURE = 0.01
+MOST_LOG = math.log(sys.float_info.max)
 FEWEST = 6  # points; with fewer no order of them is sure at 1 %
 _POINTS = 60  # more are averaged to so many: the pairs grow with the square
 
@@ -67,7 +69,7 @@ def drifts(baseline: Sequence[float], variant: Sequence[float], pair: tuple[str,
     gave nothing are left out.
     """
     both = [(a, b) for a, b in zip(baseline, variant, strict=True) if a > 0 and b > 0]
-    ratio = course([math.log(b / a) for a, b in both])
+    ratio = course([math.log(b) - math.log(a) for a, b in both])
     if ratio is None or ratio.p > SURE or abs(ratio.change) < TOGETHER:
         return []
     found = []
@@ -77,8 +79,13 @@ def drifts(baseline: Sequence[float], variant: Sequence[float], pair: tuple[str,
     ):
         own = course(values)
         if own is not None and own.p <= SURE and abs(own.change) >= HALVES and own.change * against > 0:
-            found.append((abs(own.change), Drift(name, math.exp(own.first), math.exp(own.last))))
+            found.append((abs(own.change), Drift(name, _value(own.first), _value(own.last))))
     return [drift for _, drift in sorted(found, reverse=True)]
+
+
+def _value(logarithm: float) -> float:
+    """A line through the largest numbers that there are ends beyond them."""
+    return math.exp(min(logarithm, MOST_LOG))
 
 
 def _averaged(values: Sequence[float]) -> list[float]:

@@ -44,8 +44,13 @@ def read(host: Host, what: Read, folder: str, row: dict[str, str]) -> Value:
     if what.command:
         words = [_filled(word, row) for word in what.command]
         # a thing's name is an argument, never an option of a program that root runs
-        if any(word.startswith("-") and as_written[0] == "{" for word, as_written in zip(words, what.command, strict=True)):
-            return Absent(f"{what.command[0]}: the name begins with '-', which it would take for an option", "invalid")
+        if any(
+            word.startswith("-") and as_written[0] == "{"
+            for word, as_written in zip(words, what.command, strict=True)
+        ):
+            return Absent(
+                f"{what.command[0]}: the name begins with '-', which it would take for an option", "invalid"
+            )
         return _of_text(host.command(*words), what, what.command[0])
     path = _filled(what.path, row)
     path = path if path.startswith("/") else f"{folder}/{path}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from app.undo.command import CommandFailed, command
 from probes import command as module
 from probes.command import run_command, tool
 from probes.host import Host
@@ -38,6 +39,25 @@ def test_the_current_folder_is_never_searched(tmp_path: Path, monkeypatch: pytes
     assert tool("hostdx-trap") is None and tool("./hostdx-trap") is None
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin")
     assert tool("hostdx-trap") == f"{tmp_path}/hostdx-trap"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="what root trusts is for root to decide")
+def test_root_runs_nothing_that_others_could_have_put_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(script(tmp_path, "hostdx-trap", "echo trapped"))
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin")
+    assert tool("hostdx-trap") == str(path)
+    path.chmod(0o777)
+    assert tool("hostdx-trap") is None
+    path.chmod(0o755)
+    os.chown(path, 1234, 1234)
+    assert tool("hostdx-trap") is None
+    os.chown(path, 0, 0)
+    os.chown(tmp_path, 1234, 1234)
+    assert tool("hostdx-trap") is None
+    with pytest.raises(CommandFailed, match="not installed"):
+        command(["hostdx-trap"])
 
 
 def test_the_admin_folders_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import io
 import os
 import tarfile
+from ipaddress import ip_address
 from pathlib import Path
+
+import pytest
 
 from probes.archive import unpack
 from probes.host import Host
@@ -49,6 +52,63 @@ def test_names_and_addresses_become_others_of_the_same_form() -> None:
     assert told == "host 192.0.2.3 192.0.2.3 192.0.2.4 02:00:00:00:00:01 2001:db8::4 127.0.0.1 6.1.0-13"
     assert redact("/sys/class/dmi/id/product_serial", "ABC") == "redacted\n"
     assert redact("/sys/block/dm-0/dm/uuid", "LVM-abc") == "LVM-abc"
+
+
+ROUTE = "Iface\tDestination\tGateway \tFlags\tMask\neth0\t00000000\t0101A8C0\t0003\t00000000\n"
+ROUTE += "eth0\t0001A8C0\t00000000\t0001\t00FFFFFF\n"
+LINKS = "00000000000000000000000000000001 01 80 10 80 lo\n20010db800aa00000000000000001234 02 40 00 80 eth0\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "gone", "kept_words"),
+    [
+        ("/proc/net/route", ROUTE, ("A8C0",), ("00FFFFFF", "00000000", "\t0003\t")),
+        ("/proc/1/net/if_inet6", LINKS, ("00aa", "1234"), ("0" * 31 + "1 01 80", " 02 40 00 80 eth0")),
+        ("/proc/net/ipv6_route", f"{'f' * 32} 40 {'0' * 32} 00 {'0' * 32} 00000400 00000001",
+         ("ffff",), ("00000400 00000001",)),
+        ("/proc/self/mounts", "nas7:/vol/a /data nfs4 rw,addr=10.9.8.7 0 0\n",
+         ("nas7", "10.9"), (":/vol/a /data nfs4",)),
+        ("/proc/self/mountinfo", "36 35 0:9 / /x rw - cifs //fs-9.example.org/s rw,username=alice",
+         ("fs-9", "alice"), ("/s rw",)),
+        ("/proc/self/mountstats", "device nas7.example.org:/vol mounted on /data",
+         ("nas7",), (":/vol mounted on /data",)),
+        ("/proc/mounts", "mds1@tcp:mds2@tcp:/lus /lus lustre rw", ("mds1", "mds2"), ("@tcp:", ":/lus /lus lustre")),
+        ("/proc/fs/nfsfs/servers", "NV SERVER   PORT USE HOSTNAME\nv4 0a090807  801   1 10.9.8.7",
+         ("0a090807", "10.9"), (" 801",)),
+        ("/proc/7/cmdline", "rsync\0carol@nas7:/vol\0/home/dave/x", ("nas7", "carol", "dave"), ("rsync", ":/vol")),
+        ("/proc/self/mounts", "/dev/sda1 /home/alice/data ext4 rw 0 0",
+         ("alice",), ("/dev/sda1 /home/", "/data ext4")),
+        ("/x", "bob's job, /run/user/1234, enx525400aabbcc", ("bob", "1234", "525400"), ("'s job", "enx02")),
+    ],
+)  # fmt: skip
+def test_who_and_where_is_given_away_by_no_file(
+    path: str, text: str, gone: tuple[str, ...], kept_words: tuple[str, ...]
+) -> None:
+    told = Redaction("db7.example.org", users=("bob",))(path, text) or ""
+    assert not [word for word in gone if word in told], told
+    assert not [word for word in kept_words if word not in told], told
+
+
+def test_an_address_is_the_same_one_in_digits_of_either_kind_and_a_server_in_the_log() -> None:
+    redact = Redaction("db7.example.org")
+    gateway = redact("/x", "192.168.1.1") or ""
+    assert f"{ip_address(gateway).packed[::-1].hex().upper()}\t0003" in (
+        redact("/proc/net/route", ROUTE) or ""
+    )
+    server = (redact("/proc/mounts", "nas7.lan:/v /v nfs4 rw 0 0") or "").partition(":")[0]
+    assert (
+        redact("/sos_commands/hostdx/dmesg", "nfs: server nas7.lan not responding")
+        == f"nfs: server {server} not responding"
+    )
+    assert "nas7" not in (redact("/sos_commands/hostdx/dmesg", "mount of nas7 failed") or "")
+
+
+def test_names_of_files_and_what_links_lead_to_are_replaced_too() -> None:
+    redact = Redaction("node1", users=("alice",))
+    assert redact.name("/home/alice/node1/log") == f"/home/{redact.name('alice')}/host/log"
+    assert "alice" not in redact.name("alice")
+    assert redact.name("/sys/devices/system/node/node1") == "/sys/devices/system/node/node1"
+    assert "525400" not in redact.name("/sys/class/net/enx525400aabbcc")
 
 
 def test_a_device_or_a_pipe_is_never_in_it(tmp_path: Path) -> None:

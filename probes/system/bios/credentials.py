@@ -6,13 +6,17 @@ They live in this object, go into one request header, and into nothing else: no 
 from __future__ import annotations
 
 import base64
+import errno
 import netrc
 import os
+import shlex
+import stat
 from pathlib import Path
 
+from probes.inherited import PASSWORD, USER, kept
 from probes.types import Absent
 
-USER, PASSWORD = "HOSTDX_REDFISH_USER", "HOSTDX_REDFISH_PASSWORD"
+__all__ = ["PASSWORD", "USER", "Credentials", "credentials"]
 
 
 class Credentials:
@@ -32,22 +36,19 @@ class Credentials:
 
 def credentials(machine: str) -> Credentials | Absent:
     """For the host name of a URL. The environment first, then `$NETRC` or ~/.netrc."""
-    user, password = os.environ.get(USER, ""), os.environ.get(PASSWORD, "")
+    user, password = kept(USER), kept(PASSWORD)
     if user and password:
         return Credentials(user, password)
     path = os.environ.get("NETRC") or str(Path("~/.netrc").expanduser())
     try:
-        found = netrc.netrc(path).authenticators(machine)
+        found = _private_netrc(path).authenticators(machine)
     except FileNotFoundError:
         found = None
-    except (
-        OSError,
-        netrc.NetrcParseError,
-        UnicodeDecodeError,
-    ):  # its message may quote the file: not passed on
-        return Absent(
-            f"{path} cannot be used: only its owner may read it, one machine a line", "permission", path
-        )
+    except PermissionError as error:
+        return Absent(f"{path} is not used: {error.strerror}", "permission", path)
+    except (OSError, netrc.NetrcParseError, UnicodeDecodeError):
+        # its message may quote the file: not passed on
+        return Absent(f"{path} cannot be used: it must be a file of one machine a line", "permission", path)
     if found is None or not found[0] or not found[2]:
         return Absent(
             f"no user and password for {machine}: set {USER} and {PASSWORD}, or add it to {path}",
@@ -55,3 +56,23 @@ def credentials(machine: str) -> Credentials | Absent:
             path,
         )
     return Credentials(found[0], found[2])
+
+
+def _private_netrc(path: str) -> netrc.netrc:
+    """The library looks at the rights of ~/.netrc only, and not before it reads. Raises OSError, NetrcParseError."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "no file", path)
+        if found.st_uid != os.geteuid():
+            raise PermissionError(
+                errno.EPERM, f"it belongs to uid {found.st_uid}, not to who runs hostdx", path
+            )
+        if found.st_mode & 0o077:
+            raise PermissionError(
+                errno.EPERM, f"others may use it; `chmod 600 {shlex.quote(path)}` first", path
+            )
+        return netrc.netrc(f"/proc/self/fd/{fd}")
+    finally:
+        os.close(fd)

@@ -59,3 +59,11 @@ def test_a_burst_moves_no_line() -> None:
     assert steep is not None
     assert math.isclose(steep.change, 9 * math.log(2))
     assert steep.p < 0.001
+
+
+def test_numbers_at_the_ends_of_what_can_be_written() -> None:
+    tiny, large = 5e-324, 1.7e308
+    assert drifts([large] * 8, [tiny] * 8, ("A", "B")) == []
+    assert [
+        one.variant for one in drifts([1.0] * 12, [large * 10 ** (-i * 50) for i in range(12)], ("A", "B"))
+    ] == ["B"]

@@ -12,6 +12,9 @@ from scenarios import events as ev
 from scenarios.rules.engine import rule_of
 from scenarios.rules.expression import Invalid, expression
 from scenarios.rules.known import written
+from scenarios.rules.read import Read, read
+from scenarios.rules.table import Row
+from scenarios.rules.words import typed
 from scenarios.triage import apply_rule
 
 GOOD = """
@@ -91,3 +94,27 @@ def test_no_expression_fills_the_memory(text: str) -> None:
 def test_what_is_not_in_the_language(text: str) -> None:
     with pytest.raises(Invalid):
         expression(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "typed_line"),
+    [
+        ("ethtool {name}", "eth0", "ethtool eth0"),
+        ("ethtool {name}", "a b", "ethtool 'a b'"),
+        ("ethtool {name}", "-i", ""),
+        ("cat x | grep {name}", "--file=/etc/shadow", ""),
+        ("cat -- x | grep {name}", "-f/etc/shadow", ""),
+        ("grep -- {name} /proc/interrupts", "-f/etc/shadow", "grep -- -f/etc/shadow /proc/interrupts"),
+        ("cat /sys/class/net/{name}/speed", "-i", "cat /sys/class/net/-i/speed"),
+        ("renice {name}", -5, "renice -5"),
+    ],
+)
+def test_a_name_is_never_an_option_of_a_remedys_command(line: str, name: str | int, typed_line: str) -> None:
+    assert typed(line, Row("x", {"name": lambda: name})) == typed_line
+
+
+def test_a_name_is_never_an_option_of_a_command_that_a_rule_runs() -> None:
+    asked = Read(command=("echo", "{name}"))
+    assert read(Host(), asked, "", {"name": "lo"}) == "lo"
+    refused = read(Host(), asked, "", {"name": "--version"})
+    assert isinstance(refused, Absent) and "begins with '-'" in refused.reason

@@ -247,6 +247,13 @@ def test_credentials_from_netrc_only_where_it_is_private(
     known = credentials("bmc")
     assert isinstance(known, Credentials) and known.header().startswith("Basic ")
     assert HIDDEN not in repr(known) and HIDDEN not in str(known)
+    file.chmod(0o640)
+    _one_line(credentials("bmc"), f"{file} is not used: others may use it; `chmod 600 {file}` first")
+    file.chmod(0o600)
+    monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
+    _one_line(credentials("bmc"), f"{file} is not used: it belongs to uid {file.stat().st_uid}, not to who")
+    monkeypatch.undo()
+    monkeypatch.setenv("NETRC", str(file))
     file.write_text(f"machine {HIDDEN} nonsense\n")
     broken = credentials("bmc")
     assert isinstance(broken, Absent) and HIDDEN not in broken.reason

@@ -1,0 +1,25 @@
+"""What the programs that we start must not inherit: a password for a management controller is for hostdx alone."""
+
+from __future__ import annotations
+
+import os
+
+USER, PASSWORD = "HOSTDX_REDFISH_USER", "HOSTDX_REDFISH_PASSWORD"
+_kept: dict[str, str] = {}
+
+
+def withhold() -> None:
+    """At the start of the program. From then on workers, tools and the user's commands do not have it."""
+    for name in (USER, PASSWORD):
+        if (value := os.environ.pop(name, None)) is not None:
+            _kept[name] = value
+
+
+def kept(name: str) -> str:
+    """Its value, withheld or not; empty where there is none."""
+    return _kept.get(name) or os.environ.get(name, "")
+
+
+def for_hostdx() -> dict[str, str]:
+    """The environment of another `hostdx` that we start: it may have to ask the controller itself."""
+    return os.environ | _kept

@@ -1,0 +1,36 @@
+"""What a library that reads foreign files is left with."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from probes.imports.confinement import MEMORY_BYTES, MOST_WRITTEN, NOBODY, SECONDS
+
+ASKED = """
+import json, os, resource
+from probes.imports.confinement import confine
+confine()
+names = ("AS", "CPU", "FSIZE", "CORE")
+print(json.dumps([resource.getrlimit(getattr(resource, "RLIMIT_" + n))[1] for n in names]
+                 + [os.getresuid(), os.getresgid(), os.getgroups()]))
+"""
+
+
+def confined() -> list[object]:
+    answer = subprocess.run([sys.executable, "-P", "-c", ASKED], capture_output=True, text=True, check=True)
+    return list(json.loads(answer.stdout))
+
+
+def test_memory_time_and_disk_have_bounds() -> None:
+    memory, seconds, written, core, *_ = confined()
+    assert memory == MEMORY_BYTES and seconds == SECONDS and written == MOST_WRITTEN and core == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights to give up")
+def test_root_is_nobody_there() -> None:
+    assert confined()[4:] == [[NOBODY] * 3, [NOBODY] * 3, []]

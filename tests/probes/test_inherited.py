@@ -1,0 +1,37 @@
+"""A password that is given to hostdx is nobody else's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from app.cli import main
+from probes import inherited
+from probes.system.bios.credentials import PASSWORD, USER, Credentials, credentials
+
+
+def test_no_program_that_is_started_inherits_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    def command_line(_arguments: object) -> int:
+        said.append(subprocess.run(["env"], capture_output=True, text=True, check=True).stdout)
+        for_ourselves = inherited.for_hostdx()
+        said.append(
+            subprocess.run(["env"], capture_output=True, text=True, check=True, env=for_ourselves).stdout
+        )
+        assert isinstance(credentials("bmc"), Credentials)
+        return 0
+
+    monkeypatch.setattr(inherited, "_kept", {})
+    monkeypatch.setenv(USER, "admin")
+    monkeypatch.setenv(PASSWORD, "correct-horse")
+    monkeypatch.setattr("app.cli.entry.run_command_line", command_line)
+    monkeypatch.setattr(sys, "argv", ["hostdx", "scenarios"])
+    with pytest.raises(SystemExit):
+        main()
+    others, ours = said
+    assert "correct-horse" not in others and USER not in others and f"PATH={os.environ['PATH']}" in others
+    assert f"{PASSWORD}=correct-horse" in ours
