@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -22,11 +23,7 @@ def main(log: str, answer: str) -> None:
     kills the process. `log` lies in the working directory.
     """
     try:
-        import darshan
-        import darshan.backend.cffi_backend
-        import numpy.linalg  # noqa: F401
-        import pandas  # noqa: F401
-
+        darshan, *_ = map(import_module, ("darshan", "darshan.backend.cffi_backend", "numpy.linalg", "pandas"))
         confine()
         made = _read(darshan, log)
     except Exception as error:  # whatever numpy, pandas or the library raise on a damaged log
