@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import signal
 import time
@@ -67,6 +68,7 @@ class Runner(Run):
         self._emit = emit
         self._save_bug = save_bug
         self._pulse = pulse
+        self._undoing = ""
 
     def time(self) -> float:
         return round(max(0.0, self.clock.now() - self._began_s), 4)
@@ -100,7 +102,9 @@ class Runner(Run):
             interrupted = True
             raise
         finally:
+            self._undoing = action.title
             outcome, stopped = await through(asyncio.to_thread(self._changes.revert, applied.id))
+            self._undoing = ""
             applied.endings.append((outcome.state, outcome.reason))
             self._tell(applied.id, action, outcome.state, outcome.reason)
             if stopped:
@@ -132,8 +136,11 @@ class Runner(Run):
         stuck = [f"{p.name} (pid {p.pid})" for p in family.values() if p.state == "D"]
         if stuck:
             why = f"waits for {', '.join(stuck)}, which hangs on a device or a frozen file system (see dmesg)"
+        elif self._undoing:
+            why = f"{self._undoing} is being undone"
         else:
-            why = "its changes are being undone"
+            running = [f"{p.name} (pid {p.pid})" for p in family.values() if p.pid != os.getpid()]
+            why = f"waits for {', '.join(running[:4]) or 'its own threads'} to end"
         self.emit(ev.Note(t=self.time(), text=f"stopping takes longer than {PROMISED_S:.0f} s: {why}"))
 
     async def _work(self, prologue: Callable[[], list[ev.AnyEvent]]) -> None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import os
 import select
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.process import Identity, identity, lives
+
+if TYPE_CHECKING:
+    import subprocess
 
 START_S = 60.0
 READY = b"\n"
@@ -43,6 +45,8 @@ def ask(
     the journal's lock stays taken as long as anything is under way. `finish`: no answer in time, and it goes on with
     what it was asked for as soon as it can; else it is killed and ends after the step that it is in.
     """
+    import subprocess  # not in the child: whoever stops a run waits until it has started
+
     child = subprocess.Popen(
         [sys.executable, "-P", "-m", module],
         stdin=subprocess.PIPE,
@@ -106,6 +110,8 @@ def _end(child: subprocess.Popen[bytes], finish: bool) -> None:
     """A killed child in D state stays until the device answers; it is not waited for."""
     if finish:
         return
+    import subprocess
+
     child.kill()
     try:
         child.wait(timeout=DYING_S)

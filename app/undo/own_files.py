@@ -19,7 +19,6 @@ import msgspec
 from app.failure import NotDone
 from app.process import boot_id
 from app.undo import bounded_child
-from app.undo.file_system_identity import is_there, lost
 from app.undo.journal import Outcome, Place
 from probes.private_directory import Inode, PrivateDirectory, above, inode_of, ours
 
@@ -99,6 +98,11 @@ def _make_in(parent: int, path: Path) -> Inode:
 
 def _missing(path: Path, place: Place | None) -> Outcome:
     """Gone only where it was: on another file system, mounted over or instead of its own, nothing can be said."""
+    from app.undo.file_system_identity import (  # a third of the child's start, and seldom needed
+        is_there,
+        lost,
+    )
+
     if place is None or is_there(place, path):
         return Outcome("reverted", f"{path} is gone: nothing left to undo")
     if place.in_memory:

@@ -23,7 +23,9 @@ def main(log: str, answer: str) -> None:
     kills the process. `log` lies in the working directory.
     """
     try:
-        darshan, *_ = map(import_module, ("darshan", "darshan.backend.cffi_backend", "numpy.linalg", "pandas"))
+        darshan, *_ = map(
+            import_module, ("darshan", "darshan.backend.cffi_backend", "numpy.linalg", "pandas")
+        )
         confine()
         made = _read(darshan, log)
     except Exception as error:  # whatever numpy, pandas or the library raise on a damaged log

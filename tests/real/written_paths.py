@@ -55,7 +55,19 @@ def traced(name: str, place: Path, disk: LoopDisk) -> list[str]:
     trace = place / "trace"
     (place / "tmp").mkdir(exist_ok=True)
     own = environment(place) | {"TMPDIR": str(place / "tmp"), "PYTHONDONTWRITEBYTECODE": "1"}
-    strace = ["strace", "--seccomp-bpf", "-ff", "-y", "-qq", "-s", "500", "-e", f"trace={CALLS}", "-o", str(trace)]
+    strace = [
+        "strace",
+        "--seccomp-bpf",
+        "-ff",
+        "-y",
+        "-qq",
+        "-s",
+        "500",
+        "-e",
+        f"trace={CALLS}",
+        "-o",
+        str(trace),
+    ]
     done = subprocess.run(
         [*strace, *argv(*short_run(name, disk))],
         env=own,

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from app.failure import NotDone
 from app.process import Identity, boot_id, identity, lives
 from app.state import journal_dir, private
-from app.undo import bounded_child, effects, own_files, undo
+from app.undo import bounded_child, effects, file_system_identity, own_files, undo
 from app.undo.file_system_identity import is_there, lost, place_of
 from app.undo.journal import SCHEMA, Entry, Header, Journal, Place, journals
 from probes.action import private_directory
@@ -129,8 +129,10 @@ def test_what_is_missing(
     state: str,
     says: str,
 ) -> None:
-    monkeypatch.setattr(own_files, "is_there", lambda *_: there)
-    monkeypatch.setattr(own_files, "lost", lambda p: p.device.startswith("4095") and p.boot == boot_id())
+    monkeypatch.setattr(file_system_identity, "is_there", lambda *_: there)
+    monkeypatch.setattr(
+        file_system_identity, "lost", lambda p: p.device.startswith("4095") and p.boot == boot_id()
+    )
     for gone in (tmp_path / ".hostdx-a", tmp_path / "missing" / ".hostdx-a"):
         outcome = own_files.remove_tree(gone, place)
         assert (outcome.state, says in outcome.reason) == (state, True), outcome
