@@ -146,6 +146,32 @@ SUMMARY time: (of 1 iterations)
 -- finished at 10/22/2020 12:34:49 --
 """
 
+_MDTEST_CSV_NAMES = (
+    "Directory creation", "Directory stat", "Directory read", "Directory removal", "Directory rename",
+    "File creation", "File stat", "File read", "File removal", "Tree creation", "Tree removal",
+)  # fmt: skip
+
+
+def _mdtest_csv_line(first: str, done: dict[str, tuple[float, float]], names: int) -> str:
+    """As `StoreRankInformation` of mdtest.c prints it: two empty fields for what was not done."""
+    cells = [
+        f",{done[n][0]:.10e},{done[n][1]:.10e}" if n in done else ",," for n in _MDTEST_CSV_NAMES[:names]
+    ]
+    return first + "".join(cells) + "\n"
+
+
+def mdtest_csv(rate: float = 1000.0, ranks: int = 2) -> str:
+    """2 ranks x 500 files in a second and in 0.8 s; those of a rank have no trees."""
+    lines = ["rank,items" + "".join(f",rate-{n},time-{n}" for n in _MDTEST_CSV_NAMES) + "\n"]
+    lines.append(
+        _mdtest_csv_line("all,500", {"File creation": (rate, 1.0), "Tree creation": (20.0, 0.05)}, 11)
+    )
+    for rank in range(ranks):
+        seconds = 1.0 if rank == 0 else 0.8
+        lines.append(_mdtest_csv_line(f"{rank},", {"File creation": (500 / seconds, seconds)}, 9))
+    return "".join(lines)
+
+
 SAR = """Linux 5.10.0 (h1)  05/21/2019  _x86_64_  (8 CPU)
 
 11:59:50 PM     CPU     %user     %nice   %system   %iowait    %steal     %idle
@@ -296,7 +322,8 @@ DARSHAN = _DARSHAN + "".join(
 
 ALL: dict[str, str] = {
     "io500": IO500, "fio": fio(fio_job()), "hepscore": hepscore(), "prmon-text": PRMON_TEXT, "prmon-json": PRMON_JSON,
-    "ior": IOR, "ior-csv": IOR_CSV, "mdtest": MDTEST, "sar": SAR, "iostat-text": IOSTAT, "vmstat": VMSTAT,
+    "ior": IOR, "ior-csv": IOR_CSV, "mdtest": MDTEST, "mdtest-csv": mdtest_csv(),
+    "sar": SAR, "iostat-text": IOSTAT, "vmstat": VMSTAT,
     "sadf": SADF, "iperf3": IPERF3, "sysbench": SYSBENCH, "stream": STREAM, "stress-ng": STRESS_NG,
     "perf-json": PERF_JSON, "perf-csv": PERF_CSV, "mlc": MLC, "numactl": NUMACTL, "hwloc": HWLOC,
     "unixbench": UNIXBENCH, "darshan-text": DARSHAN,

@@ -10,6 +10,7 @@ from probes.imports.darshan import Darshan
 from probes.imports.hepscore import HepScore
 from probes.imports.ior import Ior
 from probes.imports.mdtest import Mdtest
+from probes.imports.model import Refused
 from probes.imports.prmon import PrmonJson, PrmonText, pair
 from probes.imports.sysstat_table import Sysstat
 from tests.probes.imports import originals as made
@@ -85,6 +86,70 @@ def test_ior_json_with_nested_and_flat_results(nested: bool) -> None:
     }
     result = imported(json.dumps({"Version": "3.3.0", "Command line": "ior", "tests": [test], "summary": []}))
     assert value(result, "ior write", "bandwidth") == 10 * 2**20
+
+
+_TABLES = {
+    "3.0 to 3.3 of 2019": (
+        "access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter",
+        "write     173.71     4096       45.91      0.001      2.000      0.001      2.002      0",
+    ),
+    "3.3 of 2020 on": (
+        "access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   "
+        "iter",
+        "write     173.71     3868.2     0.010       4096       45.91      0.001      2.000      0.001      2.002      "
+        "0",
+    ),
+}
+
+
+@pytest.mark.parametrize("table", _TABLES)
+def test_columns_of_an_ior_table_are_read_by_their_names(table: str) -> None:
+    head, row = _TABLES[table]
+    text = f"IOR-3.1.0: MPI Coordinated Test of Parallel I/O\n\n{head}\n------    ---------\n{row}\n"
+    result = imported(text)
+    assert value(result, "ior write", "bandwidth") == 173.71 * 2**20
+    assert isinstance(result.detail, Ior)
+    [found] = result.detail.runs[0].rows
+    assert (found.open_s, found.io_s, found.close_s, found.total_s) == (0.001, 2.0, 0.001, 2.002)
+    assert found.iops == (3868.2 if "IOPS" in head else None)
+
+
+@pytest.mark.parametrize("tasks", ["", "numTasks,"])
+def test_ior_csv_has_the_number_of_tasks_or_not(tasks: str) -> None:
+    rows = "".join(
+        f"{op},{rate},{rate},1,4096,1024,0.1,2.0,0.1,2.2,{'48,' if tasks else ''}0\n"
+        for op, rate in (("write", 30.5), ("read", 2012.25))
+    )
+    head = (
+        f"access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),{tasks}iter\n"
+    )
+    result = imported(head + rows)
+    assert result.kind == "ior-csv"
+    assert value(result, "ior write", "bandwidth") == 30.5 * 2**20
+    assert value(result, "ior read", "bandwidth") == 2012.25 * 2**20
+    assert isinstance(result.detail, Ior) and result.detail.runs[0].tasks == (48 if tasks else None)
+
+
+def test_mdtests_csv_gives_the_line_of_all_and_counts_what_the_ranks_did() -> None:
+    result = imported(made.mdtest_csv())
+    assert value(result, "mdtest file creation", "IOPS") == 1000
+    assert not result.contradictions
+    assert {f.name: f.value for f in result.facts} == {"tasks": 2, "items a task": 500, "iterations": 1}
+    [trees] = [m for m in result.measures if not m.judged]
+    assert (trees.workload, trees.value) == ("mdtest tree creation", 20.0)
+
+
+def test_a_rate_that_the_ranks_do_not_give_is_told_and_a_sweep_is_several_runs() -> None:
+    sweep = made.mdtest_csv() + made.mdtest_csv(rate=2000.0).partition("\n")[2]
+    result = imported(sweep)
+    [found] = result.contradictions
+    assert (found.id, found.claimed, found.recomputed) == ("mdtest.rate", 2000.0, pytest.approx(1000.0))
+    assert value(result, "run 2: mdtest file creation", "IOPS") == 2000
+
+
+def test_mdtests_csv_without_a_result_is_refused() -> None:
+    with pytest.raises(Refused, match="no line of all ranks"):
+        imported(made.mdtest_csv().partition("\n")[0] + "\n")
 
 
 def test_zero_of_mdtest_means_not_run_unless_it_took_time() -> None:
