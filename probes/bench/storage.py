@@ -64,7 +64,8 @@ class StorageBench:
     read_leaves        where reads must show, if not in the leaves (`probes.system.disk.backing`); absent: read loads
                        are not applicable, for that reason.
     crew               the workers, shared by all benches that are compared; without it, its own.
-    stretch            a planted latency for tests: 0.2 makes every operation 20 % longer, but the control's.
+    stretch            a planted latency for tests: 0.2 makes every operation 20 % longer, but the control's; in trains
+                       it is put into the account, in blocks it is waited for.
     """
 
     def __init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import os
 import threading
 import time
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from probes.bench.engine import histogram
 from probes.bench.engine.meeting import Meeting
 from probes.bench.engine.operations import Source
 from probes.bench.engine.slices import quarters, run_train
@@ -51,6 +53,17 @@ def test_every_slice_is_counted_with_the_time_that_its_operations_took() -> None
 
 def test_a_slice_holds_no_more_operations_than_its_bytes_allow() -> None:
     assert all(1 <= count <= 2 for count in train(most=2, slice_s=0.02)["n"])
+
+
+def test_a_planted_latency_is_exact_in_the_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count(0, 1000)
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: next(ticks))
+    reply = train(sides=[CPU, CPU | {"stretch": 0.1}], order=[0, 1, 1, 0], most=3)
+    plain = reply["ns"][0]
+    assert reply["n"] == [3] * 4
+    assert reply["ns"] == [plain, round(plain * 1.1), round(plain * 1.1), plain]
+    latency = [[number for number, _ in each] for each in reply["h"]]
+    assert latency == [[histogram.bucket(1000)], [histogram.bucket(1100)]]
 
 
 def test_what_comes_before_the_onsets_end_does_not_count() -> None:
