@@ -41,6 +41,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     references: tuple[str, ...] = ()
     subject: str = ""  # the device, interface or directory it is about
     subjects: tuple[str, ...] = ()  # where it is about several of one kind
+    alike: str = ""  # what it says besides its subject: findings of one id that say the same become one
     prove: str = ""
     prove_options: tuple[str, ...] = ()
     answers: bool = False  # it answers the run's question, whatever a single verdict says

@@ -12,16 +12,12 @@ MOST_SHOWN = 8
 
 
 def folded(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings that differ in their subject only become one, in the place of the first."""
-    groups: dict[tuple[str, str, str], list[Finding]] = {}
+    """Findings that say the same (`alike`) of several subjects become one, in the place of the first."""
+    groups: dict[tuple[str, str, str, str], list[Finding]] = {}
     for one in findings:
-        groups.setdefault((one.id, one.severity, _kind(one)), []).append(one)
+        own = "" if one.subject else f"{len(groups)}"  # a finding without a subject stands for itself
+        groups.setdefault((one.id, one.severity, one.alike, own), []).append(one)
     return [group[0] if len(group) == 1 else _one_of(group) for group in groups.values()]
-
-
-def _kind(one: Finding) -> str:
-    """The title without its subject; a finding without one stands for itself."""
-    return one.title.replace(one.subject, "*") if one.subject else f"{one.title}\0{one.subject}"
 
 
 def _one_of(group: list[Finding]) -> Finding:

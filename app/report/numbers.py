@@ -68,8 +68,7 @@ def _effects(session: Session) -> Table:
     for v in session.verdicts.values():
         if not wording.measured(v):
             continue
-        title = wording.workload_title(session, v.workload)
-        title = f"{title} (control)" if v.control and "control" not in title else title
+        title = wording.load_title(session, v)
         seen = wording.resolution(v)
         pair = f"{v.variant} / {v.baseline}"
         cells = (wording.ratio(v.ratio), wording.interval(v.ci95), wording.delta(v), str(v.groups), seen)

@@ -9,7 +9,7 @@ from scenarios.plan import Plan, Written
 
 def plan_lines(plan: Plan) -> list[str]:
     """Text may come from the host: the one who prints it makes it safe."""
-    lines = [plan.question if plan.title.endswith("?") else f"{plan.title}: {plan.question}"]
+    lines = [f"{plan.title}: {plan.question}" if plan.title else plan.question]
     if plan.refusal:
         return [*lines, f"cannot be done here: {plan.refusal}"]
     for variant in plan.variants:

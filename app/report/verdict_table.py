@@ -15,7 +15,7 @@ from app.report import wording
 from app.report.document import Table
 from probes import units
 from scenarios import events as ev
-from scenarios.experiment.wording import effect_cells
+from scenarios.experiment.wording import effect_cells, titled
 from scenarios.plan import Metric
 
 
@@ -44,7 +44,7 @@ def rows(session: Session) -> list[Row]:
         title = wording.workload_title(session, v.workload)
         several = len({o.metric for o in told if o.workload == v.workload}) > 1
         title = f"{title}, {v.metric}" if several else title
-        title = f"{title} (control)" if v.control and "control" not in title else title
+        title = titled(title, control=v.control)
         sides = (_median(session, v, side) for side in (v.baseline, v.variant))
         left, right = ("–" if value is None else amount(value, unit) for value in sides)
         found.append(Row(title, left, right, *effect_cells(v), v))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from app.recording.session import Session
 from probes import units
 from scenarios import events as ev
-from scenarios.experiment.wording import effect_cells, explanation
+from scenarios.experiment.wording import effect_cells, explanation, titled
 from scenarios.finding import Severity
 
 SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}
@@ -19,6 +19,11 @@ def workload_title(session: Session, workload: str) -> str:
             if planned.id == workload:
                 return planned.title
     return workload
+
+
+def load_title(session: Session, verdict: ev.Verdict) -> str:
+    """A verdict's workload, a control as such: `CPU only (control)`."""
+    return titled(workload_title(session, verdict.workload), control=verdict.control)
 
 
 def variant_title(session: Session, variant: str) -> str:

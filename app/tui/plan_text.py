@@ -8,6 +8,7 @@ from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, pad, text, wrapped
 from probes.action import Action
 from probes.units import percent, size
+from scenarios.experiment.wording import titled
 from scenarios.plan import Plan
 
 _NAME = 11
@@ -67,9 +68,7 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
     if plan.differs:
         words = "they also differ in: " + "; ".join(clean(d) for d in plan.differs)
         out += _item("", words + "; so verdicts say “this stack”", width, "dim")
-    measured = [
-        w.title + (" (control)" if w.control and "control" not in w.title else "") for w in plan.workloads
-    ]
+    measured = [titled(w.title, control=w.control) for w in plan.workloads]
     if measured:
         out += _item("measures", clean(", ".join(measured)), width)
     if plan.seconds:  # before the changes: with many of them the screen ends there

@@ -146,7 +146,7 @@ MIXES: tuple[Mix, ...] = (
     ),
     Mix(
         id="cpu",
-        title="CPU only (negative control)",
+        title="CPU only",
         why="touches no disk: if it differs, the comparison is not about the scheduler",
         roles=(Role(load=_CPU, file="none"),),
         block_s=0.5,

@@ -116,7 +116,7 @@ LOADS: tuple[Load, ...] = (
     ),
     Load(
         id="cpu",
-        title="CPU only (control)",
+        title="CPU only",
         kind="cpu",
         metric="iterations/s",
         unit="iterations/s",

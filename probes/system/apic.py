@@ -45,7 +45,7 @@ def apic_mode(host: Host) -> ApicMode | Absent:
     if isinstance(log, Absent):
         return Absent(f"the kernel's log cannot be read ({log.reason})", log.kind, log.source)
     for pattern, mode in ((_ON, "x2APIC"), (_OFF, "xAPIC"), (_FLAT, "xAPIC")):
-        line = next((line.text for line in log.lines if pattern.search(line.text)), None)
+        line = next((line.message for line in log.lines if pattern.search(line.message)), None)
         if line is not None:
             return ApicMode("x2APIC" if mode == "x2APIC" else "xAPIC", line.strip()[:120], log.source)
     return Absent("the kernel's log no longer holds the lines of the start", "missing", log.source)

@@ -40,7 +40,7 @@ _MOST_LINES_OF_A_REPORT = 60
 class LogLine(msgspec.Struct, frozen=True):
     """One line without its prefix; `time_s` is seconds since boot where the line says so."""
 
-    text: str
+    message: str
     time_s: float | None = None
 
 
@@ -128,7 +128,7 @@ def hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
             )
 
     for line in lines:
-        start = _HUNG.search(line.text)
+        start = _HUNG.search(line.message)
         if start:
             close()
             current, time_s, release, frames, count = start, line.time_s, "", [], 0
@@ -136,13 +136,13 @@ def hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
         if not current:
             continue
         count += 1
-        named = _RELEASE.match(line.text)
-        function = frame(line.text)
+        named = _RELEASE.match(line.message)
+        function = frame(line.message)
         if named:
             release = named.group(1)
-        elif function and "? " not in line.text:
+        elif function and "? " not in line.message:
             frames.append(function)
-        elif (not function and not _OWN_LINES.match(line.text)) or count > _MOST_LINES_OF_A_REPORT:
+        elif (not function and not _OWN_LINES.match(line.message)) or count > _MOST_LINES_OF_A_REPORT:
             close()
             current = None
     close()
@@ -154,9 +154,9 @@ def null_dereferences(lines: Iterable[LogLine]) -> tuple[NullDereference, ...]:
     held = list(lines)
     found: list[NullDereference] = []
     for number, line in enumerate(held):
-        if not _NULL.search(line.text):
+        if not _NULL.search(line.message):
             continue
-        after = [later.text for later in held[number + 1 : number + 31]]
+        after = [later.message for later in held[number + 1 : number + 31]]
         rip = next((m.group(1) for text in after if (m := _RIP.search(text))), "")
         work = next((t.split("Workqueue:", 1)[1].strip() for t in after if "Workqueue:" in t), "")
         release = next((m.group(1) for text in after if (m := _TAINT.search(text))), "")

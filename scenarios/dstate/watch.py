@@ -137,6 +137,6 @@ def log_about(host: Host, subjects: set[str]) -> dict[str, tuple[str, ...]]:
     for subject in subjects:
         name = subject.split(":", 1)[0].rsplit("/", 1)[-1]
         if len(name) > 2:
-            lines = [line.text for line in log.lines[-MOST_LOG_LINES:] if name in line.text]
+            lines = [line.message for line in log.lines[-MOST_LOG_LINES:] if name in line.message]
             found[subject] = tuple(dict.fromkeys(lines[-3:]))
     return found

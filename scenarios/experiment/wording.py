@@ -14,6 +14,11 @@ from scenarios.experiment.drift import Drift
 from scenarios.experiment.stats import Spread
 
 
+def titled(title: str, *, control: bool) -> str:
+    """A workload's title; the negative control is named as such wherever it stands among others."""
+    return f"{title} (control)" if control else title
+
+
 def effect_words(verdict: ev.Verdict) -> str:
     """`27 % slower (95 % CI 24 to 30 %)`, `no material difference (95 % CI 2 % slower to 3 % faster)`."""
     size, interval = effect_cells(verdict)

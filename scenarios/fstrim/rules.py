@@ -76,6 +76,7 @@ def untrimmed(host: Host) -> Iterator[Finding]:
             severity="warning" if (written or 0) >= WRITTEN_SPEAKS and not asked else "notice",
             confidence="hint" if asked else "rule",
             subject=mountpoint,
+            alike="by choice" if asked else ", ".join(chain.leaves),
             title=f"{mountpoint} is not trimmed, as /etc/fstab asks for"
             if asked
             else f"{', '.join(chain.leaves)} is never told what was deleted on {mountpoint}",
@@ -141,6 +142,7 @@ def swallowed(host: Host) -> Iterator[Finding]:
             id="fstrim.swallowed",
             severity="notice",
             subject=chain.mount.mountpoint,
+            alike=", ".join(d.name for d in below),
             title=f"no TRIM from {chain.mount.mountpoint} reaches {', '.join(d.name for d in below)}",
             evidence=(Evidence(reason, f"/sys/block/{disk}/queue/discard_max_bytes"),),
             remedy=(remedy,) if remedy else (),
@@ -168,6 +170,7 @@ def online_unqueued(host: Host) -> Iterator[Finding]:
             id="fstrim.online-unqueued",
             severity="warning",
             subject=mountpoint,
+            alike=", ".join(slow),
             title=f"{mountpoint} discards online on {', '.join(slow)}, whose TRIM is not queued: unlinks stall reads",
             evidence=(
                 *tuple(

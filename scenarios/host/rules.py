@@ -123,6 +123,7 @@ def quota(host: Host) -> Iterator[Finding]:
                 id="host.cpu-quota",
                 severity="warning",
                 subject=path.rsplit("/", 1)[0],
+                alike=path,
                 title=f"a CPU quota stopped tasks in {percent(int(throttled) / int(periods))} of its periods",
                 evidence=(Evidence(f"nr_throttled {throttled} of nr_periods {periods}{limit}", path),),
                 remedy=(

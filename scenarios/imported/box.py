@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -39,12 +40,12 @@ class Corner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Odd(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that does not belong: `why` is "easy below hard" or "elsewhere"."""
+    """A run that does not belong: `kind` is "easy below hard" or "elsewhere"."""
 
     run: str
     index: int
     workload: str
-    why: str
+    kind: Literal["easy below hard", "elsewhere"]
     value: float
     other: float  # hard of the same run, or the median of the sound runs
     unit: str
@@ -104,7 +105,7 @@ def _below(
             if high < EASY_BELOW_HARD * low:
                 found.append(
                     Odd(
-                        run=labels[i], index=i, workload=easy, why="easy below hard", value=high, other=low,
+                        run=labels[i], index=i, workload=easy, kind="easy below hard", value=high, other=low,
                         unit=_unit(easy),
                     )
                 )  # fmt: skip
@@ -130,7 +131,7 @@ def _elsewhere(
             if abs(math.log(value) - middle) > limit:
                 found.append(
                     Odd(
-                        run=labels[i], index=i, workload=name, why="elsewhere", value=value, other=math.exp(middle),
+                        run=labels[i], index=i, workload=name, kind="elsewhere", value=value, other=math.exp(middle),
                         unit=_unit(name),
                     )
                 )  # fmt: skip

@@ -26,8 +26,8 @@ def title_of(name: str) -> str:
 
 
 def box_findings(box: Box) -> list[Finding]:
-    below = [o for o in box.odd if o.why == "easy below hard"]
-    elsewhere = [o for o in box.odd if o.why == "elsewhere"]
+    below = [o for o in box.odd if o.kind == "easy below hard"]
+    elsewhere = [o for o in box.odd if o.kind == "elsewhere"]
     found = [_below(box, name, [o for o in below if o.workload == name]) for name in _names(below)]
     found += [
         _elsewhere(box, name, [o for o in elsewhere if o.workload == name]) for name in _names(elsewhere)

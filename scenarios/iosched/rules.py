@@ -81,6 +81,7 @@ def choice(host: Host) -> Iterator[Finding]:
             severity="notice",
             confidence="hint",
             subject=device.name,
+            alike=f"{kind.title}: {state.active}, {better}",
             title=f"{device.name}, {kind.title}, runs {state.active}; {better} is what suits it as a rule",
             evidence=(*describe(host, state), Evidence(kind.why, "knowledge/schedulers.toml")),
             remedy=tuple(remedy),
@@ -116,6 +117,7 @@ def known_stall(host: Host) -> Iterator[Finding]:
                 severity="warning" if fault.certainty == "reported" else "notice",
                 confidence="rule" if fault.certainty == "reported" else "hint",
                 subject=device.name,
+                alike=state.active,
                 title=f"{device.name} runs {state.active} on {release}: {_lower(fault.title)}",
                 evidence=(Evidence(fault.effect, release), *describe(host, state)),
                 remedy=(
@@ -154,6 +156,7 @@ def throttling(host: Host) -> Iterator[Finding]:
                 id="iosched.wbt",
                 severity="notice",
                 subject=state.device,
+                alike=f"{state.wbt_lat_usec}",
                 title=f"write-back throttling of {state.device} was set by hand ({state.wbt_lat_usec} us)",
                 evidence=describe(host, state),
                 remedy=(
@@ -192,6 +195,7 @@ def conflict(host: Host) -> Iterator[Finding]:
                 severity="notice",
                 confidence="hint",
                 subject=device.name,
+                alike=f"{other[2]}: {other[1]}, {state.active}",
                 title=f"a {other[2]} asks for {other[1]} on {device.name}, but {state.active} is active",
                 evidence=(Evidence(f"the {other[2]} sets {other[1]}", other[0]), *describe(host, state)),
                 remedy=(

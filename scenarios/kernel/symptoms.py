@@ -186,7 +186,7 @@ def ata_errors(host: Host) -> Answer:
     log = host.once(kernel_log)
     if isinstance(log, Absent):
         return log
-    lines = [line.text for line in log.lines if _ATA.search(line.text)]
+    lines = [line.message for line in log.lines if _ATA.search(line.message)]
     return (
         f"{len(lines)} lines of link trouble in the kernel's log, the last: {lines[-1][:120]}"
         if lines

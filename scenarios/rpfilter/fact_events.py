@@ -16,7 +16,7 @@ def fact_events(facts: Facts, t: float) -> Iterator[ev.AnyEvent]:
     read_as: dict[str, tuple[Json, str] | Absent] = {
         "reverse-path checks loaded": facts.ruleset
         if isinstance(facts.ruleset, Absent)
-        else ([f"{r.place}: {r.text}" for r in facts.checks], ", ".join(facts.ruleset.sources)),
+        else ([f"{r.place}: {r.statement}" for r in facts.checks], ", ".join(facts.ruleset.sources)),
         "firewalld": facts.firewalld
         if isinstance(facts.firewalld, Absent)
         else (str(_said(facts.firewalld.version)), facts.firewalld.source),

@@ -89,7 +89,7 @@ def _own(facts: Facts, rule: ReversePathRule, protocol: Protocol) -> Chosen:
         flags=tuple(f for f in rule.flags if f in DEFAULT_FLAGS) or DEFAULT_FLAGS,
         table=rule.table if rule.table in ("raw", "mangle") else "mangle",
         name="this host's check",
-        text=rule.text,
+        text=rule.statement,
         left_out=tuple(left_out),
     )
 

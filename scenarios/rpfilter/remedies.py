@@ -65,7 +65,7 @@ def not_reloaded(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
         persistent=change.persistent,
         verify=(f"grep '^ *IPv6_rpfilter' {CONF}  # what the next reload will load",),
         undo=change.undo[:1],
-        warning=f"Nothing changes until then. {change.warning.partition(f' {LOOSE}')[0]}",
+        warning=f"Nothing changes until then. {_what_stays(facts, None, keeps_sense(facts))}",
     )
 
 
@@ -120,12 +120,22 @@ def _with_iptables(facts: Facts, rule: ReversePathRule | None) -> bool:
     return not isinstance(facts.firewalld, Absent) and facts.firewalld.backend == "iptables"
 
 
+def _off(facts: Facts, rule: ReversePathRule | None) -> str:
+    """The value of IPv6_rpfilter that spares packets the check."""
+    if isinstance(facts.asked, Absent) or _with_iptables(facts, rule):
+        return "no"  # with FirewallBackend=iptables firewalld refuses *-forward and does not start: firewalld_conf.py
+    return facts.asked.vocabulary.off
+
+
+def _what_stays(facts: Facts, rule: ReversePathRule | None, sense: str) -> str:
+    """What still checks sources after the change."""
+    return _without(sense) if _off(facts, rule) == "no" else sense or "Forwarded packets stay checked."
+
+
 def _firewalld(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy:
     known = None if isinstance(facts.asked, Absent) else facts.asked
-    off = known.vocabulary.off if known is not None else "no"
+    off = _off(facts, rule)
     with_iptables = _with_iptables(facts, rule)
-    if with_iptables:
-        off = "no"  # with FirewallBackend=iptables firewalld refuses *-forward and does not start: firewalld_conf.py
     version = "" if isinstance(facts.firewalld, Absent) else facts.firewalld.version or ""
     title = f"firewalld {version}: set IPv6_rpfilter={off}".replace("  ", " ").replace(" :", ":")
     if known is None:
@@ -141,14 +151,13 @@ def _firewalld(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy
     elif isinstance(facts.firewalld.ipv6_rpfilter, Absent):
         edit = append
     was = f" (was {known.written or 'not set: on'})" if known is not None else ""
-    stays = _without(sense) if off == "no" else sense or "Forwarded packets stay checked."
     return Remedy(
         title=title,
         commands=(f"cp -a {CONF} {CONF}.hostdx", edit, "firewall-cmd --reload"),
         persistent=(f"# {CONF} is what lasts: IPv6_rpfilter={off}{was}",),
         verify=VERIFY_IPTABLES if with_iptables else VERIFY,
         undo=(f"mv {CONF}.hostdx {CONF}", "firewall-cmd --reload"),
-        warning=f"{stays} {LOOSE} {RELOAD.format(conf=CONF)}",
+        warning=f"{_what_stays(facts, rule, sense)} {LOOSE} {RELOAD.format(conf=CONF)}",
     )
 
 

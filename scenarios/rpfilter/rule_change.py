@@ -30,12 +30,12 @@ def in_nftables(rule: ReversePathRule, sense: str) -> Remedy:
     """nft(8). `sense`: why the check should stay, empty where it protects little."""
     tracked = bool(rule.hooks) and all(h.name != "ingress" and h.priority > CONNTRACK for h in rule.hooks)
     hook = rule.first_hook
-    if rule.exact and _DROPS.search(rule.text):
+    if rule.exact and _DROPS.search(rule.statement):
         if tracked:
             return _in_place(rule, sense)
         if rule.direct and not rule.ahead and hook is not None and hook.name == "prerouting":
             return _moved(rule, sense)
-    elif rule.exact and tracked and rule.direct and _ACCEPTS.search(rule.text) and not rule.conditions:
+    elif rule.exact and tracked and rule.direct and _ACCEPTS.search(rule.statement) and not rule.conditions:
         return _let_past(rule, sense)
     return _by_hand_nft(rule, sense, tracked)
 
@@ -46,7 +46,7 @@ def _where(rule: ReversePathRule) -> str:
 
 def _in_place(rule: ReversePathRule, sense: str) -> Remedy:
     where = _where(rule)
-    changed = shlex.quote(f"ct state new {rule.text}")
+    changed = shlex.quote(f"ct state new {rule.statement}")
     return Remedy(
         title="nftables: check only the first packet of a flow, in the same place",
         commands=(
@@ -57,7 +57,7 @@ def _in_place(rule: ReversePathRule, sense: str) -> Remedy:
         verify=(f"nft list chain {where}",),
         undo=(
             f"nft -a list chain {where}  # the rule's handle",
-            f"nft replace rule {where} handle HANDLE {shlex.quote(rule.text)}",
+            f"nft replace rule {where} handle HANDLE {shlex.quote(rule.statement)}",
         ),
         warning=f"{_stays(sense)} {ORDER} {LOOSE}",
     )
@@ -68,7 +68,7 @@ def _moved(rule: ReversePathRule, sense: str) -> Remedy:
     where = _where(rule)
     own = f"{rule.family} {rule.table} hostdx_rpf"
     after = f" index {rule.number - 1}" if rule.number else ""  # behind what lets neighbour discovery past
-    changed = shlex.quote(f"ct state new {rule.text}")
+    changed = shlex.quote(f"ct state new {rule.statement}")
     return Remedy(
         title="nftables: check only the first packet of a flow, in a chain after connection tracking",
         commands=(
@@ -80,7 +80,7 @@ def _moved(rule: ReversePathRule, sense: str) -> Remedy:
         persistent=(LASTS,),
         verify=(f"nft list table {rule.family} {rule.table}", *VERIFY),
         undo=(
-            f"nft {'add' if rule.number else 'insert'} rule {where}{after} {shlex.quote(rule.text)}",
+            f"nft {'add' if rule.number else 'insert'} rule {where}{after} {shlex.quote(rule.statement)}",
             f"nft flush chain {own}",
             f"nft delete chain {own}",
         ),
@@ -131,7 +131,7 @@ def in_iptables(rule: ReversePathRule, sense: str) -> Remedy:
     command = "ip6tables" if "IPv6" in rule.protocols else "iptables"
     if rule.form == "iptables-legacy":
         command += "-legacy"
-    spec = rule.text.removeprefix(f"-A {rule.chain} ")
+    spec = rule.statement.removeprefix(f"-A {rule.chain} ")
     title = f"{command}: check only the first packet of a flow"
     saved = ("service ip6tables save  # EL", "netfilter-persistent save  # Debian, Ubuntu")
     verify = (f"{command}-save | grep rpfilter  # none, in FORWARD, or --ctstate NEW",)
@@ -186,7 +186,7 @@ def in_iptables(rule: ReversePathRule, sense: str) -> Remedy:
 
 def shown(rule: ReversePathRule) -> str:
     """On one line, whatever its comments hold."""
-    return _UNPRINTABLE.sub("?", rule.text)
+    return _UNPRINTABLE.sub("?", rule.statement)
 
 
 def _stays(sense: str) -> str:

@@ -24,7 +24,7 @@ POLICY_RULES4 = 3  # and default
 
 def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
     """What was read about one check."""
-    lines = [Evidence(f"{rule.place}: {rule.text}", rule.source)]
+    lines = [Evidence(f"{rule.place}: {rule.statement}", rule.source)]
     if rule.every_flow:
         when = (
             "before connection tracking"
@@ -72,6 +72,7 @@ def loaded(host: Host) -> Iterator[Finding]:
             id="rpfilter.loaded",
             severity=_severity(facts, rule),
             subject=subject_of(rule),
+            alike=rule.payers,
             title=f"the firewall asks the routing table about the source of {rule.payers}",
             evidence=tuple(lines),
             remedy=remedies.remedies(facts, rule),
@@ -151,7 +152,7 @@ def _mismatch(facts: Facts, ruleset: Ruleset, asked: bool, line: Evidence) -> It
         id="rpfilter.not-reloaded",
         severity="notice",
         title=f"firewalld's IPv6 reverse-path check {what}: the daemon was not reloaded",
-        evidence=(line, *(Evidence(f"{r.place}: {r.text}", r.source) for r in own)),
+        evidence=(line, *(Evidence(f"{r.place}: {r.statement}", r.source) for r in own)),
         remedy=(remedies.not_reloaded(facts, own[0] if own else None),),
         references=("firewalld.conf(5)",),
     )

@@ -70,7 +70,7 @@ def _logged(host: Host, what: Read) -> Value:
     if isinstance(log, Absent):
         return log
     pattern = re.compile(what.log)
-    lines = [line.text for line in log.lines if pattern.search(line.text)]
+    lines = [line.message for line in log.lines if pattern.search(line.message)]
     if not what.first:
         return len(lines)
     return lines[-1][:300] if lines else ""

@@ -51,6 +51,7 @@ def degraded(
                 id=f"storage.{link.kind}-link",
                 severity="warning",
                 subject=device.name,
+                alike=f"{link.now} of {link.at_most}",
                 title=f"{device.name} runs its {link.kind.upper()} link at {link.now}, it could do {link.at_most}",
                 evidence=(
                     Evidence(
@@ -161,6 +162,7 @@ def link_power(host: Host) -> Iterator[Finding]:
             severity="notice",
             confidence="hint",
             subject=hba,
+            alike=policy.strip(),
             title=f"SATA port {hba} saves power on its link ({policy.strip()}): waking up costs latency",
             evidence=(Evidence(policy.strip(), path),),
             remedy=(
@@ -194,6 +196,7 @@ def raid_state(host: Host) -> Iterator[Finding]:
                 id="storage.raid-degraded",
                 severity="critical",
                 subject=device.name,
+                alike=f"{degraded}",
                 title=f"{device.name} is degraded: {degraded} member(s) missing",
                 evidence=(Evidence(f"degraded {degraded}", f"{base}/degraded"),),
                 remedy=(
@@ -209,6 +212,7 @@ def raid_state(host: Host) -> Iterator[Finding]:
                 id="storage.raid-busy",
                 severity="warning",
                 subject=device.name,
+                alike=busy,
                 title=f"{device.name} is in a {busy}: it competes with every request",
                 evidence=(Evidence(busy, f"{base}/sync_action"),),
                 remedy=(
@@ -265,6 +269,7 @@ def downshifts(host: Host) -> Iterator[Finding]:
             id="storage.sata-downshift",
             severity="warning",
             subject=device.name,
+            alike=f"{times}, {speed}",
             title=f"the kernel lowered the speed of {device.name}'s SATA link {times} because of errors; "
             f"it runs at {speed} now",
             evidence=(Evidence(f"{named(device)}: spdn_cnt {count}", port.downshifts_source),),
@@ -294,6 +299,7 @@ def slow_slot(host: Host) -> Iterator[Finding]:
             id="storage.slot",
             severity="notice",
             subject=device.name,
+            alike=f"{link.device_most}, {what} {link.port_most}",
             title=f"{device.name} could do {link.device_most}, its {what} only {link.port_most}",
             evidence=(Evidence(f"{named(device)}: {link.now}; {link.limited_by}", link.source),),
             remedy=(

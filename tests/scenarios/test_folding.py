@@ -11,6 +11,7 @@ def one(name: str, severity: Severity = "notice", what: str = "runs none") -> Fi
         id="x.y",
         severity=severity,
         subject=name,
+        alike=what,
         title=f"{name} {what}",
         evidence=(Evidence(f"{name}: none"),),
     )

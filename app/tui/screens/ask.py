@@ -7,6 +7,7 @@ through bindings, so that what a slow line delivers in one piece is reordered (`
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 
 from rich.cells import cell_len
 from textual import events
@@ -117,7 +118,7 @@ class AskScreen(ModalScreen[str | None]):
 
     def on_paste(self, event: events.Paste) -> None:
         event.stop()
-        for character in event.text.split("\n")[0]:
+        for character in takewhile(lambda c: c != "\n", event.text):
             self._field.edit("", character)
         self._edited()
 

@@ -13,7 +13,7 @@ from app.tui.widgets.interval_bar import MARGIN, axis, bar, common_scale
 from app.tui.widgets.panel import Panel
 from probes import units
 from scenarios import events as ev
-from scenarios.experiment.wording import effect_cells
+from scenarios.experiment.wording import effect_cells, titled
 
 _ROLES = {"slower": "critical", "faster": "ok", "no material difference": "strong"}
 
@@ -90,9 +90,7 @@ def judged(session: Session) -> list[Effect]:
     many = len({(v.baseline, v.variant) for v in session.verdicts.values()}) > 1
     out = []
     for verdict in session.verdicts.values():
-        name = _named(session, verdict, many)
-        if verdict.control and "control" not in name:
-            name += " (control)"
+        name = titled(_named(session, verdict, many), control=verdict.control)
         out.append(
             Effect(
                 name,

@@ -35,5 +35,4 @@ def missing(session: Session, name: str) -> str:
     absent = session.absent.get(name)
     if absent is None or name in session.facts:
         return ""
-    reason = clean(absent.reason)
-    return "needs root" if reason.startswith("needs root") else reason
+    return "needs root" if absent.kind == "permission" else clean(absent.reason)

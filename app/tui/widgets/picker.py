@@ -14,7 +14,7 @@ from app.tui.widgets.panel import Panel
 
 
 class Row(NamedTuple):
-    """`draw(width)` gives the line without the two columns of the cursor; `words` is what the filter looks at.
+    """`draw(width)` gives the line without the two columns of the cursor; `searched` is what the filter looks at.
 
     `second(width)` is a line more, drawn where there is room for everyone's. `whole(width)` is all that is to be
     said of it, for a panel beside the list (`Whole`): a list cuts what is longer than a line.
@@ -22,7 +22,7 @@ class Row(NamedTuple):
 
     key: str
     draw: Callable[[int], Line]
-    words: str
+    searched: str
     second: Callable[[int], Line] = lambda _width: []
     whole: Callable[[int], list[Line]] = lambda _width: []
 
@@ -72,7 +72,7 @@ class Picker(Panel, can_focus=True):
     @property
     def shown(self) -> list[Row]:
         wanted = self.filter.casefold().split()
-        return [r for r in self.rows() if all(w in r.words.casefold() for w in wanted)]
+        return [r for r in self.rows() if all(w in r.searched.casefold() for w in wanted)]
 
     @property
     def index(self) -> int:

@@ -41,7 +41,7 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
     interface that the packet came in by, loose for any, type only asks what kind of address the source is.
     `new_only`: packets of established flows do not get as far as this check.
     `conditions` stand before the lookup, in the rule or in the jumps to it: only packets that meet them pay.
-    `exact`: `text` is the whole rule in words that its own tool takes back; else it is only for reading.
+    `exact`: `statement` is the whole rule in words that its own tool takes back; else it is only for reading.
     `direct`: it stands in the base chain itself; `ahead`: rules before it in its chain decide on packets (beside
     those that let neighbour discovery past); `number`: how many rules stand before it.
     """
@@ -56,7 +56,7 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
     flags: tuple[str, ...] = ()
     new_only: bool = False
     packets: int | None = None  # of the rule's own counter
-    text: str
+    statement: str
     source: str
     conditions: tuple[str, ...] = ()
     exact: bool = False

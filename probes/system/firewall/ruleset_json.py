@@ -60,12 +60,12 @@ def listing_from_json(text: str, source: str = "nft -j list ruleset") -> Listing
                 chains.jump(key, (key[0], key[1], target), _only_new(expressions), narrowed, protocols)
             whole = sentence(expressions, rule.get("comment"))
             for check in _checks(key, expressions, key in chains.spared, source):
-                check = msgspec.structs.replace(check, text=whole.text, exact=whole.exact)
+                check = msgspec.structs.replace(check, statement=whole.statement, exact=whole.exact)
                 found.append((key, chains.stands(key, check)))
             chains.read[key] += 1
             if _lets_established_through(expressions):
                 chains.spared.add(key)
-            if _decides(expressions) and not NEIGHBOURS.match(whole.text):
+            if _decides(expressions) and not NEIGHBOURS.match(whole.statement):
                 chains.decided.add(key)
     return Listing(chains.placed(found), sizes)
 
@@ -88,9 +88,9 @@ def _conditions(expressions: list[dict[str, Any]]) -> Iterator[str]:
     """What a packet must be to come past these expressions, without the protocol, which is told apart."""
     for expression in expressions:
         if "vmap" in expression:
-            yield f"{phrase(expression).text.partition(' vmap ')[0]} in a map"
+            yield f"{phrase(expression).statement.partition(' vmap ')[0]} in a map"
         elif not {"counter", "log"} & set(expression) and _nfproto([expression]) is None:
-            yield phrase(expression).text
+            yield phrase(expression).statement
 
 
 def _decides(expressions: list[dict[str, Any]]) -> bool:
@@ -138,7 +138,7 @@ def _checks(
                     flags=flags,
                     new_only=guarded or _only_new(expressions),
                     packets=counted,
-                    text="",
+                    statement="",
                     source=source,
                     conditions=conditions,
                 )
@@ -153,7 +153,7 @@ def _checks(
                     check="unknown",
                     new_only=guarded,
                     packets=counted,
-                    text="",
+                    statement="",
                     source=source,
                     conditions=conditions,
                 )

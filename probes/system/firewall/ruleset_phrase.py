@@ -16,9 +16,9 @@ _VERDICTS = ("accept", "drop", "return", "continue")
 
 
 class Phrase(NamedTuple):
-    """`exact`: nft reads it as the same expression again. If not, `text` still tells a person what it is."""
+    """`exact`: nft reads it as the same expression again. If not, `statement` still tells a person what it is."""
 
-    text: str
+    statement: str
     exact: bool = True
 
 
@@ -42,7 +42,7 @@ def sentence(expressions: list[dict[str, Any]], comment: object = None) -> Phras
             parts.append(Phrase(f"comment {_quoted(comment)}"))
         except _Unknown:
             parts.append(Phrase("comment ...", False))
-    return Phrase(" ".join(p.text for p in parts), all(p.exact for p in parts))
+    return Phrase(" ".join(p.statement for p in parts), all(p.exact for p in parts))
 
 
 def left_of(expression: dict[str, Any]) -> Any:

@@ -125,7 +125,7 @@ def _rule(key: Key, line: str, bare: str, guarded: bool, source: str) -> Reverse
         flags=flags,
         new_only=guarded or _only_new(bare),
         packets=int(packets[1]) if packets else None,
-        text=_COUNTED.sub("counter", line),
+        statement=_COUNTED.sub("counter", line),
         source=source,
         conditions=tuple(_conditions(line[:start])),
         exact=not foreign,

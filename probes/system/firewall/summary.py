@@ -59,7 +59,7 @@ def _manager(host: Host) -> Entry:
 
 def _explained(read: Ruleset | Absent) -> Ruleset | Absent:
     """A refusal begins with what is missing: a screen has room for the first words only."""
-    if isinstance(read, Absent) and read.kind == "permission" and not read.reason.startswith("needs "):
+    if isinstance(read, Absent) and read.kind == "permission":
         return Absent(f"needs root: {read.reason}", read.kind, read.source)
     return read
 

@@ -129,7 +129,7 @@ def _rule(
         check="loose" if loose else "strict",
         flags=tuple(flags),
         new_only=guarded or _only_new(words),
-        text=shlex.join(words),
+        statement=shlex.join(words),
         source=source,
         conditions=tuple(_conditions(words[2 : _place(words)])),
         exact=True,

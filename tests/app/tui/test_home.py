@@ -156,7 +156,7 @@ async def test_the_glance_names_what_was_asked_for(size: str, tmp_path: Path) ->
 
 def test_what_firewall_there_is_in_a_few_words() -> None:
     none = {"firewall.manager": "none", "firewall.rules": "none"}
-    denied = ev.AbsentFact(t=0.0, name="", reason="needs root: nft said no")
+    denied = ev.AbsentFact(t=0.0, name="", reason="nft said no", kind="permission")
     for facts, expected in (
         ({}, "firewalld, rpfilter"),
         ({"firewall.manager": "firewalld 1.3.4, not running"}, "firewalld, not running, rpfilter"),

@@ -233,7 +233,7 @@ async def test_the_palette_runs_what_it_lists(size: str, tmp_path: Path) -> None
         await keys(pilot, "ctrl+p", *"all facts", "enter")
         assert isinstance(app.screen, FactsScreen)
         await keys(pilot, "end", "up", "pageup", "home", "down", "pagedown", "escape", "question_mark")
-        listed = grid(app) + "".join(r.words for r in app.screen.query_one(Picker).shown)
+        listed = grid(app) + "".join(r.searched for r in app.screen.query_one(Picker).shown)
         for binding in HomeScreen.BINDINGS:
             assert isinstance(binding, Binding)
             if binding.action not in ("attach", "undo"):  # only while something runs, or is left over

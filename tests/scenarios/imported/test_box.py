@@ -33,7 +33,7 @@ def test_a_sound_box_has_nothing_to_say() -> None:
 def test_the_majority_below_hard_is_named_and_the_others_are_not() -> None:
     broken = {2, 3, 5, 6, 7, 8, 9, 10}
     odd = box(*(run(n, 0.9, 0.47 if n in broken else 1.9) for n in range(1, 14)))
-    assert {(o.run, o.workload, o.why) for o in odd.odd} == {
+    assert {(o.run, o.workload, o.kind) for o in odd.odd} == {
         (f"run {n}", "ior-easy", "easy below hard") for n in broken
     }
     assert odd.corners[1].median == pytest.approx(1.9 * GIB)  # of the sound runs
@@ -45,7 +45,7 @@ def test_the_majority_below_hard_is_named_and_the_others_are_not() -> None:
 
 def test_one_run_elsewhere_is_named_with_its_phase() -> None:
     odd = box(*(run(n, 0.9 + n / 100, 1.9, (11.0, 40.0 if n == 4 else 130.0 + n)) for n in range(8)))
-    assert [(o.run, o.workload, o.why) for o in odd.odd] == [("run 4", "mdtest-easy", "elsewhere")]
+    assert [(o.run, o.workload, o.kind) for o in odd.odd] == [("run 4", "mdtest-easy", "elsewhere")]
     assert [f.title for f in box_findings(odd)] == ["mdtest easy of run 4 lies far below the other runs"]
 
 

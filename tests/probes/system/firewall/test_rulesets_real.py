@@ -85,8 +85,10 @@ def test_json_says_what_the_text_says(rules: tuple[str, ...]) -> None:
     assert len(by_json) == len(by_text)
     for one, other in zip(by_json, by_text, strict=True):
         same = {"text": other.text, "exact": other.exact, "source": "", "conditions": other.conditions}
-        if one.exact and "mark" not in one.text and "reject" not in one.text:  # 16 there, 0x00000010 here
-            assert one.text == other.text
+        if (
+            one.exact and "mark" not in one.statement and "reject" not in one.statement
+        ):  # 16 there, 0x00000010 here
+            assert one.statement == other.statement
             assert " ".join(one.conditions) == " ".join(other.conditions)
         assert msgspec.structs.replace(one, **same) == msgspec.structs.replace(other, source="")
 
@@ -97,11 +99,11 @@ def test_an_exact_text_loads_again_as_the_same_rule() -> None:
     assert not isinstance(first, Absent)
     exact = [rule for rule in first if rule.exact and rule.chain == "pre"]
     assert len(exact) > 10
-    again, _ = listed(script(*(rule.text for rule in exact)))
+    again, _ = listed(script(*(rule.statement for rule in exact)))
     second = rules_from_json(again)
     assert not isinstance(second, Absent)
-    assert [r.text for r in second if r.chain == "pre"] == [r.text for r in exact]
-    changed, _ = listed(script(*(f"ct state new {rule.text}" for rule in exact)))
+    assert [r.statement for r in second if r.chain == "pre"] == [r.statement for r in exact]
+    changed, _ = listed(script(*(f"ct state new {rule.statement}" for rule in exact)))
     third = rules_from_json(changed)
     assert not isinstance(third, Absent)
     assert not any(r.every_flow for r in third if r.chain == "pre")
