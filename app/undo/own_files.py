@@ -69,7 +69,9 @@ def _carried_out(request: Any, going_on: Callable[[], None]) -> object:
         inode = msgspec.convert(request["inode"], Inode | None)
         return msgspec.to_builtins(remove_tree(path, place, inode, going_on))
     except OSError as why:
-        text = why.strerror or str(why)
+        from probes.system.disk.failing import whose_error
+
+        text = (why.strerror or str(why)) + whose_error(str(path), why.errno)
         return text if request["do"] == "make" else {"state": "failed", "reason": f"{path}: {text}"}
 
 

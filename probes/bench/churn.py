@@ -22,6 +22,7 @@ from probes.bench.workloads import MIB, Load
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from probes.system.disk.diskstats import disk_counters
+from probes.system.disk.failing import whose_error
 from probes.types import Absent
 
 LEAD_S = 0.003
@@ -80,7 +81,10 @@ class ChurnBench:
         try:
             replies = await self._written_by_workers(seconds, most_bytes)
         except WorkerFailed as error:
-            raise WorkerFailed(f"{self.private.path}, new files: {error}", error.errno) from error
+            raise WorkerFailed(
+                f"{self.private.path}, new files: {error}{whose_error(self.private.path, error.errno)}",
+                error.errno,
+            ) from error
         now = self._written()
         moved = None if before is None or now is None else max(0, now - before)
         self.budget.spend(sum(reply["n"] for reply in replies) * STEP_BYTES, moved, CHURN.id)

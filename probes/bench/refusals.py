@@ -21,6 +21,7 @@ from probes.host import Host
 from probes.system.disk.arrays import md_array, thin_pool
 from probes.system.disk.backing import cached_loop
 from probes.system.disk.block import block_devices
+from probes.system.disk.failing import whose_error
 from probes.system.disk.mounts import IN_MEMORY, NETWORK, Placement, placement
 from probes.types import Absent, present
 
@@ -128,7 +129,8 @@ def refused_directory(path: str) -> str:
     try:
         found = os.stat(path)  # noqa: PTH116
     except OSError as error:
-        return f"{path}: {os.strerror(error.errno or 0)}; name another --dir"
+        why = f"{os.strerror(error.errno or 0)}{whose_error(path, error.errno)}"
+        return f"{path}: {why}; name another --dir"
     if not stat.S_ISDIR(found.st_mode):
         return f"{path} is not a directory; name one with --dir"
     if os.access(path, os.W_OK | os.X_OK, effective_ids=True):

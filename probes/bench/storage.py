@@ -33,6 +33,7 @@ from probes.bench.workloads import (
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from probes.system.disk.diskstats import disk_counters
+from probes.system.disk.failing import whose_error
 from probes.types import Absent
 
 __all__ = ["Progress", "StorageBench", "cache_check"]
@@ -136,7 +137,8 @@ class StorageBench:
             await self._fill(progress, total)
         except OSError as error:
             await self.close()
-            raise BenchRefused(f"{self.directory}: {error.strerror}; name another --dir") from error
+            said = f"{error.strerror}{whose_error(self.directory, error.errno)}"
+            raise BenchRefused(f"{self.directory}: {said}; name another --dir") from error
         except BaseException:
             await self.close()
             raise
@@ -168,7 +170,8 @@ class StorageBench:
                 await self._pool.long("fill", tell, fd=file.fd, bytes=file.bytes)
             except WorkerFailed as error:
                 raise BenchRefused(
-                    f"{self.directory}: writing the test file of {file.bytes >> 20} MiB failed: {error}; "
+                    f"{self.directory}: writing the test file of {file.bytes >> 20} MiB failed: "
+                    f"{error}{whose_error(self.directory, error.errno)}; "
                     "free some space, or name another --dir"
                 ) from error
             self.budget.spend(file.bytes - seen[0], self._moved("write", seen[1]))
@@ -247,7 +250,9 @@ class StorageBench:
         try:
             replies = await self._pool.block(specs, LEAD_S + 0.0002 * load.workers)
         except WorkerFailed as error:
-            raise WorkerFailed(f"{self.directory}, {load.id}: {error}", error.errno) from error
+            raise WorkerFailed(
+                f"{self.directory}, {load.id}: {error}{whose_error(self.directory, error.errno)}", error.errno
+            ) from error
         moved = self._moved(load.kind, device)
         self._account(load, replies, moved)
         ended = most is not None and any(reply["n"] >= most for reply in replies)

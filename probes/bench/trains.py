@@ -17,6 +17,7 @@ from probes.bench.engine.summary import in_unit
 from probes.bench.measured import Measured, NotApplicable, Spent, Train, Unfit
 from probes.bench.storage import LARGE_BYTES, LEAD_S, REHEARSED_BYTES, StorageBench
 from probes.bench.workloads import Load, load_of
+from probes.system.disk.failing import whose_error
 
 FIRST_SLICE_S = 0.02
 
@@ -93,7 +94,8 @@ class StorageTrains:
         try:
             replies = await self._crew.pool.together("train", specs, LEAD_S + 0.0002 * load.workers, longest)
         except WorkerFailed as error:
-            raise WorkerFailed(f"{self._where()}, {load.id}: {error}", error.errno) from error
+            whose = "".join(dict.fromkeys(whose_error(b.directory, error.errno) for b in self._benches))
+            raise WorkerFailed(f"{self._where()}, {load.id}: {error}{whose}", error.errno) from error
         took = time.perf_counter() - began
         moved = {leaves: _difference(before[leaves], now) for leaves, now in self._counters().items()}
         measured = self._summed(order, slice_s, replies, moved, took)

@@ -11,6 +11,7 @@ import secrets
 import msgspec
 
 from probes.bench.measured import BenchRefused
+from probes.system.disk.failing import whose_error
 
 # What open(2) answers where a file system knows no O_TMPFILE or no O_DIRECT.
 _NOT_THIS_WAY = {errno.EINVAL, errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.ENOSYS}
@@ -96,4 +97,5 @@ def _why(directory: str, error: OSError, size_bytes: int = 0) -> str:
         errno.EACCES: "name a directory that you may write to",
         errno.EROFS: "it is mounted read-only; name another --dir",
     }.get(error.errno or 0, "name another --dir")
-    return f"{directory}: cannot make {what}: {os.strerror(error.errno or 0)}; {hint}"
+    why = f"{os.strerror(error.errno or 0)}{whose_error(directory, error.errno)}"
+    return f"{directory}: cannot make {what}: {why}; {hint}"
