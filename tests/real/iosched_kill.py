@@ -12,6 +12,8 @@ from tests.app.launcher import hostdx, started
 from tests.real.loop_disk import LoopDisk
 
 SHORT = ("--yes", "--scale", "0.03", "--budget", "40", "--size", "64M", "--scheduler", "bfq")
+# its workers meet no disk, so what counts, the switches, begins at once
+ONLY_SWITCHED = ("--load", "cpu", "--scale", "2", "--budget", "60")
 SETTLED_S = 20.0
 
 

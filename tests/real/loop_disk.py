@@ -6,18 +6,17 @@ import errno
 import fcntl
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.real.own_disk import OwnDisk, sh
+from tests.real.polled import within
 
 LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81  # include/uapi/linux/loop.h
 # A loop device keeps its queue's settings when it is detached (wbt_lat_usec by hand, the scheduler): each test
 # takes a new one, of a number that nobody gets by asking for a free one.
 FIRST, LAST = 200, 900
-GONE_S = 20.0  # a killed process that still ends, or udev, may hold the device for seconds on a busy machine
 
 
 class LoopDisk(OwnDisk):
@@ -77,14 +76,15 @@ class LoopDisk(OwnDisk):
     def drop(self) -> None:
         super().drop()
         with open("/dev/loop-control", "rb") as control:  # noqa: PTH123
-            until = time.monotonic() + GONE_S
-            while time.monotonic() < until:
+
+            def gone() -> bool:
                 try:
                     fcntl.ioctl(control, LOOP_CTL_REMOVE, int(self.device.removeprefix("loop")))
                 except OSError as error:
-                    if error.errno != errno.EBUSY:  # the last close may come a moment later
-                        return
-                    time.sleep(0.02)
+                    return error.errno != errno.EBUSY  # the last close may come a moment later
+                return True
+
+            within(gone)
 
 
 def _new() -> int:

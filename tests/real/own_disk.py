@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from pathlib import Path
 from types import TracebackType
 
 import pytest
 
+from tests.real.polled import within
+
 
 def sh(*argv: str) -> str:
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def unmount(place: Path | str) -> None:
+    """Whoever was killed may hold it a moment longer."""
+    done = ["umount", str(place)]
+    assert within(lambda: subprocess.run(done, capture_output=True, check=False).returncode == 0), done
+
+
+def detach(device: str, image: Path) -> None:
+    """udev may look at it a moment longer."""
+    subprocess.run(["losetup", "--detach", device], check=False, capture_output=True)
+    assert within(lambda: str(image) not in sh("losetup", "-a")), f"{device} is still there"
 
 
 class OwnDisk:
@@ -37,13 +50,11 @@ class OwnDisk:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.drop()
-        end = (
-            time.monotonic() + 20
-        )  # the kernel detaches it when the last one who looks at it (udev) has closed it
-        while str(self.image) in sh("losetup", "-a") and time.monotonic() < end:
-            time.sleep(0.1)
+        def gone() -> bool:
             self.drop()
+            return str(self.image) not in sh("losetup", "-a")
+
+        gone_in_time = within(gone)  # the kernel detaches it when the last one who looks at it has closed it
         if kind is None:
-            assert str(self.image) not in sh("losetup", "-a"), "the loop device is still there"
+            assert gone_in_time, "the loop device is still there"
             assert str(self.mountpoint) not in Path("/proc/self/mountinfo").read_text()

@@ -14,6 +14,7 @@ from app.recording.rescue import rescued
 from app.recording.writer import Recorder
 from scenarios import events as ev
 from tests.app.launcher import hostdx
+from tests.real.own_disk import unmount
 
 pytestmark = pytest.mark.real
 
@@ -33,7 +34,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     try:
         yield mountpoint
     finally:
-        subprocess.run(["umount", str(mountpoint)], check=True)
+        unmount(mountpoint)
 
 
 def fill(place: Path) -> Path:

@@ -16,6 +16,7 @@ from app.recording.reader import BrokenRecording, Follower, events_of, load
 from app.recording.writer import LINE_LIMIT, Recorder, encoded
 from scenarios import events as ev
 from scenarios.finding import Finding
+from tests.real.own_disk import unmount
 
 HEAD = ev.Began(
     t=0, schema=ev.SCHEMA, version="1", scenario="fake", command=["hostdx"], host="h", wall="2026-01-01T00:00:00Z",
@@ -242,4 +243,4 @@ def test_a_full_disk_costs_no_event(tmp_path: Path) -> None:
         assert recorder.complete
         assert list(events_of(mountpoint / "r.jsonl")) == [*events, block(300)]
     finally:
-        subprocess.run(["umount", str(mountpoint)], check=True)
+        unmount(mountpoint)

@@ -7,7 +7,6 @@ import os
 import pty
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from app.recording import store as recordings
 from app.recording.reader import load
 from app.recording.session import Session
 from tests.app.launcher import argv, environment, hostdx, started
+from tests.real.polled import within
 
 pytestmark = pytest.mark.real
 
@@ -55,11 +55,8 @@ def session_of(place: Path) -> Session:
 
 
 def wait_until_clean(place: Path, seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if not list((place / "data").iterdir()) and not list((place / "state/hostdx/journal").iterdir()):
-            break
-        time.sleep(0.05)
+    left = (place / "data", place / "state/hostdx/journal")
+    within(lambda: not any(list(folder.iterdir()) for folder in left), seconds)
     assert_clean(place)
 
 
@@ -84,11 +81,9 @@ def test_to_its_end(place: Path) -> None:
 def test_told_to_stop(place: Path, number: int, status: int) -> None:
     process = started(place, *fake(place, "--how", "hang", "--json"))
     measured(process)
-    began = time.monotonic()
     process.send_signal(number)
     process.send_signal(number)  # a second one, at once, harms nothing (of two kinds the lower comes first)
-    out, err = process.communicate(timeout=30)
-    assert time.monotonic() - began < 15  # not a measure of its speed: that it does not wait for the scenario
+    out, err = process.communicate(timeout=30)  # it does not wait for the scenario, which never ends
     assert process.returncode == status
     assert b"Traceback" not in err
     document = json.loads(out)
@@ -106,9 +101,7 @@ def test_killed_and_undone_by_the_supervisor(place: Path) -> None:
     process.kill()
     process.communicate(timeout=30)
     wait_until_clean(place)
-    deadline = time.monotonic() + 10
-    while session_of(place).ended is None and time.monotonic() < deadline:
-        time.sleep(0.05)
+    within(lambda: session_of(place).ended is not None)
     session = session_of(place)
     assert session.ended is not None
     assert (session.ended.status, session.ended.exit) == ("failed", 137)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.same_screen import opened
-from tests.real.iosched_kill import journals, kill_all, left_behind, ours, start
+from tests.real.iosched_kill import ONLY_SWITCHED, journals, kill_all, left_behind, ours, start
 from tests.real.loop_disk import LoopDisk
 from tests.scenarios.iosched.test_iosched_real import wait_for
 
@@ -22,7 +22,7 @@ def refused_for_hanging_tasks(place: Path) -> bool:
 def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_path: Path) -> None:
     with LoopDisk(tmp_path) as disk:
         before = disk.queue()
-        runner = start(tmp_path, disk)
+        runner = start(tmp_path, disk, *ONLY_SWITCHED)
         try:
             wait_for(disk, "[bfq]", runner)
         except AssertionError:

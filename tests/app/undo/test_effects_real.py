@@ -14,6 +14,7 @@ from app.undo import attribute, effects
 from app.undo.attribute import AttributeTrouble
 from app.undo.journal import Entry
 from probes.action import Action, private_directory
+from tests.real.own_disk import detach, unmount
 
 pytestmark = pytest.mark.real
 
@@ -45,7 +46,7 @@ def test_a_file_system_mounted_in_a_directory_is_not_crossed(tmp_path: Path) -> 
         assert stuck.state == "failed" and "mounted" in stuck.reason
         assert (mounted / "file").read_text() == "x"
     finally:
-        subprocess.run(["umount", str(mounted)], check=True)
+        unmount(mounted)
     assert effects.revert(entry).state == "reverted"
     assert list(tmp_path.iterdir()) == []
 
@@ -97,7 +98,7 @@ def test_the_scheduler_of_a_loop_device(tmp_path: Path) -> None:
             effects.carry_out(effects.prepare(msgspec.structs.replace(action, new="nonsense"), "y"), ())
         assert contents(queue) == before
     finally:
-        subprocess.run(["losetup", "--detach", device], check=True)
+        detach(device, tmp_path / "disk")
 
 
 def contents(directory: Path) -> dict[str, str]:

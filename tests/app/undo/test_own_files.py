@@ -19,7 +19,7 @@ from app.undo.file_system_identity import is_there, lost, place_of
 from app.undo.journal import SCHEMA, Entry, Header, Journal, Place, journals
 from probes.action import private_directory
 from tests.real.loop_disk import LoopDisk
-from tests.real.own_disk import sh
+from tests.real.own_disk import sh, unmount
 
 # An interpreter that hangs in the middle; and one that takes its time, and says so.
 HANGS = """#!{python}
@@ -161,7 +161,7 @@ def test_unmounted_kept_and_removed_when_it_is_mounted_again(
         book.intend(entry)
         book.made(effects.carry_out(entry, ()))
         os.close(book.descriptor)
-        sh("umount", str(disk.mountpoint))
+        unmount(disk.mountpoint)
         assert undone() == [("failed", True)]
         sh("mount", f"/dev/{disk.device}", str(disk.mountpoint))
         assert list(disk.directory.iterdir()) == [Path(entry.value)]

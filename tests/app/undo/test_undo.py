@@ -17,6 +17,7 @@ from app.state import journal_dir, private
 from app.undo import effects, undo
 from app.undo.journal import SCHEMA, Busy, Entry, Header, Journal, Outcome, journals, peek
 from probes.action import Action, private_directory
+from tests.real.own_disk import unmount
 
 
 @pytest.fixture(autouse=True)
@@ -206,7 +207,7 @@ def test_on_a_full_disk_nothing_is_changed(tmp_path: Path) -> None:
         assert journals(journal_dir()) == []
         assert list((tmp_path / "data").iterdir()) == []
     finally:
-        subprocess.run(["umount", str(state)], check=True)
+        unmount(state)
 
 
 def test_one_bad_entry_does_not_keep_the_others(tmp_path: Path) -> None:

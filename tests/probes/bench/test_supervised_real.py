@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from probes.bench.measured import BenchRefused
 from probes.bench.process_tree import descendants, state
 from probes.bench.supervised import JobRun, Order, supervised
+from tests.real.polled import within
 
 pytestmark = pytest.mark.real
 
@@ -119,8 +119,8 @@ def test_cancelling_leaves_nothing(tmp_path: Path) -> None:
             await running
 
     asyncio.run(stopped())
-    assert gone(tmp_path / "pid")
-    assert not [pid for pid in descendants(os.getpid()) if state(pid) not in ("Z", "")]
+    assert within(lambda: gone(tmp_path / "pid"))
+    assert within(lambda: not [pid for pid in descendants(os.getpid()) if state(pid) not in ("Z", "")])
 
 
 def test_after_kill_9_of_who_ordered_it_nothing_is_left(tmp_path: Path) -> None:
@@ -132,11 +132,7 @@ def test_after_kill_9_of_who_ordered_it_nothing_is_left(tmp_path: Path) -> None:
         f"asyncio.run(supervised(Order(argv=('sh', '-c', {script!r}), cwd='/', env=dict(os.environ))))"
     )
     owner = subprocess.Popen([sys.executable, "-P", "-c", text])
-    until = time.monotonic() + 30
-    while not (tmp_path / "pid").exists() and time.monotonic() < until:
-        os.sched_yield()
+    assert within((tmp_path / "pid").exists, 30.0)
     owner.send_signal(signal.SIGKILL)
     owner.wait()
-    while not gone(tmp_path / "pid") and time.monotonic() < until:
-        os.sched_yield()
-    assert gone(tmp_path / "pid")
+    assert within(lambda: gone(tmp_path / "pid"))

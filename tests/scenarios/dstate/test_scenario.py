@@ -22,6 +22,7 @@ from scenarios.model import Options, Usage
 from scenarios.rule import Unreadable
 from tests.fakes import FakeRun
 from tests.real.loop_disk import LoopDisk
+from tests.real.own_disk import detach, sh, unmount
 
 
 def captured(root: Path, *processes: tuple[int, str, str, str]) -> Host:
@@ -214,10 +215,6 @@ def test_the_root_file_system_says_nothing(tmp_path: Path) -> None:
     host.close()
 
 
-def sh(*argv: str) -> str:
-    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout.strip()
-
-
 @pytest.fixture
 def frozen(tmp_path: Path) -> Iterator[Path]:
     """A file system of our own on a loop device, frozen; thawed and gone afterwards."""
@@ -241,10 +238,9 @@ def frozen(tmp_path: Path) -> Iterator[Path]:
             finally:
                 subprocess.run(["fsfreeze", "-u", str(mountpoint)], check=False, capture_output=True)
         finally:
-            sh("umount", str(mountpoint))
+            unmount(mountpoint)
     finally:
-        sh("losetup", "-d", loop)
-    assert str(image) not in sh("losetup", "-a")
+        detach(loop, image)
     assert str(mountpoint) not in Path("/proc/self/mountinfo").read_text()
 
 

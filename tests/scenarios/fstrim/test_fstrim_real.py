@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import random
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -25,11 +23,12 @@ from tests.app.launcher import argv, environment, hostdx, started
 from tests.fakes.held import held
 from tests.real.iosched_kill import journals, ours
 from tests.real.loop_disk import LoopDisk
+from tests.real.polled import within
 from tests.real.trim_disk import TrimDisk, sh
 
 pytestmark = pytest.mark.real
 
-SHORT = ("--budget", "9", "--idle", "1")
+SHORT = ("--budget", "6", "--idle", "1")
 ONE_ROUND = ("--round", "--budget", "3")
 KINDS = ["ext4", "xfs", "btrfs"]
 
@@ -75,7 +74,7 @@ def trimmed(disk: TrimDisk) -> tuple[int, int, int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_counters_against_the_blocks_of_the_image(tmp_path: Path, kind: str) -> None:
-    with TrimDisk(tmp_path, kind, 3, allocated=True) as disk:
+    with TrimDisk(tmp_path, kind, 2, allocated=True) as disk:
         said, counted, given_back = trimmed(disk)
         assert given_back > disk.bytes * 0.8
         assert abs(counted - given_back) <= 0.02 * given_back
@@ -102,7 +101,7 @@ def result(disk: TrimDisk, place: Path, *more: str, status: int = 0) -> dict[str
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["ext4", "xfs"])
 def test_a_whole_session_explains_its_numbers(tmp_path: Path, kind: str) -> None:
     with TrimDisk(tmp_path, kind) as disk:
         found = result(disk, tmp_path, "--yes", "--again")
@@ -214,37 +213,28 @@ def test_a_read_only_mount_and_too_little_space(tmp_path: Path, disk: TrimDisk) 
     assert disk.names == {"full", "fuller"}
 
 
-def wait_until(true: Any, seconds: float = 20.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 def at_work(disk: TrimDisk) -> bool:
     return any(any(path.iterdir()) for path in disk.mountpoint.glob(".hostdx-*"))
 
 
 def test_a_disk_that_vanishes_in_between(tmp_path: Path, disk: TrimDisk) -> None:
     runner = started(tmp_path, *arguments(disk, "--yes", "--quiet"))
-    assert wait_until(lambda: at_work(disk))
+    assert within(lambda: at_work(disk))
     os.truncate(disk.image, 0)  # every request beyond it fails from now on, as on a pulled disk
     _, said = runner.communicate(timeout=60)
     assert runner.returncode == 3
     lines = [line for line in said.decode().splitlines() if line.startswith("hostdx: run fstrim:")]
     assert len(lines) == 1 and "Traceback" not in said.decode(), said.decode()
-    assert wait_until(lambda: ours(tmp_path) == [])
+    assert within(lambda: ours(tmp_path) == [])
 
 
 def test_a_stop_leaves_nothing_within_two_seconds(tmp_path: Path, disk: TrimDisk) -> None:
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     runner = started(tmp_path, *arguments(disk, "--yes"), **quiet)
-    assert wait_until(lambda: at_work(disk))
+    assert within(lambda: at_work(disk))
     began = time.monotonic()
     runner.terminate()
-    assert runner.wait(20) == 143
+    assert runner.wait(30) == 143
     print(f"stopped and undone after {time.monotonic() - began:.2f} s")
     assert disk.names == set() and journals(tmp_path) == []
 
@@ -261,22 +251,11 @@ def test_a_stop_in_the_very_trim_does_not_wait_for_it(tmp_path: Path, disk: Trim
         argv(*arguments(disk, "--yes", "--quiet")), env=own, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
-    assert wait_until((tmp_path / "trimming").exists, 40.0)
+    assert within((tmp_path / "trimming").exists, 40.0)
     began = time.monotonic()
     runner.terminate()
-    _, said = runner.communicate(timeout=20)
+    _, said = runner.communicate(timeout=30)
     print(f"broken off after {time.monotonic() - began:.2f} s")
     assert runner.returncode == 143 and "Traceback" not in said.decode()
-    assert disk.names == set() and journals(tmp_path) == [] and ours(tmp_path) == []
-
-
-def test_killed_at_random_moments_nothing_is_left(tmp_path: Path, disk: TrimDisk) -> None:
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    moments = random.Random(7)
-    for _ in range(3):
-        runner = started(tmp_path, *arguments(disk, "--yes"), **quiet)
-        time.sleep(moments.uniform(0.5, 4.0))
-        os.kill(runner.pid, signal.SIGKILL)
-        runner.wait()
-        assert wait_until(lambda: ours(tmp_path) == [] and disk.names == set())
-        assert journals(tmp_path) == []
+    assert disk.names == set() and journals(tmp_path) == []
+    assert within(lambda: ours(tmp_path) == [])

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.app.launcher import hostdx
-from tests.real.iosched_kill import kill_all, kill_once, left_behind, run_arguments, start
+from tests.real.iosched_kill import ONLY_SWITCHED, kill_all, kill_once, left_behind, run_arguments, start
 from tests.real.loop_disk import LoopDisk
-from tests.real.own_disk import sh
+from tests.real.own_disk import sh, unmount
+from tests.real.polled import within
 
 pytestmark = pytest.mark.real
 
@@ -29,14 +30,18 @@ def disk(tmp_path: Path) -> Iterator[LoopDisk]:
 
 def test_a_full_run_restores_the_queue_byte_for_byte(tmp_path: Path, disk: LoopDisk) -> None:
     before = disk.queue()
-    done = hostdx(tmp_path, *run_arguments(disk, "--json", "--ioprio"), timeout=120)
+    done = hostdx(
+        tmp_path,
+        *run_arguments(disk, "--json", "--load", "writers-reader", "--load", "cpu", "--load", "readers"),
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["status"] == "done"
     assert disk.queue() == before
-    assert left_behind(tmp_path, disk, before) == []
+    assert within(lambda: left_behind(tmp_path, disk, before) == []), left_behind(tmp_path, disk, before)
     verdicts = {(v["workload"], v["metric"]): v for v in result["verdicts"]}
-    assert {w for w, _ in verdicts} == {"writers-reader", "cpu", "readers", "streams", "ioprio"}
+    assert {w for w, _ in verdicts} == {"writers-reader", "cpu", "readers"}
     for verdict in verdicts.values():
         assert (verdict["baseline"], verdict["variant"]) == ("mq-deadline", "bfq")
     # the control runs at 15 ms a block here: what is asked is that something was really measured and judged
@@ -68,15 +73,14 @@ def test_a_stop_puts_everything_back_within_two_seconds(tmp_path: Path, disk: Lo
     wait_for(disk, "[bfq]", runner)
     began = time.monotonic()
     runner.terminate()
-    assert runner.wait(20) == 143
-    took = time.monotonic() - began
-    assert left_behind(tmp_path, disk, before) == []
-    print(f"stopped and undone after {took:.2f} s")
+    assert runner.wait(30) == 143
+    print(f"stopped and undone after {time.monotonic() - began:.2f} s")
+    assert within(lambda: left_behind(tmp_path, disk, before) == []), left_behind(tmp_path, disk, before)
 
 
 def test_killed_at_random_moments_nothing_is_left(tmp_path: Path, disk: LoopDisk) -> None:
     moments = random.Random(5)
-    for number in range(6):
+    for number in range(2):
         after_s = moments.uniform(0.3, 4.0)
         problems = kill_once(tmp_path, disk, after_s, supervisor_too=number % 2 == 1)
         assert problems == [], f"killed after {after_s:.2f} s"
@@ -95,7 +99,7 @@ def test_with_the_journals_disk_full_nothing_is_changed(tmp_path: Path, disk: Lo
         assert refused.returncode == 3 and "journal cannot be written" in refused.stderr
         assert disk.queue() == before and list(disk.directory.iterdir()) == []
     finally:
-        sh("umount", str(journal))
+        unmount(journal)
 
 
 def test_a_value_that_somebody_else_changed_is_kept_and_said(tmp_path: Path, disk: LoopDisk) -> None:
@@ -131,7 +135,7 @@ def test_killed_with_the_journals_disk_full_by_then(
     sh("mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "hostdx-test", str(journal))
     try:
         before = disk.queue()
-        runner = start(tmp_path, disk)
+        runner = start(tmp_path, disk, *ONLY_SWITCHED)
         wait_for(disk, "[bfq]", runner)
         with contextlib.suppress(OSError):
             (journal / "full").write_bytes(b"x" * (1 << 17))
@@ -145,16 +149,16 @@ def test_killed_with_the_journals_disk_full_by_then(
         while list(journal.glob("*.jsonl")) and time.monotonic() < deadline:
             hostdx(tmp_path, "undo")
         (journal / "full").unlink()
-        assert left_behind(tmp_path, disk, before) == []
+        assert within(lambda: left_behind(tmp_path, disk, before) == []), left_behind(tmp_path, disk, before)
     finally:
-        sh("umount", str(journal))
+        unmount(journal)
 
 
 def test_a_device_that_is_gone_is_nothing_to_undo(tmp_path: Path) -> None:
     with LoopDisk(tmp_path) as disk:
         killed_on_bfq(tmp_path, disk)
         disk.remove()
-        assert not Path(f"/sys/block/{disk.device}").exists()
+        assert within(lambda: not Path(f"/sys/block/{disk.device}").exists())
         undone = hostdx(tmp_path, "undo")
     assert undone.returncode == 0, undone.stderr
     assert list((tmp_path / "state/hostdx/journal").iterdir()) == []
@@ -162,7 +166,7 @@ def test_a_device_that_is_gone_is_nothing_to_undo(tmp_path: Path) -> None:
 
 def killed_on_bfq(tmp_path: Path, disk: LoopDisk) -> None:
     """A run that was killed, with its supervisor, while it measured under bfq: nobody put anything back."""
-    runner = start(tmp_path, disk)
+    runner = start(tmp_path, disk, *ONLY_SWITCHED)
     wait_for(disk, "[bfq]", runner)
     kill_all(tmp_path)
     runner.wait()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,10 +15,11 @@ from app.undo import attribute, changes
 from app.undo.journal import SCHEMA, Header
 from scenarios.iosched.plan import switch
 from scenarios.plan import Plan
-from tests.app.launcher import hostdx, started
-from tests.real.iosched_kill import journals, left_behind, ours
+from tests.app.launcher import hostdx
+from tests.real.iosched_kill import ONLY_SWITCHED, journals, left_behind, ours, start
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh
+from tests.real.polled import within
 
 pytestmark = pytest.mark.real
 ENDS_S = 60.0  # four bounds of 5 s, and what a busy host adds
@@ -61,29 +61,14 @@ def stuck(tmp_path: Path) -> Iterator[StuckDisk]:
             yield made
         finally:
             made.thaw()
-            until(lambda: not ours(tmp_path), 30.0)
+            within(lambda: not ours(tmp_path), 30.0)
 
 
 def test_a_way_back_that_hangs_is_finished_once_the_device_answers(tmp_path: Path, stuck: StuckDisk) -> None:
     disk = stuck.disk
     before = disk.queue()
-    # loads of the CPU only: nothing but the switch meets the device
-    arguments = (
-        "--yes",
-        "--scheduler",
-        "bfq",
-        "--load",
-        "cpu",
-        "--scale",
-        "2",
-        "--budget",
-        "60",
-        "--size",
-        "64M",
-    )
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    runner = started(tmp_path, "run", "iosched", "--dir", str(disk.directory), *arguments, **quiet)
-    until(lambda: "[bfq]" in disk.read("scheduler"), 30.0)
+    runner = start(tmp_path, disk, *ONLY_SWITCHED)
+    assert within(lambda: "[bfq]" in disk.read("scheduler"), 60.0)
     stuck.freeze()
     runner.terminate()
     assert runner.wait(ENDS_S) == 143
@@ -99,8 +84,9 @@ def test_a_way_back_that_hangs_is_finished_once_the_device_answers(tmp_path: Pat
     assert journal.exists()
     stuck.thaw()
     # the write that was given up happens now; the supervisor, asleep until then, finishes what is left
-    until(lambda: not left_behind(tmp_path, disk, before), 30.0)
-    assert left_behind(tmp_path, disk, before) == []
+    assert within(lambda: left_behind(tmp_path, disk, before) == [], 60.0), left_behind(
+        tmp_path, disk, before
+    )
     assert hostdx(tmp_path, "undo").stdout.startswith("nothing to undo in ")
 
 
@@ -124,7 +110,7 @@ def test_a_switch_that_hangs_is_not_taken_for_undone(
         warn=lambda _: None,
     )
     stuck.freeze()
-    until(lambda: in_flight(disk), 10.0)
+    assert within(lambda: in_flight(disk))
     with pytest.raises(NotUndone, match="stuck; it may still happen"):
         made.apply(action)
     assert "[mq-deadline]" in disk.read("scheduler")
@@ -144,9 +130,3 @@ def recording(place: Path) -> Path:
 def in_flight(disk: LoopDisk) -> bool:
     counts = Path(f"/sys/block/{disk.device}/inflight").read_text().split()
     return any(int(count) for count in counts)
-
-
-def until(true: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.005)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from probes.types import Json
 from scenarios import events as ev
 from scenarios.null.scenario import Null
 from tests.fakes import FakeRun
+from tests.real.polled import within
 
 
 def deleted_files_of_ours(directory: str) -> list[str]:
@@ -57,15 +57,12 @@ async def test_cancelled_in_a_train_it_leaves_neither_file_nor_process(disk: Pat
     held = deleted_files_of_ours(str(disk))
     assert len(held) == 4  # two variants, a file to read and one to write each
     assert running(run.host) - before
-    began = time.monotonic()
     task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert time.monotonic() - began < 10  # an upper bound for a hung clean-up, no figure
+    assert (await asyncio.wait({task}, timeout=30))[0] == {task} and task.cancelled()
     for train in steady(run):
         assert len(train.values["IOPS"]) == len(train.order.replace(" ", "")) >= 4
         assert all(value > 0 for value in train.values["IOPS"]) and all(train.operations.values())
     assert deleted_files_of_ours(str(disk)) == []
     assert list(disk.iterdir()) == []
     run.host.close()  # ends the child that reads what may hang
-    assert running(Host()) <= before
+    assert within(lambda: running(Host()) <= before)

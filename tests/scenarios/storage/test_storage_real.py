@@ -22,6 +22,7 @@ from scenarios.experiment.wording import explanation
 from scenarios.model import Refused, Usage
 from scenarios.storage.scenario import Storage
 from tests.fakes import FakeRun
+from tests.real.own_disk import detach, unmount
 
 pytestmark = pytest.mark.real
 
@@ -50,9 +51,9 @@ def mounted_file(mib: int, *options: str) -> Iterator[str]:
             try:
                 yield str(mounted)
             finally:
-                subprocess.run(["umount", str(mounted)], check=True)
+                unmount(mounted)
         finally:
-            subprocess.run(["losetup", "--detach", device], check=True)
+            detach(device, image)
     assert str(mounted) not in Path("/proc/self/mountinfo").read_text()
 
 
@@ -73,7 +74,7 @@ def run_of(scenario: Storage, directories: list[str], budget: float) -> FakeRun:
 
 
 async def test_one_directory_is_measured_and_nothing_is_left(disk: str) -> None:
-    run = run_of(Storage(only=("randread-4k-qd1", "fsync-4k-qd1", "metadata")), [disk], 18)
+    run = run_of(Storage(only=("randread-4k-qd1", "fsync-4k-qd1", "metadata")), [disk], 9)
     await Storage(only=("randread-4k-qd1", "fsync-4k-qd1", "metadata")).run(run)
     levels = next(e for e in run.of(ev.Extra) if e.name == "levels").value
     assert isinstance(levels, list) and {v["workload"] for v in levels} == {  # type: ignore[index,call-overload]
@@ -91,7 +92,7 @@ async def test_two_directories_of_one_disk_give_verdicts_with_all_their_parts(di
     for path in pair:
         Path(path).mkdir()
     scenario = Storage(only=("fsync-4k-qd1",))
-    run = run_of(scenario, pair, 23)
+    run = run_of(scenario, pair, 8)
     try:
         await scenario.run(run)
         [verdict] = run.of(ev.Verdict)
@@ -134,7 +135,7 @@ async def test_reads_that_a_loop_devices_page_cache_serves_win_nothing(tmp_path:
         mounted_file(4096, "--direct-io=off") as cached,
     ):
         scenario = Storage(only=("randread-4k-qd1",))
-        run = run_of(scenario, [plain, cached], 23)
+        run = run_of(scenario, [plain, cached], 8)
         await scenario.run(run)
         [verdict] = run.of(ev.Verdict)
         assert verdict.verdict == "not applicable" and verdict.ratio is None

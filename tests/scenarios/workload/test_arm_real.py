@@ -60,7 +60,7 @@ def test_a_competitor_shows_as_waiting_for_a_cpu() -> None:
     async def groups() -> None:
         for group in range(3):
             await measured.measure("command", "free", free.block, group=group)
-            with competitors(cpu, 8):
+            with competitors(cpu, 4):
                 await measured.measure("command", "busy", busy.block, group=group)
 
     asyncio.run(groups())

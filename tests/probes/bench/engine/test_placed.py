@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from probes.bench.engine.chase import LINE, Chain, _successors
 from probes.bench.engine.memory_policy import NoPolicy, bind, nodes_of
 from probes.bench.engine.pool import WorkerFailed
 from probes.bench.placement import Placement, PlacementBench, Seat
+from tests.real.polled import within
 
 ALLOWED = sorted(os.sched_getaffinity(0))
 
@@ -100,10 +100,7 @@ async def test_both_ends_of_a_connection_are_where_they_are_put(work: str) -> No
             await bench.slice(work, Placement("gone", "", (Seat((ALLOWED[0],), peer=(100_000,)),)), 0.005)
     finally:
         await bench.close()
-    until = time.monotonic() + 20
-    while Path(f"/proc/{partner}").exists() and time.monotonic() < until:
-        time.sleep(0.02)
-    assert not Path(f"/proc/{partner}").exists()
+    assert within(lambda: not Path(f"/proc/{partner}").exists())
 
 
 @pytest.mark.real

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,9 +18,12 @@ from probes.bench.measured import BenchRefused
 from probes.bench.refusals import suitability
 from probes.bench.storage import StorageBench
 from probes.host import Host
+from probes.process_stat import own_stat
 from probes.system.disk.mounts import placement
 from probes.types import present
 from tests.fakes.held import held
+from tests.real.own_disk import unmount
+from tests.real.polled import within
 
 pytestmark = [
     pytest.mark.real,
@@ -52,7 +54,7 @@ def ext4(tmp_path: Path) -> Iterator[Make]:
 
     yield make
     for place in mounted:
-        subprocess.run(["umount", str(place)], check=True)
+        unmount(place)
     assert "(deleted)" not in subprocess.run(["losetup", "-a"], capture_output=True, text=True).stdout
     for place in mounted:
         assert not os.path.ismount(place)
@@ -217,10 +219,8 @@ asyncio.run(main())
 
 
 def running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
+    stat = own_stat(pid)
+    return stat is not None and not stat.ended
 
 
 def test_a_killed_runner_leaves_no_worker_and_no_file(ext4: Make) -> None:
@@ -234,9 +234,6 @@ def test_a_killed_runner_leaves_no_worker_and_no_file(ext4: Make) -> None:
     assert before - free_mib(place) >= 79
     runner.send_signal(signal.SIGKILL)
     runner.wait()
-    until = time.monotonic() + 10
-    while (any(map(running, pids)) or free_mib(place) < before - 1) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert not any(map(running, pids))
-    assert free_mib(place) >= before - 1
+    assert within(lambda: not any(map(running, pids)))
+    assert within(lambda: free_mib(place) >= before - 1)
     assert [p.name for p in place.iterdir()] == ["lost+found"]
