@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from probes.host import Host
+from probes.system.disk.backing import devices_under
 from probes.system.disk.block import leaves
-from probes.system.disk.mounts import IN_MEMORY, NETWORK, placement
 from probes.types import Absent, present
 from scenarios.plan import Plan
 
@@ -31,39 +31,17 @@ def lies_on(host: Host, journal_dir: Path, target: str) -> str:
             f"{target}: not changed: whether the undo journal ({journal_dir}) lies on {device} cannot be known "
             f"({under.reason}); {_ELSEWHERE}"
         )
-    through = next((under[name] for name in (device, *leaves(host, device)) if name in under), None)
-    if through is None:
+    loops = next((under[name] for name in (device, *leaves(host, device)) if name in under), None)
+    if loops is None:
         return ""
+    through = ""
+    if loops:
+        file = host.text(f"/sys/block/{loops[0]}/loop/backing_file")
+        through = f" (through {loops[0]}, whose file is {file if present(file) else 'gone'})"
     return (
         f"{target}: not changed: the undo journal ({journal_dir}) lies on {device} itself{through}, and if {device} "
         f"hangs nothing could be undone; {_ELSEWHERE}"
     )
-
-
-def devices_under(host: Host, directory: str) -> dict[str, str] | Absent:
-    """Every device that writing there needs, and through which loop device if any; empty: memory, another machine.
-
-    A loop device is a leaf of its own stack, but its file lies on another one: that is followed down too.
-    """
-    found: dict[str, str] = {}
-    waiting = [(directory, "")]
-    while waiting:
-        path, through = waiting.pop()
-        place = placement(host, path)
-        if isinstance(place, Absent):
-            return place
-        if isinstance(place.device, Absent):
-            if place.mount.fstype in IN_MEMORY | NETWORK:
-                continue
-            return place.device  # an overlay, zfs: on some disk, but nobody says on which
-        for name in (place.device, *place.layers, *place.leaves):
-            if name in found:
-                continue
-            found[name] = through
-            backing = host.text(f"/sys/block/{name}/loop/backing_file")
-            if present(backing):
-                waiting.append((backing, through or f" (through {name}, whose file is {backing})"))
-    return found
 
 
 def device_of(target: str) -> str:

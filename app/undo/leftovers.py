@@ -6,9 +6,10 @@ from pathlib import Path
 
 from app.undo import undo
 from app.undo.journal import Entry
-from app.undo.journal_disk import device_of, devices_under
+from app.undo.journal_disk import device_of
 from app.undo.undo import Leftover
 from probes.host import Host
+from probes.system.disk.backing import devices_under
 from probes.types import Absent
 from scenarios.plan import Plan
 

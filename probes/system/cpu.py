@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import Future
+
 import msgspec
 
 from probes.host import Host, once_if_still
@@ -73,21 +76,50 @@ def cpu(host: Host) -> Cpu:
     )
 
 
+class Described(msgspec.Struct, frozen=True):
+    """What py-cpuinfo adds to /proc/cpuinfo: a name for ARM's numbers, flags by lscpu, CPUID or the device tree."""
+
+    brand: str | Absent
+    flags: frozenset[str] = frozenset()
+
+
+def ask(host: Host) -> Future[Described]:
+    """Asks py-cpuinfo, once a host and in the background: it starts a process and takes more than a second."""
+    return host.once(_asked)
+
+
 def brand(host: Host) -> str | Absent:
-    """The model by py-cpuinfo, where /proc/cpuinfo tells none. Live only; takes a second, once a host."""
-    return host.once(_brand)
+    """The model, by py-cpuinfo where /proc/cpuinfo tells none."""
+    told = host.once(cpu).model
+    return told if present(told) else ask(host).result().brand
 
 
-def _brand(host: Host) -> str | Absent:
-    if not host.live:
-        return Absent("the captured tree tells no model", "captured", "/proc/cpuinfo")
+def flags(host: Host) -> frozenset[str] | Absent:
+    """By py-cpuinfo where /proc/cpuinfo tells none."""
+    return host.once(cpu).flags or ask(host).result().flags or Absent("nothing here tells the CPU's flags")
+
+
+def _asked(host: Host) -> Future[Described]:
+    found: Future[Described] = Future()
+    if host.live:
+        threading.Thread(
+            target=lambda: found.set_result(_described()), name="py-cpuinfo", daemon=True
+        ).start()
+    else:
+        found.set_result(Described(Absent("the captured tree tells no model", "captured", "/proc/cpuinfo")))
+    return found
+
+
+def _described() -> Described:
     try:
         from cpuinfo import get_cpu_info
 
-        name = get_cpu_info().get("brand_raw")
+        told = get_cpu_info()
     except Exception as error:  # it parses the output of several tools
-        return Absent(f"py-cpuinfo failed: {type(error).__name__}", "invalid", "py-cpuinfo")
-    return str(name) if name else Absent("py-cpuinfo knows no name", "unsupported", "py-cpuinfo")
+        return Described(Absent(f"py-cpuinfo failed: {type(error).__name__}", "invalid", "py-cpuinfo"))
+    name = told.get("brand_raw")
+    unknown = Absent("py-cpuinfo knows no name", "unsupported", "py-cpuinfo")
+    return Described(str(name) if name else unknown, frozenset(map(str, told.get("flags") or ())))
 
 
 def _vendor(info: list[dict[str, str]]) -> str | Absent:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from probes.host import Host
 from probes.system.cgroup import cgroup
-from probes.system.cpu import cpu
+from probes.system.cpu import ask, brand, cpu
 from probes.system.cpulist import as_list
 from probes.system.disk.arrays import md_arrays
 from probes.system.disk.block import BlockDevice, block_devices, layers
@@ -23,7 +23,7 @@ from probes.system.nic import nics
 from probes.system.numa import numa
 from probes.system.topology import ROOT
 from probes.system.virtualisation import virtualisation
-from probes.types import Absent, Fact, Json
+from probes.types import Absent, Fact, Json, present
 
 Entry: TypeAlias = Fact | tuple[str, Absent]
 
@@ -43,12 +43,18 @@ def summary_facts(host: Host) -> list[Entry]:
         *_disks(host),
         *_mounts(host),
         *_cards(host),
+        *_unnamed(host),
     ]
 
 
 def entry(name: str, value: Json | Absent, source: str, unit: str = "") -> Entry:
     """A fact, or the reason why there is none."""
     return (name, value) if isinstance(value, Absent) else Fact(name, value, source, unit)
+
+
+def _unnamed(host: Host) -> Iterator[Entry]:
+    if isinstance(host.once(cpu).model, Absent):
+        yield entry("cpu.model", brand(host), "py-cpuinfo")
 
 
 def _system(host: Host) -> Iterator[Entry]:
@@ -80,7 +86,10 @@ def _processors(host: Host) -> Iterator[Entry]:
     it = host.once(cpu)
     place = f"{ROOT}/cpu*/topology"
     yield entry("cpu.vendor", it.vendor, "/proc/cpuinfo")
-    yield entry("cpu.model", it.model, "/proc/cpuinfo")
+    if present(it.model):
+        yield entry("cpu.model", it.model, "/proc/cpuinfo")
+    else:
+        ask(host)  # it takes a second, in which the rest is read
     yield entry("cpu.sockets", it.sockets, place)
     yield entry("cpu.cores", it.cores, place)
     yield entry("cpu.threads", it.threads, f"{ROOT}/online")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-
 from probes.bench.churn import LARGEST_FILE, STEP_BYTES, WORKERS, least_bytes
 from probes.bench.refusals import suitability
 from probes.bench.size import SHARE_OF_FREE, in_words
 from probes.bench.workloads import UNIT
+from probes.command import tool
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.discard import TRIMMING, DiscardChain, discard_chain
@@ -21,7 +20,6 @@ MOST_A_BLOCK = 512 << 20
 # Half of what may be written is planned: a file system writes more than it is given, and neighbours count as ours.
 PLANNED_SHARE = 0.5
 _SYS_ADMIN = 1 << 21  # CAP_SYS_ADMIN (linux/capability.h), which FITRIM asks for
-_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class Layout:
@@ -153,6 +151,6 @@ def why_not(host: Host) -> tuple[str, str]:
             "the trim needs root (CAP_SYS_ADMIN): it is left out",
             "run it with sudo, and not in a container that lacks CAP_SYS_ADMIN",
         )
-    if shutil.which("fstrim", path=_PATH) is None:
+    if tool("fstrim") is None:
         return "fstrim (util-linux) is not installed: the trim is left out", "install util-linux"
     return "", ""

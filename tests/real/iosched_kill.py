@@ -13,7 +13,19 @@ from tests.real.loop_disk import LoopDisk
 
 SHORT = ("--yes", "--scale", "0.03", "--budget", "40", "--size", "64M", "--scheduler", "bfq")
 # its workers meet no disk, so what counts, the switches, begins at once
-ONLY_SWITCHED = ("--load", "cpu", "--scale", "2", "--budget", "60")
+ONLY_SWITCHED = (
+    "--yes",
+    "--load",
+    "cpu",
+    "--scale",
+    "2",
+    "--budget",
+    "60",
+    "--size",
+    "64M",
+    "--scheduler",
+    "bfq",
+)
 SETTLED_S = 20.0
 
 
@@ -21,9 +33,9 @@ def run_arguments(disk: LoopDisk, *more: str) -> tuple[str, ...]:
     return ("run", "iosched", "--dir", str(disk.directory), *SHORT, *more)
 
 
-def start(place: Path, disk: LoopDisk, *more: str) -> subprocess.Popen[bytes]:
+def start(place: Path, disk: LoopDisk, options: tuple[str, ...] = SHORT) -> subprocess.Popen[bytes]:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return started(place, *run_arguments(disk, *more), **quiet)
+    return started(place, "run", "iosched", "--dir", str(disk.directory), *options, **quiet)
 
 
 def ours(place: Path) -> list[int]:

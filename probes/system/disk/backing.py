@@ -1,18 +1,47 @@
-"""Loop devices that read through the page cache of their backing file, and the disks below that file."""
+"""What lies below a loop device: the file system of its file, the devices that one needs, and what memory serves."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from probes.host import Host
-from probes.system.disk.block import block_devices
-from probes.system.disk.mounts import placement
+from probes.system.disk.mounts import IN_MEMORY, NETWORK, Placement, placement
 from probes.types import Absent, present
 
 
 def cached_loop(host: Host, leaf: str) -> bool:
     """loop(4): without direct I/O a loop device reads and writes through the page cache of its backing file."""
     return leaf.startswith("loop") and host.integer(f"/sys/block/{leaf}/loop/dio") == 0
+
+
+def file_place(host: Host, name: str) -> Placement | Absent | None:
+    """Where the file of a loop device lies; None for what is no loop device."""
+    file = host.text(f"/sys/block/{name}/loop/backing_file")
+    return placement(host, file) if present(file) and file else None
+
+
+def devices_under(host: Host, directory: str) -> dict[str, tuple[str, ...]] | Absent:
+    """Every device that writing there needs, and through which loop devices; empty: memory, another machine.
+
+    A loop device is a leaf of its own stack, but its file lies on another one: that is followed down too.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    waiting: list[tuple[Placement | Absent, tuple[str, ...]]] = [(placement(host, directory), ())]
+    while waiting:
+        place, through = waiting.pop()
+        if isinstance(place, Absent):
+            return place
+        if isinstance(place.device, Absent):
+            if place.mount.fstype in IN_MEMORY | NETWORK:
+                continue
+            return place.device  # an overlay, zfs: on some disk, but nobody says on which
+        for name in (place.device, *place.layers, *place.leaves):
+            if name not in found:
+                found[name] = through
+                below = file_place(host, name)
+                if below is not None:
+                    waiting.append((below, (*through, name)))
+    return found
 
 
 def disks_below(host: Host, leaves: Iterable[str]) -> tuple[str, ...] | Absent:
@@ -30,11 +59,9 @@ def disks_below(host: Host, leaves: Iterable[str]) -> tuple[str, ...] | Absent:
         if not cached_loop(host, leaf):
             found[leaf] = None
             continue
-        device = block_devices(host).get(leaf)
-        file = device.backing_file if device is not None else ""
-        place = placement(host, file) if file else Absent(f"{leaf} names no backing file")
+        place = file_place(host, leaf) or Absent(f"{leaf} names no backing file")
         if isinstance(place, Absent) or not place.leaves:
-            why = place.reason if isinstance(place, Absent) else f"{file} lies on no device"
+            why = place.reason if isinstance(place, Absent) else "its file lies on no device"
             return Absent(
                 f"{leaf} reads through the page cache of its backing file, and what of it came from a disk cannot be "
                 f"told: {why}",

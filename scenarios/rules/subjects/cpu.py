@@ -6,7 +6,7 @@ import re
 from functools import partial
 
 from probes.host import Host
-from probes.system.cpu import cpu
+from probes.system.cpu import cpu, flags
 from probes.system.disk.scheduler_origin import tuned_profile
 from probes.system.frequency import ROOT, frequency
 from probes.system.idle import idle
@@ -61,7 +61,7 @@ def host_rows(host: Host) -> list[Row]:
         "threads": lambda: host.once(cpu).threads,
         "smt": lambda: host.once(cpu).smt,
         "hybrid": lambda: host.once(cpu).hybrid,
-        "flags": lambda: host.once(cpu).flags or Absent("/proc/cpuinfo tells no flags"),
+        "flags": lambda: flags(host),
         "nodes": lambda: _nodes(host),
         "memory": lambda: size("MemTotal"),
         "available": lambda: size("MemAvailable"),

@@ -22,7 +22,7 @@ def refused_for_hanging_tasks(place: Path) -> bool:
 def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_path: Path) -> None:
     with LoopDisk(tmp_path) as disk:
         before = disk.queue()
-        runner = start(tmp_path, disk, *ONLY_SWITCHED)
+        runner = start(tmp_path, disk, ONLY_SWITCHED)
         try:
             wait_for(disk, "[bfq]", runner)
         except AssertionError:

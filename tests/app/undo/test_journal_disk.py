@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.journal_disk import device_of, devices_under, lies_on
+from app.undo.journal_disk import device_of, lies_on
 from probes.host import Host
+from probes.system.disk.backing import devices_under
 from probes.system.disk.mounts import placement
 from probes.types import Absent
 from tests.fakes.tree import Tree

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.system.cpu import brand, cpu
+from probes.host import Host
+from probes.system.cpu import brand, cpu, flags
 from probes.system.cpulist import as_list, parse_list, parse_mask
 from probes.system.frequency import frequency
 from probes.system.numa import numa
-from probes.types import Absent, present
+from probes.system.summary import summary_facts
+from probes.types import Absent, Fact, present
 from tests.fakes.tree import Tree
 
 Build = Callable[..., Tree]
@@ -195,3 +198,27 @@ def test_nodes_without_lists_are_not_none(tree: Tree) -> None:
     tree.files(f"{NODE}/node0", meminfo="Node 0 MemTotal: 1024 kB")
     entries = dict(e for e in summary_facts(tree.host()) if isinstance(e, tuple))
     assert "tells its CPUs" in entries["numa.nodes"].reason
+
+
+def test_what_proc_does_not_tell_is_asked_of_py_cpuinfo_once_and_in_the_background(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """ARM: /proc/cpuinfo has numbers for names, and old kernels no flags."""
+    asked: list[str] = []
+
+    def told() -> dict[str, object]:
+        asked.append(threading.current_thread().name)
+        return {"brand_raw": "Neoverse-N1", "flags": ["asimd", "fp"]}
+
+    class Arm(Host):
+        def text(self, path: str, limit_bytes: int = 1 << 20, *, may_hang: bool = False) -> str | Absent:
+            if path == "/proc/cpuinfo":
+                return "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"
+            return super().text(path, limit_bytes, may_hang=may_hang)
+
+    monkeypatch.setattr("cpuinfo.get_cpu_info", told)
+    host = Arm()
+    assert brand(host) == "Neoverse-N1" and flags(host) == {"asimd", "fp"}
+    facts = {one.name: one.value for one in summary_facts(host) if isinstance(one, Fact)}
+    assert facts["cpu.model"] == "Neoverse-N1" and facts["cpu.vendor"] == "ARM"
+    assert asked == ["py-cpuinfo"]

@@ -135,7 +135,7 @@ def test_killed_with_the_journals_disk_full_by_then(
     sh("mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "hostdx-test", str(journal))
     try:
         before = disk.queue()
-        runner = start(tmp_path, disk, *ONLY_SWITCHED)
+        runner = start(tmp_path, disk, ONLY_SWITCHED)
         wait_for(disk, "[bfq]", runner)
         with contextlib.suppress(OSError):
             (journal / "full").write_bytes(b"x" * (1 << 17))
@@ -166,7 +166,7 @@ def test_a_device_that_is_gone_is_nothing_to_undo(tmp_path: Path) -> None:
 
 def killed_on_bfq(tmp_path: Path, disk: LoopDisk) -> None:
     """A run that was killed, with its supervisor, while it measured under bfq: nobody put anything back."""
-    runner = start(tmp_path, disk, *ONLY_SWITCHED)
+    runner = start(tmp_path, disk, ONLY_SWITCHED)
     wait_for(disk, "[bfq]", runner)
     kill_all(tmp_path)
     runner.wait()

@@ -67,7 +67,7 @@ def stuck(tmp_path: Path) -> Iterator[StuckDisk]:
 def test_a_way_back_that_hangs_is_finished_once_the_device_answers(tmp_path: Path, stuck: StuckDisk) -> None:
     disk = stuck.disk
     before = disk.queue()
-    runner = start(tmp_path, disk, *ONLY_SWITCHED)
+    runner = start(tmp_path, disk, ONLY_SWITCHED)
     assert within(lambda: "[bfq]" in disk.read("scheduler"), 60.0)
     stuck.freeze()
     runner.terminate()
