@@ -59,13 +59,18 @@ def _node_count(it: Machine) -> str:
 
 
 def _folded(it: Machine) -> Iterator[tuple[Place, ...]]:
-    """Runs of places that look alike; each alone where all fit."""
+    """Runs of places that look alike, of one socket each where that is short enough; each alone where all fit."""
     if len(it.places) <= MOST_PLACES:
         yield from ((place,) for place in it.places)
         return
+    of_a_socket = list(_runs(it.places, across=False))
+    yield from of_a_socket if len(of_a_socket) <= MOST_PLACES else _runs(it.places, across=True)
+
+
+def _runs(places: tuple[Place, ...], across: bool) -> Iterator[tuple[Place, ...]]:
     run: list[Place] = []
-    for place in it.places:
-        if run and not _alike(run[0], place):
+    for place in places:
+        if run and not (_alike(run[0], place) and (across or run[0].sockets == place.sockets)):
             yield tuple(run)
             run = []
         run.append(place)
