@@ -62,19 +62,22 @@ def _quota(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     if around.quota_cores is None:
         return
     held = around.quota_held_s or 0.0
+    # The kernel adds up what each CPU's run queue was held back: two CPUs wait two seconds in one.
+    cpus = max(1, len(result.share))
+    share = min(1.0, held / (cpus * result.seconds)) if result.seconds > 0 else 0.0
     speaks = held > 0.05 * result.seconds
+    meanwhile = (
+        f"held back for {units.duration(held)}, summed over {cpus} CPUs, in {units.duration(result.seconds)}"
+    )
     yield Finding(
         id="numa.cpu-quota",
         severity="warning" if speaks else "notice",
         confidence="measured" if speaks else "rule",
         title=f"a control group limits this to {around.quota_cores:g} CPUs"
-        + (
-            f" and held it back for {units.duration(held)} of {units.duration(result.seconds)}"
-            if speaks
-            else ""
-        ),
+        + (f" and held it back for {units.percent(share)} of the time" if speaks else ""),
         evidence=(
             Evidence(f"{around.quota_cores:g} CPUs", "cpu.max or cpu.cfs_quota_us of our control groups"),
+            *((Evidence(meanwhile, "cpu.stat"),) if speaks else ()),
         ),
         remedy=remedies.quota(),
         answers=speaks,

@@ -61,7 +61,7 @@ def _ids(found: list[Finding]) -> list[str]:
             _cpu(share=0.25),
             Surroundings(quota_cores=0.5, quota_held_s=6.0, foreign={0: 0.4}),
             ["cpu-quota"],
-            "limits this to 0.5 CPUs and held it back for 6 s of 10 s",
+            "limits this to 0.5 CPUs and held it back for 30 % of the time",
         ),
         (_cpu(), Surroundings(quota_cores=4.0, quota_held_s=0.0), ["cpu-quota"], "limits this to 4 CPUs"),
         (

@@ -1,0 +1,130 @@
+"""What takes CPU time away, planted on this machine: half a CPU's quota, and a competitor on one CPU."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from probes.bench.placement import PlacementBench
+from probes.host import Host
+from probes.system.cgroup import groups_of
+from probes.system.topology import topology
+from scenarios.numa.cpu import Clocked, CpuBench
+from scenarios.numa.findings import cpu_findings
+from scenarios.numa.surroundings import Surveyor
+
+pytestmark = pytest.mark.real
+
+# Works until it was held back for a second, and says what the findings say of it.
+HELD = """
+import sys, time
+from probes.host import Host
+from scenarios.numa.cpu import Clocked, CpuResult
+from scenarios.numa.findings import cpu_findings
+from scenarios.numa.surroundings import Surveyor
+from probes.system.throttle import ThrottleReader
+host = Host()
+reader = ThrottleReader(host)
+surveyor = Surveyor(host, lambda: ())
+surveyor.begin()
+began = time.monotonic()
+before = reader.read().quota_s or 0.0
+while (reader.read().quota_s or 0.0) < before + 1.0 and time.monotonic() < began + 20:
+    sum(range(100_000))
+took = time.monotonic() - began
+result = CpuResult(
+    rows=(), curve={}, clock_ns=None, system_call_ns=None, share={0: 0.5}, seconds=took,
+    clocked=Clocked(reached_khz=None, samples=0), rounds=1,
+)
+for finding in cpu_findings(result, surveyor.end(took, result.share)):
+    print(finding.id, finding.severity, finding.title)
+"""
+
+
+@pytest.fixture
+def half_a_cpu() -> Iterator[Path]:
+    """A control group of our own below the one that we are in."""
+    groups = groups_of(Path("/proc/self/cgroup").read_text(encoding="utf-8"))
+    name = f"hostdx-test-{os.getpid()}"
+    tried = []
+    # With the greatest weight: beside many others on a busy host half a CPU would never be used up.
+    first = {"cpu.shares": "262144", "cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "50000"}
+    for base, controller, files in (
+        ("/sys/fs/cgroup", "", {"cpu.weight": "10000", "cpu.max": "50000 100000"}),
+        ("/sys/fs/cgroup/cpu,cpuacct", "cpu", first),
+        ("/sys/fs/cgroup/cpu", "cpu", first),
+    ):
+        above = Path(base + groups.get(controller, "/"))
+        if not (above / "cgroup.procs").exists():
+            continue
+        made = above / name
+        try:
+            made.mkdir()
+            for file, value in files.items():
+                # not write_text: that would create what a group without the controller does not have
+                fd = os.open(made / file, os.O_WRONLY)
+                try:
+                    os.write(fd, value.encode())
+                finally:
+                    os.close(fd)
+        except OSError as error:
+            tried.append(f"{made}: {error.strerror}")
+            with contextlib.suppress(OSError):
+                made.rmdir()
+            continue
+        yield made
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            try:
+                made.rmdir()
+                return
+            except OSError:
+                time.sleep(0.05)
+        made.rmdir()
+        return
+    pytest.skip("; ".join(tried) or "no control group with a CPU controller may be made here")
+
+
+def test_half_a_cpu_is_said_as_a_quota(half_a_cpu: Path) -> None:
+    inside = f"import os; open({str(half_a_cpu / 'cgroup.procs')!r}, 'w').write(str(os.getpid()))\n"
+    said = subprocess.run(
+        [sys.executable, "-c", inside + HELD], capture_output=True, text=True, timeout=120, check=True
+    ).stdout
+    first = said.splitlines()[0]
+    assert first.startswith(
+        "numa.cpu-quota warning a control group limits this to 0.5 CPUs and held it back for "
+    )
+    assert "competitor" not in said
+
+
+async def test_a_competitor_on_one_cpu_is_said_with_that_cpu() -> None:
+    host, cpus = Host(), sorted(os.sched_getaffinity(0))
+    burner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    bench = PlacementBench(3)
+    try:
+        os.sched_setaffinity(burner.pid, {cpus[-1]})
+        cpu = CpuBench(host, topology(host), frozenset(cpus), bench, 3)
+        surveyor = Surveyor(host, lambda: bench.pids)
+        await cpu.round()
+        cpu.forget()
+        surveyor.begin()
+        began = time.monotonic()
+        for _ in range(4):
+            await cpu.round()
+        took = time.monotonic() - began
+        result = cpu.result(Clocked(reached_khz=None, samples=0), took)
+        around = surveyor.end(took, result.share)
+    finally:
+        burner.kill()
+        burner.wait()
+        await bench.close()
+    found = {f.id: f for f in cpu_findings(result, around)}
+    assert any(f"CPU {cpus[-1]}: our worker" in e.text for e in found["numa.cpu-competitor"].evidence)
+    assert around.culprit is not None
