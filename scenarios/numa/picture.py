@@ -98,7 +98,9 @@ def _place(it: Machine, run: tuple[Place, ...]) -> Iterator[str]:
     elif first.kind == "empty":
         parts = ["neither CPU nor memory online"]
     if first.memory_bytes is not None and first.kind != "empty":
-        parts.append(_size(first.memory_bytes) if first.memory_bytes else "no memory of its own")
+        sizes = sorted({place.memory_bytes or 0 for place in run})
+        span = dict.fromkeys((_size(sizes[0]), _size(sizes[-1])))
+        parts.append(" to ".join(span) if sizes[-1] else "no memory of its own")
     parts += [f"L3 {count} x {_size(size) if size else '?'}" for size, count in first.caches]
     sockets = tuple(sorted({socket for place in run for socket in place.sockets}))
     if it.places_are_nodes and sockets and (it.sockets or 0) > 1:

@@ -54,11 +54,11 @@ def test_a_large_host_is_folded() -> None:
         "AMD EPYC 7763 64-Core Processor",
         "2 sockets, 128 cores, 256 threads, 16 NUMA nodes",
         "",
-        "nodes 0-15, each 8 cores x 2 threads, 64 GiB, L3 1 x 32 MiB, sockets 0-1".replace(
-            "64 GiB", "62 GiB"
-        ),
-        "          CPUs 0-255",
+        "nodes 0-7, each 8 cores x 2 threads, 62 GiB to 64 GiB, L3 1 x 32 MiB, socket 0",
+        "          CPUs 0-63,128-191",
         "          node 3: NVMe nvme0n1",
+        "nodes 8-15, each 8 cores x 2 threads, 64 GiB, L3 1 x 32 MiB, socket 1",
+        "          CPUs 64-127,192-255",
         "          node 9: NIC eth0",
         "",
         "distances: own memory 10, same socket 11, other sockets 32",
