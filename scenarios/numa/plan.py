@@ -256,15 +256,21 @@ def _steps(it: Layout, budget: float) -> tuple[PlannedStep, ...]:
     read = PlannedStep("read", "read topology and settings", 1.0)
     if not it.measures:
         return (read,)
-    rest = budget * (1 - CPU_SHARE - MEMORY_SHARE)
+    kept = budget * DISK_SHARE if it.disk else 0.0
+    rest = budget * (1 - CPU_SHARE - MEMORY_SHARE) - kept
     compared = (PlannedStep(w.id, w.title, rest / len(it.entries)) for w, _, _ in it.entries)
+    loads = it.disk.workloads if it.disk else ()
+    read_twice = (PlannedStep(w.id, w.title, kept / len(loads)) for w in loads)
     stress = budget * CPU_SHARE * STRESS_SHARE if stress_ng() else 0.0
     return (
         read,
         PlannedStep("cpu", "measure the CPUs", budget * CPU_SHARE - stress),
         *((PlannedStep("stress", "measure with stress-ng", stress),) if stress else ()),
         PlannedStep("memory", "measure memory", budget * MEMORY_SHARE),
+        PlannedStep("prepare", "make the buffers", 1.0),
         *compared,
+        *((PlannedStep("disk", "write the test file", 2.0),) if it.disk else ()),
+        *read_twice,
     )
 
 
