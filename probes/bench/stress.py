@@ -59,7 +59,7 @@ async def bogo_rate(load: StressLoad, cpus: Sequence[int], seconds: float) -> fl
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         cwd="/",
-        env={**os.environ, "LC_ALL": "C"},
+        env=os.environ | {"LC_ALL": "C"},
         start_new_session=True,
     )
     try:
