@@ -189,7 +189,7 @@ class SliceLength(Event, frozen=True, tag="slices"):
 
     workload: str
     seconds: float
-    why: Literal["shortest", "operations", "switch", "block", "carry-over"]
+    why: Literal["shortest", "operations", "switch", "block", "carry-over", "budget"]
     onset_s: float = 0.0
     settled: bool = True
     variant: str = ""

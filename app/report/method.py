@@ -139,6 +139,7 @@ _LENGTH_BY = {
     "operations": "the operations it must hold",
     "switch": "what a switch costs at first",
     "block": "no longer than a block",
+    "budget": "the budget: fewer operations than it should hold",
     "carry-over": "work that one side left to the other",
 }
 

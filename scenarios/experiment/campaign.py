@@ -13,6 +13,7 @@ from scenarios.model import Run
 BEGUN_WITH_S = 1.0
 CONTROL_S = 3.0  # kept for each control that still waits: it must be measured whatever the others take
 LEAST_LOAD_S = 4.0  # of a load's budget: the warm-up and a first look on a usual disk
+WARM_UP_PART = 0.2  # of a load's share of the budget, at most
 SPARE = 1.2  # of the seconds until a first look: some trains are measured again
 
 
@@ -58,16 +59,17 @@ async def campaign(run: Run, budget: Budget, entries: Sequence[Entry]) -> None:
         if free < BEGUN_WITH_S:
             experiment.leave_out(f"{free:.0f} s of the budget were left (raise --budget)")
         else:
-            await experiment.begin()
+            await experiment.begin(free / len(waiting) * WARM_UP_PART)
             left_s = budget.left_s - controls_s
+            share_s = free / len(waiting) - (began_s - budget.left_s)
+            experiment.shorten(share_s / SPARE)
             need_s = experiment.first_look_s
             if need_s > left_s and not experiment.over:
                 experiment.leave_out(
                     f"its first look needs {need_s:.0f} s, and {max(0.0, left_s):.0f} s of the budget were left "
                     "(raise --budget)"
                 )
-            share = max(free / len(waiting) - (began_s - budget.left_s), SPARE * need_s)
-            await experiment.go(min(share, left_s))
+            await experiment.go(min(max(share_s, SPARE * need_s), left_s))
         if experiment.over:
             finish(entry, experiment)
         else:

@@ -11,13 +11,17 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
+from scenarios import events as ev
 from scenarios.experiment.distributions import t_quantile
+from scenarios.experiment.looks import CHEAP_FIRST
 from scenarios.experiment.stats import deviation
+from scenarios.plan import Workload
 
 LEAST_S = 0.02
 LEAST_OPERATIONS = 50  # times the queue depth
 FEWEST = 8  # slices of a side, before its first quarter can be told from noise
 SURE = 0.01  # a clean slice is called too short so often, all sides together
+FIRST_LOOK_S = 5.0
 _PART_OF_MARGIN = 4
 _ALIKE = 1.35  # slices whose lengths are within this factor are judged as of one length
 
@@ -130,3 +134,32 @@ def first_quarters(slices: Sequence[Warm]) -> list[FirstQuarter] | None:
         half /= math.sqrt(len(parts))
         found.append(FirstQuarter(variant, mean, mean - half, mean + half))
     return found
+
+
+def longest_slice(load: Workload, seen: Sequence[Warm], variants: int, affordable_s: float) -> float:
+    """No slice is longer than a block: half a second or its operations, at most its bound.
+
+    For the operations that it must hold a slice may get as long; for what a switch costs only as long as the first
+    look comes within seconds and enough groups within the bytes that may be written: then the onset is cut off.
+    """
+    rate = sum(w.operations for w in seen) / sum(w.seconds for w in seen)
+    needed = load.min_operations / rate if rate > 0 else load.max_block_s
+    block_s = min(max(load.block_s, needed), max(load.max_block_s, load.block_s))
+    counted_s = load.slice_operations / rate if rate > 0 else block_s
+    switched_s = min(FIRST_LOOK_S / (CHEAP_FIRST * 2 * variants), affordable_s)
+    return min(block_s, max(load.slice_s or LEAST_S, counted_s, switched_s))
+
+
+def length_event(t: float, workload: str, found: SliceLength) -> ev.SliceLength:
+    quarter = found.quarter
+    return ev.SliceLength(
+        t=t,
+        workload=workload,
+        seconds=found.seconds,
+        why=found.why,
+        onset_s=found.onset_s,
+        settled=found.settled,
+        variant=quarter.variant if quarter else "",
+        difference=round(quarter.difference, 5) if quarter else None,
+        ci99=(round(quarter.low, 5), round(quarter.high, 5)) if quarter else None,
+    )

@@ -8,6 +8,7 @@ measured again as a whole. Cancelling propagates into the train under way, which
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Awaitable, Iterator, Sequence
 
 from probes.bench.measured import NotApplicable, Spent, Train, Unfit
@@ -18,9 +19,8 @@ from scenarios.experiment.carry_over import CarryLooks
 from scenarios.experiment.groups import Group, Pair
 from scenarios.experiment.interleaved import DISTURBED_AT_MOST, DISTURBED_COUNTED_FROM
 from scenarios.experiment.judge import Judge, judges_for
-from scenarios.experiment.looks import CHEAP_FIRST
 from scenarios.experiment.sequential import orders
-from scenarios.experiment.slices import LEAST_S, SliceLength, Warm, slice_length
+from scenarios.experiment.slices import LEAST_S, SliceLength, Warm, length_event, longest_slice, slice_length
 from scenarios.experiment.train_pace import TrainPace
 from scenarios.experiment.trains import Trains, event_of, groups_of, in_blocks, sides_of, warm
 from scenarios.guards.watch import Watch, told
@@ -29,8 +29,11 @@ from scenarios.plan import Workload
 
 TRAIN_S = 1.0  # of slices; a group of long ones is a train of its own
 WARM_UP_S = 3.0  # at most, where slices are long or a switch shows for long
+WARM_UP_LEAST_S = 1.0  # of it after the first slices, however long those took
 WARM_SLICES = 10  # of a side: enough to tell its first quarter from noise
-FIRST_LOOK_S = 5.0
+FEWER = (
+    5  # times fewer operations than a slice should hold, where the first look would come too late otherwise
+)
 AFFORDED_GROUPS = 48
 # So many groups find work of a twentieth of a slice in two of three cases, of a tenth in 97 % (simulated, noise 3 %).
 TELLING_GROUPS = 48
@@ -80,6 +83,7 @@ class TrainExperiment:
         self.gone: dict[str, str] = {}  # variant -> why it is not applicable
         self.disturbed: list[Disturbance] = []
         self.measured = 0  # trains, the disturbed ones too
+        self._by_operations, self._rate = False, 0.0  # why slices are as long, and of the slowest side
         self._numbers = itertools.count()
         self._group = 0
         self.carry = CarryLooks(margin=margin, block_s=workload.block_s)
@@ -131,17 +135,34 @@ class TrainExperiment:
         missing = TELLING_GROUPS - len(self.groups)
         return called and missing > 0 and TELLING_GROUPS * self.group_s <= CARRY_TEST_S
 
-    async def begin(self) -> None:
+    async def begin(self, warm_up_s: float = WARM_UP_S) -> None:
         """The look at the host, the workers' start, the warm-up: it finds how long a slice must be."""
         with self.pace.running():
             if self.watch is not None:
                 await self.watch.settle()
             if self.watch is None or not self.watch.stopped:
-                await self._warm_up()
+                await self._warm_up(min(WARM_UP_S, warm_up_s))
         self._stop_if_told()
         self.judges = self._new_judges()
         if self.reason:
             self.leave_out(self.reason)
+
+    def shorten(self, seconds: float) -> None:
+        """Slices so short that the first look comes within `seconds`, where it is their operations that make them long.
+
+        Fewer operations scatter more; the error stays what it is, for the order is drawn all the same.
+        """
+        least_s = self.workload.slice_operations / FEWER / self._rate if self._rate > 0 else self.slice_s
+        for _ in range(2):  # of shorter slices more fit, and the looks are planned anew
+            wanted_s = self.slice_s * max(0.0, seconds) / max(1e-9, self.first_look_s)
+            shorter = math.ceil(1000 * max(least_s, wanted_s, self.workload.slice_s or LEAST_S)) / 1000
+            if not self._by_operations or shorter >= self.slice_s:
+                return
+            self.slice_s = shorter
+            self.judges = self._new_judges()
+            self.run.emit(
+                ev.SliceLength(t=self.run.time(), workload=self.workload.id, seconds=shorter, why="budget")
+            )
 
     def leave_out(self, why: str) -> None:
         """It is not measured; its verdicts say why."""
@@ -197,9 +218,10 @@ class TrainExperiment:
             scope=self.scope,
         )
 
-    async def _warm_up(self) -> None:
+    async def _warm_up(self, most_s: float) -> None:
         """A first look at every variant, then slices with a switch before each, until a switch no longer shows."""
-        until = self.run.clock.now() + WARM_UP_S
+        until = self.run.clock.now() + most_s
+        again = True
         load = self.workload
         seen: list[Warm] = []
         found: SliceLength | None = None
@@ -207,13 +229,18 @@ class TrainExperiment:
             names = self.trains.variants
             if found is None:
                 train = await self._one(self.trains.ready())
+                until = max(until, self.run.clock.now() + WARM_UP_LEAST_S)
             else:
-                left = int((until - self.run.clock.now()) / (found.seconds * len(names)))
-                if left < 1:  # what a switch costs is not found out on so slow a side
-                    break
+                left_s = (until - self.run.clock.now()) / len(names)
+                left, length = int(left_s / found.seconds), found.seconds
+                if left < 1:
+                    # Too slow to find out what a switch costs; but a cold start is not its pace either.
+                    if not again:
+                        break
+                    again, left, length = False, 1, max(load.slice_s or LEAST_S, left_s)
                 order = list(range(len(names))) * min(WARM_SLICES, left)
                 train = await self._one(
-                    self.trains.train(order, found.seconds, onset_s=load.slice_onset_s, quarters=True)
+                    self.trains.train(order, length, onset_s=load.slice_onset_s, quarters=True)
                 )
             if train is None:  # a variant is gone, or all of them
                 continue
@@ -223,32 +250,19 @@ class TrainExperiment:
             found = slice_length(
                 seen,
                 margin=self.margin,
-                most_s=self._block_s(seen),
+                most_s=longest_slice(load, seen, len(names), self.trains.affordable_s(AFFORDED_GROUPS)),
                 least_operations=load.slice_operations,
                 least_s=load.slice_s or LEAST_S,
             )
-            if found.settled or self.run.clock.now() >= until:
+            if found.settled or (self.run.clock.now() >= until and not again):
                 break
         if found is not None:
             found = found._replace(onset_s=max(found.onset_s, load.slice_onset_s))
             self.slice_s, self.onset_s = found.seconds, found.onset_s
-            self.run.emit(_length_event(self.run.time(), self.workload, found))
+            self.run.emit(length_event(self.run.time(), self.workload.id, found))
+            self._by_operations = found.why in ("operations", "block") and not self.onset_s
+            self._rate = found.rate
         self._draw = orders(self.trains.variants, self.run.rng)
-
-    def _block_s(self, seen: Sequence[Warm]) -> float:
-        """No slice is longer than a block: half a second or its operations, at most its bound.
-
-        For the operations that it must hold a slice may get as long; for what a switch costs only as long as the first
-        look comes within seconds and enough groups within the bytes that may be written: then the onset is cut off.
-        """
-        load = self.workload
-        rate = sum(w.operations for w in seen) / sum(w.seconds for w in seen)
-        needed = load.min_operations / rate if rate > 0 else load.max_block_s
-        block_s = min(max(load.block_s, needed), max(load.max_block_s, load.block_s))
-        counted_s = load.slice_operations / rate if rate > 0 else block_s
-        first_look = CHEAP_FIRST * 2 * len(self.trains.variants)
-        switched_s = min(FIRST_LOOK_S / first_look, self.trains.affordable_s(AFFORDED_GROUPS))
-        return min(block_s, max(load.slice_s or LEAST_S, counted_s, switched_s))
 
     async def _one(self, work: Awaitable[Train]) -> Train | None:
         """None where a train could not be had, with the reason kept."""
@@ -383,18 +397,3 @@ class TrainExperiment:
                 seconds_left=min(max(known), self.pace.left_s) if known else None,
             )
         )
-
-
-def _length_event(t: float, workload: Workload, found: SliceLength) -> ev.SliceLength:
-    quarter = found.quarter
-    return ev.SliceLength(
-        t=t,
-        workload=workload.id,
-        seconds=found.seconds,
-        why=found.why,
-        onset_s=found.onset_s,
-        settled=found.settled,
-        variant=quarter.variant if quarter else "",
-        difference=round(quarter.difference, 5) if quarter else None,
-        ci99=(round(quarter.low, 5), round(quarter.high, 5)) if quarter else None,
-    )

@@ -16,6 +16,7 @@ class FakeTrains:
     rates     operations a second by variant, multiplied by the noise.
     left_s    by variant: seconds that its left-over work takes, all over the next slice, where that is another's.
     share     the same as a share of the next slice, however long that is; `flushed`: quiesce ends it.
+    cold      of its pace a side gives in the very first slices: an interpreter that starts, a disk that wakes up.
     switch_s  seconds in which a side gives nothing after a switch.
     raises    by the number of the train (the warm-ups count, from 0): what it raises instead.
     hangs     trains wait for ever: for tests of cancellation; `running` says whether one is under way.
@@ -31,6 +32,7 @@ class FakeTrains:
         left_s: Mapping[str, float] | None = None,
         share: Mapping[str, float] | None = None,
         flushed: bool = True,
+        cold: float = 1.0,
         switch_s: float = 0.0,
         raises: Mapping[int, Exception] | None = None,
         writes: float = 0.0,
@@ -44,6 +46,7 @@ class FakeTrains:
         self.left_s = left_s or {}
         self.share = share or {}
         self.flushed = flushed
+        self.cold = cold
         self.switch_s = switch_s
         self.raises = dict(raises or {})
         self.writes = writes  # bytes a second of 8 GiB; 0: it does not write
@@ -83,6 +86,7 @@ class FakeTrains:
             before = self._before
             name = names[side]
             rate = self.rates[name] * self.noise(self.clock.now())
+            rate *= self.cold if len(self.asked) == 1 else 1.0
             if before not in ("", name):
                 rate *= max(0.01, 1 - self.left_s.get(before, 0.0) / slice_s)
                 rate *= 1 - self.share.get(before, 0.0)

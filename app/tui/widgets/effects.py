@@ -15,6 +15,7 @@ from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, titled
 
+KNOWN_WITHIN = 2.0  # an interval that goes beyond this factor both ways says nothing yet
 _ROLES = {"slower": "critical", "faster": "ok", "no material difference": "strong"}
 
 
@@ -62,9 +63,9 @@ def running(session: Session) -> list[Effect]:
             continue
         words = _so_far(estimate)
         name = clean(f"{estimate.variant} / {estimate.baseline}")
-        out.append(
-            Effect(name, estimate.ratio, estimate.ci95, words, marks.get(estimate.variant, ("", "strong"))[1])
-        )
+        early = estimate.ci95 is None or estimate.ci95[0] < 1 < estimate.ci95[1]
+        role = "dim" if early else marks.get(estimate.variant, ("", "strong"))[1]
+        out.append(Effect(name, estimate.ratio, estimate.ci95, words, role))
     return out
 
 
@@ -73,6 +74,8 @@ def _so_far(estimate: ev.Estimate) -> str:
     if estimate.ci95 is None:
         return "no interval yet"
     low, high = estimate.ci95
+    if low < 1 / KNOWN_WITHIN and high > KNOWN_WITHIN:
+        return "no idea yet"
     if low < 1 < high:
         return f"too early to say ({units.between(low, high)})"
     return f"{units.effect(estimate.ratio)}  {units.between(low, high, estimate.ratio)}"

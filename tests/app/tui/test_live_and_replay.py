@@ -208,3 +208,28 @@ def test_plot_title_estimate_and_time_left_are_of_the_same_load() -> None:
             drawn = "".join(part for part, _ in plot_lines(session, 120, 12)[0])
             assert drawn.startswith(f"{planned[event.workload]}: ")
     assert changes > 2
+
+
+@pytest.mark.parametrize(
+    ("interval", "words", "dim"),
+    [
+        ((0.06, 12.0), "no idea yet", True),
+        ((0.81, 1.19), "too early to say (19 % slower to 19 % faster)", True),
+        ((0.4, 1.4), "too early to say (2.5 × slower to 40 % faster)", True),
+        ((0.72, 0.9), "19 % slower  10 to 28 %", False),
+    ],
+)
+def test_no_direction_before_the_interval_allows_one(
+    interval: tuple[float, float], words: str, dim: bool
+) -> None:
+    session = Session()
+    session.workload = "reads"
+    session.apply(
+        ev.Estimate(
+            t=1.0, workload="reads", metric="IOPS", baseline="A", variant="B", groups=5, ratio=0.81, ci95=interval
+        )
+    )  # fmt: skip
+    session.workload = "reads"
+    [effect] = running(session)
+    assert effect.words == words
+    assert (effect.role == "dim") is dim

@@ -110,6 +110,36 @@ async def test_a_slow_disk_gets_long_slices_and_a_verdict() -> None:
     assert verdict.verdict == "slower"
 
 
+async def test_a_cold_start_does_not_make_the_slices_long() -> None:
+    run = FakeRun(seed=2)
+    trains = FakeTrains(run.clock, {"A": 660.0, "B": 660.0}, noise=white(2, 0.05), cold=0.02)
+    await measured(run, trains)
+    assert run.of(ev.SliceLength)[-1].seconds < 0.15
+    [verdict] = run.of(ev.Verdict)
+    assert verdict.verdict == "no material difference"
+
+
+async def test_all_loads_of_a_slow_disk_are_measured_within_the_budget() -> None:
+    """A hard disk's pace: 50 operations take half a second, seven loads have a minute."""
+    run = FakeRun(seed=2)
+
+    def entry(number: int) -> Entry:
+        workload = Workload(id=f"load {number}", title=f"load {number}", metrics=READS.metrics)
+
+        async def make(most_s: float) -> TrainExperiment:
+            rates = {"A": 110.0, "B": 55.0}
+            trains = FakeTrains(run.clock, rates, noise=white(number, 0.05), cold=0.1)
+            return TrainExperiment(run, workload, trains, most_s=most_s, family=7)
+
+        return Entry(workload.id, workload.title, make, lambda _: None)
+
+    await campaign(run, Budget(60.0, run.clock), [entry(number) for number in range(7)])
+    assert {verdict.verdict for verdict in run.of(ev.Verdict)} == {"slower"}
+    assert run.clock.now() <= 61
+    assert "budget" in {length.why for length in run.of(ev.SliceLength)}
+    assert min(length.seconds for length in run.of(ev.SliceLength)) >= 0.95 * 50 / 5 / 55
+
+
 async def test_work_left_to_the_other_side_lengthens_the_slices() -> None:
     run = FakeRun(seed=4)
     trains = FakeTrains(run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(4, 0.01), left_s={"A": 0.004})
