@@ -105,11 +105,21 @@ async def test_every_end_is_an_event(error: BaseException, status: str, code: in
     assert bench.saved == ([error] if isinstance(error, RuntimeError) else [])
 
 
-@pytest.mark.parametrize("hangs", [True, False])
-async def test_a_stop_that_takes_longer_says_why(hangs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("state", "undoing", "waits_for"),
+    [
+        ("D", "", "worker (pid 7), which hangs"),
+        ("R", "", "waits for worker (pid 7) to end"),
+        ("", "", "waits for its own threads to end"),
+        ("R", "private directory", "private directory is being undone"),
+    ],
+)
+async def test_a_stop_that_takes_longer_says_why(
+    state: str, undoing: str, waits_for: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(signals, "PROMISED_S", 0.0)
-    stuck = Process(7, "worker", "D", 1, 1, 0.0, 0.0)
-    monkeypatch.setattr("app.run.runner.family_of", lambda host: {7: stuck} if hangs else {})
+    one = Process(7, "worker", state, 1, 1, 0.0, 0.0)
+    monkeypatch.setattr("app.run.runner.family_of", lambda host: {7: one} if state else {})
     said = asyncio.Event()
 
     async def work(run: Run) -> None:
@@ -121,6 +131,7 @@ async def test_a_stop_that_takes_longer_says_why(hangs: bool, monkeypatch: pytes
 
     bench = Bench(work)
     bench.runner.host = Host()
+    bench.runner._undoing = undoing
     emit = bench.runner._emit
 
     def heard(event: ev.AnyEvent) -> None:
@@ -131,7 +142,7 @@ async def test_a_stop_that_takes_longer_says_why(hangs: bool, monkeypatch: pytes
     bench.runner._emit = heard
     assert (await bench.conduct()).status == "interrupted"
     text = bench.session.notes[-1].text
-    assert ("worker (pid 7), which hangs" in text) is hangs and ("are being undone" in text) is not hangs
+    assert waits_for in text
 
 
 async def test_a_stop_in_time_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
