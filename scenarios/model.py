@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import Any, ClassVar, Protocol
 
@@ -47,6 +47,31 @@ class Applied(msgspec.Struct, frozen=True):
     value: str
     endings: list[tuple[ev.ActionState, str]] = []
     inode: Inode | None = None
+
+
+class NextStep(msgspec.Struct, frozen=True):
+    """What to do after a run: in words, and the command for it (empty where there is none)."""
+
+    title: str
+    command: str = ""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run of another scenario ended (`Run.other`): its answer in one sentence, and what that stands on.
+
+    `recording` is its path. `status` is `interrupted` where it was stopped: what it had measured by then stands.
+    """
+
+    scenario: str
+    status: ev.Status
+    reason: str
+    seconds: float
+    recording: str
+    answer: str
+    weight: str  # of the answer: a severity, or "unknown"
+    verdicts: tuple[ev.Verdict, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    following: tuple[NextStep, ...] = ()
 
 
 class Options:
@@ -133,6 +158,19 @@ class Run(Protocol):
     def emit(self, event: ev.AnyEvent) -> None: ...
 
     def change(self, action: Action) -> AbstractAsyncContextManager[Applied]: ...
+
+    async def other(
+        self,
+        scenario: Scenario,
+        values: Mapping[str, Json],
+        hear: Callable[[ev.AnyEvent], None],
+        done: Callable[[Outcome], None],
+    ) -> None:
+        """Runs another scenario as a run of its own: own recording, own undo journal, stopped when this one is.
+
+        `hear` gets its events as they come. `done` gets its outcome, also where this run is stopped meanwhile.
+        """
+        raise Refused("this run cannot start others")
 
     @contextmanager
     def step(self, id: str, title: str) -> Iterator[Step]:
@@ -238,6 +276,10 @@ class Scenario(Protocol):
     takes_s: ClassVar[float]  # as usually run; what needs nothing and is quick is offered first
     needs: ClassVar[str] = ""  # rights and tools, in words; empty: nothing
     options: ClassVar[tuple[Option, ...]] = COMMON_OPTIONS
+    suspect: ClassVar[str] = ""  # what it clears or accuses, as a checkup calls it ("the disk")
+    checkup_s: ClassVar[float] = (
+        0.0  # seconds that it gets in a checkup of five minutes; 0: is no part of one
+    )
     measures: ClassVar[bool] = True  # False: starts no load, so it may run beside a measurement
     reads_anyway: ClassVar[bool] = (
         False  # True: run where it is blocked too, to emit what can be read; then Refused

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Mapping
 
+from probes.types import Json
 from scenarios.plan import Option
 
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
@@ -45,3 +47,20 @@ def _with_unit(option: Option, text: str, typed: str) -> float:
 def _bound(option: Option, value: float) -> str:
     """The unit beside a bound."""
     return {"s": " s", "share": f" ({100 * value:g} %)"}.get(option.unit, "")
+
+
+def arguments(values: Mapping[str, Json], declared: Iterable[Option] = ()) -> list[str]:
+    """Options as the command line takes them; what equals its declared default is left out."""
+    defaults = {o.name: o.default for o in declared}
+    out: list[str] = []
+    for name, value in values.items():
+        if value is None or value == defaults.get(name) or value in ([], "", False):
+            continue
+        flag = f"--{name}"
+        if value is True:
+            out.append(flag)
+            continue
+        for item in value if isinstance(value, list) else [value]:
+            # one argument, so that a directory called `-x` is not taken for an option
+            out.append(f"{flag}={item}")
+    return out

@@ -53,8 +53,16 @@ def _run(
     recording: str,
     quiet: bool,
     against: str,
+    tied: int | None,
 ) -> int:
     from app.run.execution import Execution, Request
+
+    if tied is not None:
+        import signal
+
+        from probes.bench.engine.lifetime import tie_to
+
+        tie_to(tied, signal.SIGTERM)
 
     if against:
         from app.recording.baselines import kept
@@ -146,6 +154,7 @@ def _extra() -> list[click.Parameter]:
             ("--consent",), default="", metavar="DIGEST", help="Agree to the plan with this digest."
         ),
         click.Option(("--recording",), default="", hidden=True),
+        click.Option(("--tied",), type=int, hidden=True, help="The process whose death stops the run."),
     ]
 
 

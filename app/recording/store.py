@@ -106,6 +106,21 @@ def names() -> list[str]:
     return [path.name for path in _files(recordings_dir())]
 
 
+def parts_of(recording: Path) -> Path:
+    """Where the runs that this one started keep their recordings: a folder beside it."""
+    return recording.with_name(recording.name.removesuffix(".gz").removesuffix(".jsonl") + ".parts")
+
+
+def parts(recording: Path) -> list[Path]:
+    """Those recordings, in the order in which they were made."""
+    return sorted(_files(parts_of(recording)), key=_number)
+
+
+def _number(path: Path) -> tuple[int, str]:
+    head = path.name.partition("-")[0]
+    return (int(head) if head.isdecimal() and len(head) < 6 else 0), path.name
+
+
 def demos() -> list[str]:
     """The bundled recordings, as arguments: `demo:rpfilter`."""
     return ["demo:" + path.name.split(".")[0] for path in sorted(_files(demos_dir()))]

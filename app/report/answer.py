@@ -38,7 +38,7 @@ def answer(session: Session) -> Answer:
 
 
 def _judged(session: Session) -> bool:
-    return bool(session.verdicts) or bool(session.series)
+    return bool(session.verdicts) or bool(session.series) or any(f.answers for f in session.findings.values())
 
 
 def _said(session: Session) -> Answer | None:

@@ -10,6 +10,7 @@ from app.report.history import course_lines, course_of, course_svg
 from app.report.ledger import ledger
 from probes import units
 from probes.types import Json
+from scenarios.checkup.ranking import EXTRA as CHECKUP
 from scenarios.numa.picture import machine_picture
 
 WIDTH = 78  # cells of a drawing
@@ -20,6 +21,8 @@ def extra_part(session: Session, name: str, value: Json, depth: int = 0) -> tupl
     """A list of records is a table without its empty columns, anything else is shown as it is."""
     if name == "ledger" and (parts := ledger(value)):
         return parts
+    if name == CHECKUP:
+        return ()  # it stands on the first page
     if name == "box":
         return tuple(Picture(tuple(box_lines(box, WIDTH, 20)), box_svg(box)) for box in boxes_of(value))
     if name == "history":

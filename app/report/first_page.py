@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from app.recording.session import Session
-from app.report import wording
+from app.report import checkup, wording
 from app.report.document import Bullets, Code, Mono, Part, Picture, Section, Strong, Words, say
 from app.report.effects_svg import effects_svg
+from app.report.following import following
 from app.report.trust import MARKS, trust
 from app.report.verdict_table import rows, table
 from probes.units import duration
@@ -19,7 +20,7 @@ def first_page(session: Session, recording: str) -> tuple[Section, ...]:
     sections = (
         Section("Result", (*_who(session, recording), *_ended(session), *_result(session))),
         Section("Can it be trusted?", tuple(_trust(session))),
-        Section("What to do", tuple(_to_do(session))),
+        Section("What to do", tuple(_to_do(session, recording))),
     )
     return tuple(section for section in sections if section.parts)
 
@@ -46,6 +47,8 @@ def _result(session: Session) -> list[Part]:
     parts: list[Part] = []
     compared = [v for v in session.verdicts.values() if not v.control]
     variants = session.plan.variants if session.plan is not None else ()
+    if (answers := checkup.table(session)) is not None:
+        parts.append(answers)
     found = table(session)
     if found is not None:
         picture = effects_svg(rows(session))
@@ -74,8 +77,9 @@ def _trust(session: Session) -> list[Part]:
     return [Bullets(tuple((MARKS[sign.state], sign.text) for sign in signs))] if signs else []
 
 
-def _to_do(session: Session) -> list[Part]:
-    loud = [f for f in session.worst_first if f.severity != "ok"]
+def _to_do(session: Session, recording: str) -> list[Part]:
+    listed = bool(checkup.items(session))
+    loud = [f for f in session.worst_first if f.severity != "ok" and not (listed and f.answers)]
     parts: list[Part] = []
     for found in loud[:FEW]:
         parts.append(say(Strong(f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}")))
@@ -87,4 +91,9 @@ def _to_do(session: Session) -> list[Part]:
                 parts.append(Code(remedy.commands, "sh"))
     if len(loud) > FEW:
         parts.append(say(f"{len(loud) - FEW} more stand under Findings."))
+    told = any(found.remedy for found in loud[:FEW])
+    for step in () if told else following(session, recording):
+        parts.append(say(Strong("Next:"), f"{step.title}."))
+        if step.command:
+            parts.append(Code((step.command,), "sh"))
     return parts

@@ -11,11 +11,13 @@ from typing import TypeAlias
 
 from app.printable import printable
 from app.recording.session import Session
-from app.report import trust, wording
+from app.report import checkup, trust, wording
 from app.report.answer import answer
 from app.report.document import Mono, Table
+from app.report.following import following
 from app.report.verdict_table import rows, table
 from app.state import recordings_dir
+from scenarios.model import NextStep
 
 WIDE = 100  # cells where no terminal says how many it has
 _GAP = 2
@@ -33,6 +35,11 @@ def summary(session: Session, recording: Path | None, width: int = WIDE) -> list
     if ended is None or ended.status in ("done", "interrupted"):
         said = answer(session)
         lines += _wrapped(said.sentence, width, said.weight if said.weight != "notice" else "strong")
+    list_of = checkup.ranked(session)
+    for one in list_of:
+        lines += _wrapped(f"{one.sign} {one.words}", width, one.role, "  ")
+        if one.following is not None:
+            lines += _following(one.following, width, "      ")
     verdicts = list(session.verdicts.values())
     compared = table(session)
     if compared is not None:
@@ -56,15 +63,25 @@ def summary(session: Session, recording: Path | None, width: int = WIDE) -> list
     if session.findings:
         lines.append([("", "")])
     for found in session.worst_first:
+        if list_of and found.answers:
+            continue  # it is the list above
         text = f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}"
         lines += _wrapped(text, width, found.severity, "  ")
     if more := wording.beyond_bounds(session):
         lines += _wrapped(more, width, "warning", "  ")
+    for step in following(session, recording.name if recording is not None else ""):
+        lines += _following(step, width)
     if recording is not None:
         kept = recording.parent == recordings_dir()
         name = shlex.quote(recording.name if kept else str(recording))
         lines.append([(f"report: hostdx report {name}", "dim")])
     return lines
+
+
+def _following(step: NextStep, width: int, indent: str = "") -> list[Line]:
+    """The command on a line of its own: it is to be copied."""
+    lines = _wrapped(f"next: {step.title}", width, "strong" if not indent else "dim", indent)
+    return [*lines, [(f"{indent}  {printable(step.command)}", "")]] if step.command else lines
 
 
 def summary_lines(session: Session, recording: Path | None) -> list[str]:

@@ -167,6 +167,7 @@ class Execution:
             emit=self._stream.emit,
             save_bug=bug.save,
             pulse=_pulse_source(self._host, plan),
+            recording=lambda: self.recording,
         )
         try:
             return await runner.conduct(self._facts, self._stops)

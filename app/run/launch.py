@@ -7,16 +7,14 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from app.process import Identity, lives, runs_hostdx, writes
 from app.state import check_room, private, recordings_dir
 from probes.inherited import for_hostdx
-from probes.types import Json
 from scenarios.events import Began
-from scenarios.plan import Option
 
 HOSTDX = (
     sys.executable,
@@ -29,23 +27,6 @@ HOSTDX = (
 GONE = "the runner is gone"
 
 
-def arguments(values: Mapping[str, Json], declared: Iterable[Option] = ()) -> list[str]:
-    """Options as the command line takes them; what equals its declared default is left out."""
-    defaults = {o.name: o.default for o in declared}
-    out: list[str] = []
-    for name, value in values.items():
-        if value is None or value == defaults.get(name) or value in ([], "", False):
-            continue
-        flag = f"--{name}"
-        if value is True:
-            out.append(flag)
-            continue
-        for item in value if isinstance(value, list) else [value]:
-            # one argument, so that a directory called `-x` is not taken for an option
-            out.append(f"{flag}={item}")
-    return out
-
-
 def new_recording(scenario: str) -> Path:
     """A name in the recordings' directory that nothing has yet. Raises Failure, also where the disk is full: the
     runner's own words about it would have no place either.
@@ -55,12 +36,17 @@ def new_recording(scenario: str) -> Path:
     return private(recordings_dir()) / f"{stamp}-{scenario}-{uuid.uuid4().hex[:6]}.jsonl"
 
 
-def start(scenario: str, options: Sequence[str], *, digest: str, recording: Path) -> subprocess.Popen[bytes]:
+def start(
+    scenario: str, options: Sequence[str], *, digest: str, recording: Path, tied: bool = False
+) -> subprocess.Popen[bytes]:
     """`hostdx run` in a session of its own: a dropped line, a closed terminal and Ctrl-C here do not reach it.
 
     What it says on stderr goes to a file beside the recording, for the case that it never gets to record anything.
+    `tied`: it stops, and undoes its changes, where this process is killed.
     """
     argv = [*HOSTDX, "run", scenario, *options, "--recording", str(recording)]
+    if tied:
+        argv += ["--tied", str(os.getpid())]
     if digest:
         argv += ["--consent", digest]
     with open(log_of(recording), "wb", opener=_private_file) as log:

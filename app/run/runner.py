@@ -7,8 +7,9 @@ import os
 import random
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from app import failure
@@ -19,9 +20,10 @@ from probes.action import Action
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.host import Host
 from probes.system.processes import family_of
+from probes.types import Json
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.model import Applied, Clock, Options, Refused, Run, Scenario, Usage
+from scenarios.model import Applied, Clock, Options, Outcome, Refused, Run, Scenario, Usage
 from scenarios.plan import Plan
 
 PULSE_S = 1.0
@@ -55,6 +57,7 @@ class Runner(Run):
         emit: Callable[[ev.AnyEvent], None],
         save_bug: Callable[[BaseException], str],
         pulse: Callable[[float], ev.Pulse] | None = None,
+        recording: Callable[[], Path | None] = lambda: None,
     ) -> None:
         self.scenario = scenario
         self.host = host
@@ -69,6 +72,7 @@ class Runner(Run):
         self._save_bug = save_bug
         self._pulse = pulse
         self._undoing = ""
+        self._recording = recording
 
     def time(self) -> float:
         return round(max(0.0, self.clock.now() - self._began_s), 4)
@@ -78,6 +82,17 @@ class Runner(Run):
 
     def change(self, action: Action) -> AbstractAsyncContextManager[Applied]:
         return self._change(action)
+
+    async def other(
+        self,
+        scenario: Scenario,
+        values: Mapping[str, Json],
+        hear: Callable[[ev.AnyEvent], None],
+        done: Callable[[Outcome], None],
+    ) -> None:
+        from app.run.part import run_part
+
+        await run_part(self._recording(), scenario, values, hear, done)
 
     @asynccontextmanager
     async def _change(self, action: Action) -> AsyncIterator[Applied]:

@@ -37,6 +37,8 @@ class Dstate(Scenario):
     )
     answers: ClassVar[str] = "watches only, live"
     takes_s: ClassVar[float] = DEFAULT_S
+    suspect: ClassVar[str] = "stuck tasks"
+    checkup_s: ClassVar[float] = 10.0
     measures: ClassVar[bool] = False
     options: ClassVar[tuple[Option, ...]] = (
         Option(

@@ -51,6 +51,8 @@ class Null(Scenario):
     )
     answers: ClassVar[str] = "measures the same thing against itself: how small an effect shows here"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 6
+    suspect: ClassVar[str] = "noise"
+    checkup_s: ClassVar[float] = 20.0
     options: ClassVar[tuple[Option, ...]] = (
         Option(name="dir", kind="path", help="directory to measure in (default: $TMPDIR or /var/tmp)"),
         Option(name="size", kind="bytes", help="size of each test file (default: 256 MiB)"),

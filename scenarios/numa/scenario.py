@@ -60,6 +60,8 @@ class Numa(Scenario):
     )
     answers: ClassVar[str] = "reads topology and BIOS settings, measures CPUs, memory and placements"
     takes_s: ClassVar[float] = 68.0
+    suspect: ClassVar[str] = "CPUs, memory and their placement"
+    checkup_s: ClassVar[float] = 60.0
     options: ClassVar[tuple[Option, ...]] = OPTIONS
 
     def __init__(self, stretch: dict[str, float] | None = None) -> None:

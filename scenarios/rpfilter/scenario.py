@@ -74,6 +74,8 @@ class Rpfilter(Scenario):
     )
     answers: ClassVar[str] = "nanoseconds a packet, cores at line rate, what to change"
     takes_s: ClassVar[float] = BUDGET_S + RATES_S + PREPARING_S
+    suspect: ClassVar[str] = "the firewall's reverse-path check"
+    checkup_s: ClassVar[float] = 30.0
     needs: ClassVar[str] = "nft; root, or unprivileged user namespaces"
     reads_anyway: ClassVar[bool] = True
     options: ClassVar[tuple[Option, ...]] = (

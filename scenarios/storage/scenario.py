@@ -55,6 +55,8 @@ class Storage(Scenario):
     )
     answers: ClassVar[str] = "compares disks and file systems under six loads"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 15
+    suspect: ClassVar[str] = "the disk"
+    checkup_s: ClassVar[float] = 90.0
     options: ClassVar[tuple[Option, ...]] = (
         Option(
             name="dir",

@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from app.recording.session import Session
-from app.run.launch import HOSTDX, arguments
+from app.run.launch import HOSTDX
 from app.tui.event_child import EventChild
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, split, text, wrapped
@@ -21,6 +21,7 @@ from app.tui.widgets.panel import Panel
 from app.tui.widgets.reader import Reader
 from probes.types import Json
 from scenarios.events import Offer
+from scenarios.option_value import arguments
 from scenarios.plan import Option, Plan
 
 Planner = Callable[[Sequence[str]], EventChild]

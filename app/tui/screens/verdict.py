@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from app.recording import store
 from app.recording.session import Session
 from app.report.answer import answer
+from app.report.checkup import items
 from app.report.wording import beyond_bounds
 from app.tui.details import commands_of, finding_lines
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, text, wrapped
 from app.tui.screens.run import RunHead, RunScreen
+from app.tui.widgets.checkup_lines import checkup_lines, next_lines
 from app.tui.widgets.effects import effect_lines, judged, margin_of, title_of
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.panel import Panel
@@ -34,6 +38,7 @@ def verdict_lines(session: Session, width: int) -> list[Line]:
             f"▲ {ended.status}: {clean(ended.reason or 'no reason given')}; what was decided before it holds."
         )
         out = [*out[:-1], *wrapped(why, width, "warning"), BLANK]
+    out += checkup_lines(session, width)
     effects = [] if "history" in session.extras else judged(session)  # drawn as courses below
     out += effect_lines(effects, width, margin_of(session))
     explained = [v for v in session.verdicts.values() if explanation(v) and not v.control]
@@ -59,7 +64,7 @@ def verdict_lines(session: Session, width: int) -> list[Line]:
         out += wrapped(f"! not undone: {clean(event.action.title)}: {clean(event.reason)}", width, "critical")
     if more := beyond_bounds(session):
         out += wrapped(more, width, "warning")
-    return out
+    return [*out, *next_lines(session, width)]
 
 
 def _undecided(session: Session, width: int) -> list[Line]:
@@ -111,6 +116,7 @@ class VerdictScreen(RunScreen):
         Binding("c", "copy", "copy commands"),
         Binding("slash", "filter", "filter", show=False, priority=True),
         Binding("q", "back", "home"),
+        *(Binding(str(n), f"part({n})", "open that run", show=False) for n in range(1, 10)),
     ]
     title_words = "verdict"
 
@@ -127,7 +133,21 @@ class VerdictScreen(RunScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "copy":
             return any(f.remedy for f in self.session().findings.values())
+        if action == "part":
+            return self._part(parameters[0]) is not None
         return True
+
+    def _part(self, rank: object) -> Path | None:
+        """The recording of a checkup's part, by its number; a foreign recording names none of ours."""
+        names = [
+            Path(one.recording).name for one in items(self.session()) if one.rank == rank and one.recording
+        ]
+        return next((p for p in store.parts(self.feed.path) if p.name in names), None)
+
+    def action_part(self, rank: int) -> None:
+        path = self._part(rank)
+        if path is not None:
+            self.shell.open_recording(path, live=True)
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
         finding = self.session().findings.get(event.key)

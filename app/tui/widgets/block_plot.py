@@ -9,6 +9,7 @@ from app.recording.session import Session
 from app.report.plot import Axis, Series, nice_axis, plot, si
 from app.tui.glyphs import MARKERS, clean, plain
 from app.tui.lines import Line, cells, split, text
+from app.tui.widgets.checkup_lines import checkup_lines
 from app.tui.widgets.panel import Panel
 
 ROLES = ("a", "b", "c", "d")
@@ -143,6 +144,8 @@ class BlockPlot(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
+        if found := checkup_lines(session, width):
+            return found  # its parts draw their own
         key = (id(session), width, height)
         now = time.monotonic()
         recent = self.shell.moving and now - self._at < 0.9

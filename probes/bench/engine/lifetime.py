@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
-def tie_to(parent: int) -> None:
-    """Dies with that process (prctl(2)); if it is gone already we have another parent."""
+def tie_to(parent: int, number: int = signal.SIGKILL) -> None:
+    """Dies with that process (prctl(2)), by that signal; if it is gone already we have another parent."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0 or os.getppid() != parent:
+    if libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0) != 0 or os.getppid() != parent:
         os._exit(1)
 
 

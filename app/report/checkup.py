@@ -1,0 +1,51 @@
+"""A checkup's answer, line by line, for every view: the ranked list, and what to do about each."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from app.recording.session import Session
+from app.report.document import Mono, Table
+from app.report.wording import SIGNS
+from probes.units import duration
+from scenarios.checkup.ranking import EXTRA, Item, items_of, line
+from scenarios.model import NextStep
+
+
+class Ranked(NamedTuple):
+    sign: str
+    role: str  # a severity, or "unknown"
+    words: str
+    following: NextStep | None
+
+
+def items(session: Session) -> tuple[Item, ...]:
+    """Empty where the recording is none of a checkup, or nothing was ranked yet."""
+    extra = session.extras.get(EXTRA)
+    return items_of(extra.value) if extra is not None else ()
+
+
+def ranked(session: Session) -> list[Ranked]:
+    out = []
+    for one in items(session):
+        sign = "?" if one.severity == "unknown" else SIGNS[one.severity]
+        out.append(Ranked(sign, one.severity, line(one), next(iter(one.following), None)))
+    return out
+
+
+def table(session: Session) -> Table | None:
+    """For the report; None where there is nothing."""
+    found = items(session)
+    if not found:
+        return None
+    rows = tuple(
+        (
+            line(one),
+            duration(one.seconds) if one.seconds else "",
+            one.following[0].title if one.following else "",
+            Mono(one.following[0].command) if one.following else "",
+            Mono("/".join(one.recording.split("/")[-2:])) if one.recording else "",
+        )
+        for one in found
+    )
+    return Table(("answer", "took", "what next", "command", "recording"), rows).without_empty_columns()

@@ -1,0 +1,77 @@
+"""What to do after a run: the one or two steps that its answer asks for, each with its command."""
+
+from __future__ import annotations
+
+import math
+import shlex
+
+from app.recording.session import Session
+from app.report.wording import measured
+from probes import units
+from scenarios.experiment.wording import resolution_words
+from scenarios.finding import Remedy
+from scenarios.imported import SCENARIO
+from scenarios.model import NextStep
+from scenarios.option_value import arguments
+
+SAID_AGAIN = frozenset({"dir"})  # of the options; the others may hold what is no reader's business
+MOST_S = 3600.0  # longer than that nobody waits for an answer; then a quieter host is the better advice
+CHECKUP = "checkup"
+TO_THE_WHOLE = f"hostdx run {CHECKUP}"
+
+
+def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
+    """Empty where nothing is to be done: an import, a run under way."""
+    began, ended = session.began, session.ended
+    if began is None or ended is None or began.scenario in (SCENARIO, CHECKUP):
+        return ()
+    if ended.status == "interrupted":
+        return (NextStep("it was stopped: run it again", _again(session)),)
+    if ended.status != "done":
+        return ()
+    if any(v.control and v.verdict in ("slower", "faster") for v in session.verdicts.values()):
+        return (
+            NextStep("the control moved: run it again when the host is quieter", _again(session)),
+            NextStep("see how small a difference this host shows", "hostdx run null"),
+        )
+    told = [v for v in session.verdicts.values() if not v.control]
+    if remedy := _remedy(session, "critical", "warning", *(() if told else ("notice",))):
+        return (NextStep(remedy.title, remedy.commands[0] if remedy.commands else ""),)
+    if any(v.verdict in ("slower", "faster") for v in told):
+        name = recording or "last"
+        return (NextStep("look at its groups and evidence", f"hostdx replay {shlex.quote(name)}"),)
+    undecided = [v for v in told if v.verdict == "inconclusive" and measured(v)]
+    if undecided:
+        needed = [v.seconds_to_decide for v in undecided if v.seconds_to_decide is not None]
+        whole = math.ceil(sum(v.seconds for v in told) + sum(needed))
+        if needed and whole <= MOST_S:
+            title = f"measure for {units.duration(whole)}: that decides it"
+            return (NextStep(title, _again(session, f"--budget={whole}")),)
+        words = resolution_words(undecided[0])
+        return (
+            NextStep(
+                f"run it on a quieter host ({words})" if words else "run it on a quieter host",
+                _again(session),
+            ),
+        )
+    missed = [v for v in told if v.verdict == "not measured"]
+    if missed and len(missed) == len(told):
+        return (NextStep("give it more time", _again(session, f"--budget={math.ceil(4 * session.time)}")),)
+    if began.scenario == "null":
+        return (NextStep("look for the cause: the whole host in five minutes", TO_THE_WHOLE),)
+    if told or session.findings:
+        return (NextStep("the cause lies elsewhere: let a checkup look at the rest", TO_THE_WHOLE),)
+    return ()
+
+
+def _remedy(session: Session, *severities: str) -> Remedy | None:
+    """The first remedy of the worst finding that has one."""
+    found = (f.remedy[0] for f in session.worst_first if f.severity in severities and f.remedy)
+    return next(found, None)
+
+
+def _again(session: Session, *more: str) -> str:
+    """The run's own command once more, with its directories."""
+    assert session.began is not None
+    options = {name: value for name, value in session.began.options.items() if name in SAID_AGAIN}
+    return shlex.join(["hostdx", "run", session.began.scenario, *arguments(options), *more])

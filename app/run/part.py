@@ -1,0 +1,115 @@
+"""A run that another run starts: a process of its own, its recording in a folder beside that of the whole."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from app.failure import Failure
+from app.recording import store
+from app.recording.reader import Follower
+from app.recording.session import Session
+from app.report.answer import answer
+from app.report.following import TO_THE_WHOLE, following
+from app.run import launch
+from app.run.signals import through
+from app.state import private
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.model import Outcome, Refused, Scenario
+from scenarios.option_value import arguments
+
+LOOK_S = 0.5
+PATIENCE_S = (
+    20.0  # for a part that was told to stop and still undoes its changes; then it is left to its supervisor
+)
+
+
+class Part:
+    """One of them. `measure` returns when it has ended; `outcome` stands from its first event on."""
+
+    def __init__(self, whole: Path, scenario: Scenario, values: Mapping[str, Json]) -> None:
+        """Raises Failure where its recording finds no place."""
+        folder = private(store.parts_of(whole))
+        self._scenario = scenario
+        self.recording = folder / f"{len(list(folder.glob('*.jsonl'))) + 1}-{scenario.id}.jsonl"
+        self._argv = arguments(values, scenario.options)
+        self._session = Session()
+        self._follower: Follower | None = None
+
+    async def measure(self, hear: Callable[[ev.AnyEvent], None]) -> None:
+        """A stop is passed on: the part undoes its changes and ends its recording first."""
+        process = launch.start(self._scenario.id, self._argv, digest="", recording=self.recording, tied=True)
+        try:
+            while process.poll() is None:
+                await asyncio.sleep(LOOK_S)
+                self._read(hear)
+        except asyncio.CancelledError:
+            await through(asyncio.to_thread(_stopped, process))
+            raise
+        finally:
+            self._read(hear)
+            if self._follower is not None:
+                self._follower.close()
+
+    @property
+    def outcome(self) -> Outcome:
+        session = self._session
+        ended, said = session.ended, answer(session)
+        reason = launch.last_words(self.recording).removeprefix("hostdx: ") or "it ended without a result"
+        return Outcome(
+            scenario=self._scenario.id,
+            status=ended.status if ended is not None else "failed",
+            reason=(ended.reason or "") if ended is not None else reason,
+            seconds=session.time,
+            recording=str(self.recording),
+            answer=said.sentence,
+            weight=said.weight,
+            verdicts=tuple(session.verdicts.values()),
+            findings=tuple(session.worst_first),
+            following=tuple(s for s in following(session, str(self.recording)) if s.command != TO_THE_WHOLE),
+        )
+
+    def _read(self, hear: Callable[[ev.AnyEvent], None]) -> None:
+        if self._follower is None and not self.recording.exists():
+            return
+        self._follower = self._follower or Follower(self.recording)
+        with suppress(Failure):  # what is damaged ends the reading, not the run
+            while events := self._follower.poll():
+                for event in events:
+                    self._session.apply(event)
+                    hear(event)
+
+
+def _stopped(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGINT)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(PATIENCE_S)
+
+
+async def run_part(
+    whole: Path | None,
+    scenario: Scenario,
+    values: Mapping[str, Json],
+    hear: Callable[[ev.AnyEvent], None],
+    done: Callable[[Outcome], None],
+) -> None:
+    """As `Run.other`. Raises Refused without a recording of the whole: its parts would have no place."""
+    if whole is None:
+        raise Refused("no recording could be written, so its parts would leave none: free some space first")
+    try:
+        part = Part(whole, scenario, values)
+    except Failure as why:
+        raise Refused(why.text) from None
+    try:
+        await part.measure(hear)
+    finally:
+        done(part.outcome)
+        log = launch.log_of(part.recording)
+        with suppress(OSError):
+            if not log.stat().st_size:
+                log.unlink()

@@ -1,0 +1,35 @@
+"""A checkup's ranked list, and what to do after any run, as lines."""
+
+from __future__ import annotations
+
+from app.recording.session import Session
+from app.report.checkup import ranked
+from app.report.following import following
+from app.tui.glyphs import clean
+from app.tui.lines import BLANK, Line, wrapped
+from scenarios.model import NextStep
+
+
+def checkup_lines(session: Session, width: int) -> list[Line]:
+    """Empty for a recording of anything else. A number is also the key that opens the part's own run."""
+    out: list[Line] = []
+    for one in ranked(session):
+        rows = wrapped(clean(one.words), width - 2, "text", hang=3)
+        out += [[(f"{one.sign} " if not n else "  ", one.role), *row] for n, row in enumerate(rows)]
+        if one.following is not None:
+            out += _step(one.following, width, "     ", "dim")
+    return out
+
+
+def next_lines(session: Session, width: int, recording: str = "") -> list[Line]:
+    """What to do now that the run has ended."""
+    steps = following(session, recording)
+    return [BLANK, *(line for step in steps for line in _step(step, width, "", "strong"))] if steps else []
+
+
+def _step(step: NextStep, width: int, indent: str, role: str) -> list[Line]:
+    words, command = f"next: {clean(step.title)}", clean(step.command)
+    if command and len(indent) + len(words) + len(command) + 2 <= width:
+        return [[(f"{indent}{words}  ", role), (command, "accent")]]
+    rows = wrapped(words, width, role, indent=len(indent), hang=2)
+    return [*rows, *(wrapped(command, width, "accent", indent=len(indent) + 2, hang=2) if command else ())]

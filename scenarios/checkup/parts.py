@@ -1,0 +1,125 @@
+"""Which scenarios a checkup runs here, in which order, with which options and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+from probes.host import Host
+from probes.types import Json
+from scenarios import registry
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Scenario, Usage
+from scenarios.plan import Option, Plan
+
+FIRST = (
+    "null",
+    "dstate",
+)  # how well this host can be measured, and whether a task hangs: both decide what follows
+TIMES = ("budget", "seconds")  # the options by which a scenario is told how long
+LEAST_S = 5.0
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A scenario of the checkup. `why_not`: it is not run here, for this reason."""
+
+    scenario: Scenario
+    plan: Plan | None = None
+    why_not: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.scenario.id
+
+    @property
+    def weight(self) -> float:
+        return self.scenario.checkup_s
+
+    @property
+    def overhead_s(self) -> float:
+        """Of its time, what is no measuring."""
+        if self.plan is None or not self.plan.measuring_s:
+            return 0.0
+        return max(0.0, self.plan.seconds - self.plan.measuring_s)
+
+
+def declared(scenario: Scenario) -> tuple[Option, ...]:
+    own = {option.name for option in scenario.options}
+    common = COMMON_OPTIONS if scenario.measures else ()
+    return (*scenario.options, *(option for option in common if option.name not in own))
+
+
+def values(scenario: Scenario, options: Options, seconds: float) -> dict[str, Json]:
+    """What the part is told: the directories and the margin of the checkup, and its share of the time."""
+    names = {option.name: option for option in declared(scenario)}
+    found: dict[str, Json] = {}
+    directories: list[Json] = list(options.strings("dir"))
+    if directories and "dir" in names:
+        found["dir"] = directories if names["dir"].multiple else directories[0]
+    if "margin" in names and "margin" in options.values:
+        found["margin"] = options.values["margin"]
+    for name in TIMES:
+        if name in names:
+            found[name] = float(round(seconds))
+            break
+    return found
+
+
+def parts(host: Host, options: Options) -> tuple[Part, ...]:
+    """Every scenario that takes part in a checkup, the ones that cannot run here with the reason."""
+    only = options.strings("only")
+    found = [_part(host, options, s) for s in candidates() if not only or s.id in only]
+    return tuple(sorted(found, key=_order))
+
+
+def candidates() -> Iterable[Scenario]:
+    for name in registry.names():
+        try:
+            scenario = registry.load(name)
+        except Exception:  # a third party's: triage says what is wrong with it
+            continue
+        if scenario.checkup_s > 0:
+            yield scenario
+
+
+def by_suspicion(waiting: Sequence[Part], suspected: Sequence[str]) -> list[Part]:
+    """What triage's findings would have proved comes first, the worst finding's scenario before the others."""
+    rank = {name: number for number, name in reversed(list(enumerate(suspected)))}
+    return sorted(waiting, key=lambda p: (p.id not in FIRST, rank.get(p.id, len(rank)), *_order(p)))
+
+
+def shares(waiting: Sequence[Part], left_s: float) -> Mapping[str, float]:
+    """Seconds of measuring for the parts still to come, out of the time that is left.
+
+    Where that is too little for all of them, the last ones get none.
+    """
+    able = [part for part in waiting if not part.why_not]
+    while able:
+        free = left_s - sum(part.overhead_s for part in able)
+        whole = sum(part.weight for part in able)
+        found = {part.id: free * part.weight / whole for part in able}
+        if min(found.values()) >= LEAST_S:
+            return found
+        able.pop()
+    return {}
+
+
+def _order(part: Part) -> tuple[int, float, str]:
+    place = FIRST.index(part.id) if part.id in FIRST else len(FIRST)
+    return place, -part.weight, part.id  # after the first ones, what needs most time gets what others leave
+
+
+def _part(host: Host, options: Options, scenario: Scenario) -> Part:
+    try:
+        if why := scenario.blocked(host):
+            return Part(scenario, None, why)
+        told = Options(values(scenario, options, scenario.checkup_s), declared(scenario))
+        plan = scenario.plan(host, told).sealed()
+    except (Refused, Usage) as why:
+        return Part(scenario, None, str(why).removeprefix(f"{scenario.id}: "))
+    if plan.refusal:
+        return Part(scenario, plan, plan.refusal)
+    if plan.needs_consent:
+        titles = "; ".join(action.title for action in plan.actions if action.asks)
+        return Part(scenario, plan, f"must be agreed to first: {titles}")
+    return Part(scenario, plan)

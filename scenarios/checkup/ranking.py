@@ -1,0 +1,159 @@
+"""The answer of a checkup: what was found to cost something, what was cleared, what stays open, in this order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.types import Json
+from probes.units import percent, smallest_effect
+from scenarios import events as ev
+from scenarios.finding import SEVERITIES, Evidence, Finding, Remedy, Severity
+from scenarios.model import NextStep, Outcome, Scenario
+
+EXTRA = "checkup"  # the name of the Extra event that carries the items
+State: TypeAlias = Literal["cause", "remark", "cleared", "open", "not measured", "resolution"]
+ORDER: tuple[State, ...] = ("cause", "remark", "cleared", "open", "not measured", "resolution")
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of the answer. `rank` counts from 1; 0 for the resolution, which is no suspect."""
+
+    scenario: str
+    state: State
+    words: str
+    severity: Severity | Literal["unknown"] = "unknown"
+    rank: int = 0
+    seconds: float = 0.0
+    recording: str = ""
+    following: tuple[NextStep, ...] = ()
+
+
+def item(scenario: Scenario, outcome: Outcome) -> Item:
+    """What a part's run says about its suspect."""
+    state, words = _judged(scenario, outcome)
+    return Item(
+        scenario=scenario.id,
+        state=state,
+        words=words,
+        severity=_severity(outcome)
+        if state in ("cause", "remark")
+        else "ok"
+        if state == "cleared"
+        else "unknown",
+        seconds=round(outcome.seconds, 1),
+        recording=outcome.recording,
+        following=outcome.following,
+    )
+
+
+def unmeasured(scenario: Scenario, reason: str, command: str) -> Item:
+    words = f"{scenario.suspect}: not measured: {reason}"
+    step = NextStep("measure it alone", command)
+    return Item(scenario=scenario.id, state="not measured", words=words, following=(step,))
+
+
+def ranked(items: Iterable[Item]) -> list[Item]:
+    """Causes first, the worst of them at the top; numbered."""
+
+    def place(one: Item) -> tuple[int, int]:
+        worst = SEVERITIES.index(one.severity) if one.severity != "unknown" else len(SEVERITIES)
+        return ORDER.index(one.state), worst
+
+    found = sorted(items, key=place)
+    return [
+        msgspec.structs.replace(one, rank=number if one.state != "resolution" else 0)
+        for number, one in enumerate(found, 1)
+    ]
+
+
+def as_json(items: Sequence[Item]) -> Json:
+    plain: Json = msgspec.to_builtins(list(items))
+    return plain
+
+
+def items_of(value: Json) -> tuple[Item, ...]:
+    """From a recording, which may come from anybody; empty for what is no answer of a checkup."""
+    try:
+        return tuple(msgspec.convert(value, list[Item]))
+    except msgspec.ValidationError:
+        return ()
+
+
+def line(one: Item) -> str:
+    """`1. not the disk (no difference over 3 %)`."""
+    return f"{one.rank}. {one.words}" if one.rank else one.words
+
+
+def answer(items: Sequence[Item], *, ended: bool) -> Finding:
+    """The whole answer as one finding: the headline, the ranked list, and what to do next."""
+    causes = [one for one in items if one.state == "cause"]
+    remarks = [one for one in items if one.state == "remark"]
+    cleared = [one for one in items if one.state == "cleared"]
+    severity: Severity = "ok"
+    if causes:
+        title = causes[0].words
+        severity = causes[0].severity if causes[0].severity != "unknown" else "warning"
+        if len(causes) > 1:
+            title += f"; and {len(causes) - 1} more"
+    elif remarks:
+        title, severity = remarks[0].words, "notice"
+    elif cleared:
+        title = "nothing that was measured explains a slow host: " + "; ".join(one.words for one in cleared)
+    else:
+        title, severity = "nothing was decided", "notice"
+    if not ended:
+        title = f"until now: {title}"
+    remedies = tuple(
+        Remedy(title=step.title, commands=(step.command,) if step.command else ())
+        for one in items
+        for step in one.following[:1]
+        if one.state != "cleared"
+    )
+    return Finding(
+        id="checkup.answer",
+        severity=severity,
+        confidence="measured" if causes or remarks or cleared else "hint",
+        title=title,
+        evidence=tuple(Evidence(text=line(one), source=one.recording) for one in items),
+        remedy=remedies,
+        answers=True,
+    )
+
+
+def _judged(scenario: Scenario, outcome: Outcome) -> tuple[State, str]:
+    suspect = scenario.suspect
+    judged = [
+        v for v in outcome.verdicts if not v.control and v.verdict not in ("not measured", "not applicable")
+    ]
+    if not judged and not outcome.findings:
+        return "not measured", f"{suspect}: not measured: {outcome.reason or outcome.answer}"
+    if scenario.id == "null":
+        return "resolution", outcome.answer
+    if any(v.control and v.verdict in ("slower", "faster") for v in outcome.verdicts):
+        return "open", f"{suspect}: {outcome.answer}"
+    weight = outcome.weight
+    if weight in ("critical", "warning"):
+        return "cause", f"{suspect}: {outcome.answer}"
+    if any(v.verdict in ("slower", "faster") for v in judged):
+        return "remark", f"{suspect}: {outcome.answer}"
+    if judged and all(v.verdict == "no material difference" for v in judged):
+        return "cleared", f"not {suspect} (no difference over {_reach(judged)})"
+    if weight == "notice":
+        return "open", f"{suspect}: {outcome.answer}"
+    if weight == "unknown" or any(v.verdict == "inconclusive" for v in judged):
+        return "open", f"{suspect}: undecided: {outcome.answer}"
+    return "cleared", f"not {suspect}: {outcome.answer}"
+
+
+def _reach(verdicts: Sequence[ev.Verdict]) -> str:
+    """The largest difference that the intervals leave possible."""
+    shares = [max(abs(1 - low), abs(1 - high)) for v in verdicts if v.ci95 for low, high in (v.ci95,)]
+    most = max(shares, default=max(v.margin for v in verdicts))
+    return percent(most) if most < 1 else smallest_effect(most)
+
+
+def _severity(outcome: Outcome) -> Severity | Literal["unknown"]:
+    return next((s for s in SEVERITIES if s == outcome.weight), "unknown")

@@ -1,0 +1,191 @@
+"""Scenario `checkup`: the whole host in five minutes. Each part is a run of its own, and one list is the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+from typing import ClassVar
+
+from probes.host import Host
+from scenarios import events as ev
+from scenarios.checkup.parts import Part, by_suspicion, parts, shares, values
+from scenarios.checkup.ranking import EXTRA, Item, answer, as_json, item, ranked, unmeasured
+from scenarios.finding import SEVERITIES
+from scenarios.model import COMMON_OPTIONS, Options, Outcome, Run, Scenario, Usage
+from scenarios.plan import Option, Plan, PlannedStep
+from scenarios.triage import examine
+
+BUDGET_S = 300.0
+TRIAGE_S = 2.0
+SHORT = "the budget is too short for it"
+CLEAR = "not needed: the answer before it is clear (--all measures the rest too)"
+
+
+class Checkup(Scenario):
+    """Triage, how well this host can be measured, then whatever applies here and changes nothing."""
+
+    id: ClassVar[str] = "checkup"
+    title: ClassVar[str] = "The whole host in five minutes"
+    question: ClassVar[str] = "What makes this host slow, what does not, and what is still unknown?"
+    why: ClassVar[str] = (
+        "Who does not know the cause does not know which experiment to begin with. This runs the ones that apply here "
+        "and change nothing, one after another, and ranks what they found."
+    )
+    answers: ClassVar[str] = "one ranked list: causes, what was cleared, what stays open"
+    takes_s: ClassVar[float] = BUDGET_S
+    measures: ClassVar[bool] = False  # its parts do, each under the lock of its own run
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(
+            name="dir",
+            kind="path",
+            multiple=True,
+            help="directory that matters; the first one is the baseline (default: $TMPDIR, /var/tmp)",
+        ),
+        Option(
+            name="budget",
+            kind="number",
+            default=BUDGET_S,
+            help="time for all of it: 300, 5m",
+            least=30.0,
+            most=86400.0,
+            unit="s",
+        ),
+        Option(name="all", kind="flag", help="go on after a clear answer"),
+        Option(name="only", kind="text", multiple=True, help="a scenario to run; others are left out"),
+        next(option for option in COMMON_OPTIONS if option.name == "margin"),
+    )
+
+    def blocked(self, host: Host) -> str:
+        return "" if host.live else "a captured tree cannot be measured; `hostdx triage --root` reads it"
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        if not host.live:
+            raise Usage(f"checkup: {self.blocked(host)}")
+        budget = options.number("budget", BUDGET_S)
+        found = parts(host, options)
+        able = [part for part in found if part.plan is not None and not part.why_not]
+        told = shares(able, budget - TRIAGE_S)
+        plans = [part.plan for part in able if part.plan is not None]
+        return self.planned(
+            options=dict(options.values),
+            steps=(
+                PlannedStep("triage", "read the host: every read-only rule", TRIAGE_S),
+                *(
+                    PlannedStep(part.id, f"{part.id}: {part.scenario.title}", told[part.id] + part.overhead_s)
+                    for part in able
+                    if part.id in told
+                ),
+            ),
+            actions=tuple({a.title: a for plan in plans for a in plan.actions}.values()),
+            writes=tuple(written for plan in plans for written in plan.writes),
+            rights=tuple(dict.fromkeys(right for plan in plans for right in plan.rights)),
+            seconds=budget,
+            measuring_s=budget,
+            sentences=(
+                f"runs {', '.join(told)} one after another, each with a recording of its own "
+                "(`hostdx plan NAME` says what it reads)",
+                f"takes about {budget:.0f} s, less where an answer is clear early",
+                "changes no setting; a stop keeps everything that was measured until then",
+            ),
+            left_out=tuple(f"{part.id}: {part.why_not or SHORT}" for part in found if part.id not in told),
+            refusal="" if able else "no scenario of a checkup can run here",
+        )
+
+    async def run(self, run: Run) -> None:
+        began = run.clock.now()
+        budget = run.options.number("budget", BUDGET_S)
+        suspected = await self._triage(run)
+        found = await asyncio.to_thread(parts, run.host, run.options)
+        items = [self._left_out(run, part, part.why_not) for part in found if part.why_not]
+        waiting = by_suspicion([part for part in found if not part.why_not], suspected)
+        clear = False
+        try:
+            while waiting:
+                left = budget - (run.clock.now() - began)
+                seconds = shares(waiting, left).get(waiting[0].id)
+                part = waiting.pop(0)
+                if clear and not run.options.flag("all"):
+                    items.append(self._left_out(run, part, CLEAR))
+                elif seconds is None:
+                    why = f"{max(0.0, left):.0f} s of the budget were left, too little for it"
+                    items.append(self._left_out(run, part, why))
+                else:
+                    clear = await self._measure(run, part, seconds, items) or clear
+                    self._tell(run, items, ended=False)
+        except asyncio.CancelledError:
+            items += [self._left_out(run, part, "stopped before it began") for part in waiting]
+            raise
+        finally:
+            self._tell(run, items, ended=True)
+
+    async def _triage(self, run: Run) -> list[str]:
+        """The scenarios that would prove triage's findings, the worst finding's first."""
+        with run.step("triage", "read the host: every read-only rule"):
+            host = Host()
+            host.still = True
+            events = await asyncio.to_thread(lambda: list(examine(host, run.time, facts=False)))
+            for event in events:
+                run.emit(event)
+        findings = [event.finding for event in events if isinstance(event, ev.Found)]
+        findings.sort(key=lambda f: SEVERITIES.index(f.severity))
+        return list(dict.fromkeys(f.prove for f in findings if f.prove))
+
+    async def _measure(self, run: Run, part: Part, seconds: float, items: list[Item]) -> bool:
+        """Whether the answer is clear: something critical was measured."""
+        told: list[Outcome] = []
+
+        def hear(event: ev.AnyEvent) -> None:
+            if isinstance(event, ev.Progress):
+                run.emit(
+                    ev.Progress(
+                        t=run.time(),
+                        step=part.id,
+                        text=f"{part.id}: {event.text}",
+                        seconds_left=event.seconds_left,
+                    )
+                )
+            elif isinstance(event, ev.Guard):
+                run.emit(
+                    ev.Guard(
+                        t=run.time(),
+                        kind=event.kind,
+                        text=f"{part.id}: {event.text}",
+                        culprit=event.culprit,
+                        severity=event.severity,
+                    )
+                )
+
+        def done(outcome: Outcome) -> None:
+            told.append(outcome)
+            items.append(one := item(part.scenario, outcome))
+            for finding in outcome.findings:
+                if finding.severity != "ok" and not finding.answers:
+                    run.found(finding)
+            run.note(f"{one.words}. {_next(one)}".strip())
+
+        with run.step(part.id, f"{part.id}: {part.scenario.title}") as step:
+            await run.other(part.scenario, values(part.scenario, run.options, seconds), hear, done)
+            if told and told[0].status != "done":
+                step.skip(told[0].reason)
+        return any(f.severity == "critical" and f.confidence == "measured" for o in told for f in o.findings)
+
+    def _left_out(self, run: Run, part: Part, reason: str) -> Item:
+        directories = [f"--dir={path}" for path in run.options.strings("dir")]
+        command = shlex.join(["hostdx", "run", part.id, *(directories if _named(part) else ())])
+        return unmeasured(part.scenario, reason, command)
+
+    def _tell(self, run: Run, items: list[Item], *, ended: bool) -> None:
+        found = ranked(items)
+        run.emit(ev.Extra(t=run.time(), name=EXTRA, value=as_json(found)))
+        run.found(answer(found, ended=ended))
+
+
+def _named(part: Part) -> bool:
+    return any(option.name == "dir" for option in part.scenario.options)
+
+
+def _next(one: Item) -> str:
+    step = next(iter(one.following), None)
+    if step is None:
+        return ""
+    return f"Next: {step.title}" + (f": `{step.command}`" if step.command else "")

@@ -1,0 +1,62 @@
+"""What comes after a run: one step that its answer asks for, with a command that can be pasted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.recording.session import Session
+from app.report.following import following
+from scenarios import events as ev
+from scenarios.finding import Finding, Remedy
+
+
+def ended(*events: ev.AnyEvent, scenario: str = "storage", status: Any = "done", **options: Any) -> Session:
+    session = Session()
+    session.apply(ev.Began(t=0.0, schema=ev.SCHEMA, version="1", scenario=scenario, command=[], host="h", wall="",
+                           seed=1, pid=1, pid_start=1, boot_id="", options=options))  # fmt: skip
+    for event in (*events, ev.Ended(t=60.0, status=status)):
+        session.apply(event)
+    return session
+
+
+def verdict(word: Any, **more: Any) -> ev.Verdict:
+    fields: dict[str, Any] = {"metric": "IOPS", "baseline": "A", "variant": "B", "seconds": 20.0, "groups": 9}
+    return ev.Verdict(t=9.0, workload="w", verdict=word, **(fields | more))
+
+
+LOUD = Finding(
+    id="a.b", severity="warning", title="no TRIM", remedy=(Remedy(title="trim it", commands=("fstrim /x",)),)
+)
+
+
+@pytest.mark.parametrize(
+    ("session", "words", "command"),
+    [
+        (ended(verdict("slower", ratio=0.5)), "look at its groups", "hostdx replay r.jsonl"),
+        (ended(verdict("slower", ratio=0.5), ev.Found(t=9.0, finding=LOUD)), "trim it", "fstrim /x"),
+        (ended(verdict("inconclusive", seconds_to_decide=100.0, ratio=1.0), dir=["/a b", "/c"], token="secret"),
+         "measure for 2 min: that decides it", "hostdx run storage '--dir=/a b' --dir=/c --budget=120"),
+        (ended(verdict("inconclusive", seconds_to_decide=1e6, ratio=1.0)), "on a quieter host", "hostdx run storage"),
+        (ended(verdict("not measured", groups=0)), "give it more time", "hostdx run storage --budget=240"),
+        (ended(verdict("no material difference", ratio=1.0)), "the cause lies elsewhere", "hostdx run checkup"),
+        (ended(verdict("no material difference", ratio=1.0), scenario="null"), "look for the cause",
+         "hostdx run checkup"),
+        (ended(verdict("slower", ratio=0.9, control=True), dir=["/a"]), "the control moved",
+         "hostdx run storage --dir=/a"),
+        (ended(status="interrupted"), "it was stopped", "hostdx run storage"),
+    ],
+)  # fmt: skip
+def test_the_step_that_the_answer_asks_for(session: Session, words: str, command: str) -> None:
+    step = following(session, "r.jsonl")[0]
+    assert words in step.title and step.command == command
+
+
+def test_nothing_follows_a_run_under_way_a_refused_one_and_a_checkup() -> None:
+    assert (
+        following(Session())
+        == following(ended(status="skipped"))
+        == following(ended(scenario="checkup"))
+        == ()
+    )

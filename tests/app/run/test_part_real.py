@@ -1,0 +1,52 @@
+"""A checkup's part is a run of its own: it ends by itself, with the whole, and also where the whole is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from app.recording.reader import load
+from app.report.checkup import items
+from tests.app.launcher import hostdx, started
+
+pytestmark = pytest.mark.real
+ASKED = ("run", "checkup", "--only", "dstate", "--budget", "300")
+
+
+def part_of(directory: Path) -> Path:
+    """The part's recording, once it has begun to watch."""
+    end = time.monotonic() + 40
+    while time.monotonic() < end:
+        for path in directory.glob("state/hostdx/recordings/*.parts/1-dstate.jsonl"):
+            if b'"progress"' in path.read_bytes():
+                return path
+        time.sleep(0.1)
+    raise AssertionError("no part was begun")
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_what_a_part_measured_until_the_end_of_the_whole_stands(how: str, tmp_path: Path) -> None:
+    run = started(tmp_path, *ASKED)
+    try:
+        part = part_of(tmp_path)
+        if how == "stop":
+            assert hostdx(tmp_path, "stop").returncode == 0
+        else:
+            os.kill(run.pid, signal.SIGKILL)
+        run.communicate(timeout=30)
+    finally:
+        run.kill()
+    end = time.monotonic() + 20
+    while load(part).ended is None and time.monotonic() < end:
+        time.sleep(0.1)
+    ended = load(part).ended
+    assert ended is not None and ended.status == "interrupted"
+    whole = load(part.parent.with_suffix(".jsonl"))
+    if how == "stop":
+        assert [one.scenario for one in items(whole)] == ["dstate"]
+        assert whole.ended is not None and whole.ended.status == "interrupted"
+        assert "dstate" in hostdx(tmp_path, "report").stdout

@@ -1,0 +1,229 @@
+"""The checkup on a fake run: which parts, in which order, how long, and what their outcomes amount to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import pytest
+
+from probes.action import Action
+from probes.host import Host
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.checkup import parts as parts_module
+from scenarios.checkup import scenario as scenario_module
+from scenarios.checkup.parts import Part, by_suspicion, shares
+from scenarios.checkup.ranking import EXTRA, items_of, line
+from scenarios.checkup.scenario import CLEAR, Checkup
+from scenarios.finding import Finding, Remedy
+from scenarios.model import COMMON_OPTIONS, NextStep, Options, Outcome, Scenario
+from scenarios.plan import Option, Plan
+from tests.fakes.run import FakeRun
+
+ADVICE = NextStep("turn it off", "switch --off")
+
+
+class Fake(Scenario):
+    why: ClassVar[str] = ""
+    answers: ClassVar[str] = ""
+    takes_s: ClassVar[float] = 60.0
+    options: ClassVar[tuple[Option, ...]] = (
+        Option(name="dir", kind="path", help="", multiple=True),
+        *COMMON_OPTIONS,
+    )
+
+    def __init__(
+        self, id: str, suspect: str, seconds: float, *, why_not: str = "", asks: bool = False
+    ) -> None:
+        self.id = id  # type: ignore[misc]
+        self.title = self.question = id  # type: ignore[misc]
+        self.suspect = suspect  # type: ignore[misc]
+        self.checkup_s = seconds  # type: ignore[misc]
+        self._why_not, self._asks = why_not, asks
+
+    def blocked(self, host: Host) -> str:
+        return self._why_not
+
+    def plan(self, host: Host, options: Options) -> Plan:
+        change = Action(kind="attribute", title="switch it", target="/x", new="1", consent=True)
+        budget = options.number("budget")
+        return self.planned(
+            seconds=budget + 5,
+            measuring_s=budget,
+            actions=(change,) if self._asks else (),
+            options=options.values,
+        )
+
+
+def verdict(word: Any, ratio: float, ci: tuple[float, float], *, control: bool = False) -> ev.Verdict:
+    return ev.Verdict(t=1.0, workload="w", metric="m", baseline="A", variant="B", verdict=word, ratio=ratio, ci95=ci,
+                      groups=9, control=control)  # fmt: skip
+
+
+def outcome(scenario: str, answer: str, weight: str, *verdicts: ev.Verdict, **more: Any) -> Outcome:
+    fields: dict[str, Any] = {
+        "status": "done",
+        "reason": "",
+        "seconds": 9.0,
+        "recording": f"/r/{scenario}.jsonl",
+    }
+    return Outcome(scenario=scenario, answer=answer, weight=weight, verdicts=verdicts,
+                   following=(ADVICE,), **(fields | more))  # fmt: skip
+
+
+SAME = verdict("no material difference", 1.01, (0.98, 1.03))
+OUTCOMES = {
+    "null": outcome("null", "resolution ±4 %", "ok", SAME),
+    "storage": outcome("storage", "no material difference in anything", "ok", SAME),
+    "wall": outcome("wall", "a packet costs 32 % more", "warning", verdict("slower", 0.68, (0.6, 0.7))),
+}
+
+
+class Conducted(FakeRun):
+    """Its other runs end as OUTCOMES says, `takes` seconds after they began."""
+
+    def __init__(
+        self, *, takes: float = 20.0, outcomes: Mapping[str, Outcome] = OUTCOMES, **more: Any
+    ) -> None:
+        super().__init__(declared=Checkup.options, **more)
+        self.told: list[tuple[str, dict[str, Json]]] = []
+        self._takes, self._outcomes = takes, outcomes
+
+    async def other(
+        self,
+        scenario: Scenario,
+        values: Mapping[str, Json],
+        hear: Callable[[ev.AnyEvent], None],
+        done: Callable[[Outcome], None],
+    ) -> None:
+        self.told.append((scenario.id, dict(values)))
+        hear(ev.Progress(t=0.0, step="w", text="reading", seconds_left=3.0))
+        try:
+            await self.clock.sleep(self._takes)
+            if scenario.id == "stopped":
+                raise asyncio.CancelledError
+        finally:
+            done(self._outcomes[scenario.id])
+
+
+@pytest.fixture
+def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def offer(*fakes: Scenario, suspected: str = "") -> None:
+        monkeypatch.setattr(parts_module, "candidates", lambda: fakes)
+        found = Finding(id="x.y", severity="warning", title="odd", prove=suspected)
+        events = [ev.Found(t=0.1, finding=found)] if suspected else []
+        monkeypatch.setattr(scenario_module, "examine", lambda host, time, facts: iter(events))
+
+    return offer
+
+
+STORAGE, WALL, NULL = (
+    Fake("storage", "the disk", 90.0),
+    Fake("wall", "the firewall", 30.0),
+    Fake("null", "noise", 20.0),
+)
+REFUSED = Fake("gone", "the card", 30.0, why_not="no card is plugged in")
+ASKS = Fake("asks", "the scheduler", 30.0, asks=True)
+
+
+def answered(run: FakeRun) -> list[str]:
+    return [line(one) for one in items_of([e for e in run.of(ev.Extra) if e.name == EXTRA][-1].value)]
+
+
+async def test_the_answer_is_ranked_and_every_part_that_did_not_run_says_why(offered: Any) -> None:
+    offered(STORAGE, WALL, NULL, REFUSED, ASKS)
+    run = Conducted(options={"dir": ["/a b", "/c"], "margin": 0.02})
+    await Checkup().run(run)
+    assert answered(run) == [
+        "1. the firewall: a packet costs 32 % more",
+        "2. not the disk (no difference over 3 %)",
+        "3. the scheduler: not measured: must be agreed to first: switch it",
+        "4. the card: not measured: no card is plugged in",
+        "resolution ±4 %",
+    ]
+    assert [name for name, _ in run.told] == ["null", "storage", "wall"]
+    assert all(told["dir"] == ["/a b", "/c"] and told["margin"] == 0.02 for _, told in run.told)
+    final = run.of(ev.Found)[-1].finding
+    assert (final.id, final.severity, final.answers) == ("checkup.answer", "warning", True)
+    assert final.title == "the firewall: a packet costs 32 % more"
+    assert Remedy(title="turn it off", commands=("switch --off",)) in final.remedy
+    assert any("Next: turn it off: `switch --off`" in note.text for note in run.of(ev.Note))
+
+
+async def test_what_a_part_leaves_of_its_time_goes_to_the_ones_after_it(offered: Any) -> None:
+    offered(STORAGE, WALL)
+    quick, slow = Conducted(takes=1.0), Conducted(takes=160.0)
+    for run in (quick, slow):
+        await Checkup().run(run)
+    shares_of = [float(str(run.told[1][1]["budget"])) for run in (quick, slow)]
+    assert shares_of[0] > 280 > shares_of[1] > 100
+
+
+async def test_a_budget_too_short_for_all_leaves_the_last_ones_out(offered: Any) -> None:
+    offered(STORAGE, WALL, NULL)
+    run = Conducted(options={"budget": 32.0}, takes=12.0)
+    await Checkup().run(run)
+    assert [name for name, _ in run.told] == ["null", "storage"]
+    assert any("were left, too little for it" in words for words in answered(run))
+    plan = Checkup().plan(Host(), Options({"budget": 32.0}, Checkup.options))
+    assert [step.id for step in plan.steps] == ["triage", "null"] and len(plan.left_out) == 2
+    assert not shares([Part(STORAGE)], 1.0)
+
+
+async def test_a_suspect_of_triage_is_measured_first_and_a_clear_answer_ends_it(offered: Any) -> None:
+    offered(STORAGE, WALL, NULL, suspected="wall")
+    dead = Finding(id="w.dead", severity="critical", confidence="measured", title="it is dead")
+    clear = OUTCOMES | {"wall": outcome("wall", "it is dead", "critical", findings=(dead,))}
+    run = Conducted(outcomes=clear)
+    await Checkup().run(run)
+    assert [name for name, _ in run.told] == ["null", "wall"]
+    assert f"2. the disk: not measured: {CLEAR}" in answered(run)
+    assert dead in [event.finding for event in run.of(ev.Found)]
+    whole = Conducted(outcomes=clear, options={"all": True})
+    await Checkup().run(whole)
+    assert [name for name, _ in whole.told] == ["null", "wall", "storage"]
+    assert [p.id for p in by_suspicion([Part(STORAGE), Part(NULL), Part(WALL)], [])] == [
+        "null",
+        "storage",
+        "wall",
+    ]
+
+
+async def test_a_stop_keeps_what_was_measured_until_then(offered: Any) -> None:
+    stopped = Fake("stopped", "the stopped one", 60.0)
+    offered(STORAGE, stopped, WALL)
+    half = outcome("stopped", "broken off; until then: 9 % slower", "warning",
+                   verdict("slower", 0.91, (0.89, 0.93)), status="interrupted", reason="stopped")  # fmt: skip
+    run = Conducted(outcomes=OUTCOMES | {"stopped": half})
+    with pytest.raises(asyncio.CancelledError):
+        await Checkup().run(run)
+    assert answered(run) == [
+        "1. the stopped one: broken off; until then: 9 % slower",
+        "2. not the disk (no difference over 3 %)",
+        "3. the firewall: not measured: stopped before it began",
+    ]
+    assert not run.of(ev.Found)[-1].finding.title.startswith("until now")
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (outcome("s", "moved", "warning", SAME, verdict("slower", 0.9, (0.8, 0.9), control=True)),
+         "1. the disk: moved"),
+        (outcome("s", "A or B", "unknown", verdict("inconclusive", 1, (0.7, 1.4))), "1. the disk: undecided: A or B"),
+        (outcome("s", "no task was stuck", "ok", findings=(Finding(id="a", severity="ok", title="x"),)),
+         "1. not the disk: no task was stuck"),
+        (outcome("s", "faster", "ok", verdict("faster", 1.3, (1.2, 1.4))), "1. the disk: faster"),
+        (outcome("s", "skipped: no room", "warning", status="skipped", reason="no room"),
+         "1. the disk: not measured: no room"),
+        (outcome("s", "same", "ok", verdict("no material difference", 1.0, (0.4, 3.5))),
+         "1. not the disk (no difference over a factor of 3.5)"),
+    ],
+)  # fmt: skip
+async def test_what_a_part_says_of_its_suspect(offered: Any, told: Outcome, words: str) -> None:
+    offered(STORAGE)
+    run = Conducted(outcomes={"storage": told})
+    await Checkup().run(run)
+    assert answered(run) == [words]
