@@ -22,7 +22,9 @@ def checkup_lines(session: Session, width: int) -> list[Line]:
 
 
 def next_lines(session: Session, width: int, recording: str = "") -> list[Line]:
-    """What to do now that the run has ended."""
+    """What to do now that the run has ended, where no finding below says it."""
+    if any(f.remedy for f in session.findings.values()):
+        return []
     steps = following(session, recording)
     return [BLANK, *(line for step in steps for line in _step(step, width, "", "strong"))] if steps else []
 
