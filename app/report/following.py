@@ -59,7 +59,9 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         return (NextStep("give it more time", _again(session, f"--budget={math.ceil(4 * session.time)}")),)
     if began.scenario == "null":
         return (NextStep("look for the cause: the whole host in five minutes", TO_THE_WHOLE),)
-    if told or session.findings:
+    if not any(f.severity in ("critical", "warning") for f in session.findings.values()) and (
+        told or session.findings
+    ):
         return (NextStep("the cause lies elsewhere: let a checkup look at the rest", TO_THE_WHOLE),)
     return ()
 

@@ -149,8 +149,7 @@ class Checkup(Scenario):
                     ev.Guard(
                         t=run.time(),
                         kind=event.kind,
-                        text=f"{part.id}: {event.text}",
-                        culprit=event.culprit,
+                        text=f"{part.id}: {event.sentence}",
                         severity=event.severity,
                     )
                 )

@@ -21,11 +21,13 @@ def checkup_lines(session: Session, width: int) -> list[Line]:
     return out
 
 
-def next_lines(session: Session, width: int, recording: str = "") -> list[Line]:
+def next_lines(session: Session, width: int) -> list[Line]:
     """What to do now that the run has ended, where no finding below says it."""
     if any(f.remedy for f in session.findings.values()):
         return []
-    steps = following(session, recording)
+    steps = [
+        step for step in following(session) if not step.command.startswith("hostdx replay")
+    ]  # it is that
     return [BLANK, *(line for step in steps for line in _step(step, width, "", "strong"))] if steps else []
 
 
