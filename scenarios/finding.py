@@ -45,3 +45,10 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     prove: str = ""
     prove_options: tuple[str, ...] = ()
     answers: bool = False  # it answers the run's question, whatever a single verdict says
+
+
+class NextStep(msgspec.Struct, frozen=True):
+    """What to do after a run: in words, and the command for it (empty where there is none)."""
+
+    title: str
+    command: str = ""

@@ -16,7 +16,7 @@ from probes.host import Host
 from probes.private_directory import Inode, PrivateDirectory
 from probes.types import Absent, Json
 from scenarios import events as ev
-from scenarios.finding import Finding
+from scenarios.finding import Finding, NextStep
 from scenarios.plan import Option, Plan
 
 
@@ -47,13 +47,6 @@ class Applied(msgspec.Struct, frozen=True):
     value: str
     endings: list[tuple[ev.ActionState, str]] = []
     inode: Inode | None = None
-
-
-class NextStep(msgspec.Struct, frozen=True):
-    """What to do after a run: in words, and the command for it (empty where there is none)."""
-
-    title: str
-    command: str = ""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

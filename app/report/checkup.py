@@ -8,8 +8,8 @@ from app.recording.session import Session
 from app.report.document import Mono, Table
 from app.report.wording import SIGNS
 from probes.units import duration
-from scenarios.checkup.ranking import EXTRA, Item, items_of, line
-from scenarios.model import NextStep
+from scenarios.checkup.item import EXTRA, Item, items_of, line
+from scenarios.finding import NextStep
 
 
 class Ranked(NamedTuple):

@@ -10,7 +10,7 @@ from app.report.history import course_lines, course_of, course_svg
 from app.report.ledger import ledger
 from probes import units
 from probes.types import Json
-from scenarios.checkup.ranking import EXTRA as CHECKUP
+from scenarios.checkup.item import EXTRA as CHECKUP
 from scenarios.numa.picture import machine_picture
 
 WIDTH = 78  # cells of a drawing

@@ -9,9 +9,8 @@ from app.recording.session import Session
 from app.report.wording import measured
 from probes import units
 from scenarios.experiment.wording import resolution_words
-from scenarios.finding import Remedy
+from scenarios.finding import NextStep, Remedy
 from scenarios.imported import SCENARIO
-from scenarios.model import NextStep
 from scenarios.option_value import arguments
 
 SAID_AGAIN = frozenset({"dir"})  # of the options; the others may hold what is no reader's business

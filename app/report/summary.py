@@ -17,7 +17,7 @@ from app.report.document import Mono, Table
 from app.report.following import following
 from app.report.verdict_table import rows, table
 from app.state import recordings_dir
-from scenarios.model import NextStep
+from scenarios.finding import NextStep
 
 WIDE = 100  # cells where no terminal says how many it has
 _GAP = 2

@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import msgspec
 
-from probes.types import Json
 from probes.units import percent, smallest_effect
 from scenarios import events as ev
-from scenarios.finding import SEVERITIES, Evidence, Finding, Remedy, Severity
-from scenarios.model import NextStep, Outcome, Scenario
-
-EXTRA = "checkup"  # the name of the Extra event that carries the items
-State: TypeAlias = Literal["cause", "remark", "cleared", "open", "not measured", "resolution"]
-ORDER: tuple[State, ...] = ("cause", "remark", "cleared", "open", "not measured", "resolution")
-
-
-class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line of the answer. `rank` counts from 1; 0 for the resolution, which is no suspect."""
-
-    scenario: str
-    state: State
-    words: str
-    severity: Severity | Literal["unknown"] = "unknown"
-    rank: int = 0
-    seconds: float = 0.0
-    recording: str = ""
-    following: tuple[NextStep, ...] = ()
+from scenarios.checkup.item import ORDER, Item, State, line
+from scenarios.finding import SEVERITIES, Evidence, Finding, NextStep, Remedy, Severity
+from scenarios.model import Outcome, Scenario
 
 
 def item(scenario: Scenario, outcome: Outcome) -> Item:
@@ -67,24 +50,6 @@ def ranked(items: Iterable[Item]) -> list[Item]:
         msgspec.structs.replace(one, rank=number if one.state != "resolution" else 0)
         for number, one in enumerate(found, 1)
     ]
-
-
-def as_json(items: Sequence[Item]) -> Json:
-    plain: Json = msgspec.to_builtins(list(items))
-    return plain
-
-
-def items_of(value: Json) -> tuple[Item, ...]:
-    """From a recording, which may come from anybody; empty for what is no answer of a checkup."""
-    try:
-        return tuple(msgspec.convert(value, list[Item]))
-    except msgspec.ValidationError:
-        return ()
-
-
-def line(one: Item) -> str:
-    """`1. not the disk (no difference over 3 %)`."""
-    return f"{one.rank}. {one.words}" if one.rank else one.words
 
 
 def answer(items: Sequence[Item], *, ended: bool) -> Finding:

@@ -8,8 +8,9 @@ from typing import ClassVar
 
 from probes.host import Host
 from scenarios import events as ev
+from scenarios.checkup.item import EXTRA, Item, as_json
 from scenarios.checkup.parts import Part, by_suspicion, parts, shares, values
-from scenarios.checkup.ranking import EXTRA, Item, answer, as_json, item, ranked, unmeasured
+from scenarios.checkup.ranking import answer, item, ranked, unmeasured
 from scenarios.finding import SEVERITIES
 from scenarios.model import COMMON_OPTIONS, Options, Outcome, Run, Scenario, Usage
 from scenarios.plan import Option, Plan, PlannedStep

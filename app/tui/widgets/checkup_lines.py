@@ -7,7 +7,7 @@ from app.report.checkup import ranked
 from app.report.following import following
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, wrapped
-from scenarios.model import NextStep
+from scenarios.finding import NextStep
 
 
 def checkup_lines(session: Session, width: int) -> list[Line]:

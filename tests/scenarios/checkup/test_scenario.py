@@ -14,11 +14,11 @@ from probes.types import Json
 from scenarios import events as ev
 from scenarios.checkup import parts as parts_module
 from scenarios.checkup import scenario as scenario_module
+from scenarios.checkup.item import EXTRA, items_of, line
 from scenarios.checkup.parts import Part, by_suspicion, shares
-from scenarios.checkup.ranking import EXTRA, items_of, line
 from scenarios.checkup.scenario import CLEAR, Checkup
-from scenarios.finding import Finding, Remedy
-from scenarios.model import COMMON_OPTIONS, NextStep, Options, Outcome, Scenario
+from scenarios.finding import Finding, NextStep, Remedy
+from scenarios.model import COMMON_OPTIONS, Options, Outcome, Scenario
 from scenarios.plan import Option, Plan
 from tests.fakes.run import FakeRun
 
