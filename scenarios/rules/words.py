@@ -24,7 +24,7 @@ _FORMS: dict[str, Callable[[float], str]] = {
 }
 _HOLE = re.compile(r"\{([^{}]+?)(?::([a-z]+))?\}")
 
-
+_OPTIONAL = re.compile(r"\[\?([^\[\]]*)\]")
 _PLAIN = re.compile(r"\{(\w+)(?::([a-z]+))?\}")
 _WITHIN_WORD = re.compile(r"[^\s|;&(\"']$")
 _COMMANDS = re.compile(r"[|;&(]")
@@ -56,7 +56,10 @@ def _is_option(line: str, hole: re.Match[str], names: Names) -> bool:
 
 
 class Words:
-    """A template. Raises Invalid where an expression in it is none, or its form is not known."""
+    """A template; `[?, {channels} queues]` is left out where a value in it is unknown.
+
+    Raises Invalid where an expression in it is none, or its form is not known.
+    """
 
     def __init__(self, template: str) -> None:
         self.template = template
@@ -68,7 +71,13 @@ class Words:
             self._holes[found[0]] = (expression(found[1]), form)
 
     def filled(self, names: Names) -> str:
-        return _HOLE.sub(lambda found: self._one(found[0], names), self.template)
+        told = _OPTIONAL.sub(lambda part: part[1] if self._known(part[1], names) else "", self.template)
+        return _HOLE.sub(lambda found: self._one(found[0], names), told)
+
+    def _known(self, part: str, names: Names) -> bool:
+        return not any(
+            isinstance(self._holes[found[0]][0].value(names), Absent) for found in _HOLE.finditer(part)
+        )
 
     def _one(self, hole: str, names: Names) -> str:
         expr, form = self._holes[hole]

@@ -14,7 +14,7 @@ from scenarios.rules.expression import Invalid, expression
 from scenarios.rules.known import written
 from scenarios.rules.read import Read, read
 from scenarios.rules.table import Row
-from scenarios.rules.words import typed
+from scenarios.rules.words import Words, typed
 from scenarios.triage import apply_rule
 
 GOOD = """
@@ -118,3 +118,9 @@ def test_a_name_is_never_an_option_of_a_command_that_a_rule_runs() -> None:
     assert read(Host(), asked, "", {"name": "lo"}) == "lo"
     refused = read(Host(), asked, "", {"name": "--version"})
     assert isinstance(refused, Absent) and "begins with '-'" in refused.reason
+
+
+def test_a_part_whose_value_is_unknown_is_left_out() -> None:
+    words = Words("{name}: {lost} lost[?; ring {ring} of {most}][?, {queues} queues]")
+    known = {"name": "eth0", "lost": 3, "ring": 256, "most": Absent("not told"), "queues": 8}
+    assert words.filled(known) == "eth0: 3 lost, 8 queues"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from probes.host import Host
+from scenarios.rules.subjects.disk import disk_rows
 from scenarios.rules.subjects.pci import pci_rows
 from scenarios.rules.subjects.qdisc import qdisc_rows
+from tests.fakes.tree import Tree
 
 TC = """qdisc noqueue 0: dev lo root refcnt 2
  Sent 0 bytes 0 pkt (dropped 0, overlimits 0 requeues 0)
@@ -20,13 +22,8 @@ qdisc tbf 8001: dev eth1 root refcnt 2 rate 1.5Gbit burst 5Kb lat 70ms
 """
 
 
-def put(root: Path, path: str, text: str) -> None:
-    (root / path).parent.mkdir(parents=True, exist_ok=True)
-    (root / path).write_text(text)
-
-
 def test_queueing_disciplines(tmp_path: Path) -> None:
-    put(tmp_path, "sos_commands/networking/tc_-s_qdisc_show", TC)
+    Tree(tmp_path).put("sos_commands/networking/tc_-s_qdisc_show", TC)
     (tmp_path / "sys/class/net/eth0/device").mkdir(parents=True)
     rows = qdisc_rows(Host(str(tmp_path)))
     assert isinstance(rows, list)
@@ -40,32 +37,45 @@ def test_queueing_disciplines(tmp_path: Path) -> None:
 
 
 def test_a_controller_served_on_another_node(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
     device = "sys/devices/pci0000:80/0000:81:00.0"
-    put(tmp_path, f"{device}/class", "0x010802\n")
-    put(tmp_path, f"{device}/numa_node", "1\n")
+    tree.put(f"{device}/class", "0x010802\n")
+    tree.put(f"{device}/numa_node", "1\n")
     (tmp_path / device / "nvme/nvme0").mkdir(parents=True)
     (tmp_path / device / "msi_irqs").mkdir()
-    put(tmp_path, f"{device}/msi_irqs/40", "msix\n")
+    tree.put(f"{device}/msi_irqs/40", "msix\n")
     (tmp_path / "sys/bus/pci/devices").mkdir(parents=True)
     (tmp_path / "sys/bus/pci/devices/0000:81:00.0").symlink_to(f"../../../../{device}")
-    put(tmp_path, "proc/interrupts", "      CPU0  CPU1\n 40:   9  0  IR-PCI-MSI nvme0q1\n")
-    put(tmp_path, "proc/irq/40/smp_affinity_list", "0\n")
+    tree.put("proc/interrupts", "      CPU0  CPU1\n 40:   9  0  IR-PCI-MSI nvme0q1\n")
+    tree.put("proc/irq/40/smp_affinity_list", "0\n")
     for number in (0, 1):
-        put(tmp_path, f"sys/devices/system/node/node{number}/cpulist", f"{number}\n")
-        put(
-            tmp_path, f"sys/devices/system/node/node{number}/distance", "10 20\n" if not number else "20 10\n"
-        )
-        put(tmp_path, f"sys/devices/system/node/node{number}/meminfo", f"Node {number} MemTotal: 4096 kB\n")
-        put(tmp_path, f"sys/devices/system/cpu/cpu{number}/topology/physical_package_id", f"{number}\n")
-        put(tmp_path, f"sys/devices/system/cpu/cpu{number}/topology/core_id", "0\n")
+        tree.put(f"sys/devices/system/node/node{number}/cpulist", f"{number}\n")
+        tree.put(f"sys/devices/system/node/node{number}/distance", "20 10\n" if number else "10 20\n")
+        tree.put(f"sys/devices/system/node/node{number}/meminfo", f"Node {number} MemTotal: 4096 kB\n")
+        tree.put(f"sys/devices/system/cpu/cpu{number}/topology/physical_package_id", f"{number}\n")
+        tree.put(f"sys/devices/system/cpu/cpu{number}/topology/core_id", "0\n")
     for name in ("online", "possible", "present"):
-        put(tmp_path, f"sys/devices/system/cpu/{name}", "0-1\n")
-    put(tmp_path, "sys/devices/system/node/online", "0-1\n")
+        tree.put(f"sys/devices/system/cpu/{name}", "0-1\n")
+    tree.put("sys/devices/system/node/online", "0-1\n")
     text = (
         "81:00.0 Non-Volatile memory controller [0108]: X\n\t\t\tMaxPayload 256 bytes, MaxReadReq 128 bytes\n"
     )
-    put(tmp_path, "sos_commands/pci/lspci_-nnvv", f"00:00.0 Host bridge\n\n{text}\n")
+    Tree(tmp_path).put("sos_commands/pci/lspci_-nnvv", f"00:00.0 Host bridge\n\n{text}\n")
     rows = pci_rows(Host(str(tmp_path)))
     assert isinstance(rows, list)
     [row] = rows
     assert (row["node"], row["irq_nodes"], row["read_request"]) == (1, (0,), 128)
+
+
+def test_48_volumes_do_not_crowd_out_the_disks_and_an_emulated_one_is_known(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    base = "/sys/devices/pci0000:00/0000:00:1f.2/ata{}/host0/target0:0:0/0:0:0:0/block/{}"
+    for number, (name, model) in enumerate((("sda", "ST8000NM0055"), ("sdb", "QEMU HARDDISK"))):
+        at = base.format(number + 1, name)
+        tree.disk(at, f"8:{16 * number}").files(at, device__model=model)
+    for number in range(48):
+        at = f"/sys/devices/virtual/block/dm-{number}"
+        tree.disk(at, f"253:{number}").files(at, dm__name=f"vg-lv{number}", slaves__sda="")
+    rows = disk_rows(tree.host())
+    assert isinstance(rows, list)
+    assert [(row["name"], row["virtual"]) for row in rows] == [("sda", False), ("sdb", True)]
