@@ -39,12 +39,21 @@ class Absent(msgspec.Struct, frozen=True):
 
 
 class Fact(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A value read from the host. `source` is the path or the command it came from."""
+    """A value read from the host, of what (`disk:sda`, `cpu`). `source` is the path or the command it came from."""
 
+    subject: str
     name: str
     value: Json
     source: str
     unit: str = ""
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """A fact that could not be read, and why."""
+
+    subject: str
+    name: str
+    absent: Absent
 
 
 class Sample(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.action import Action
-from probes.types import AbsentKind, Json
+from probes.types import AbsentKind, Fact, Json, Unread
 from scenarios.disturbance import Disturbance
 from scenarios.finding import Finding
 from scenarios.plan import Option, Plan
@@ -82,6 +82,12 @@ class FactRead(Event, frozen=True, tag="fact"):
         """Subject and name, the same fact the same label."""
         return f"{self.subject} {self.name}".lstrip()
 
+    @property
+    def device(self) -> tuple[str, str]:
+        """What kind of subject and which one: ("disk", "sda"); ("kernel", "") where there is one only."""
+        kind, _, which = self.subject.partition(":")
+        return kind, which
+
 
 class AbsentFact(Event, frozen=True, tag="absent"):
     """A fact that could not be read: why in words and by kind (a right, a tool, a container, ...)."""
@@ -95,6 +101,22 @@ class AbsentFact(Event, frozen=True, tag="absent"):
     @property
     def label(self) -> str:
         return f"{self.subject} {self.name}".lstrip()
+
+
+def fact(entry: Fact | Unread, t: float) -> FactRead | AbsentFact:
+    """What a probe read, or why it could not, as the event that records it."""
+    if isinstance(entry, Unread):
+        return AbsentFact(
+            t=t,
+            subject=entry.subject,
+            name=entry.name,
+            reason=entry.absent.reason,
+            source=entry.absent.source,
+            kind=entry.absent.kind,
+        )
+    return FactRead(
+        t=t, subject=entry.subject, name=entry.name, value=entry.value, source=entry.source, unit=entry.unit
+    )
 
 
 class Checked(Event, frozen=True, tag="check"):

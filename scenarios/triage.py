@@ -43,15 +43,7 @@ def fact_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
 
 def as_events(entries: Iterable[Entry], time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
     for entry in entries:
-        if isinstance(entry, tuple):
-            name, absent = entry
-            yield ev.AbsentFact(
-                t=time(), name=name, reason=absent.reason, source=absent.source, kind=absent.kind
-            )
-        else:
-            yield ev.FactRead(
-                t=time(), name=entry.name, value=entry.value, source=entry.source, unit=entry.unit
-            )
+        yield ev.fact(entry, time())
 
 
 def offers(host: Host, time: Callable[[], float]) -> Iterator[ev.Offer]:

@@ -152,7 +152,7 @@ def read_back(source: str) -> list[tuple[int, str]]:
 def _modules() -> Iterator[Path]:
     for folder in ("app", "scenarios", "probes"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            if path.stem not in WORDING and path.name != "host_table.py":
+            if path.stem not in WORDING:
                 yield path
 
 

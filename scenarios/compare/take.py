@@ -123,9 +123,9 @@ def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
                 if event.disturbed:
                     disturbed.add((event.workload, event.index))
             case ev.FactRead():
-                facts[fact_key(event)] = event.value
+                facts[event.subject, event.name] = event.value
             case ev.AbsentFact():
-                absent.add(fact_key(event))
+                absent.add((event.subject, event.name))
             case ev.Began():
                 began = event
             case ev.Planned():
@@ -151,17 +151,6 @@ def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
         disturbed=len(disturbed),
         groups=len(groups),
     )
-
-
-def fact_key(event: ev.FactRead | ev.AbsentFact) -> FactKey:
-    """(subject, name): `disk.sda.scheduler` is the fact `scheduler` of `disk:sda`."""
-    if event.subject:
-        return event.subject, event.name
-    kind, _, rest = event.name.partition(".")
-    if kind not in ("disk", "mount", "nic", "md"):
-        return kind, rest
-    subject, _, name = rest.rpartition(".") if kind != "mount" else (rest, "", "mount")
-    return f"{kind}:{subject}", name
 
 
 def _run_facts(began: ev.Began, plan: Plan | None) -> dict[FactKey, Json]:

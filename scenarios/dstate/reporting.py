@@ -48,15 +48,7 @@ class Report:
         self._series(look)
         if self._hidden is None and look.hidden is not None:
             self._hidden = look.hidden
-            self.run.emit(
-                ev.AbsentFact(
-                    t=self.run.time(),
-                    name="tasks of other users",
-                    reason=look.hidden.reason,
-                    source=look.hidden.source,
-                    kind=look.hidden.kind,
-                )
-            )
+            self.run.fact("tasks", "of other users", look.hidden)
         for report in hung:
             self._hung += 1
             text = f"the kernel reports {report.comm} ({report.pid}) blocked for more than {report.seconds} s"

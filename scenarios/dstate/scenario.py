@@ -8,7 +8,6 @@ from typing import ClassVar
 from probes.host import Host
 from probes.system.kernel_log import Follower, hung_tasks
 from probes.types import Absent
-from scenarios import events as ev
 from scenarios.dstate.reporting import Report
 from scenarios.dstate.watch import Watching, read
 from scenarios.model import Options, Run, Scenario, Usage
@@ -91,14 +90,14 @@ class Dstate(Scenario):
             report = Report(run)
             follower = Follower()
             if follower.problem:
-                run.emit(ev.AbsentFact(t=run.time(), name="kernel log, live", reason=follower.problem))
+                run.fact("kernel", "log, live", Absent(follower.problem, "permission", "/dev/kmsg"))
             began = run.clock.now()
             try:
                 while True:
                     at = run.clock.now() - began
                     sample = await asyncio.to_thread(read, run.host, watching, at)
                     if isinstance(sample, Absent):
-                        run.emit(ev.AbsentFact(t=run.time(), name="tasks", reason=sample.reason))
+                        run.fact("tasks", "in D", sample)
                         break
                     report.sample(sample, hung_tasks(follower.new()))
                     took = run.clock.now() - began - at
@@ -120,8 +119,4 @@ class Dstate(Scenario):
         for name in HUNG_TASK_FACTS:
             path = f"/proc/sys/kernel/{name}"
             value = run.host.integer(path)
-            if isinstance(value, Absent):
-                reason = value.reason
-                run.emit(ev.AbsentFact(t=run.time(), name=f"kernel.{name}", reason=reason, source=path))
-            else:
-                run.emit(ev.FactRead(t=run.time(), name=f"kernel.{name}", value=value, source=path))
+            run.fact("kernel", name, value, source=path)

@@ -9,71 +9,70 @@ from probes.system.disk.block import block_devices
 from probes.system.disk.discard import DiscardChain
 from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.trim_timer import TrimTimer, untrimmed_because
-from probes.types import Absent, Fact, present
+from probes.system.summary import Entry, entry
+from probes.types import Absent, Fact, Unread, present
 from scenarios.fstrim.layout import Layout
-
-Entry = Fact | tuple[str, Absent]
 
 
 def facts(host: Host, layout: Layout, timer: TrimTimer) -> Iterator[Entry]:
-    """Facts, or a name with the reason why it is absent."""
+    """Facts, or the reason why there is none."""
     chain = layout.chain
     if chain is None:
         return
-    yield Fact("trim.mount", f"{chain.mount.fstype} on {chain.device}", "/proc/self/mountinfo")
-    yield Fact("trim.online", chain.online or "no", "/proc/self/mountinfo")
+    yield Fact("trim", "mount", f"{chain.mount.fstype} on {chain.device}", "/proc/self/mountinfo")
+    yield Fact("trim", "online", chain.online or "no", "/proc/self/mountinfo")
     for layer in chain.layers:
         yield from _layer(layer.device, layer.kind, layer.max_bytes, layer.granularity_bytes)
     for name, mode in chain.queued.items():
-        yield Fact(f"trim.sata.{name}", mode, "/sys/class/ata_device/dev*/trim")
-    yield _or_absent("trim.timer", timer.enabled, timer.source)
-    yield _or_absent("trim.timer.active", timer.active, timer.source)
-    yield _or_absent("trim.timer.schedule", timer.schedule, "fstrim.timer")
-    yield _or_absent("trim.timer.last", timer.last, timer.source)
+        yield Fact(f"disk:{name}", "queued TRIM", mode, "/sys/class/ata_device/dev*/trim")
+    yield entry("trim", "timer", timer.enabled, timer.source)
+    yield entry("trim", "timer.active", timer.active, timer.source)
+    yield entry("trim", "timer.schedule", timer.schedule, "fstrim.timer")
+    yield entry("trim", "timer.last", timer.last, timer.source)
     if timer.cron:
-        yield Fact("trim.cron", ", ".join(timer.cron), "/etc/cron*")
+        yield Fact("trim", "cron", ", ".join(timer.cron), "/etc/cron*")
     why = untrimmed_because(host, timer, chain.mountpoints or (chain.mount.mountpoint,))
     if present(why) and why:
-        yield Fact("trim.left_out", why, timer.source)
+        yield Fact("trim", "left_out", why, timer.source)
     yield from _amounts(host, layout, chain)
 
 
 def _layer(name: str, kind: str, most: int | Absent, grain: int | Absent) -> Iterator[Entry]:
     source = f"/sys/block/{name}/queue/discard_max_bytes"
     if isinstance(most, Absent):
-        yield f"trim.layer.{name}", most
+        yield Unread(f"disk:{name}", "discards", most)
     elif most == 0:
-        yield Fact(f"trim.layer.{name}", f"{kind}: takes no discards", source)
+        yield Fact(f"disk:{name}", "discards", f"{kind}: takes no discards", source)
     else:
         grains = f", in grains of {grain} B" if present(grain) and grain else ""
-        yield Fact(f"trim.layer.{name}", f"{kind}: discards of at most {most} B{grains}", source)
+        yield Fact(f"disk:{name}", "discards", f"{kind}: discards of at most {most} B{grains}", source)
 
 
 def _amounts(host: Host, layout: Layout, chain: DiscardChain) -> Iterator[Entry]:
     free = layout.free_bytes()
     if free is not None:
-        yield Fact("trim.free", free, f"statvfs {chain.mount.mountpoint}", "B")
+        yield Fact("trim", "free", free, f"statvfs {chain.mount.mountpoint}", "B")
     counters = disk_counters(host)
     if isinstance(counters, Absent):
-        yield "trim.written_since_boot", counters
+        yield Unread("trim", "written_since_boot", counters)
     else:
         for name in chain.leaves:
             if name not in counters:
                 continue
             own = counters[name]
-            yield Fact(f"trim.written_since_boot.{name}", own.write_bytes, "/proc/diskstats", "B")
+            yield Fact(f"disk:{name}", "written_since_boot", own.write_bytes, "/proc/diskstats", "B")
             if own.discard_bytes is None:
                 why = Absent("this kernel does not count discards", "unsupported", "/proc/diskstats")
-                yield f"trim.discarded_since_boot.{name}", why
+                yield Unread(f"disk:{name}", "discarded_since_boot", why)
             else:
-                yield Fact(f"trim.discarded_since_boot.{name}", own.discard_bytes, "/proc/diskstats", "B")
+                yield Fact(f"disk:{name}", "discarded_since_boot", own.discard_bytes, "/proc/diskstats", "B")
     if chain.mount.fstype == "ext4":
         path = f"/sys/fs/ext4/{chain.device}/lifetime_write_kbytes"
-        yield _or_absent("trim.ext4.lifetime_written", _kib(host.integer(path)), path, "B")
+        yield entry("trim", "ext4.lifetime_written", _kib(host.integer(path)), path, "B")
     for name in chain.leaves:
         spare = unpartitioned(host, name)
         if spare is not None:
-            yield Fact(f"trim.unpartitioned.{name}", round(spare, 4), f"/sys/block/{name}/*/size")
+            yield Fact(f"disk:{name}", "unpartitioned", round(spare, 4), f"/sys/block/{name}/*/size")
 
 
 def unpartitioned(host: Host, disk: str) -> float | None:
@@ -88,7 +87,3 @@ def unpartitioned(host: Host, disk: str) -> float | None:
 
 def _kib(value: int | Absent) -> int | Absent:
     return value << 10 if present(value) else value
-
-
-def _or_absent(name: str, value: str | bool | int | Absent, source: str, unit: str = "") -> Entry:
-    return (name, value) if isinstance(value, Absent) else Fact(name, value, source, unit)

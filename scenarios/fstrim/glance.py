@@ -13,8 +13,8 @@ from probes.system.disk.discard import DiscardChain, DiscardLayer, discard_chain
 from probes.system.disk.diskstats import DiskCounters, disk_counters
 from probes.system.disk.trim_jobs import passed_over
 from probes.system.disk.trim_timer import TrimTimer, timer_would_miss, trim_timer, untrimmed_because
-from probes.system.summary import Entry
-from probes.types import Absent, Fact, present
+from probes.system.summary import Entry, entry
+from probes.types import Absent, Fact, Unread, present
 
 MOST_FILE_SYSTEMS = 8  # a host with hundreds of volumes has a list of its own
 
@@ -23,7 +23,7 @@ def glance(host: Host) -> Iterator[Entry]:
     """At most one `systemctl show`, one statvfs a file system."""
     chains = host.once(discard_chains)
     if isinstance(chains, Absent):
-        yield "trim.timer", chains
+        yield Unread("trim", "timer", chains)
         return
     if not chains:
         return
@@ -31,24 +31,24 @@ def glance(host: Host) -> Iterator[Entry]:
     yield _timer(timer)
     counters = disk_counters(host)
     for chain in chains[:MOST_FILE_SYSTEMS]:
-        name = f"trim.{chain.device}"
-        yield Fact(f"{name}.way", _way(chain), "/proc/self/mountinfo, /sys/block/*/queue/discard_max_bytes")
+        name = f"trim:{chain.device}"
+        yield Fact(name, "way", _way(chain), "/proc/self/mountinfo, /sys/block/*/queue/discard_max_bytes")
         if chain.swallowed_by or chain.read_only:
             continue
         by = _by(host, timer, chain)
-        yield (f"{name}.by", by) if isinstance(by, Absent) else Fact(f"{name}.by", by, timer.source)
+        yield entry(name, "by", by, timer.source)
         amounts = _amounts(host, chain, {} if isinstance(counters, Absent) else counters)
         if amounts:
-            yield Fact(f"{name}.amounts", amounts, "statvfs, /proc/diskstats")
+            yield Fact(name, "amounts", amounts, "statvfs, /proc/diskstats")
     if len(chains) > MOST_FILE_SYSTEMS:
         yield Fact(
-            "trim.more", f"{len(chains) - MOST_FILE_SYSTEMS} more file systems", "/proc/self/mountinfo"
+            "trim", "more", f"{len(chains) - MOST_FILE_SYSTEMS} more file systems", "/proc/self/mountinfo"
         )
 
 
 def _timer(timer: TrimTimer) -> Entry:
     if isinstance(timer.on, Absent):
-        return "trim.timer", timer.on
+        return Unread("trim", "timer", timer.on)
     if not timer.exists:
         text = "this system has none"
     elif not timer.on:
@@ -57,7 +57,7 @@ def _timer(timer: TrimTimer) -> Entry:
         last = f", last {timer.last}" if present(timer.last) else ", no run on record"
         text = f"on, {timer.schedule}{last}" if present(timer.schedule) else f"on{last}"
     cron = f"; also {', '.join(timer.cron)}" if timer.cron else ""
-    return Fact("trim.timer", text + cron, timer.source)
+    return Fact("trim", "timer", text + cron, timer.source)
 
 
 def _way(chain: DiscardChain) -> str:

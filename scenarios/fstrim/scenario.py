@@ -16,7 +16,7 @@ from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from probes.system.disk.trim_timer import trim_timer
 from probes.system.kernel import kernel
-from probes.types import Fact, present
+from probes.types import present
 from scenarios import events as ev
 from scenarios.fstrim.durations import Pattern
 from scenarios.fstrim.facts import facts
@@ -110,15 +110,7 @@ class Fstrim(Scenario):
             run.note(untrimmed(layout))
         timer = trim_timer(run.host)
         for entry in facts(run.host, layout, timer):
-            if isinstance(entry, Fact):
-                run.emit(
-                    ev.FactRead(
-                        t=run.time(), name=entry.name, value=entry.value, source=entry.source, unit=entry.unit
-                    )
-                )
-            else:
-                name, absent = entry
-                run.emit(ev.AbsentFact(t=run.time(), name=name, reason=absent.reason, source=absent.source))
+            run.emit(ev.fact(entry, run.time()))
         for rule in RULES:
             for event in apply_rule(rule, run.host, run.time):
                 if not isinstance(event, ev.Found) or event.finding.subject == layout.mountpoint:

@@ -148,18 +148,11 @@ class Iosched(Scenario):
     def _facts(self, run: Run, target: Target) -> None:
         for state in target.states:
             reason = why(run.host, state)
-            text = f"{target.current}: {reason.text}"
-            source = reason.source or f"/sys/block/{state.device}/queue/scheduler"
-            run.emit(ev.FactRead(t=run.time(), name=f"{state.device}.scheduler", value=text, source=source))
+            subject, queue = f"disk:{state.device}", f"/sys/block/{state.device}/queue/scheduler"
+            run.fact(subject, "scheduler", target.current, source=queue)
+            run.fact(subject, "scheduler_from", reason.text, source=reason.source or queue)
             if present(state.hw_queues):
-                run.emit(
-                    ev.FactRead(
-                        t=run.time(),
-                        name=f"{state.device}.hw_queues",
-                        value=state.hw_queues,
-                        source=f"/sys/block/{state.device}/mq",
-                    )
-                )
+                run.fact(subject, "hw_queues", state.hw_queues, source=f"/sys/block/{state.device}/mq")
 
     async def _prepare(self, run: Run, bench: MixedBench, found: Layout) -> None:
         said = -1.0

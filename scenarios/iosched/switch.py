@@ -9,8 +9,7 @@ from probes.bench.measured import Measured
 from probes.bench.mixed import MixedBench
 from probes.bench.mixes import Mix
 from probes.system.disk.scheduler import Scheduling, queue_path, scheduling
-from probes.types import Absent, present
-from scenarios import events as ev
+from probes.types import present
 from scenarios.disturbance import Disturbance
 from scenarios.guards.watch import Watch
 from scenarios.iosched.plan import switch
@@ -91,19 +90,12 @@ class Switcher:
 
     def _tell(self, state: Scheduling, scheduler: str) -> None:
         """What comes along with a scheduler: its settings, the depth, write-back throttling."""
-        base = queue_path(state.device)
+        subject, base = f"disk:{state.device}", queue_path(state.device)
         for name, value in (("nr_requests", state.nr_requests), ("wbt_lat_usec", state.wbt_lat_usec)):
-            fact = f"{state.device}.{scheduler}.{name}"
-            source = f"{base}/{name}"
-            if isinstance(value, Absent):
-                reason = value.reason
-                self.run.emit(ev.AbsentFact(t=self.run.time(), name=fact, reason=reason, source=source))
-            else:
-                self.run.emit(ev.FactRead(t=self.run.time(), name=fact, value=value, source=source))
+            self.run.fact(subject, f"{name} with {scheduler}", value, source=f"{base}/{name}")
         if state.tunables:
             text = " ".join(f"{k}={v}" for k, v in state.tunables.items())
-            fact = f"{state.device}.{scheduler}.tunables"
-            self.run.emit(ev.FactRead(t=self.run.time(), name=fact, value=text, source=f"{base}/iosched"))
+            self.run.fact(subject, f"tunables of {scheduler}", text, source=f"{base}/iosched")
 
 
 class MixedArm:

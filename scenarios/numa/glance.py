@@ -10,7 +10,7 @@ from probes.system.caches import caches, kinds
 from probes.system.nodes_per_socket import nodes_per_socket
 from probes.system.numa import ROOT
 from probes.system.summary import Entry
-from probes.types import Absent, Fact, Json, present
+from probes.types import Absent, Fact, Json, Unread, present
 from scenarios.numa.machine import Machine, Place, machine
 
 MOST_NODES = 16  # more are counted: the scenario's plan folds them
@@ -21,43 +21,43 @@ def glance(host: Host) -> Iterator[Entry]:
     shape = host.once(machine)
     found = host.once(caches)
     if isinstance(found, Absent):
-        yield "cpu.caches", found
+        yield Unread("cpu", "caches", found)
     for kind in kinds(found) if present(found) else ():
         sizes = " or ".join(units.size(size) for size in kind.sizes_bytes) or "size not told"
         yield Fact(
-            f"cpu.cache.{kind.name}", f"{kind.instances} x {sizes}", "/sys/devices/system/cpu/cpu*/cache"
+            "cpu", f"cache {kind.name}", f"{kind.instances} x {sizes}", "/sys/devices/system/cpu/cpu*/cache"
         )
     if shape.dies and shape.sockets and shape.dies > shape.sockets:
-        yield Fact("cpu.dies", shape.dies, "/sys/devices/system/cpu/cpu*/topology/die_cpus_list")
+        yield Fact("cpu", "dies", shape.dies, "/sys/devices/system/cpu/cpu*/topology/die_cpus_list")
     setting = nodes_per_socket(host)
     yield (
-        ("numa.setting", setting)
+        Unread("numa", "setting", setting)
         if isinstance(setting, Absent)
-        else Fact("numa.setting", setting.words, ROOT)
+        else Fact("numa", "setting", setting.words, ROOT)
     )
     if shape.places_are_nodes and (len(shape.places) > 1 or shape.devices):
         yield from _nodes(shape)
     if shape.allowed:
-        yield Fact("cpu.allowed", shape.allowed, "/proc/self/status")
+        yield Fact("cpu", "allowed", shape.allowed, "/proc/self/status")
 
 
 def _nodes(shape: Machine) -> Iterator[Entry]:
     for place in shape.places[:MOST_NODES]:
         yield from _node(shape, place)
     if len(shape.places) > MOST_NODES:
-        yield Fact("numa.more_nodes", len(shape.places) - MOST_NODES, ROOT)
+        yield Fact("numa", "more_nodes", len(shape.places) - MOST_NODES, ROOT)
     elsewhere: list[Json] = [d.name for d in shape.devices if d.node is None]
     if elsewhere:
-        yield Fact("numa.devices_without_node", elsewhere[:32], "/sys/bus/pci/devices/*/numa_node")
+        yield Fact("numa", "devices_without_node", elsewhere[:32], "/sys/bus/pci/devices/*/numa_node")
 
 
 def _node(shape: Machine, place: Place) -> Iterator[Entry]:
-    name, folder = f"numa.node{place.number}", f"{ROOT}/node{place.number}"
-    yield Fact(f"{name}.cpus", place.cpus or "none", f"{folder}/cpulist")
+    name, folder = f"node:{place.number}", f"{ROOT}/node{place.number}"
+    yield Fact(name, "cpus", place.cpus or "none", f"{folder}/cpulist")
     if place.memory_bytes is not None:
-        yield Fact(f"{name}.memory", place.memory_bytes, f"{folder}/meminfo", "B")
+        yield Fact(name, "memory", place.memory_bytes, f"{folder}/meminfo", "B")
     if place.distances:
-        yield Fact(f"{name}.distances", list(place.distances), f"{folder}/distance")
+        yield Fact(name, "distances", list(place.distances), f"{folder}/distance")
     devices: list[Json] = [f"{d.kind} {d.name}" for d in shape.devices if d.node == place.number]
     if devices:
-        yield Fact(f"{name}.devices", devices[:32], "/sys/bus/pci/devices/*/numa_node")
+        yield Fact(name, "devices", devices[:32], "/sys/bus/pci/devices/*/numa_node")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from probes.system.line_rate import Card
 from probes.system.packet_rates import PacketRates
-from probes.types import Absent, Json
+from probes.types import Absent, Fact, Json, Unread
 from scenarios import events as ev
 from scenarios.rpfilter.facts import Facts
 
@@ -44,9 +44,9 @@ def fact_events(facts: Facts, t: float) -> Iterator[ev.AnyEvent]:
     }
     for name, value in read_as.items():
         if isinstance(value, Absent):
-            yield ev.AbsentFact(t=t, name=name, reason=value.reason, source=value.source)
+            yield ev.fact(Unread("firewall", name, value), t)
         else:
-            yield ev.FactRead(t=t, name=name, value=value[0], source=value[1])
+            yield ev.fact(Fact("firewall", name, value[0], value[1]), t)
 
 
 def _said(value: str | Absent) -> str:
@@ -55,7 +55,7 @@ def _said(value: str | Absent) -> str:
 
 def rate_events(found: PacketRates | Absent, cards: tuple[Card, ...], t: float) -> Iterator[ev.AnyEvent]:
     if isinstance(found, Absent):
-        yield ev.AbsentFact(t=t, name="packet rates", reason=found.reason)
+        yield ev.fact(Unread("network", "packet rates", found), t)
         return
     less = ", loopback included" if found.loopback else " less what came by lo"
     for name, value, source in (
@@ -64,24 +64,21 @@ def rate_events(found: PacketRates | Absent, cards: tuple[Card, ...], t: float) 
         ("packets/s on all CPUs", found.processed, "/proc/net/softnet_stat"),
     ):
         if isinstance(value, Absent):
-            yield ev.AbsentFact(t=t, name=name, reason=value.reason, source=value.source)
+            yield ev.fact(Unread("network", name, value), t)
         else:
-            yield ev.FactRead(t=t, name=name, value=round(value, 1), source=source, unit="1/s")
+            yield ev.fact(Fact("network", name, round(value, 1), source, "1/s"), t)
     if found.ipv6_share is not None:
-        yield ev.FactRead(
-            t=t, name="IPv6 share of packets", value=round(found.ipv6_share, 3), source="/proc/net/snmp6"
+        yield ev.fact(
+            Fact("network", "IPv6 share of packets", round(found.ipv6_share, 3), "/proc/net/snmp6"), t
         )
     for card in cards:
+        subject = f"nic:{card.name}"
         if card.name in found.interfaces:
             packets, size = found.interfaces[card.name]
             folder = f"/sys/class/net/{card.name}/statistics"
-            yield ev.FactRead(
-                t=t, name=f"{card.name} packets/s", value=round(packets, 1), source=folder, unit="1/s"
-            )
-            yield ev.FactRead(t=t, name=f"{card.name} bytes/s", value=round(size), source=folder, unit="B/s")
+            yield ev.fact(Fact(subject, "packets/s", round(packets, 1), folder, "1/s"), t)
+            yield ev.fact(Fact(subject, "bytes/s", round(size), folder, "B/s"), t)
         if isinstance(card.offload, Absent):
-            yield ev.AbsentFact(
-                t=t, name=f"{card.name} GRO", reason=card.offload.reason, source=card.offload.source
-            )
+            yield ev.fact(Unread(subject, "GRO", card.offload), t)
         elif card.merges is not None:
-            yield ev.FactRead(t=t, name=f"{card.name} GRO", value=card.merges, source=card.offload.source)
+            yield ev.fact(Fact(subject, "GRO", card.merges, card.offload.source), t)

@@ -225,11 +225,7 @@ class Rpfilter(Scenario):
         if bench.in_user_namespace:
             run.note("not root: measured inside a user namespace")
         step.done(f"{added.ipv6_routes} IPv6 and {added.ipv4_routes} IPv4 routes copied in")
-        run.emit(
-            ev.FactRead(
-                t=run.time(), name="routes searched", value=added.ipv6_routes, source="private namespace"
-            )
-        )
+        run.fact("network", "routes searched", added.ipv6_routes, source="private namespace")
 
     async def _judge(self, run: Run, facts: Facts, bench: Bench, now: PacketRates | Absent) -> None:
         tried = _trials(facts, run.options)

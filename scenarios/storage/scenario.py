@@ -220,9 +220,7 @@ class Storage(Scenario):
         with run.step("job", "watch the job's own I/O wait") as step:
             seen = await watch_job(run.host, pids=pids, cgroup=cgroup or None, seconds=JOB_S)
             if isinstance(seen, Absent):
-                run.emit(
-                    ev.AbsentFact(t=run.time(), name="job.io_wait", reason=seen.reason, source=seen.source)
-                )
+                run.fact("job", "io_wait", seen)
                 step.skip(seen.reason)
             else:
                 said(run, seen, f"cgroup {cgroup}" if cgroup else "pid " + ", ".join(map(str, pids)))

@@ -10,6 +10,7 @@ import msgspec
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.plan import Option, Plan, PlannedStep
+from tests.fakes.facts import parted
 from tests.fakes.story import LINK, RECORDINGS, Teller, iosched, storage
 
 # Markup, escapes, wide, combining, right-to-left and control characters, in every place that a host can fill.
@@ -39,8 +40,12 @@ FACTS: dict[str, tuple[object, str, str]] = {
     "disk.sda.file_systems": (["xfs"], "/proc/self/mountinfo", ""),
     "disk.sda.scheduler": ("mq-deadline", "/sys/block/sda/queue/scheduler", ""),
     "disk.sda.write_cache": ("write back", "/sys/block/sda/queue/write_cache", ""),
-    "mount./": ("xfs on /dev/sda2 (rw,relatime)", "/proc/self/mountinfo", ""),
-    "mount./scratch": ("ext4 on /dev/nvme0n1p1 (rw,noatime)", "/proc/self/mountinfo", ""),
+    "mount./.type": ("xfs", "/proc/self/mountinfo", ""),
+    "mount./.source": ("/dev/sda2", "/proc/self/mountinfo", ""),
+    "mount./.options": ("rw,relatime", "/proc/self/mountinfo", ""),
+    "mount./scratch.type": ("ext4", "/proc/self/mountinfo", ""),
+    "mount./scratch.source": ("/dev/nvme0n1p1", "/proc/self/mountinfo", ""),
+    "mount./scratch.options": ("rw,noatime", "/proc/self/mountinfo", ""),
     "nic.ens1f0.driver": ("mlx5_core", "/sys/class/net/ens1f0/device/driver", ""),
     "nic.ens1f0.speed": (100000, "/sys/class/net/ens1f0/speed", "Mbit/s"),
     "firewall.manager": ("firewalld 1.3.4, running", "/etc/firewalld/firewalld.conf", ""),
@@ -110,9 +115,13 @@ FINDINGS = (
 def triage() -> list[ev.AnyEvent]:
     tell = Teller(3)
     tell.began("triage", ["triage"])
-    for name, (value, source, unit) in FACTS.items():
-        tell.tell(ev.FactRead, name=name, value=value, source=source, unit=unit)
-    tell.tell(ev.AbsentFact, name="dimms", reason="needs root: dmidecode", source="dmidecode -t 17")
+    for short, (value, source, unit) in FACTS.items():
+        subject, name = parted(short)
+        tell.tell(ev.FactRead, subject=subject, name=name, value=value, source=source, unit=unit)
+    tell.tell(
+        ev.AbsentFact, subject="memory", name="dimms", reason="dmidecode needs root", source="dmidecode -t 17",
+        kind="permission",
+    )  # fmt: skip
     for ident, title, question, answers, takes, needs, blocked in OFFERS:
         options = (Option(name="dir", kind="path", help="directory to measure", multiple=True),)
         tell.tell(

@@ -229,9 +229,16 @@ def storage(host: str = "st-096", *, cut: str = "") -> list[ev.AnyEvent]:
     tell.began("storage", ["run", "storage", "--dir", "/scratch", "--dir", "/data"], host)
     plan = storage_plan()
     tell.tell(ev.Planned, plan=plan)
-    tell.tell(ev.FactRead, name="kernel", value="5.14.0-427.13.1.el9_4", source="/proc/version")
     tell.tell(
-        ev.AbsentFact, name="smart.sda", reason="smartctl is not installed", source="smartctl -a /dev/sda"
+        ev.FactRead, subject="kernel", name="release", value="5.14.0-427.13.1.el9_4", source="/proc/version"
+    )
+    tell.tell(
+        ev.AbsentFact,
+        subject="disk:sda",
+        name="smart",
+        kind="tool",
+        reason="smartctl is not installed",
+        source="smartctl -a /dev/sda",
     )
     tell.step("prepare", "prepare", "started")
     for action in plan.actions:

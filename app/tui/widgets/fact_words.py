@@ -24,15 +24,16 @@ def value_words(value: Json, unit: str = "") -> str:
     return clean(str(value)) + (f" {unit}" if unit else "")
 
 
-def fact_words(session: Session, name: str) -> str:
+def fact_words(session: Session, subject: str, name: str) -> str:
     """Empty where it was not read."""
-    fact = session.facts.get(name)
+    fact = session.facts.get(f"{subject} {name}")
     return "" if fact is None else value_words(fact.value, fact.unit)
 
 
-def missing(session: Session, name: str) -> str:
+def missing(session: Session, subject: str, name: str) -> str:
     """Why a fact could not be read, its beginning: `needs root`. Empty where it was read, or not asked for."""
-    absent = session.absent.get(name)
-    if absent is None or name in session.facts:
+    label = f"{subject} {name}"
+    absent = session.absent.get(label)
+    if absent is None or label in session.facts:
         return ""
     return "needs root" if absent.kind == "permission" else clean(absent.reason)

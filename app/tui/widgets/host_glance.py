@@ -16,8 +16,8 @@ TITLE = "hostdx  "
 _NOT_DISKS = ("loop", "zram", "ram")
 
 
-def _count(session: Session, name: str, one: str) -> str:
-    fact = session.facts.get(name)
+def _count(session: Session, subject: str, name: str, one: str) -> str:
+    fact = session.facts.get(f"{subject} {name}")
     return "" if fact is None else f"{value_words(fact.value)} {one}{'' if fact.value == 1 else 's'}"
 
 
@@ -28,11 +28,11 @@ def headline(session: Session, width: int) -> list[Line]:
 
 def _name(session: Session, width: int) -> Line:
     host = clean(session.began.host) if session.began else "reading this host"
-    kinds = [fact_words(session, f"virtualisation.{n}") for n in ("hypervisor", "container")]
+    kinds = [fact_words(session, "virtualisation", n) for n in ("hypervisor", "container")]
     kind = ", ".join(k for k in kinds if k not in ("", "none"))
-    if not kind and "virtualisation.hypervisor" in session.facts:
+    if not kind and "virtualisation hypervisor" in session.facts:
         kind = "bare metal"
-    system, kernel = fact_words(session, "os.name"), fact_words(session, "kernel.release")
+    system, kernel = fact_words(session, "os", "name"), fact_words(session, "kernel", "release")
     short = system.partition(" (")[0]
     forms = [(host, system), (host, short), (host.partition(".")[0], short), (host.partition(".")[0], "")]
     rest = ["   ".join(w for w in (system, kernel, kind) if w) for _, system in forms]
@@ -45,13 +45,13 @@ def _name(session: Session, width: int) -> Line:
 
 def _parts(session: Session) -> list[list[str]]:
     """CPU, cores, threads, nodes, memory: in full, then without what can be worked out from the rest."""
-    model = " ".join(_NOISE.sub(" ", fact_words(session, "cpu.model")).split())
-    sockets = session.facts.get("cpu.sockets")
+    model = " ".join(_NOISE.sub(" ", fact_words(session, "cpu", "model")).split())
+    sockets = session.facts.get("cpu sockets")
     many = f"{value_words(sockets.value)} × " if model and sockets is not None and sockets.value != 1 else ""
-    cores, threads = _count(session, "cpu.cores", "core"), _count(session, "cpu.threads", "thread")
-    if cores.partition(" ")[0] == threads.partition(" ")[0]:
+    cores, threads = _count(session, "cpu", "cores", "core"), _count(session, "cpu", "threads", "thread")
+    if fact_words(session, "cpu", "cores") == fact_words(session, "cpu", "threads"):
         threads = ""
-    rest = [_count(session, "numa.nodes", "node"), fact_words(session, "memory.total")]
+    rest = [_count(session, "numa", "nodes", "node"), fact_words(session, "memory", "total")]
     plain = model.removeprefix("Intel ").removeprefix("AMD ")
     return [[many + model, cores, threads, *rest], [many + model, cores, *rest], [many + plain, cores, *rest]]
 
@@ -85,36 +85,33 @@ def _counted(kinds: list[str], word: str) -> str:
 
 def _disks(session: Session) -> list[tuple[str, str]]:
     found = []
-    for name in session.facts:
-        if name.startswith("disk.") and name.endswith(".transport"):
-            disk = name.removesuffix(".transport")
-            how = fact_words(session, name)
-            if how in _NOT_DISKS or fact_words(session, f"{disk}.kind") not in ("", "disk"):
+    for fact in session.facts.values():
+        kind, disk = fact.device
+        if kind == "disk" and fact.name == "transport":
+            how = value_words(fact.value)
+            if how in _NOT_DISKS or fact_words(session, fact.subject, "kind") not in ("", "disk"):
                 continue
-            types = fact_words(session, f"{disk}.file_systems")
-            found.append((clean(disk.removeprefix("disk.")), f"{how} {types}".strip()))
+            types = fact_words(session, fact.subject, "file_systems")
+            found.append((clean(disk), f"{how} {types}".strip()))
     return found
 
 
 def _cards(session: Session) -> list[tuple[str, str]]:
     """With the speed, else the driver."""
-    names = dict.fromkeys(n.rpartition(".")[0] for n in session.facts if n.startswith("nic."))
+    cards = {f.subject: f.device[1] for f in session.facts.values() if f.device[0] == "nic"}
     return [
-        (
-            clean(name.removeprefix("nic.")),
-            fact_words(session, f"{name}.speed") or fact_words(session, f"{name}.driver"),
-        )
-        for name in names
+        (clean(name), fact_words(session, subject, "speed") or fact_words(session, subject, "driver"))
+        for subject, name in cards.items()
     ]
 
 
 def _firewall(session: Session) -> str:
     """A word or two; the table and `f` have the rest."""
-    manager, rules = fact_words(session, "firewall.manager"), fact_words(session, "firewall.rules")
-    unread = missing(session, "firewall.rules")
+    manager, rules = fact_words(session, "firewall", "manager"), fact_words(session, "firewall", "rules")
+    unread = missing(session, "firewall", "rules")
     if not (manager or rules or unread):
         return ""
-    old = fact_words(session, "firewall.iptables_legacy")
+    old = fact_words(session, "firewall", "iptables_legacy")
     if manager not in ("", "none"):
         words = manager.partition(" ")[0].rstrip(",;")
         words += ", not running" if "not running" in manager else ""
@@ -125,8 +122,8 @@ def _firewall(session: Session) -> str:
     else:
         words = "no firewall" if rules == "none" else f"firewall ? {unread}"
     checks = (
-        fact_words(session, "firewall.reverse_path_ipv6"),
-        fact_words(session, "firewall.reverse_path_ipv4"),
+        fact_words(session, "firewall", "reverse_path_ipv6"),
+        fact_words(session, "firewall", "reverse_path_ipv4"),
     )
     ruled = [c for c in checks if c not in ("", "none") and not c.startswith("rp_filter")]
     return words + (", rpfilter" if ruled else "")

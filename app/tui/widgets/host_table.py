@@ -17,31 +17,31 @@ _TOLD = {
     "disk": ("transport", "model", "label", "size", "file_systems", "scheduler", "write_cache", "link", "on"),
     "md": ("level", "state", "missing", "action"),
     "nic": ("driver", "speed"),
-    "cgroup": (),
-    "mount": (),
+    "cgroup": ("cpu", "memory"),
+    "mount": ("type", "source"),
 }
-_NAMED = {"scheduler": "scheduler ", "on": "on ", "missing": "missing "}  # a bare `none` says nothing
+# A bare `none` says nothing
+_NAMED = {"scheduler": "scheduler ", "on": "on ", "missing": "missing ", "source": "on ", "memory": "memory "}
 _HEAD = 9  # cells of the group's name
-_LIMITS = ("cpu", "memory")
 
 
 def firewall_words(session: Session) -> list[tuple[str, str]]:
     """(sentence, role), as short as they can be understood; what could not be read with its reason."""
     out = []
-    manager, rules = fact_words(session, "firewall.manager"), fact_words(session, "firewall.rules")
+    manager, rules = fact_words(session, "firewall", "manager"), fact_words(session, "firewall", "rules")
     if manager:
         out.append(("no firewalld, no ufw" if manager == "none" else manager, "text"))
     if rules:
         out.append(("no nftables rules" if rules == "none" else f"rules: {rules}", "text"))
-    if old := fact_words(session, "firewall.iptables_legacy"):
+    if old := fact_words(session, "firewall", "iptables_legacy"):
         out.append((f"old iptables: {old}", "text"))
     for protocol in ("IPv6", "IPv4"):
-        if check := fact_words(session, f"firewall.reverse_path_{protocol.lower()}"):
+        if check := fact_words(session, "firewall", f"reverse_path_{protocol.lower()}"):
             out.append((f"{protocol} reverse path {'unchecked' if check == 'none' else check}", "text"))
     unread = {"manager": "manager", "rules": "rules", "reverse_path_ipv6": "IPv6 reverse path"}
     reasons: dict[str, list[str]] = {}
     for name, word in unread.items():
-        if reason := missing(session, f"firewall.{name}"):
+        if reason := missing(session, "firewall", name):
             reasons.setdefault(reason, []).append(word)
     out += [(f"? {', '.join(words)}: {reason}", "unknown") for reason, words in reasons.items()]
     return out
@@ -50,19 +50,15 @@ def firewall_words(session: Session) -> list[tuple[str, str]]:
 def _devices(session: Session, group: str) -> dict[str, list[str]]:
     """A group's devices, each with its facts in the order in which they are told."""
     found: dict[str, dict[str, str]] = {}
-    for name, fact in session.facts.items():
-        head, _, rest = name.partition(".")
-        if head != group or not rest:
+    for fact in session.facts.values():
+        kind, device = fact.device
+        if kind != group or fact.name not in _TOLD[group] or (fact.value == "none" and group == "cgroup"):
             continue
-        told = _TOLD[group]
-        device, _, what = rest.rpartition(".") if told else (rest, "", "")
-        sold = what == "size" and isinstance(fact.value, int)
+        sold = fact.name == "size" and isinstance(fact.value, int)
         words = units.capacity(float(fact.value)) if sold else value_words(fact.value, fact.unit)  # type: ignore[arg-type]
-        words = words.partition(" (")[0] if group == "mount" else _NAMED.get(what, "") + words
-        found.setdefault(device or rest, {})[what] = words
-    order = _TOLD[group] or ("",)
+        found.setdefault(device, {})[fact.name] = _NAMED.get(fact.name, "") + words
     last = sorted(found, key=lambda device: found[device].get("transport") == "loop")
-    return {d: [found[d][w] for w in order if found[d].get(w)] for d in last}
+    return {d: [found[d][w] for w in _TOLD[group] if found[d].get(w)] for d in last}
 
 
 def _rows(session: Session, group: str, names: int, width: int) -> list[Line]:
@@ -73,9 +69,7 @@ def _rows(session: Session, group: str, names: int, width: int) -> list[Line]:
             rows += [[("", "text"), *row] for row in wrapped(words, width - _HEAD, role, hang=2)]
     else:
         for device, facts in _devices(session, group).items():
-            if group == "cgroup" and (device not in _LIMITS or facts == ["none"]):
-                continue
-            start = pad(text(clean(device), "strong"), names)
+            start = pad(text(clean(device or "limits"), "strong"), names)
             for row in flowed([(fact, "text") for fact in facts], width - names - 2 - _HEAD, "  "):
                 rows.append([*start, ("  ", "text"), *row])
                 start = [(" " * names, "text")]
@@ -102,7 +96,7 @@ def _fitted(groups: list[list[Line]], height: int) -> list[Line]:
 
 def table(session: Session, width: int, height: int) -> list[Line]:
     """Everything else is on the screen of all facts."""
-    devices = [d for group in _TOLD for d in _devices(session, group) if group != "cgroup" or d in _LIMITS]
+    devices = [d for group in _TOLD for d in _devices(session, group)]
     names = min(14, max((len(clean(d)) for d in devices), default=8))
     return _fitted([_rows(session, group, names, width) for group in _GROUPS], height)
 

@@ -12,7 +12,7 @@ from probes.system.firewall.rp_filter import CONF as SETTINGS
 from probes.system.firewall.rp_filter import WORDS, RpFilter, rp_filter
 from probes.system.firewall.rules import Ruleset, ruleset
 from probes.system.summary import NONE, Entry, entry
-from probes.types import Absent, Fact, present
+from probes.types import Absent, Fact, Unread, present
 
 UFW = "/etc/ufw/ufw.conf"
 LEGACY = (("IPv4", "/proc/net/ip_tables_names"), ("IPv6", "/proc/net/ip6_tables_names"))
@@ -27,12 +27,12 @@ def firewall_facts(host: Host) -> Iterator[Entry]:
     yield _manager(host)
     read = _explained(ruleset(host))
     source = ", ".join(read.sources) if isinstance(read, Ruleset) else read.source
-    yield entry("firewall.rules", read if isinstance(read, Absent) else _sizes(read.sizes), source)
+    yield entry("firewall", "rules", read if isinstance(read, Absent) else _sizes(read.sizes), source)
     legacy = [f"{protocol} {names}" for protocol, path in LEGACY if (names := _tables(host, path))]
     if legacy:
-        yield Fact("firewall.iptables_legacy", "; ".join(legacy), ", ".join(path for _, path in LEGACY))
+        yield Fact("firewall", "iptables_legacy", "; ".join(legacy), ", ".join(path for _, path in LEGACY))
     checks = read if isinstance(read, Absent) else _checks(read, "IPv6") or NONE
-    yield entry("firewall.reverse_path_ipv6", checks, source)
+    yield entry("firewall", "reverse_path_ipv6", checks, source)
     yield _ipv4(read, rp_filter(host), source)
 
 
@@ -47,14 +47,16 @@ def _manager(host: Host) -> Entry:
         found.append(f"firewalld{version}{state}")
     elif daemon.kind == "permission":  # its folder is root's on EL; whether it runs can be asked by anybody
         if running(host) is not True:
-            return "firewall.manager", daemon
+            return Unread("firewall", "manager", daemon)
         found.append("firewalld, running")
     ufw = host.text(UFW)
     if present(ufw) and written(ufw).get("ENABLED", "").lower() == "yes":
         found.append("ufw, enabled")
     if not found and isinstance(ufw, Absent) and ufw.kind == "captured":  # who is not in a dump may be there
-        return "firewall.manager", Absent(f"the captured tree has neither {CONF} nor {UFW}", "captured", CONF)
-    return Fact("firewall.manager", "; ".join(found) or NONE, f"{CONF}, {UFW}")
+        return Unread(
+            "firewall", "manager", Absent(f"the captured tree has neither {CONF} nor {UFW}", "captured", CONF)
+        )
+    return Fact("firewall", "manager", "; ".join(found) or NONE, f"{CONF}, {UFW}")
 
 
 def _explained(read: Ruleset | Absent) -> Ruleset | Absent:
@@ -101,15 +103,17 @@ def _who(rule: ReversePathRule) -> str:
 
 def _ipv4(read: Ruleset | Absent, setting: RpFilter | Absent, source: str) -> Entry:
     """The setting counts beside the rules: either may be in force without the other."""
-    name = "firewall.reverse_path_ipv4"
+    name = "reverse_path_ipv4"
     if isinstance(setting, Absent):
-        return entry(name, read if isinstance(read, Absent) else _checks(read, "IPv4") or NONE, source)
+        return entry(
+            "firewall", name, read if isinstance(read, Absent) else _checks(read, "IPv4") or NONE, source
+        )
     words = [f"rp_filter {_modes(setting)}"]
     if isinstance(read, Absent):
         words.append("rules unknown")
     elif rules := _checks(read, "IPv4"):
         words.insert(0, rules)
-    return Fact(name, "; ".join(words), f"{SETTINGS}/*/rp_filter, {source}")
+    return Fact("firewall", name, "; ".join(words), f"{SETTINGS}/*/rp_filter, {source}")
 
 
 def _modes(setting: RpFilter) -> str:

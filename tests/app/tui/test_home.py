@@ -18,6 +18,7 @@ from app.tui.widgets.picker import Picker
 from app.tui.widgets.scenario_list import ScenarioList
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding
+from tests.fakes.facts import parted
 from tests.fakes.screen import SIZES, grid, keys, opened, settled
 from tests.fakes.stories import FACTS, HOSTILE, OFFERS
 
@@ -27,14 +28,16 @@ both = pytest.mark.parametrize("size", ["narrow", "wide"])
 def session(*removed: str, **more: object) -> Session:
     """The made-up host; `more` are facts by name, an `AbsentFact` among them."""
     one = Session()
-    for name, (value, source, unit) in FACTS.items():
-        if not name.startswith(removed or ("nothing",)):
-            one.apply(ev.FactRead(t=0.0, name=name, value=value, source=source, unit=unit))
-    for name, value in more.items():
+    for short, (value, source, unit) in FACTS.items():
+        if not short.startswith(removed or ("nothing",)):
+            subject, name = parted(short)
+            one.apply(ev.FactRead(t=0.0, subject=subject, name=name, value=value, source=source, unit=unit))
+    for short, value in more.items():
+        subject, name = parted(short)
         if isinstance(value, ev.AbsentFact):
-            one.apply(msgspec.structs.replace(value, name=name))
+            one.apply(msgspec.structs.replace(value, subject=subject, name=name))
         else:
-            one.apply(ev.FactRead(t=0.0, name=name, value=value, source="here"))
+            one.apply(ev.FactRead(t=0.0, subject=subject, name=name, value=value, source="here"))
     return one
 
 
@@ -173,7 +176,7 @@ def test_what_firewall_there_is_in_a_few_words() -> None:
         assert words(things(session(**facts), 100)).endswith(f" · {expected}"), expected
     unread = session("firewall", **{"firewall.manager": "none", "firewall.rules": denied})
     assert words(things(unread, 100)).endswith(" · firewall ? needs root")
-    assert missing(unread, "firewall.rules") == "needs root"
+    assert missing(unread, "firewall", "rules") == "needs root"
     assert ("? rules: needs root", "unknown") in firewall_words(unread)
     assert words(things(session("firewall", "disk", "nic"), 100)) == ""  # nothing was read yet
 
@@ -222,13 +225,14 @@ def test_parts_are_not_torn_where_a_line_ends() -> None:
 
 async def test_names_of_the_host_are_harmless_in_the_glance(tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        for name in (
-            f"disk.{HOSTILE}.transport",
-            f"nic.{HOSTILE}.speed",
-            "firewall.rules",
-            "firewall.manager",
+        for subject, name in (
+            (f"disk:{HOSTILE}", "transport"),
+            (f"nic:{HOSTILE}", "speed"),
+            ("firewall", "rules"),
+            ("firewall", "manager"),
         ):
-            app.home_session().apply(ev.FactRead(t=0.0, name=name, value=HOSTILE, source=HOSTILE))
+            fact = ev.FactRead(t=0.0, subject=subject, name=name, value=HOSTILE, source=HOSTILE)
+            app.home_session().apply(fact)
         for size in ((120, 40), (80, 24)):
             await pilot.resize_terminal(*size)
             await settled(pilot)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from probes.host import Host
 from probes.system.summary import MOST_DISKS, summary_facts
 from probes.types import Absent, Fact
+from tests.fakes.facts import short
 from tests.fakes.tree import Tree
 
 
@@ -21,11 +22,11 @@ def split(host: Host) -> tuple[dict[str, Fact], dict[str, Absent]]:
     reasons: dict[str, Absent] = {}
     for entry in summary_facts(host):
         if isinstance(entry, Fact):
-            assert entry.name not in facts and entry.source
-            facts[entry.name] = entry
+            assert short(entry) not in facts and entry.source
+            facts[short(entry)] = entry
         else:
-            assert entry[1].reason
-            reasons[entry[0]] = entry[1]
+            assert entry.absent.reason
+            reasons[short(entry)] = entry.absent
     assert not facts.keys() & reasons.keys()
     return facts, reasons
 
@@ -71,11 +72,15 @@ def test_a_small_host(tree: Tree) -> None:
     assert facts["disk.nvme0n1.transport"].value == "nvme"
     assert facts["disk.nvme0n1.link"].value == "8.0 GT/s x4"
     assert facts["disk.nvme0n1.size"] == Fact(
-        "disk.nvme0n1.size", 2048 * 512, f"{card}/nvme/nvme0/nvme0n1/size", "B"
+        "disk:nvme0n1", "size", 2048 * 512, f"{card}/nvme/nvme0/nvme0n1/size", "B"
     )
     assert facts["disk.loop1.backing_file"].value == "/var/image"
-    assert "disk.loop0.kind" not in facts and "mount./proc" not in facts
-    assert facts["mount./"].value == "xfs on /dev/nvme0n1 (rw)"
+    assert "disk.loop0.kind" not in facts and "mount./proc.type" not in facts
+    assert [facts[f"mount./.{n}"].value for n in ("type", "source", "options")] == [
+        "xfs",
+        "/dev/nvme0n1",
+        "rw",
+    ]
     assert facts["disk.nvme0n1.file_systems"].value == ["xfs"] and "disk.loop1.file_systems" not in facts
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from probes.types import Absent
+from probes.types import Unread
 from scenarios.fstrim.glance import MOST_FILE_SYSTEMS, glance
 from tests.fakes.answering import Answering
+from tests.fakes.facts import short
 from tests.fakes.tree import Tree
 
 VDA = "/sys/devices/pci0000:00/0000:00:04.0/virtio1/block/vda"
@@ -18,10 +19,10 @@ ON = "LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nLastTriggerUS
 def told(tree: Tree, systemctl: str = ON) -> dict[str, str]:
     found = {}
     for entry in glance(Answering(tree.root, {ASK: systemctl})):
-        if isinstance(entry, tuple):
-            found[entry[0]] = f"absent: {entry[1].reason}"
+        if isinstance(entry, Unread):
+            found[short(entry)] = f"absent: {entry.absent.reason}"
         else:
-            found[entry.name] = str(entry.value)
+            found[short(entry)] = str(entry.value)
     return found
 
 
@@ -64,8 +65,7 @@ def test_an_unknown_timer_stays_unknown(tmp_path: Path) -> None:
     tree = virtual(tmp_path)
     (tree.root / UNIT.lstrip("/")).unlink()
     found = list(glance(tree.host()))
-    name, why = found[0]  # type: ignore[misc]
-    assert name == "trim.timer" and isinstance(why, Absent)
+    assert isinstance(found[0], Unread) and short(found[0]) == "trim.timer"
 
 
 def test_a_host_without_such_file_systems_says_nothing(tmp_path: Path) -> None:

@@ -27,9 +27,9 @@ def split(host: Host) -> tuple[dict[str, object], dict[str, Absent]]:
     for entry in firewall_facts(host):
         if isinstance(entry, Fact):
             assert entry.source and entry.name not in facts
-            facts[entry.name.removeprefix("firewall.")] = entry.value
+            facts[entry.name] = entry.value
         else:
-            reasons[entry[0].removeprefix("firewall.")] = entry[1]
+            reasons[entry.name] = entry.absent
     assert not facts.keys() & reasons.keys()
     return facts, reasons
 

@@ -1,0 +1,18 @@
+"""Facts of a made-up host written short: `disk.sda.size` is the fact `size` of `disk:sda`."""
+
+from __future__ import annotations
+
+from probes.types import Fact, Unread
+from scenarios import events as ev
+
+_DEVICES = ("disk", "mount", "nic", "md", "trim", "node")
+
+
+def parted(short: str) -> tuple[str, str]:
+    kind, _, rest = short.partition(".")
+    device, _, name = rest.rpartition(".")
+    return (f"{kind}:{device}", name) if kind in _DEVICES and device else (kind, rest)
+
+
+def short(fact: Fact | Unread | ev.FactRead | ev.AbsentFact) -> str:
+    return f"{fact.subject.replace(':', '.', 1)}.{fact.name}"
