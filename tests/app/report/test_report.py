@@ -41,8 +41,8 @@ def small() -> Session:
     for event in (
         ev.Began(t=0, schema=ev.SCHEMA, version="1", scenario="storage", command=["hostdx", "run"], host="h",
                  wall="2026-01-01T00:00:00Z", seed=1, pid=1, pid_start=1, boot_id="b"),
-        ev.FactRead(t=0, name="disk.sda.size", value=1 << 40, source="/sys/block/sda/size", unit="B"),
-        ev.AbsentFact(t=0, name="smart.sda", reason="smartctl is not installed"),
+        ev.FactRead(t=0, subject="disk:sda", name="size", value=1 << 40, source="/sys/block/sda/size", unit="B"),
+        ev.AbsentFact(t=0, subject="disk:sda", name="smart", reason="smartctl is not installed"),
         ev.Verdict(t=9, workload="randread-4k-qd1", metric="IOPS", baseline="A", variant="B", verdict="slower",
            ratio=0.73, ci95=(0.71, 0.76), delta=-4120, delta_ci95=(-4400, -3900), delta_unit="IOPS", groups=12, look=1,
                    smallest_effect=0.03, seconds=24.1),
