@@ -10,7 +10,7 @@ from probes.units import number, percent, prefixed, rate, smallest_effect, times
 from scenarios.compare.comparison import Comparison, Side
 from scenarios.compare.differences import Difference, Experiment
 from scenarios.compare.take import FigureKey
-from scenarios.compare.wording import interval, named, sized
+from scenarios.compare.wording import detectable, interval, named, sized
 
 MOST_FACTS = 60  # differences shown; all of them are in the JSON document
 
@@ -163,7 +163,7 @@ def _effects(found: Comparison) -> list[Part]:
             effect_text(e.ratio),
             interval(e),
             e.verdict,
-            "–" if e.smallest_effect is None else smallest_effect(e.smallest_effect),
+            detectable(e),
         )
         for e in found.effects
     ]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from probes.units import number
 from scenarios.compare.effects import Effect
-from scenarios.compare.wording import named
 
 LABEL = 34
 AXIS = 41  # columns, an odd number so that no change has one of its own where the axis is symmetric
@@ -40,8 +39,7 @@ def picture(effects: Sequence[Effect], margin: float, *, ascii_only: bool = Fals
     An interval that is a lower bound is drawn like the others; the table says so.
     """
     glyphs = ASCII if ascii_only else GLYPHS
-    reach = max([math.log1p(margin), *(abs(x) for e in effects for x in _ends(e))])
-    reach = min(reach * 1.05, WIDEST)
+    reach = _reach(effects, margin)
     lines = [_scale(reach)]
     for effect in effects:
         lines.append(f"{_label(effect):<{LABEL}} {_bar(effect, reach, glyphs)} {_ratio(effect.ratio):>6}")
@@ -52,13 +50,24 @@ def _ratio(ratio: float) -> str:
     return number(ratio) if 0.001 <= ratio < 1000 else "<0.001" if ratio < 1 else ">1000"
 
 
+def _reach(effects: Sequence[Effect], margin: float) -> float:
+    """All estimates, the intervals of what is called and half of the others': a few wide ones would flatten all."""
+    points = [abs(math.log(e.ratio)) for e in effects if e.ratio > 0]
+    called = [abs(x) for e in effects if e.changed for x in _ends(e)]
+    others = sorted(max(abs(x) for x in _ends(e)) for e in effects if not e.changed)
+    middle = others[(len(others) - 1) // 2] if others else 0.0
+    return min(max([2 * math.log1p(margin), middle, *points, *called]) * 1.05, WIDEST)
+
+
 def _ends(effect: Effect) -> list[float]:
     return [math.log(r) for r in (effect.ratio, *(effect.ci95 or ())) if r > 0]
 
 
 def _label(effect: Effect) -> str:
-    text = named(effect)
-    return text if len(text) <= LABEL else text[: LABEL - 1] + "…"
+    """Where it is too long the title is cut, not what tells its variants apart."""
+    text, variant = effect.title, f" ({effect.key.variant})" if effect.key.variant else ""
+    room = LABEL - len(variant)
+    return f"{text if len(text) <= room else text[: max(0, room - 1)] + '…'}{variant}"[:LABEL]
 
 
 def _column(log: float, reach: float) -> int:

@@ -10,10 +10,14 @@ import msgspec
 from probes.types import Json
 from scenarios.compare.effects import Effect
 from scenarios.compare.take import FactKey, Take
-from scenarios.knowledge.differences import OTHER, component_of, ignored, mover_of
+from scenarios.knowledge.differences import OTHER, component_of, ignored, mover_of, tolerance
 
 UNMOVED = 0.1  # what is known to move other loads than those that moved here counts so much of it
 MOST_VALUES = 4  # of a side, shown
+DEVICES = (
+    "directory",
+    "devices",
+)  # kernel names of what the measured directory lies on, the disks among them
 # Subjects that tell where the measured files lay: with them, another disk that only one side has is no suspect.
 PLACES = frozenset({"variant", "directory"})
 
@@ -69,6 +73,7 @@ def fingerprints(a: Sequence[Take], b: Sequence[Take], effects: Sequence[Effect]
     kinds = [{_kind(subject) for subject, _ in side} for side in (left, right)]
     subjects = [{subject for subject, _ in side} for side in (left, right)]
     differing: dict[FactKey, Difference] = {}
+    devices = _devices(left, right)
     varying: list[str] = []
     unknown: list[str] = []
     same = 0
@@ -79,20 +84,20 @@ def fingerprints(a: Sequence[Take], b: Sequence[Take], effects: Sequence[Effect]
             continue
         mine, theirs = left.get(key, {}), right.get(key, {})
         if mine and theirs:
-            if mine.keys() == theirs.keys() and len(mine) == 1:
+            if (mine.keys() == theirs.keys() and len(mine) == 1) or _alike(text, mine, theirs):
                 same += 1
             elif mine.keys() & theirs.keys():
                 varying.append(text)
             else:
-                differing[key] = _difference(subject, name, text, mine, theirs, moved)
+                differing[key] = _difference(key, mine, theirs, moved, devices)
         elif key in absent or not all(_kind(subject) in known for known in kinds):
             unknown.append(text)
         elif all(subject in known for known in subjects):
-            differing[key] = _difference(subject, name, text, mine, theirs, moved)
+            differing[key] = _difference(key, mine, theirs, moved, devices)
         elif (subject, "") not in differing:
             there: dict[str, Json] = {"": True}
             differing[subject, ""] = _difference(
-                subject, "", text, there if mine else {}, there if theirs else {}, moved
+                key, there if mine else {}, there if theirs else {}, moved, devices, whole=True
             )
     ranked = sorted(differing.values(), key=lambda d: (-d.rank, d.subject, d.name))
     recorded = any(_kind(s) != "run" for s in subjects[0]) and any(_kind(s) != "run" for s in subjects[1])
@@ -122,14 +127,46 @@ def _values(runs: Sequence[Take]) -> dict[FactKey, dict[str, Json]]:
     return found
 
 
+def _alike(fact: str, *sides: dict[str, Json]) -> bool:
+    """Numbers that the kernel reckons from others: as large on both sides within the known tolerance."""
+    share = tolerance(fact)
+    if not share:
+        return False
+    try:
+        values = [float(spelt) for side in sides for spelt in side]
+    except ValueError:
+        return False
+    return max(values) - min(values) <= share * abs(max(values))
+
+
+def _devices(*sides: dict[FactKey, dict[str, Json]]) -> frozenset[str] | None:
+    """What the measured directories lie on, on either side; None where a side does not tell."""
+    if not all(DEVICES in side for side in sides):
+        return None
+    lists = [value for side in sides for value in side[DEVICES].values()]
+    return frozenset(str(name) for names in lists if isinstance(names, list) for name in names)
+
+
 def _difference(
-    subject: str, name: str, fact: str, a: dict[str, Json], b: dict[str, Json], moved: set[str]
+    key: FactKey,
+    a: dict[str, Json],
+    b: dict[str, Json],
+    moved: set[str],
+    devices: frozenset[str] | None,
+    *,
+    whole: bool = False,
 ) -> Difference:
-    mover = mover_of(fact)
+    """`whole`: one side has the subject and the other has not. What lies elsewhere than was measured moved nothing."""
+    subject, name = key
+    kind, _, which = subject.partition(":")
+    elsewhere = devices is not None and (kind == "mount" or (kind in ("disk", "md") and which not in devices))
+    # A setting that one side's kernel does not have was set by nobody.
+    fact = "kernel/config_digest" if kind == "sysctl" and not (a and b) else f"{subject}/{name}"
+    mover = None if elsewhere else mover_of(fact)
     moves = mover.moves if mover is not None else {}
     return Difference(
         subject=subject,
-        name=name,
+        name="" if whole else name,
         a=tuple(a.values())[:MOST_VALUES],
         b=tuple(b.values())[:MOST_VALUES],
         component=mover.component if mover is not None else OTHER,

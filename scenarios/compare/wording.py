@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from probes.units import between
+import math
+
+from probes.units import between, smallest_effect
 from probes.units import effect as effect_text
 from scenarios.compare.effects import Effect
+
+WIDEST = 100
 
 
 def named(effect: Effect) -> str:
@@ -20,8 +24,20 @@ def sized(effect: Effect) -> str:
 
 
 def interval(effect: Effect) -> str:
-    """`at least 26 to 42 %` where it is a lower bound of the interval's width."""
+    """`at least 26 to 42 %` where it is a lower bound of the interval's width; no figures where it says nothing."""
     if effect.ci95 is None:
         return "–"
-    text = between(*effect.ci95, effect.ratio)
+    low, high = effect.ci95
+    if max(high, 1 / low if low > 0 else math.inf) > WIDEST:
+        return f"wider than a factor of {WIDEST}"
+    text = between(low, high, effect.ratio)
     return f"at least {text}" if effect.lower_bound else text
+
+
+def detectable(effect: Effect) -> str:
+    """The smallest effect that the comparison could have shown."""
+    if effect.smallest_effect is None:
+        return "–"
+    if effect.smallest_effect > WIDEST:
+        return f"over a factor of {WIDEST}"
+    return smallest_effect(effect.smallest_effect)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from probes.host import Host
 from probes.system.allowed import allowed
 from probes.system.cpulist import as_list
+from probes.system.disk.block import block_devices
 from probes.system.disk.mounts import Placement
 from probes.system.firmware import DMI, firmware
 from probes.system.kernel_build import kernel_build
@@ -18,7 +19,7 @@ from probes.system.security import VULNERABILITIES, security
 from probes.system.sysctl import path_of, speed_settings
 from probes.system.topology import topology
 from probes.system.userland import userland
-from probes.types import Absent, Json
+from probes.types import Absent, Json, present
 
 THP = "/sys/kernel/mm/transparent_hugepage"
 
@@ -40,7 +41,7 @@ def fingerprint(host: Host, place: Placement | None) -> Iterator[Trait]:
     for name, value in speed_settings(host).items():
         yield Trait("sysctl", name, value, path_of(name))
     if place is not None:
-        yield from _place(place)
+        yield from _place(host, place)
 
 
 def _kernel(host: Host) -> Iterator[Trait]:
@@ -118,10 +119,20 @@ def _userland(host: Host) -> Iterator[Trait]:
     yield Trait("tuned", "profile", it.tuned, "/etc/tuned/active_profile")
 
 
-def _place(place: Placement) -> Iterator[Trait]:
-    """The measured directory by what it is, not by its name: mount points and device names differ from host to host."""
+def _place(host: Host, place: Placement) -> Iterator[Trait]:
+    """The measured directory by what it is: mount points and device names differ from host to host.
+
+    `devices` are the names all the same: they tell which disks' facts are of the measured place, and are not compared.
+    """
     mount = place.mount
     source = "/proc/self/mountinfo"
     yield Trait("directory", "file_system", mount.fstype, source)
     yield Trait("directory", "options", ",".join(sorted(mount.options)), source)
     yield Trait("directory", "layers", len(place.layers), "/sys/block")
+    known = host.once(block_devices)
+    disks = [known[known[name].parent or name] for name in place.leaves if name in known]
+    described = {" ".join(word for word in (d.kind, d.transport, d.model) if present(word)) for d in disks}
+    if described:
+        names = {*place.layers, *place.leaves, *(disk.name for disk in disks)}
+        yield Trait("directory", "disks", [*sorted(described)], "/sys/block")
+        yield Trait("directory", "devices", [*sorted(names)], "/sys/block")

@@ -40,6 +40,13 @@ class Ignored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     facts: tuple[str, ...]
 
 
+class Rounded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Numbers that count as the same within `share`."""
+
+    facts: tuple[str, ...]
+    share: float
+
+
 @lru_cache(maxsize=1)
 def components() -> Loaded[Component]:
     return load("differences", "component", Component)
@@ -62,6 +69,17 @@ def mover_of(fact: str) -> Mover | None:
 
 def ignored(fact: str) -> bool:
     return any(fnmatchcase(fact, pattern) for pattern in _ignored())
+
+
+@lru_cache(maxsize=1)
+def _rounded() -> tuple[Rounded, ...]:
+    return tuple(load("differences", "rounded", Rounded).entries)
+
+
+def tolerance(fact: str) -> float:
+    """The share within which two values of this fact are the same; 0 for most facts."""
+    fitting = (one.share for one in _rounded() if any(fnmatchcase(fact, pattern) for pattern in one.facts))
+    return next(fitting, 0.0)
 
 
 def component_of(name: str) -> Component | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 
+import msgspec
+
 from app.report import html, markdown
 from app.report.comparison import comparison, headline
 from app.report.comparison_picture import AXIS, LABEL, picture
 from scenarios.compare.comparison import compared
+from scenarios.compare.take import FigureKey
 from tests.fakes.takes import boots, take
 
 LOADS = [f"syscall-{n}" for n in range(8)]
@@ -61,3 +64,31 @@ def test_every_effect_is_drawn_within_the_axis() -> None:
     assert "◀" in picture(found.effects, found.margin)[1]
     order = [e.ratio for e in found.effects]
     assert order == sorted(order)
+
+
+def test_one_wild_load_does_not_flatten_the_picture() -> None:
+    """Forty loads that repeat within a per cent and one that scatters by a factor: the axis is that of the forty."""
+    calm = {f"syscall-{n}": 1000.0 for n in range(12)}
+    a = take(calm, name="a", within=1e-6)
+    b = take(calm | {"syscall-0": 300.0}, name="b", boot="n1/2", within=1e-6)
+    for run in (a, b):
+        wild = take({"randread-4k": 100.0}, within=4.0)
+        run.figures.update(wild.figures)
+        run.loads.update(wild.loads)
+    found = compared([a], [b])
+    lines = picture(found.effects, found.margin)
+    assert lines[0].split()[-1] == "3.6"  # a little beyond the effect called
+    assert any("◀" in line and "▶" in line for line in lines)
+    text = markdown.rendered(comparison(found))
+    assert "wider than a factor of 100" in text and "over a factor of 100" in text
+
+
+def test_what_tells_two_loads_apart_is_not_cut_off() -> None:
+    a, b = take({"x": 1.0}, name="a"), take({"x": 2.0}, name="b")
+    (effect,) = compared([a], [b]).effects
+    named = [
+        msgspec.structs.replace(effect, title="UDP round trip within the host", key=FigureKey("u", "m", slot))
+        for slot in ("one", "all")
+    ]
+    labels = [line[:LABEL] for line in picture(named, 0.05)[1:]]
+    assert [label.split()[-1] for label in labels] == ["(one)", "(all)"]

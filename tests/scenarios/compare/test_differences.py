@@ -98,3 +98,49 @@ def test_what_could_not_be_read_is_unknown() -> None:
 
 def test_an_import_has_no_fingerprint() -> None:
     assert _compared(BASE, {}).attribution.word == "no fingerprint"
+
+
+MEASURED: dict[FactKey, Json] = BASE | {
+    ("directory", "file_system"): "ext4",
+    ("directory", "disks"): ["disk sata SAMSUNG MZ7L"],
+    ("directory", "devices"): ["sda", "sda1"],
+    ("disk:sdb", "model"): "TOSHIBA MG08",
+}
+
+
+def test_a_disk_beside_the_measured_one_is_no_suspect() -> None:
+    other = MEASURED | {
+        ("disk:sdb", "model"): "INTEL SSDSC2",
+        ("mount:/data", "mount"): "xfs on /dev/sdb (rw)",
+    }
+    found = _compared(MEASURED, other)
+    assert found.attribution.word == "nothing differs" and len(found.differences) == 2
+    assert _compared(MEASURED, MEASURED | {("disk:sda", "model"): "B"}).attribution.components == ("disk",)
+
+
+def test_another_disk_under_the_measured_directory_is_one() -> None:
+    nvme = {k: v for k, v in MEASURED.items() if k[0] != "disk:sda"} | {
+        ("directory", "disks"): ["disk nvme PM9A3"],
+        ("directory", "devices"): ["nvme0n1"],
+        ("disk:nvme0n1", "model"): "PM9A3",
+    }
+    assert _compared(MEASURED, nvme).attribution.components == ("disk",)
+
+
+def test_what_a_kernel_reckons_or_lacks_is_no_setting_that_changed() -> None:
+    """As measured between 5.10 and 6.1 of one distribution on one machine, nothing set."""
+    old = BASE | {("memory", "total"): 1011396608, ("sysctl", "kernel.threads-max"): "7354"}
+    old |= {("sysctl", "kernel.sched_min_granularity_ns"): "750000"}
+    new = BASE | {("memory", "total"): 1007341568, ("sysctl", "kernel.threads-max"): "7316"}
+    new |= {("kernel", "release"): "6.1.0-56-amd64"}
+    attribution = _compared(old, new).attribution
+    assert (attribution.word, attribution.components) == ("one", ("kernel",))
+    assert _compared(old, new | {("memory", "total"): 8 << 30}).attribution.word == "several"
+    swapped = new | {("sysctl", "kernel.threads-max"): "100000"}
+    assert "settings" in _compared(old, swapped).attribution.components
+
+
+def test_mitigations_go_along_with_the_command_line_that_switched_them_off() -> None:
+    off = BASE | {("kernel", "parameters"): "mitigations=off", ("mitigation", "retbleed"): "Vulnerable"}
+    attribution = _compared(BASE | {("kernel", "parameters"): "none"}, off).attribution
+    assert (attribution.components, attribution.along) == (("boot parameters",), ("mitigations",))
