@@ -15,7 +15,7 @@ from app.cli import main
 
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, SECCOMP_MODE_FILTER = 22, 38, 2
 LOAD_WORD, RETURN, ALLOW, FIRST_ARGUMENT = 0x20, 0x06, 0x7FFF0000, 16  # linux/bpf_common.h, linux/seccomp.h
-LOOKS = 200
+LOOKS = 1000
 
 
 class _Program(ctypes.Structure):
