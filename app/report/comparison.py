@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from app.report.comparison_picture import picture
-from app.report.document import Bullets, Code, Document, Mono, Part, Section, Strong, Table, Words, say
+import math
+
+from app.report.comparison_picture import picture, reach
+from app.report.document import Bullets, Document, Mono, Part, Picture, Section, Strong, Table, Words, say
+from app.report.effects_svg import Bar, bars_svg
 from app.report.extra import value_text
 from probes.units import effect as effect_text
 from probes.units import number, percent, prefixed, rate, smallest_effect, times
@@ -87,6 +90,8 @@ def _verdict(found: Comparison) -> list[Part]:
         )
     if found.pattern is not None:
         parts.append(say(found.pattern.says))
+    if not found.effects:
+        return parts
     parts += [say(*_attribution(found)), *(say(line) for line in _doubts(found))]
     experiments = found.fingerprints.attribution.experiments
     if experiments:
@@ -169,9 +174,14 @@ def _effects(found: Comparison) -> list[Part]:
     ]
     header = ("load", "A", "B", "B against A", "95 % CI", "verdict", "detectable")
     return [
-        Code(tuple(picture(found.effects, found.margin))),
+        Picture(tuple(picture(found.effects, found.margin)), _drawn(found)),
         Table(header, tuple(rows), frozenset({1, 2})).without_empty_columns(),
     ]
+
+
+def _drawn(found: Comparison) -> str:
+    bars = [Bar(named(e), e.ratio, e.ci95, e.verdict, effect_text(e.ratio)) for e in found.effects]
+    return bars_svg(bars, found.margin, math.exp(reach(found.effects, found.margin)))
 
 
 def _value(value: float, unit: str) -> str:
@@ -210,25 +220,38 @@ def _differences(found: Comparison) -> list[Part]:
     prints = found.fingerprints
     if not prints.differences:
         return [say(f"{prints.same} facts are the same on both sides, none differs.")] if prints.same else []
+    modules = [d for d in prints.differences if d.subject == "module"]
+    shown = [d for d in prints.differences if d.subject != "module"][:MOST_FACTS]
     rows = [
         (d.component, f"{d.subject} {d.name}".strip(), _values(d, d.a), _values(d, d.b), _moves(d))
-        for d in prints.differences[:MOST_FACTS]
+        for d in shown
     ]
+    if modules:
+        only_a, only_b = (
+            _some(tuple(d.name for d in modules if side(d))) or "none" for side in (_in_a, _in_b)
+        )
+        rows.append((modules[0].component, "modules only there", only_a, only_b, _moves(modules[0])))
     parts: list[Part] = [
-        Table(("what", "fact", "A", "B", "was seen to move, at most"), tuple(rows)),
+        Table(("what", "fact", "A", "B", "was seen to move"), tuple(rows)),
         say(
             f"{len(prints.differences)} facts differ and {prints.same} are the same. What is known to move "
             "the loads that "
             "moved here comes first."
         ),
     ]
-    if len(prints.differences) > MOST_FACTS:
-        parts.append(
-            say(f"{len(prints.differences) - MOST_FACTS} more are in the JSON document (`--format json`).")
-        )
-    reasons = dict.fromkeys((d.component, d.why) for d in prints.differences[:MOST_FACTS] if d.why)
+    if left := len(prints.differences) - len(modules) - len(shown):
+        parts.append(say(f"{left} more are in the JSON document:", Mono("--format json")))
+    reasons = dict.fromkeys((d.component, d.why) for d in prints.differences if d.why)
     parts.append(Bullets(tuple((Strong(f"{component}:"), why) for component, why in reasons)))
     return parts
+
+
+def _in_a(difference: Difference) -> bool:
+    return bool(difference.a)
+
+
+def _in_b(difference: Difference) -> bool:
+    return bool(difference.b)
 
 
 def _values(difference: Difference, values: tuple[object, ...]) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from probes.units import number
 from scenarios.compare.effects import Effect
 
-LABEL = 34
-AXIS = 41  # columns, an odd number so that no change has one of its own where the axis is symmetric
+LABEL = 30
+AXIS = 37  # columns, an odd number so that no change has one of its own where the axis is symmetric
 WIDEST = math.log(64)  # beyond, an arrow
 GLYPHS = {
     "left": "├",
@@ -39,10 +39,10 @@ def picture(effects: Sequence[Effect], margin: float, *, ascii_only: bool = Fals
     An interval that is a lower bound is drawn like the others; the table says so.
     """
     glyphs = ASCII if ascii_only else GLYPHS
-    reach = _reach(effects, margin)
-    lines = [_scale(reach)]
+    ends = reach(effects, margin)
+    lines = [_scale(ends)]
     for effect in effects:
-        lines.append(f"{_label(effect):<{LABEL}} {_bar(effect, reach, glyphs)} {_ratio(effect.ratio):>6}")
+        lines.append(f"{_label(effect):<{LABEL}} {_bar(effect, ends, glyphs)} {_ratio(effect.ratio):>6}")
     return lines
 
 
@@ -50,8 +50,11 @@ def _ratio(ratio: float) -> str:
     return number(ratio) if 0.001 <= ratio < 1000 else "<0.001" if ratio < 1 else ">1000"
 
 
-def _reach(effects: Sequence[Effect], margin: float) -> float:
-    """All estimates, the intervals of what is called and half of the others': a few wide ones would flatten all."""
+def reach(effects: Sequence[Effect], margin: float) -> float:
+    """The logarithm at the axis's ends: all estimates, the intervals of what is called and half of the others'.
+
+    A few wide intervals would flatten all others; they end in an arrow.
+    """
     points = [abs(math.log(e.ratio)) for e in effects if e.ratio > 0]
     called = [abs(x) for e in effects if e.changed for x in _ends(e)]
     others = sorted(max(abs(x) for x in _ends(e)) for e in effects if not e.changed)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import NamedTuple
 
 from app.printable import printable
 from app.report.plot import Axis, Series
@@ -25,15 +26,34 @@ _OPEN = (
 _MOST = 2000  # marks
 
 
+class Bar(NamedTuple):
+    """One effect to draw: `word` is the verdict's, `size` the words for the effect at the right."""
+
+    load: str
+    ratio: float
+    ci95: tuple[float, float] | None
+    word: str
+    size: str
+
+
 def effects_svg(rows: Sequence[Row]) -> str:
     """Empty where no row has an estimate."""
-    drawn = [row for row in rows if _sound(row.verdict.ratio)]
+    found = [
+        Bar(row.load, row.verdict.ratio, row.verdict.ci95, row.verdict.verdict, row.size)
+        for row in rows
+        if row.verdict.ratio is not None
+    ]
+    return bars_svg(found, max((row.verdict.margin for row in rows), default=0.0))
+
+
+def bars_svg(bars: Sequence[Bar], margin: float, reach: float | None = None) -> str:
+    """`reach`: the ratio at the axis's ends; without it the widest interval, up to a hundred, has room."""
+    drawn = [bar for bar in bars if _sound(bar.ratio)]
     if not drawn:
         return ""
-    values = [v for r in drawn for v in (r.verdict.ratio, *(r.verdict.ci95 or ())) if _sound(v)]
-    reach = min(
-        100.0, max(1.25, *(max(v, 1 / v) for v in values if v), *(1 + r.verdict.margin for r in drawn))
-    )
+    if reach is None:
+        values = [v for bar in drawn for v in (bar.ratio, *(bar.ci95 or ())) if _sound(v)]
+        reach = min(100.0, max(1.25, 1 + margin, *(max(v, 1 / v) for v in values)))
     span = math.log(reach) * 1.05
 
     def x(value: float) -> float:
@@ -42,7 +62,6 @@ def effects_svg(rows: Sequence[Row]) -> str:
 
     high = _TOP + _ROW * len(drawn) + 6
     parts = [_OPEN.format(w=_WIDE, h=high, title="effects with their 95 % confidence intervals")]
-    margin = max(r.verdict.margin for r in drawn)
     low, top = x(1 / (1 + margin)), x(1 + margin)
     parts.append(
         f'<rect x="{low:.1f}" y="{_TOP - 4}" width="{top - low:.1f}" height="{high - _TOP}" opacity="0.15"/>'
@@ -52,20 +71,19 @@ def effects_svg(rows: Sequence[Row]) -> str:
         f'<text x="{_LEFT}" y="14" opacity="0.7">{units.times(reach)}</text>'
         f'<text x="{_WIDE - _RIGHT}" y="14" text-anchor="end" opacity="0.7">{units.times(reach)}</text>'
     )
-    for n, row in enumerate(drawn):
+    for n, bar in enumerate(drawn):
         y = _TOP + _ROW * n + _ROW / 2
-        colour = _COLOURS.get(row.verdict.verdict, "currentColor")
-        parts.append(f'<text x="0" y="{y + 4:.1f}">{_short(row.load, 34)}</text>')
-        ends = row.verdict.ci95
+        colour = _COLOURS.get(bar.word, "currentColor")
+        parts.append(f'<text x="0" y="{y + 4:.1f}">{_short(bar.load, 34)}</text>')
+        ends = bar.ci95
         if ends is not None and _sound(ends[0]) and _sound(ends[1]):
             a, b = x(ends[0]), x(ends[1])
             parts.append(
                 f'<path d="M{a:.1f} {y:.1f}H{b:.1f}M{a:.1f} {y - 5:.1f}v10M{b:.1f} {y - 5:.1f}v10" '
                 f'stroke="{colour}" stroke-width="2" fill="none"/>'
             )
-        assert row.verdict.ratio is not None
-        parts.append(f'<circle cx="{x(row.verdict.ratio):.1f}" cy="{y:.1f}" r="4.5" fill="{colour}"/>')
-        parts.append(f'<text x="{_WIDE - _RIGHT + 12}" y="{y + 4:.1f}">{_short(row.size, 36)}</text>')
+        parts.append(f'<circle cx="{x(bar.ratio):.1f}" cy="{y:.1f}" r="4.5" fill="{colour}"/>')
+        parts.append(f'<text x="{_WIDE - _RIGHT + 12}" y="{y + 4:.1f}">{_short(bar.size, 36)}</text>')
     return "".join([*parts, "</svg>"])
 
 

@@ -160,8 +160,9 @@ def _difference(
     subject, name = key
     kind, _, which = subject.partition(":")
     elsewhere = devices is not None and (kind == "mount" or (kind in ("disk", "md") and which not in devices))
-    # A setting that one side's kernel does not have was set by nobody.
-    fact = "kernel/config_digest" if kind == "sysctl" and not (a and b) else f"{subject}/{name}"
+    # A setting or a vulnerability that one side's kernel does not know of was changed by nobody.
+    unknown = not (a and b) and kind in ("sysctl", "mitigation")
+    fact = "kernel/config_digest" if unknown else f"{subject}/{name}"
     mover = None if elsewhere else mover_of(fact)
     moves = mover.moves if mover is not None else {}
     return Difference(

@@ -120,3 +120,23 @@ def test_a_baseline_takes_files_only(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert status != 0 and "so not a recording" in err
     assert "no recording by its name" in typed(capsys, "baseline", "save", "x", "/dev/zero")[2]
     assert typed(capsys, "baseline", "list")[1].startswith("no baseline")
+
+
+GOLDEN = Path(__file__).parents[1] / "report" / "golden" / "kernels.md"
+
+
+def test_two_kernels_of_one_machine_as_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+    """Emulated guests, the same disk: only the kernel is named, and what it made slower."""
+    status, out, _ = typed(capsys, "compare", "demo:kernel-5.10", "--", "demo:kernel")
+    assert status == 0 and "Of what is recorded, only this differs: kernel" in out
+    if os.environ.get("HOSTDX_GOLDEN") == "write":
+        GOLDEN.write_text(out, "utf-8")
+    assert out == GOLDEN.read_text("utf-8")
+
+
+@pytest.mark.parametrize("pair", [("kernel-5.10", "kernel-6.1"), ("kernel-6.1", "kernel")])
+def test_the_third_kernel_is_told_from_both(
+    pair: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = typed(capsys, "compare", *(f"demo:{name}" for name in pair), "--format", "json")
+    assert json.loads(out)["fingerprints"]["attribution"]["components"] == ["kernel"]

@@ -6,6 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from app.recording import store as recordings
+from app.recording.sides import takes
+from app.report.comparison import comparison
+from app.tui.screens.report import ReportScreen
+from scenarios.compare.comparison import compared
 from tests.fakes.golden import agrees
 from tests.fakes.screen import feed, grid, keys, opened, ready, recorded, settled
 
@@ -132,3 +137,16 @@ async def test_no_color_shows_the_same_cells_in_no_colour(size: str, tmp_path: P
         for pressed in ("f", "escape", "r", "escape", "slash", "escape", "question_mark"):
             await keys(pilot, pressed)
             assert grid(app).strip()
+
+
+@pytest.mark.parametrize("size", ["narrow", "wide"])
+async def test_two_kernels_compared(size: str, tmp_path: Path) -> None:
+    """The bundled boots of 5.10 and 6.12: the answer, and a page further the picture of every effect."""
+    a, b = (takes([recordings.resolve(f"demo:{name}")]) for name in ("kernel-5.10", "kernel"))
+    document = comparison(compared(a, b))
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.push_screen(ReportScreen("comparison", document))
+        await settled(pilot)
+        agrees(f"comparison-{size}", grid(app))
+        await keys(pilot, "pagedown")
+        agrees(f"comparison-effects-{size}", grid(app))
