@@ -24,14 +24,14 @@ def sized(effect: Effect) -> str:
 
 
 def interval(effect: Effect) -> str:
-    """`at least 26 to 42 %` where it is a lower bound of the interval's width; no figures where it says nothing."""
+    """`26 to 42 % or wider` where its width is a lower bound; no figures where it says nothing."""
     if effect.ci95 is None:
         return "–"
     low, high = effect.ci95
     if max(high, 1 / low if low > 0 else math.inf) > WIDEST:
         return f"wider than a factor of {WIDEST}"
     text = between(low, high, effect.ratio)
-    return f"at least {text}" if effect.lower_bound else text
+    return f"{text} or wider" if effect.lower_bound else text
 
 
 def detectable(effect: Effect) -> str:

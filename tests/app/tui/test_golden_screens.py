@@ -142,7 +142,7 @@ async def test_no_color_shows_the_same_cells_in_no_colour(size: str, tmp_path: P
 @pytest.mark.parametrize("size", ["narrow", "wide"])
 async def test_two_kernels_compared(size: str, tmp_path: Path) -> None:
     """The bundled boots of 5.10 and 6.12: the answer, and a page further the picture of every effect."""
-    a, b = (takes([recordings.resolve(f"demo:{name}")]) for name in ("kernel-5.10", "kernel"))
+    a, b = (takes([recordings.resolve(f"demo:{name}")]) for name in ("kernel-5-10", "kernel"))
     document = comparison(compared(a, b))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.push_screen(ReportScreen("comparison", document))
