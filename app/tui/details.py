@@ -10,13 +10,18 @@ from scenarios.finding import Finding, Remedy
 CONFIDENCE = {"measured": "measured here", "rule": "read from this host", "hint": "a hint, to be checked"}
 
 
-def finding_lines(finding: Finding, width: int, *, prove: bool = True) -> list[Line]:
-    """`prove`: ends with the key that measures it."""
+def finding_lines(
+    finding: Finding, width: int, *, prove: bool = True, from_files: bool = False
+) -> list[Line]:
+    """`prove`: ends with the key that measures it. `from_files`: of an import, nothing was read from this host."""
+    known = CONFIDENCE[finding.confidence]
+    if from_files and finding.confidence != "hint":
+        known = "read from the imported files"
     out: list[Line] = [
         [
             *severity_words(finding),
             (f"  {clean(finding.id)}   ", "dim"),
-            (CONFIDENCE[finding.confidence], "dim"),
+            (known, "dim"),
         ]
     ]
     out += wrapped(clean(finding.title), width, "strong")

@@ -142,10 +142,10 @@ class Errands(App[int]):
             return
         self.push_screen(PlanScreen(offer, proposed(argv, offer.options)))
 
-    def open_finding(self, finding: Finding) -> None:
+    def open_finding(self, finding: Finding, *, from_files: bool = False) -> None:
         from app.tui.screens.finding import FindingScreen
 
-        self.push_screen(FindingScreen(finding))
+        self.push_screen(FindingScreen(finding, from_files=from_files))
 
     def open_facts(self, session: Session | None = None) -> None:
         from app.tui.screens.facts import FactsScreen

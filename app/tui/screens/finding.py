@@ -21,12 +21,13 @@ class FindingScreen(Base):
     ]
     title_words = "finding"
 
-    def __init__(self, finding: Finding) -> None:
+    def __init__(self, finding: Finding, *, from_files: bool = False) -> None:
         super().__init__()
         self.finding = finding
+        self.from_files = from_files
 
     def body(self) -> Iterable[Widget]:
-        yield Reader(lambda width: finding_lines(self.finding, width))
+        yield Reader(lambda width: finding_lines(self.finding, width, from_files=self.from_files))
 
     def on_mount(self) -> None:
         self.query_one(Reader).focus()

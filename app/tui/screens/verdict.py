@@ -13,6 +13,7 @@ from app.recording import store
 from app.recording.session import Session
 from app.report.answer import answer
 from app.report.checkup import items
+from app.report.numbers import imported
 from app.report.wording import beyond_bounds
 from app.tui.details import commands_of, finding_lines
 from app.tui.glyphs import clean
@@ -100,7 +101,8 @@ class Preview(Panel):
         finding = self.shell.feed.session.findings.get(picker.selected)
         if finding is None:
             return [text("")]
-        lines = finding_lines(finding, min(width, 110), prove=False)
+        from_files = imported(self.shell.feed.session)
+        lines = finding_lines(finding, min(width, 110), prove=False, from_files=from_files)
         return lines if len(lines) <= height else [*lines[: height - 1], text("Enter shows all of it", "dim")]
 
 
@@ -152,7 +154,7 @@ class VerdictScreen(RunScreen):
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
         finding = self.session().findings.get(event.key)
         if finding is not None:
-            self.shell.open_finding(finding)
+            self.shell.open_finding(finding, from_files=imported(self.shell.feed.session))
 
     def on_picker_moved(self) -> None:
         self.query_one(Preview).redraw()

@@ -156,6 +156,17 @@ def test_events_are_in_order_and_shown_at_once(tmp_path: Path) -> None:
     assert [e.at_s for e in events if isinstance(e, ev.SampleTaken) and e.series == "CPU user"] == [0.0, 10.0]
 
 
+@pytest.mark.parametrize("demo", ["box", "trend"])
+def test_the_bundled_ones_draw_their_box_and_their_course_on_the_screen(demo: str) -> None:
+    """What a recording holds must still be read when a field of it gets another name."""
+    from app.tui.widgets.imported import imported_lines
+
+    session = load(Path(__file__).parents[3] / f"app/recording/demos/{demo}.jsonl")
+    shown = "".join(part for line in imported_lines(session, 80, 40) for part, _ in line)
+    assert any("\u2800" < c <= "\u28ff" for c in shown)
+    assert "results" in shown and "IOR" in shown.upper()
+
+
 def test_a_foreign_box_and_history_are_drawn_as_letters_or_not_at_all() -> None:
     from app.report.extra import extra_part
 
