@@ -272,6 +272,17 @@ class Errands(App[int]):
         self.say("comparing")
         hostdx(self, ["compare", *map(str, a), "--format", "document", "--", *map(str, b)], show)
 
+    def open_explanation(self, scenario: str) -> None:
+        from app.tui.screens.explain import ExplainScreen
+
+        def show(outcome: Outcome) -> None:
+            if outcome.error:
+                self.say(f"no page: {clean(outcome.error)}")
+            else:
+                self.push_screen(ExplainScreen(scenario, outcome.output))
+
+        hostdx(self, ["explain", scenario], show)
+
     def save_report(self, path: Path) -> None:
         def save(outcome: Outcome) -> None:
             if outcome.error:

@@ -50,11 +50,12 @@ class PlanScreen(Base):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "start", "start"),
         Binding("enter", "name", "name it", priority=True),  # as long as something needed has no value
-        Binding("d", "directories", "directories", priority=True),
+        Binding("d", "directories", "directory", priority=True),
         Binding("b", "budget", "budget", priority=True),
         Binding("plus,equals_sign", "longer(30)", "longer", show=False),
         Binding("minus", "longer(-30)", "shorter", show=False),
         Binding("O", "options", "options"),
+        Binding("e", "explain", "explain"),
         Binding("x", "exact", "exact steps"),
     ]
     title_words = "plan"
@@ -160,6 +161,9 @@ class PlanScreen(Base):
         self._exact = not self._exact
         self.query_one(Reader).to_top()
         self.show()
+
+    def action_explain(self) -> None:
+        self.shell.open_explanation(self.offer.id)
 
     def action_name(self) -> None:
         self.ask_option(self.missing[0])

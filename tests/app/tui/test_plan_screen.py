@@ -13,6 +13,7 @@ from app.tui.lines import Line
 from app.tui.option_values import parsed, shown
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.consent import ConsentScreen
+from app.tui.screens.explain import ExplainScreen, page_lines
 from app.tui.screens.options import OptionsScreen
 from app.tui.screens.plan import PlanScreen
 from probes.action import Action
@@ -126,3 +127,32 @@ def test_consent_never_says_that_a_trim_is_undone() -> None:
     assert "1 of them cannot be undone." in said and "Every other one is written down first" in said
     said = consent(other, quiet)
     assert "It is written down first" in said and "cannot be undone" not in said
+
+
+@both
+async def test_e_shows_the_page_of_the_scenario_as_explain_prints_it(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.tui.screens.plan.planner", lambda argv: recorded("iosched"))
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.push_screen(PlanScreen(OFFER, {"dir": "/x"}))
+        await ready(app, pilot)
+        assert "e explain" in grid(app)
+        await keys(pilot, "e")
+        await until(pilot, lambda: isinstance(app.screen, ExplainScreen))
+        await settled(pilot)
+        written = Path("scenarios/iosched/README.md").read_text()
+        assert isinstance(app.screen, ExplainScreen) and app.screen.page.split() == written.split()
+        title = written.splitlines()[0].removeprefix("# ")
+        assert title in " ".join(grid(app).split())
+        await keys(pilot, "escape")
+        assert isinstance(app.screen, PlanScreen)
+
+
+def test_a_page_is_folded_anew_and_its_commands_stay_as_they_are() -> None:
+    page = "# one: two\n\nprose that\ngoes on\n\n- an item\n  of two lines\n- b\n\n```\na  command\n```\n\n| a | b |\n"
+    shown = ["".join(part for part, _ in row) for row in page_lines(page, 40)]
+    assert shown == [
+        *("one: two", "", "prose that goes on", "", "- an item of two lines", "- b"),
+        *("", "a  command", "", "| a | b |", ""),
+    ]

@@ -1,0 +1,79 @@
+"""What a scenario measures, how, and what it cannot tell: the page that `hostdx explain SCENARIO` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from textual.widget import Widget
+
+from app.tui.glyphs import clean
+from app.tui.lines import BLANK, Line, crop, split, text, wrapped
+from app.tui.screens.base import Base
+from app.tui.widgets.panel import Panel
+from app.tui.widgets.reader import Reader
+
+MOST_COLUMNS = 110  # longer lines of prose are hard to read
+
+
+def page_lines(page: str, width: int) -> list[Line]:
+    """A README.md: prose is folded anew for the width; commands and tables stay as they are, cut at the edge."""
+    out: list[Line] = []
+    for kind, words in _parts(page):
+        if kind == "as it is":
+            out.append(crop(text(clean(words), "accent"), width))
+        elif kind == "heading":
+            out += [*([BLANK] if out else []), *wrapped(clean(words), min(width, MOST_COLUMNS), "title")]
+        elif kind == "blank":
+            out.append(BLANK)
+        else:
+            out += wrapped(clean(words), min(width, MOST_COLUMNS), hang=2 if kind == "item" else 0)
+    return out
+
+
+def _parts(page: str) -> Iterator[tuple[str, str]]:
+    """(kind, words) of headings, paragraphs, list items, and lines that stay as they are."""
+    kind, words, fenced = "", "", False
+    for line in [*page.splitlines(), ""]:
+        fence = line.startswith("```")
+        start = line.startswith(("- ", "* ", "#", "|", "    ")) or not line.strip()
+        if words and (start or fence or fenced):
+            yield kind, words
+            words = ""
+        if fence:
+            fenced = not fenced
+        elif fenced or line.startswith(("|", "    ")):
+            yield "as it is", line
+        elif line.startswith("#"):
+            yield "heading", line.lstrip("#").strip()
+        elif not line.strip():
+            yield "blank", ""
+        elif words:
+            words += f" {line.strip()}"
+        else:
+            kind, words = ("item" if start else "prose"), line.strip()
+
+
+class ExplainHead(Panel):
+    DEFAULT_CSS = "ExplainHead { height: 2; }"
+
+    def __init__(self, scenario: str) -> None:
+        super().__init__(id="head")
+        self._scenario = scenario
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        return [split(text("explain", "title"), text(clean(self._scenario), "dim"), width)]
+
+
+class ExplainScreen(Base):
+    title_words = "explain"
+
+    def __init__(self, scenario: str, page: str) -> None:
+        super().__init__()
+        self.scenario, self.page = scenario, page
+
+    def body(self) -> Iterable[Widget]:
+        yield ExplainHead(self.scenario)
+        yield Reader(lambda width: page_lines(self.page, width))
+
+    def on_mount(self) -> None:
+        self.query_one(Reader).focus()
