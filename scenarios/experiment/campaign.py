@@ -13,7 +13,7 @@ from scenarios.model import Run
 BEGUN_WITH_S = 1.0
 CONTROL_S = 3.0  # kept for each control that still waits: it must be measured whatever the others take
 LEAST_LOAD_S = 4.0  # of a load's budget: the warm-up and a first look on a usual disk
-WARM_UP_PART = 0.2  # of a load's share of the budget, at most
+WARM_UP_PART = 0.25  # of a load's share of the budget, at most
 SPARE = 1.2  # of the seconds until a first look: some trains are measured again
 
 
