@@ -7,6 +7,7 @@ A number has three digits that count and never an exponent; everywhere number, b
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _DECIMAL = ("", "k", "M", "G", "T", "P")
@@ -45,15 +46,32 @@ def size(value: float) -> str:
     return f"{number(value)} {unit}"
 
 
-def prefixed(value: float) -> str:
-    """A decimal prefix without a unit: `14.1 k`, `3.46 M`, `998 `: the unit follows at once."""
+class Quantity(NamedTuple):
+    """A value as it is read, in its two parts: `12.9` and `k IOPS`."""
+
+    number: str
+    unit: str
+
+    def __str__(self) -> str:
+        blank = "" if self.unit[:1] in ("", "/") else " "
+        return f"{self.number}{blank}{self.unit}"
+
+
+def decimal(value: float, unit: str = "") -> Quantity:
+    """With a decimal prefix right before the unit: `14.1` and `kB/s`."""
     if not math.isfinite(value):
-        return "? "
+        return Quantity("?", unit)
     for prefix in _DECIMAL:
         if abs(value) < 999.5 or prefix == _DECIMAL[-1]:
             break
         value /= 1000
-    return f"{number(value)} {prefix}"
+    return Quantity(number(value), prefix + unit)
+
+
+def prefixed(value: float) -> str:
+    """A decimal prefix without a unit: `14.1 k`, `3.46 M`, `998 `: the unit follows at once."""
+    parts = decimal(value)
+    return f"{parts.number} {parts.unit}"
 
 
 def capacity(value: float) -> str:
@@ -76,14 +94,19 @@ def frequency(hertz: float) -> str:
     return f"{prefixed(hertz)}Hz"
 
 
-def elapsed(nanoseconds: float) -> str:
-    """A latency or cost of an operation: `850 ns`, `12.3 µs`, `1.4 ms`, `2.5 s`."""
+def latency(nanoseconds: float) -> Quantity:
+    """A latency or cost of an operation, in its parts: `12.3` and `µs`."""
     if not math.isfinite(nanoseconds):
-        return "? ns"
+        return Quantity("?", "ns")
     for unit, least in _TIMES:
         if abs(nanoseconds) >= 0.9995 * least or unit == "ns":
             break
-    return f"{number(nanoseconds / least)} {unit}"
+    return Quantity(number(nanoseconds / least), unit)
+
+
+def elapsed(nanoseconds: float) -> str:
+    """A latency or cost of an operation: `850 ns`, `12.3 µs`, `1.4 ms`, `2.5 s`."""
+    return str(latency(nanoseconds))
 
 
 def duration(seconds: float) -> str:

@@ -37,7 +37,7 @@ SHOTS = (
         Shot(f"{demo}-verdict", demo)
         for demo in ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate", "numa", "trend", "box")
     ),
-    Shot("finding", "rpfilter", 1.0, ("enter",)),
+    Shot("finding", "rpfilter", 1.0, ("tab", "enter")),
 )
 
 

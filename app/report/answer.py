@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, TypeAlias
 
 from app.recording.session import Session
+from app.report.trust import trust
 from app.report.wording import measured, series_sentence, variant_title, verdict_sentence, workload_title
 from probes import units
 from scenarios import events as ev
@@ -42,11 +43,16 @@ def _judged(session: Session) -> bool:
 
 
 def _said(session: Session) -> Answer | None:
-    """What was found out; first of all that it does not hold, where a control moved."""
+    """What was found out; first of all that it does not hold, where a sign of the trust line is red."""
     said = _found_out(session)
     moved = [v for v in session.verdicts.values() if v.control and v.verdict in ("slower", "faster")]
-    if said is None or not moved:
-        return said
+    if said is None:
+        return None
+    if not moved:
+        red = next((sign for sign in trust(session) if sign.state == "critical"), None)
+        if red is None:
+            return said
+        return said._replace(sentence=f"{DISTRUST}: {red.text}. {said.sentence}", weight="warning")
     worst = max(moved, key=_distance)
     control = workload_title(session, worst.workload)
     alone = any(v.workload == worst.workload and not v.control for v in session.verdicts.values())

@@ -20,11 +20,11 @@ from scenarios.plan import Metric
 
 
 class Row(NamedTuple):
-    """`left` and `right` are the medians of baseline and variant, `–` where no block has the metric."""
+    """`left` and `right` are the medians of baseline and variant, None where no block has the metric."""
 
     load: str
-    left: str
-    right: str
+    left: units.Quantity | None
+    right: units.Quantity | None
     size: str
     interval: str
     verdict: ev.Verdict
@@ -46,7 +46,7 @@ def rows(session: Session) -> list[Row]:
         title = f"{title}, {v.metric}" if several else title
         title = titled(title, control=v.control)
         sides = (_median(session, v, side) for side in (v.baseline, v.variant))
-        left, right = ("–" if value is None else amount(value, unit) for value in sides)
+        left, right = (None if value is None else amount(value, unit) for value in sides)
         found.append(Row(title, left, right, *effect_cells(v), v))
     return found
 
@@ -61,15 +61,28 @@ def table(session: Session) -> Table | None:
         ((left, right),) = pairs
         header = ("load", left, right, "effect", "95 % CI", "groups")
         single = tuple(
-            (r.load, r.left, r.right, r.size, r.interval or "–", str(r.verdict.groups)) for r in found
+            (r.load, said(r.left), said(r.right), r.size, r.interval or "–", str(r.verdict.groups))
+            for r in found
         )
         return Table(header, single, frozenset({1, 2, 5})).without_empty_columns()
     head = ("load", "compared", "baseline", "variant", "effect", "95 % CI", "groups")
     body = tuple(
-        (r.load, pair(r.verdict), r.left, r.right, r.size, r.interval or "–", str(r.verdict.groups))
+        (
+            r.load,
+            pair(r.verdict),
+            said(r.left),
+            said(r.right),
+            r.size,
+            r.interval or "–",
+            str(r.verdict.groups),
+        )
         for r in found
     )
     return Table(head, body, frozenset({2, 3, 6})).without_empty_columns()
+
+
+def said(value: units.Quantity | None) -> str:
+    return "–" if value is None else str(value)
 
 
 def pair(verdict: ev.Verdict) -> str:
@@ -77,15 +90,16 @@ def pair(verdict: ev.Verdict) -> str:
     return f"{verdict.variant} against {verdict.baseline}"
 
 
-def amount(value: float, unit: str) -> str:
+def amount(value: float, unit: str) -> units.Quantity:
     """A metric's value as a person reads it: `8.14 k IOPS`, `213 µs`, `98.4 MB/s`."""
     if unit in ("ns", "µs", "ms", "s"):
-        return units.elapsed(value * {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit])
+        return units.latency(value * {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit])
     if unit == "MB/s":
-        return units.rate(value * 1e6)
+        return units.decimal(value * 1e6, "B/s")
     if unit == "1/s":
-        return f"{units.prefixed(value).strip()}/s"
-    return f"{units.prefixed(value).strip()} {unit}".rstrip()
+        return units.decimal(value, "/s")
+    scaled = units.decimal(value)
+    return units.Quantity(scaled.number, f"{scaled.unit} {unit}".strip())
 
 
 def _metric(session: Session, verdict: ev.Verdict) -> Metric:
@@ -97,12 +111,27 @@ def _metric(session: Session, verdict: ev.Verdict) -> Metric:
 
 
 def _median(session: Session, verdict: ev.Verdict, side: str) -> float | None:
+    """Of the groups that the verdict rests on: what was measured after it decided belongs to no figure beside it."""
+    rests_on = _groups_of(session, verdict)
     values = [
         b.values[verdict.metric]
         for b in session.blocks.get(verdict.workload, ())
-        if b.variant == side and counts(b) and math.isfinite(b.values.get(verdict.metric, math.nan))
+        if b.variant == side
+        and counts(b)
+        and (rests_on is None or b.group in rests_on)
+        and math.isfinite(b.values.get(verdict.metric, math.nan))
     ]
     return median(values) if values else None
+
+
+def _groups_of(session: Session, verdict: ev.Verdict) -> set[int] | None:
+    """Their numbers; None where the groups do not hold the pair's ratios."""
+    key = f"{verdict.metric}|{verdict.baseline}|{verdict.variant}"
+    used = [
+        g.index for g in session.groups.get(verdict.workload, ()) if not g.disturbed and key in g.log_ratios
+    ]
+    count = verdict.groups * max(1, verdict.batch)
+    return set(used[:count]) if used and count else None
 
 
 def _distance(verdict: ev.Verdict) -> float:

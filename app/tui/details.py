@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, cells, text, wrapped
+from app.tui.lines import BLANK, Line, cells, crop, ruled, text, wrapped
 from app.tui.widgets.suspects import severity_words
 from scenarios.finding import Finding, Remedy
+
+MOST_COMMANDS = 4  # of a remedy there
+FEW = 3  # findings whose remedies stand on the verdict
 
 CONFIDENCE = {"measured": "measured here", "rule": "read from this host", "hint": "a hint, to be checked"}
 
@@ -28,7 +31,7 @@ def finding_lines(
     if finding.subject:
         out.append([("about      ", "dim"), (clean(finding.subject), "text")])
     if finding.evidence:
-        out += [BLANK, text("EVIDENCE", "title")]
+        out += [BLANK, ruled(text("EVIDENCE", "title"), [], width)]
         for evidence in finding.evidence:
             words, source = clean(evidence.text), clean(evidence.source)
             rows = wrapped(words, width, indent=2, hang=2)
@@ -39,16 +42,34 @@ def finding_lines(
                     rows += wrapped(source, width, "dim", indent=4, hang=2)
             out += rows
     if finding.remedy:
-        out += [BLANK, text("WHAT TO DO", "title")]
+        out += [BLANK, ruled(text("WHAT TO DO", "title"), [], width)]
         for number, remedy in enumerate(finding.remedy, 1):
             out += _remedy(number, remedy, width)
     if finding.references:
-        out += [BLANK, text("REFERENCES", "title")]
+        out += [BLANK, ruled(text("REFERENCES", "title"), [], width)]
         for reference in finding.references:
             out += wrapped(clean(reference), width, "dim", indent=2)
     if finding.prove and prove:
         out += [BLANK, [("Enter", "key"), (f" measures it: scenario {clean(finding.prove)}", "text")]]
     return out
+
+
+def to_do_lines(findings: list[Finding], width: int) -> list[Line]:
+    """What to do in short, worst finding first: each one's first remedy with its commands. Empty without any."""
+    out: list[Line] = []
+    for finding in [f for f in findings if f.severity != "ok" and f.remedy][:FEW]:
+        remedy = finding.remedy[0]
+        out += wrapped(clean(remedy.title), width, "text", indent=2, hang=2)
+        if remedy.warning:
+            warned = wrapped(f"▲ {clean(remedy.warning)}", width - 2, "warning", indent=4, hang=2)
+            out += warned[:2]
+            if len(warned) > 2:
+                out[-1] = crop([*out[-1], (" … (Enter on the finding: all of it)", "dim")], width)
+        for command in remedy.commands[:MOST_COMMANDS]:
+            out += wrapped(clean(command), width, "accent", indent=4, hang=2)
+    if not out:
+        return []
+    return [ruled(text("WHAT TO DO", "title"), [("c", "key"), (" copies the commands", "dim")], width), *out]
 
 
 def _remedy(number: int, remedy: Remedy, width: int) -> list[Line]:

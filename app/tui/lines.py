@@ -1,6 +1,7 @@
 """Lines of text with roles: what every panel draws, before it becomes cells in colours.
 
 A role is a meaning ("warning", "dim", "a" for the first variant), never a colour; `app/tui/theme.py` turns it into one.
+`role@ground` stands on a tinted ground: `bar`, `band` (the margin), `chip`, or a severity.
 """
 
 from __future__ import annotations
@@ -65,6 +66,20 @@ def split(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:
 def highlight(line: Sequence[Span], width: int) -> Line:
     """The row under the cursor: filled to the width, every role in its highlighted form."""
     return [(part, role + HIGHLIGHT) for part, role in pad(line, width)]
+
+
+def grounded(line: Iterable[Span], width: int, ground: str) -> Line:
+    """The line filled to the width, on a tinted ground."""
+    return [(part, role if "@" in role else f"{role}@{ground}") for part, role in pad(cleaned(line), width)]
+
+
+def ruled(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:
+    """A section's head: its name, a rule, what there is to say about it at the right edge."""
+    tail = crop(right, max(0, width - cells(left) - 4))
+    rule = width - cells(left) - cells(tail) - (2 if tail else 1)
+    if rule < 2:
+        return split(left, right, width)
+    return [*cleaned(left), (" " + "─" * rule + (" " if tail else ""), "rule"), *tail]
 
 
 def wrapped(value: str, width: int, role: str = "text", indent: int = 0, hang: int = 0) -> list[Line]:

@@ -18,7 +18,7 @@ from app.run import launch
 from app.tui.command import Outcome, hostdx
 from app.tui.event_child import EventChild
 from app.tui.glyphs import clean
-from scenarios.events import Offer
+from scenarios.events import Offer, Verdict
 from scenarios.finding import Finding
 from scenarios.plan import Plan
 
@@ -47,6 +47,7 @@ class Errands(App[int]):
         self.recorded = 0
         self._runner: subprocess.Popen[bytes] | None = None
         self._stop_asked = -STOP_AGAIN_S
+        self.raw_values = False  # plots show each side's values instead of one over the other
 
     def say(self, words: str) -> None:
         raise NotImplementedError
@@ -147,6 +148,11 @@ class Errands(App[int]):
 
         self.push_screen(FindingScreen(finding, from_files=from_files))
 
+    def open_groups(self, session: Session, verdicts: list[Verdict], at: int) -> None:
+        from app.tui.screens.groups import GroupsScreen
+
+        self.push_screen(GroupsScreen(session, verdicts, at))
+
     def open_facts(self, session: Session | None = None) -> None:
         from app.tui.screens.facts import FactsScreen
 
@@ -240,6 +246,10 @@ class Errands(App[int]):
 
         self.say(clean(f"importing {path}"))
         hostdx(self, ["import", "--", str(path)], imported)
+
+    def toggle_raw(self) -> None:
+        self.raw_values = not self.raw_values
+        self.say("each side's own values" if self.raw_values else "one side over the other, by group")
 
     # Reports
 

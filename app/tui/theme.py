@@ -16,18 +16,22 @@ from app.tui.lines import HIGHLIGHT
 DARK = {
     "bg": "#121212", "cursor": "#303030", "text": "#d0d0d0", "dim": "#8a8a8a", "accent": "#5fafff",
     "critical": "#ff5f5f", "warning": "#ffaf00", "notice": "#87afd7", "ok": "#87d75f", "unknown": "#af87d7",
-    "a": "#5fd7ff", "b": "#ff87ff", "c": "#ffffff", "d": "#5f87ff", "band": "#767676",
+    "a": "#5fd7ff", "b": "#ff87ff", "c": "#ffffff", "d": "#5f87ff", "rule": "#4e4e4e", "shade": "#4e4e4e",
+    "@bar": "#262626", "@band": "#303030", "@critical": "#4e1a1a", "@warning": "#4a3500", "@notice": "#1c3347",
+    "@ok": "#1a3a1a", "@unknown": "#3a2350",
 }  # fmt: skip
 LIGHT = {
     "bg": "#ffffff", "cursor": "#d0d0d0", "text": "#262626", "dim": "#626262", "accent": "#005faf",
     "critical": "#af0000", "warning": "#875f00", "notice": "#005f87", "ok": "#005f00", "unknown": "#5f00af",
-    "a": "#0087af", "b": "#af00af", "c": "#000000", "d": "#0000d7", "band": "#878787",
+    "a": "#0087af", "b": "#af00af", "c": "#000000", "d": "#0000d7", "rule": "#bcbcbc", "shade": "#bcbcbc",
+    "@bar": "#e4e4e4", "@band": "#e4e4e4", "@critical": "#ffd7d7", "@warning": "#ffe7bf", "@notice": "#d7efff",
+    "@ok": "#d7f5d7", "@unknown": "#ecdcff",
 }  # fmt: skip
 # No blue (unreadable on the console's black) and no bright black (invisible in some palettes).
 TERMINAL = {
     "bg": "default", "cursor": "default", "text": "default", "dim": "default", "accent": "cyan",
     "critical": "red", "warning": "yellow", "notice": "cyan", "ok": "green", "unknown": "magenta",
-    "a": "cyan", "b": "magenta", "c": "white", "d": "blue", "band": "default",
+    "a": "cyan", "b": "magenta", "c": "white", "d": "blue", "rule": "default", "shade": "default",
 }  # fmt: skip
 _BOLD = {"title", "strong", "critical", "accent", "key"}
 _LIKE = {"title": "accent", "strong": "text", "key": "accent"}
@@ -63,15 +67,22 @@ def themes() -> list[Theme]:
 
 @cache
 def style(theme: str, role: str) -> Style:
-    """The style of a role; unknown ones are plain text. Never None: that crashes Textual's NO_COLOR filter."""
+    """The style of a role, on its ground if it names one (`text@bar`); a chip is the role in reverse.
+
+    Unknown ones are plain text. Never None: that crashes Textual's NO_COLOR filter. The terminal's own colours have
+    no tinted grounds: what sixteen colours would make of them nobody can know.
+    """
     colours = _COLOURS.get(theme, DARK)
     marked = role.endswith(HIGHLIGHT)
-    name = role.removesuffix(HIGHLIGHT)
+    name, _, ground = role.removesuffix(HIGHLIGHT).partition("@")
     colour = colours.get(_LIKE.get(name, name), colours["text"])
     own = theme == TERMINAL_NAME
+    below = colours["cursor"] if marked else colours.get(f"@{ground}", colours["bg"])
+    if ground == "chip" and not own:
+        colour, below = colours["bg"], colour
     return Style(
         color=colour,
-        bgcolor=colours["cursor"] if marked else colours["bg"],
+        bgcolor=below,
         bold=name in _BOLD or (own and name == "warning"),
-        reverse=own and marked,
+        reverse=own and (marked or ground == "chip"),
     )

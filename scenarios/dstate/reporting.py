@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Literal
 
 from probes.system.kernel_log import HungTask
@@ -20,6 +20,7 @@ from scenarios.model import Run
 FIRST_TOLD_AGAIN_S = 10.0
 MOST_TOLD = 20  # tasks told one by one; of a storm the first ones and the findings say enough
 MOST_LISTED = 200
+MOST_LIVE = 40  # of the table while it watches
 
 
 class Report:
@@ -36,6 +37,7 @@ class Report:
         self._all: dict[tuple[int, int], tuple[Stuck, Cause]] = {}
         self._halted: set[str] = set()
         self._worst: dict[tuple[str, str], tuple[Group, Look]] = {}
+        self._now: set[tuple[int, int]] = set()
         self._looks = 0
         self._most_in_d = 0
         self._hung = 0
@@ -64,11 +66,12 @@ class Report:
                 text = f"{device.name} holds {device.driver_holds} requests and completes none"
                 self._guard("device", f"{text} since {device.quiet_s:.0f} s")
         self._find(look)
+        self._list(look)
 
     def close(self, seconds: float) -> None:
         """The list of all that was stuck, or that nothing was; that it is well only where every task could be seen."""
         self._say(list(self._worst.values()))  # how long it was in the end
-        self.run.emit(ev.Extra(t=self.run.time(), name="stuck", value=self._listed()))
+        self.run.emit(ev.Extra(t=self.run.time(), name="stuck", value=self._listed(MOST_LISTED)))
         if self._all or not self._looks:
             return
         seen = "" if self._hidden is None else " that can be seen"
@@ -154,19 +157,28 @@ class Report:
             finding = finding_of(group, look.devices, self._faults, log)
             self.run.found(finding)
 
-    def _listed(self) -> Json:
+    def _list(self, look: Look) -> None:
+        """The table of the live screen, whenever a task joins or leaves: between, its seconds go on by themselves."""
+        now = {stuck.sleep.task.key for stuck, _ in look.stuck}
+        if now != self._now:
+            self._now = now
+            self.run.emit(ev.Extra(t=self.run.time(), name="stuck", value=self._listed(MOST_LIVE, now)))
+
+    def _listed(self, most: int, now: Set[tuple[int, int]] | None = None) -> Json:
+        """Longest first; `now`: the tasks that are stuck at this moment, told without their stacks."""
         longest = sorted(self._all.values(), key=lambda pair: -pair[0].sleep.seconds)
         rows: list[Json] = []
-        for stuck, cause in longest[:MOST_LISTED]:
+        for stuck, cause in longest[:most]:
             task = stuck.sleep.task
             rows.append(
                 {
+                    **({} if now is None else {"now": task.key in now}),
                     "pid": task.pid,
                     "tid": task.tid,
                     "comm": task.comm,
                     "wchan": task.wchan if present(task.wchan) else None,
                     "seconds": round(stuck.sleep.seconds, 1),
-                    "stack": list(stuck.stack),
+                    **({"stack": list(stuck.stack)} if now is None else {}),
                     "cause": cause.kind,
                     "subject": cause.subject,
                     "where": stuck.place.text if stuck.place else "",

@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.tui.lines import Line, text
+from app.tui.lines import Line, grounded, text
 from app.tui.widgets.keybar import KeyBar
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from app.tui.shell import Shell
 
 LEAST = (60, 20)
+BROAD = 160  # cells from which on two columns stand side by side; `-wide` holds there as well
 
 
 class TooSmall(Panel):
@@ -36,6 +37,19 @@ class TooSmall(Panel):
         ]
 
 
+class TopBar(Panel):
+    """Where one is."""
+
+    DEFAULT_CSS = "TopBar { height: 1; }"
+
+    def __init__(self) -> None:
+        super().__init__(id="head")
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        words = getattr(self.screen, "title_words", "")
+        return [grounded([(" hostdx › ", "dim"), (words, "title")], width, "bar")]
+
+
 class Base(Screen[object]):
     """Keys that ask for words are priority bindings: they act before the next key, which may have come with them.
 
@@ -44,7 +58,9 @@ class Base(Screen[object]):
     DEFAULT_CSS = """
     Base { layout: vertical; overflow: hidden; }
     Base > #body { height: 1fr; padding: 0 1; overflow: hidden; }
-    Base.-low > #body, Base.-tiny > #body { display: none; }
+    Base > #head { height: auto; max-height: 2; }
+    Base.-low > #body, Base.-low > #head, Base.-low > #headline { display: none; }
+    Base.-tiny > #body, Base.-tiny > #head, Base.-tiny > #headline { display: none; }
     Base.-low > TooSmall, Base.-tiny > TooSmall { display: block; }
     """
     HORIZONTAL_BREAKPOINTS = [
@@ -73,6 +89,10 @@ class Base(Screen[object]):
     def shell(self) -> Shell:
         return cast("Shell", self.app)
 
+    def head(self) -> Iterable[Widget]:
+        """The bar at the top, from edge to edge."""
+        yield TopBar()
+
     def body(self) -> Iterable[Widget]:
         raise NotImplementedError
 
@@ -81,6 +101,8 @@ class Base(Screen[object]):
         width, height = self.app.size
         for steps, size in ((self.HORIZONTAL_BREAKPOINTS, width), (self.VERTICAL_BREAKPOINTS, height)):
             self.add_class([name for least, name in steps if size >= least][-1])
+        self.set_class(width >= BROAD, "-broad")
+        yield from self.head()
         with Vertical(id="body"):
             yield from self.body()
         yield TooSmall(id="small")
@@ -95,6 +117,7 @@ class Base(Screen[object]):
 
     def on_resize(self) -> None:
         """A list that a small terminal hid has lost the focus; it gets it back with the room."""
+        self.set_class(self.app.size.width >= BROAD, "-broad")
         if self.focused is None and self._held is not None:
             self.call_after_refresh(self._held.focus)
 

@@ -57,9 +57,11 @@ class HomeScreen(Base):
     title_words = "home"
     AUTO_FOCUS = "ScenarioList"
 
+    def head(self) -> Iterable[Widget]:
+        yield Headline(self.shell.home_session)
+
     def body(self) -> Iterable[Widget]:
         session = self.shell.home_session
-        yield Headline(session)
         yield Space()
         with Container(id="top"):
             yield Suspects(session)

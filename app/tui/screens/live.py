@@ -9,16 +9,20 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.widget import Widget
 
-from app.tui.lines import Line
-from app.tui.screens.run import RunHead, RunScreen, left_changed
-from app.tui.widgets.block_plot import BlockPlot
+from app.recording.outlook import share_done, time_left
+from app.recording.session import Session
+from app.tui.glyphs import clean
+from app.tui.lines import Line, crop, text
+from app.tui.screens.run import RunScreen, left_changed
 from app.tui.widgets.effects import RunningEffects
+from app.tui.widgets.group_plot import GroupPlot, under_way
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.pulse_line import PulseLine
 from app.tui.widgets.remarks import Remarks
 from app.tui.widgets.stepper import step_rows
 from app.tui.widgets.suspects import Suspects
 from app.tui.widgets.transport import Transport
+from probes import units
 
 
 class Stepper(Panel):
@@ -28,9 +32,43 @@ class Stepper(Panel):
         return step_rows(self.shell.feed.session, width)
 
 
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def run_bar(session: Session, width: int) -> Line:
+    """`████▌···  34 %  at most 77 s left`: the whole run, not the load under way."""
+    share, left_s = share_done(session), time_left(session)
+    if share is None or left_s is None or session.ended is not None:
+        return []
+    words = f"  {share * 100:.0f} %   at most {units.duration(left_s)} left"
+    room = min(60, width - len(words))
+    if room < 8:
+        return text(words.strip(), "strong")
+    full, part = divmod(int(share * room * 8), 8)
+    drawn = "█" * full + (_EIGHTHS[part] if part else "")
+    return [(drawn, "accent"), ("·" * (room - len(drawn)), "dim"), (words, "strong")]
+
+
+class Course(Panel):
+    """How far the whole run is, and what the load under way stands for."""
+
+    DEFAULT_CSS = "Course { height: 2; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        session = self.shell.feed.session
+        load = next(
+            (w for w in (session.plan.workloads if session.plan else ()) if w.id == session.workload), None
+        )
+        why = f"{clean(load.title)}: {clean(load.why)}" if load is not None and load.why else ""
+        rows = [
+            line for line in (run_bar(session, width), crop(text(why, "dim"), width) if why else []) if line
+        ]
+        return rows or [text("")]
+
+
 class LiveScreen(RunScreen):
     DEFAULT_CSS = """
-    LiveScreen BlockPlot { height: 1fr; }
+    LiveScreen GroupPlot { height: 1fr; }
     LiveScreen #parts { layout: vertical; height: auto; }
     LiveScreen #left, LiveScreen #right { height: auto; }
     LiveScreen RunningEffects { margin: 1 0 0 0; max-height: 7; }
@@ -51,12 +89,13 @@ class LiveScreen(RunScreen):
         Binding("q", "back", "back"),  # once it has ended
     ]
     title_words = "live"
+    step_words = "live"
     AUTO_FOCUS = ""  # its one list is hidden on small screens
 
     def body(self) -> Iterable[Widget]:
-        yield RunHead("live")
         yield Stepper(id="steps")
-        yield BlockPlot(self.session)
+        yield Course(id="course")
+        yield GroupPlot(self.session, lambda: under_way(self.session()))
         with Container(id="parts"):
             with Vertical(id="left"):
                 yield RunningEffects(self.session)

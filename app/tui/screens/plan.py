@@ -12,7 +12,7 @@ from app.recording.session import Session
 from app.run.launch import HOSTDX
 from app.tui.event_child import EventChild
 from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, split, text, wrapped
+from app.tui.lines import BLANK, Line, grounded, split, text, wrapped
 from app.tui.option_values import parsed, shown, wrong
 from app.tui.plan_text import exact_lines, plan_lines
 from app.tui.screens.ask import AskScreen
@@ -32,18 +32,20 @@ def planner(argv: Sequence[str]) -> EventChild:
 
 
 class PlanHead(Panel):
-    DEFAULT_CSS = "PlanHead { height: 2; }"
+    DEFAULT_CSS = "PlanHead { height: 1; }"
+
+    def __init__(self) -> None:
+        super().__init__(id="head")
 
     def draw(self, width: int, height: int) -> list[Line]:
         screen = self.screen
         assert isinstance(screen, PlanScreen)
-        return [
-            split(
-                [(f"{clean(screen.offer.id)} › ", "dim"), ("plan", "title"), (" › live › verdict", "dim")],
-                text(clean(screen.offer.title), "strong"),
-                width,
-            )
+        left: Line = [
+            (f" {clean(screen.offer.id)} › ", "dim"),
+            ("plan", "title"),
+            (" › live › verdict", "dim"),
         ]
+        return [grounded(split(left, text(f"{clean(screen.offer.title)} ", "strong"), width), width, "bar")]
 
 
 class PlanScreen(Base):
@@ -87,8 +89,10 @@ class PlanScreen(Base):
     def plan(self) -> Plan | None:
         return self.session.plan
 
-    def body(self) -> Iterable[Widget]:
+    def head(self) -> Iterable[Widget]:
         yield PlanHead()
+
+    def body(self) -> Iterable[Widget]:
         yield Reader(self._lines)
 
     def on_mount(self) -> None:

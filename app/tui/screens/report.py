@@ -12,21 +12,22 @@ from app.report.document import Document
 from app.report.markdown import rendered
 from app.tui.document_lines import document_lines
 from app.tui.glyphs import clean
-from app.tui.lines import Line, split, text
+from app.tui.lines import Line, grounded, split, text
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.reader import Reader
 
 
 class ReportHead(Panel):
-    DEFAULT_CSS = "ReportHead { height: 2; }"
+    DEFAULT_CSS = "ReportHead { height: 1; }"
 
     def __init__(self, recording: str) -> None:
         super().__init__(id="head")
         self._recording = recording
 
     def draw(self, width: int, height: int) -> list[Line]:
-        return [split(text("report", "title"), text(clean(self._recording), "dim"), width)]
+        left: Line = [(" hostdx › ", "dim"), ("report", "title")]
+        return [grounded(split(left, text(f"{clean(self._recording)} ", "dim"), width), width, "bar")]
 
 
 class ReportScreen(Base):
@@ -42,8 +43,10 @@ class ReportScreen(Base):
         super().__init__()
         self.recording, self.document = recording, document
 
-    def body(self) -> Iterable[Widget]:
+    def head(self) -> Iterable[Widget]:
         yield ReportHead(self.recording)
+
+    def body(self) -> Iterable[Widget]:
         yield Reader(lambda width: document_lines(self.document, width))
 
     def on_mount(self) -> None:

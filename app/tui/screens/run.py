@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.widget import Widget
 
+from app.recording.outlook import time_left
 from app.recording.session import Session
 from app.tui.feed import RunFeed
 from app.tui.glyphs import clean
-from app.tui.lines import Line, crop, split, text
+from app.tui.lines import Line, grounded, split, text
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.transport import speed_words
+from probes import units
 from probes.action import Action
 
 
@@ -57,9 +61,15 @@ def _changed(feed: RunFeed, width: int) -> list[Line]:
     now, before = clean(one.new or "changed"), clean(one.old or "as before")
     more = f" and {len(actions) - 1} more" if len(actions) > 1 else ""
     if feed.dead and feed.playback.at_end:
-        words, role = f"! STILL CHANGED  {clean(one.title)}: {now} (was {before}){more}", "critical"
-        return [split([(words, role)], [("u", "key"), (" puts it back now", "strong")], width)]
-    return [crop([(f"▲ CHANGED NOW  {clean(one.title)}: {now} (was {before}){more}", "warning")], width)]
+        words, role = f" ! STILL CHANGED  {clean(one.title)}: {now} (was {before}){more}", "critical"
+        line = split([(words, role)], [("u", "key"), (" puts it back now ", "strong")], width)
+        return [grounded(line, width, "critical")]
+    head: Line = [(f" ▲ CHANGED NOW  {clean(one.title)}: {now} (was {before}){more}", "warning")]
+    left_s = time_left(feed.session)
+    back = text(
+        f"put back in at most {units.duration(left_s)} " if left_s else "put back at the end ", "strong"
+    )
+    return [grounded(split(head, back, width), width, "warning")]
 
 
 class RunHead(Panel):
@@ -76,18 +86,15 @@ class RunHead(Panel):
         session = feed.session
         name = clean(session.began.scenario) if session.began else "run"
         host = f"  {clean(session.began.host)}" if session.began else ""
-        left: Line = [(f"{name} › ", "dim"), (self._step, "title"), (host, "dim")]
-        progress = session.told
+        left: Line = [(f" {name} › ", "dim"), (self._step, "title"), (host, "dim")]
         if session.ended is not None:
             role = "ok" if session.ended.status == "done" else "warning"
-            right: Line = [(session.ended.status, role), (f" after {int(session.time)} s", "dim")]
+            right: Line = [(session.ended.status, role), (f" after {units.duration(session.time)} ", "dim")]
         elif feed.dead and feed.playback.at_end:
-            right = [("the runner is gone: it was killed, or the host went down", "warning")]
+            right = [("the runner is gone: it was killed, or the host went down ", "warning")]
         else:
-            right = [(clean(session.doing or "starting"), "text")]
-            if progress is not None and progress.seconds_left is not None:
-                right.append((f" · {progress.seconds_left:.0f} s left", "strong"))
-        return [split(left, right, width), *_changed(feed, width)]
+            right = [(clean(session.doing or "starting"), "text"), (" ", "text")]
+        return [grounded(split(left, right, width), width, "bar"), *_changed(feed, width)]
 
 
 class RunScreen(Base):
@@ -104,7 +111,13 @@ class RunScreen(Base):
         Binding("minus", "speed(-1)", "slower", show=False),
         Binding("o", "report", "report"),
         Binding("f", "facts", "facts read", show=False),
+        Binding("p", "raw", "raw values", show=False),
     ]
+
+    step_words: ClassVar[str] = ""
+
+    def head(self) -> Iterable[Widget]:
+        yield RunHead(self.step_words)
 
     @property
     def feed(self) -> RunFeed:
@@ -116,6 +129,9 @@ class RunScreen(Base):
     def action_play(self) -> None:
         self.feed.playback.toggle()
         self._moved()
+
+    def action_raw(self) -> None:
+        self.shell.toggle_raw()
 
     def action_step(self, direction: int) -> None:
         self.feed.playback.step(direction)

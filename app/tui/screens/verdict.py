@@ -1,4 +1,4 @@
-"""Verdict: the answer in one sentence, every effect as a picture, the findings, and the way to the report."""
+"""Verdict: the answer in one sentence, the table of effects, whether to trust it, what to do, and the findings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
 from textual.widget import Widget
 
 from app.recording import store
@@ -14,50 +15,56 @@ from app.recording.session import Session
 from app.report.answer import answer
 from app.report.checkup import items
 from app.report.numbers import imported
+from app.report.trust import MARKS, trust
 from app.report.wording import beyond_bounds
-from app.tui.details import commands_of, finding_lines
+from app.tui.details import commands_of, finding_lines, to_do_lines
 from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, text, wrapped
-from app.tui.screens.run import RunHead, RunScreen
+from app.tui.lines import Line, flowed, grounded, text, wrapped
+from app.tui.screens.run import RunScreen
 from app.tui.widgets.checkup_lines import checkup_lines, next_lines
-from app.tui.widgets.effects import effect_lines, judged, margin_of, title_of
+from app.tui.widgets.effects import title_of
+from app.tui.widgets.group_plot import Chosen, GroupPlot
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
+from app.tui.widgets.stuck_table import stuck_lines
 from app.tui.widgets.suspects import Suspects
 from app.tui.widgets.transport import Transport
+from app.tui.widgets.verdict_list import VerdictList
 from scenarios.experiment.wording import explanation
 
+_TRUST_ROLES = {"ok": "ok", "notice": "warning", "unknown": "unknown", "critical": "critical"}
 
-def verdict_lines(session: Session, width: int) -> list[Line]:
-    """The sentence, the effects, and how they came about."""
+
+def headline_lines(session: Session, width: int) -> list[Line]:
+    """The sentence, on the tint of its severity."""
     said = answer(session)
-    out = [BLANK, *wrapped(clean(said.sentence), width, said.weight), BLANK]
+    edge = (" ▌ ", f"{said.weight}@{said.weight}")
+    rows = wrapped(clean(said.sentence), width - 4, "strong")
+    out = [grounded([edge, *row], width, said.weight) for row in rows]
     ended = session.ended
     if ended is not None and ended.status != "done" and session.verdicts:
         why = (
             f"▲ {ended.status}: {clean(ended.reason or 'no reason given')}; what was decided before it holds."
         )
-        out = [*out[:-1], *wrapped(why, width, "warning"), BLANK]
-    out += checkup_lines(session, width)
-    effects = [] if "history" in session.extras else judged(session)  # drawn as courses below
-    out += effect_lines(effects, width, margin_of(session))
-    explained = [v for v in session.verdicts.values() if explanation(v) and not v.control]
-    if explained:
-        which = said.verdict if said.verdict is not None and explanation(said.verdict) else explained[0]
-        about = f"{title_of(session, which.workload)}: " if len(explained) > 1 else ""
-        out += [BLANK, *wrapped(f"{about}{clean(explanation(which))}.", width, "dim")]
-    out += _undecided(session, width)
+        out += wrapped(why, width - 2, "warning", indent=1)
+    return out
+
+
+def trust_lines(session: Session, width: int) -> list[Line]:
+    """Signs, the red ones first; a sign whose text is long takes lines of its own."""
+    signs = sorted(trust(session), key=lambda s: s.state != "critical")
+    return flowed(
+        [(f"{MARKS[s.state]} {clean(s.text)}", _TRUST_ROLES[s.state]) for s in signs], width, gap="   "
+    )
+
+
+def doubt_lines(session: Session, width: int) -> list[Line]:
+    """What else must be known to read the table."""
+    out: list[Line] = []
     differs = session.plan.differs if session.plan else ()
-    if differs and effects:
-        out += wrapped(
-            "Also different between the two: " + ", ".join(clean(d) for d in differs) + ".", width, "dim"
-        )
-    if session.disturbed_groups:
-        count = session.disturbed_groups
-        out.append(
-            text(f"{count} group{'s were' if count > 1 else ' was'} disturbed and measured again.", "dim")
-        )
+    if differs and session.verdicts:
+        out += wrapped("Also different: " + ", ".join(clean(d) for d in differs) + ".", width, "dim")
     for event in session.actions.values():
         declared = event.state == "kept" and event.action.irreversible  # a trim: it was said beforehand
         if event.state not in ("failed", "kept") or declared:
@@ -65,34 +72,49 @@ def verdict_lines(session: Session, width: int) -> list[Line]:
         out += wrapped(f"! not undone: {clean(event.action.title)}: {clean(event.reason)}", width, "critical")
     if more := beyond_bounds(session):
         out += wrapped(more, width, "warning")
-    return [*out, *next_lines(session, width)]
-
-
-def _undecided(session: Session, width: int) -> list[Line]:
-    """Why, once for all workloads that share the reason."""
-    why: dict[tuple[str, str], list[str]] = {}
-    for verdict in session.verdicts.values():
-        if verdict.verdict in ("inconclusive", "not applicable", "not measured") and verdict.reason:
-            titles = why.setdefault((verdict.verdict, verdict.reason), [])
-            title = title_of(session, verdict.workload)
-            if title not in titles:
-                titles.append(title)
-    out: list[Line] = []
-    for (word, reason), titles in why.items():
-        out += wrapped(f"{', '.join(titles)}: {word}, {clean(reason)}", width, "dim", hang=2)
     return out
 
 
-class Answer(Panel):
-    DEFAULT_CSS = "Answer { height: auto; max-height: 70%; }"
+class Headline(Panel):
+    DEFAULT_CSS = "Headline { height: auto; max-height: 6; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        return headline_lines(self.shell.feed.session, width)
+
+
+class About(Panel):
+    """Of the row under the cursor, how it came about; then whether the run can be trusted."""
+
+    DEFAULT_CSS = "About { height: auto; max-height: 70%; }"
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self.shell.feed.session
-        return [*verdict_lines(session, width), *imported_lines(session, width, self.screen.size.height)]
+        out = checkup_lines(session, width)
+        entry = self.screen.query_one(VerdictList).entry()
+        if entry is not None and entry.verdict is not None and entry.measured:
+            verdict = entry.verdict
+            inner = f"95 % CI {entry.interval}" if entry.interval else ""
+            why = "; ".join(filter(None, (inner, clean(verdict.reason or ""), clean(explanation(verdict)))))
+            if why:
+                out += wrapped(f"{title_of(session, verdict.workload)}: {why}.", width, "dim", indent=2)
+        signs = trust_lines(session, width - 2)
+        out += [[("  ", "text"), *line] for line in signs]
+        out += stuck_lines(session, width, self.screen.size.height // 3)
+        doubts = doubt_lines(session, width)
+        out += doubts if self.screen.has_class("-high") else doubts[:1]
+        out += imported_lines(session, width, self.screen.size.height)
+        return [*out, *next_lines(session, width)]
+
+
+class ToDo(Panel):
+    DEFAULT_CSS = "ToDo { height: auto; max-height: 9; margin: 1 0 0 0; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        return to_do_lines(self.shell.feed.session.worst_first, width)
 
 
 class Preview(Panel):
-    """On a high screen, what is to be done about the finding under the cursor, without opening it."""
+    """On a high screen, the finding under the cursor without opening it, where no groups are to be drawn."""
 
     DEFAULT_CSS = "Preview { height: 1fr; display: none; }"
 
@@ -108,29 +130,70 @@ class Preview(Panel):
 
 class VerdictScreen(RunScreen):
     DEFAULT_CSS = """
-    VerdictScreen Suspects { height: 1fr; min-height: 3; margin: 1 0 0 0; }
-    VerdictScreen.-high Suspects { height: auto; max-height: 8; margin: 1 0; }
-    VerdictScreen.-high Preview { display: block; }
+    VerdictScreen #parts { layout: vertical; height: 1fr; }
+    VerdictScreen #left { height: auto; max-height: 100%; }
+    VerdictScreen VerdictList { max-height: 60%; }
+    VerdictScreen ToDo { display: none; }
+    VerdictScreen.-high.-compared ToDo { display: block; }
+    VerdictScreen Suspects { height: auto; min-height: 2; max-height: 9; margin: 1 0 0 0; }
+    VerdictScreen GroupPlot { display: none; height: 1fr; min-height: 6; margin: 1 0 0 0; }
+    VerdictScreen.-high.-compared GroupPlot { display: block; }
+    VerdictScreen.-high.-compared #left { max-height: 80%; }
+    VerdictScreen.-broad.-compared #left { max-height: 100%; height: 1fr; }
+    VerdictScreen.-high.-uncompared #left { height: 1fr; }
+    VerdictScreen.-high.-uncompared Preview { display: block; margin: 1 0 0 0; }
+    VerdictScreen.-high #parts { margin: 1 0 0 0; }
+    VerdictScreen.-uncompared VerdictList { display: none; }
+    VerdictScreen.-broad.-compared #parts { layout: horizontal; }
+    VerdictScreen.-broad.-compared #left { width: 62%; padding: 0 3 0 0; }
+    VerdictScreen.-broad.-compared GroupPlot { width: 38%; display: block; max-height: 34; margin: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("v", "live", "the blocks"),
+        Binding("v", "live", "live view"),
         Binding("m", "save", "save report"),
         Binding("c", "copy", "copy commands"),
         Binding("slash", "filter", "filter", show=False, priority=True),
-        Binding("q", "back", "home"),
+        Binding("q", "back", "back"),
         *(Binding(str(n), f"part({n})", "open that run", show=False) for n in range(1, 10)),
     ]
     title_words = "verdict"
+    step_words = "verdict"
+
+    def head(self) -> Iterable[Widget]:
+        yield from super().head()
+        yield Headline(id="headline")
 
     def body(self) -> Iterable[Widget]:
-        yield RunHead("verdict")
-        yield Answer(id="answer")
-        yield Suspects(self.session, id="found", title="FINDINGS", empty="none")
-        yield Preview(id="preview")
+        with Container(id="parts"):
+            with Vertical(id="left"):
+                yield VerdictList(self.session)
+                yield About(id="about")
+                yield ToDo(id="todo")
+                yield Suspects(self.session, id="found", title="FINDINGS", empty="none")
+                yield Preview(id="preview")
+            yield GroupPlot(self.session, self._chosen)
         yield Transport(lambda: self.feed)
 
     def on_mount(self) -> None:
-        self.query_one(Picker).focus()
+        self._arrange()
+        table = self.query_one(VerdictList)
+        (table if table.rows() else self.query_one(Suspects)).focus()
+
+    def show(self) -> None:
+        self._arrange()
+        super().show()
+
+    def _arrange(self) -> None:
+        compared = bool(self.query_one(VerdictList).rows())
+        self.set_class(compared, "-compared")
+        self.set_class(not compared, "-uncompared")
+
+    def _chosen(self) -> Chosen | None:
+        entry = self.query_one(VerdictList).entry()
+        verdict = entry.verdict if entry is not None and entry.measured else None
+        if verdict is None:
+            return None
+        return Chosen(verdict.workload, verdict.metric, (verdict.baseline, verdict.variant))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "copy":
@@ -152,12 +215,25 @@ class VerdictScreen(RunScreen):
             self.shell.open_recording(path, live=True)
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
+        if event.picker.id == "verdicts":
+            self._open_groups(event.key)
+            return
         finding = self.session().findings.get(event.key)
         if finding is not None:
             self.shell.open_finding(finding, from_files=imported(self.shell.feed.session))
 
+    def _open_groups(self, key: str) -> None:
+        told = [e for e in self.query_one(VerdictList).entries() if e.verdict is not None and e.measured]
+        at = next((n for n, e in enumerate(told) if e.key == key), None)
+        if at is None:
+            entry = self.query_one(VerdictList).entry()
+            self.shell.say(f"{entry.name}: {entry.size}" if entry is not None else "nothing to open")
+            return
+        self.shell.open_groups(self.session(), [e.verdict for e in told if e.verdict is not None], at)
+
     def on_picker_moved(self) -> None:
-        self.query_one(Preview).redraw()
+        for panel in (self.query_one(Preview), self.query_one(About), self.query_one(GroupPlot)):
+            panel.redraw()
 
     def action_live(self) -> None:
         self.shell.show_run("live")

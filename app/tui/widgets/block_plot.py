@@ -53,19 +53,19 @@ def _drawn(session: Session) -> str:
     return next(reversed(session.blocks))
 
 
-def _title(session: Session, what: str) -> str:
+def _title(session: Session, what: str, workload: str) -> str:
     """`random read 4k: IOPS`: the plot says itself which load it is of."""
     titles = {w.id: w.title for w in session.plan.workloads} if session.plan else {}
-    load = titles.get(_drawn(session), "") if session.blocks.get(_drawn(session)) else ""
+    load = titles.get(workload, "") if session.blocks.get(workload) else ""
     return f"{load}: {what}" if load else what
 
 
-def _points(session: Session) -> tuple[str, dict[str, list[tuple[float, float]]], float]:
+def _points(session: Session, workload: str) -> tuple[str, dict[str, list[tuple[float, float]]], float]:
     """(what is drawn, points by variant, seconds of the first): the blocks of the workload, else the samples."""
-    blocks = session.blocks.get(_drawn(session), [])
+    blocks = session.blocks.get(workload, [])
     points: dict[str, list[tuple[float, float]]] = {}
     if blocks:
-        name, unit = leading_metric(session, _drawn(session))
+        name, unit = leading_metric(session, workload)
         first = blocks[0].t - blocks[0].seconds
         for block in blocks:
             if name in block.values:
@@ -92,15 +92,22 @@ def thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [(sum(x for x, _ in part) / len(part), sum(y for _, y in part) / len(part)) for part in parts]
 
 
-def plot_lines(session: Session, width: int, height: int, *, ascii_only: bool = False) -> list[Line]:
-    """A legend line and the plot in `height` lines. The x axis is seconds since the workload's first block."""
-    what, points, first = _points(session)
+def plot_lines(
+    session: Session, width: int, height: int, *, ascii_only: bool = False, workload: str | None = None
+) -> list[Line]:
+    """A legend line and the plot in `height` lines. The x axis is seconds since the workload's first block.
+
+    `workload`: that one's; else the one under way.
+    """
+    workload = _drawn(session) if workload is None or workload == session.workload else workload
+    what, points, first = _points(session, workload)
     if not points:
         waiting = clean(session.doing or "the first block")
         if session.ended is not None:
             return [text("no blocks were measured", "dim")]
         return [text(f"waiting for: {waiting}", "dim")]
-    elapsed = session.time - first
+    last_s = max(x for some in points.values() for x, _ in some)
+    elapsed = session.time - first if workload == session.workload and session.ended is None else last_s
     window = next((w for w in _WINDOWS if w >= elapsed), elapsed)
     marks = variants(session)
     shown = {v: (plain(m) if ascii_only else m, role) for v, (m, role) in marks.items() if v in points}
@@ -109,7 +116,10 @@ def plot_lines(session: Session, width: int, height: int, *, ascii_only: bool = 
     series = [Series(mark, points[v]) for v, (mark, _) in shown.items()]
     y = nice_axis([value for some in points.values() for _, value in some])
     rows = plot(series, width, max(4, height - 1), Axis(0.0, float(window)), y, ascii_only=ascii_only)
-    title: Line = [(clean(_title(session, what)), "strong"), ("  log scale" if y.log else "", "dim")]
+    title: Line = [
+        (clean(_title(session, what, workload)), "strong"),
+        ("  log scale" if y.log else "", "dim"),
+    ]
     legend: Line = []
     for names in (18, 14, 10, 6, 4):  # the metric and the values are never cut, so the names give way
         legend = [("  ", "text")]
@@ -118,7 +128,10 @@ def plot_lines(session: Session, width: int, height: int, *, ascii_only: bool = 
             legend += [(f"{mark} ", role), (words, "text"), ("   ", "text")]
         if cells(title) + cells(legend) - 3 <= width:
             break
-    return [split(title, legend[:-1], width), *(_coloured(row, by_mark) for row in rows)]
+    drawn = [_coloured(row, by_mark) for row in rows]
+    if rows and (at := rows[-1].find("0  ")) >= 0:  # the first tick says the unit
+        drawn[-1] = [(f"{rows[-1][:at]}0 s{rows[-1][at + 3 :]}", "dim")]
+    return [split(title, legend[:-1], width), *drawn]
 
 
 def _coloured(row: str, roles: dict[str, str]) -> Line:
@@ -136,20 +149,27 @@ class BlockPlot(Panel):
 
     DEFAULT_CSS = "BlockPlot { height: 1fr; min-height: 5; }"
 
-    def __init__(self, session: Callable[[], Session]) -> None:
-        super().__init__(id="plot")
+    def __init__(self, session: Callable[[], Session], *, id: str = "plot") -> None:
+        super().__init__(id=id)
         self._session = session
-        self._last: tuple[tuple[int, int, int], list[Line]] | None = None
+        self._last: tuple[object, list[Line]] | None = None
         self._at = 0.0
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
         if found := checkup_lines(session, width):
             return found  # its parts draw their own
-        key = (id(session), width, height)
+        key = (id(session), width, height, self.state())
         now = time.monotonic()
         recent = self.shell.moving and now - self._at < 0.9
         if self._last is None or self._last[0] != key or not recent:
-            self._last = (key, plot_lines(session, width, height, ascii_only=self.shell.ascii_only))
+            self._last = (key, self.lines(session, width, height))
             self._at = now
         return self._last[1]
+
+    def state(self) -> object:
+        """Whatever asks for another drawing at once."""
+        return None
+
+    def lines(self, session: Session, width: int, height: int) -> list[Line]:
+        return plot_lines(session, width, height, ascii_only=self.shell.ascii_only)

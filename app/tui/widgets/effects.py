@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from app.recording.outlook import next_look
 from app.recording.session import Session
 from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, pad, split, text
-from app.tui.widgets.block_plot import label, variants
+from app.tui.widgets.block_plot import variants
 from app.tui.widgets.interval_bar import MARGIN, axis, bar, common_scale
 from app.tui.widgets.panel import Panel
 from probes import units
 from scenarios import events as ev
-from scenarios.experiment.wording import effect_cells, titled
 
 KNOWN_WITHIN = 2.0  # an interval that goes beyond this factor both ways says nothing yet
-_ROLES = {"slower": "critical", "faster": "ok", "no material difference": "strong"}
 
 
 class Effect(NamedTuple):
@@ -44,16 +43,6 @@ def title_of(session: Session, workload: str) -> str:
     return clean(titles.get(workload, workload))
 
 
-def _named(session: Session, event: ev.Estimate | ev.Verdict, many: bool) -> str:
-    name = title_of(session, event.workload)
-    if many and len({v.workload for v in session.verdicts.values()}) == 1:
-        name = label(session, event.variant, 40)
-    elif many:
-        name = f"{label(session, event.variant, 12)}: {name}"
-    metrics = {v.metric for v in session.verdicts.values() if v.workload == event.workload}
-    return f"{name}, {clean(event.metric)}" if len(metrics) > 1 else name
-
-
 def running(session: Session) -> list[Effect]:
     """The running estimates of the workload under way, one a pair of variants."""
     marks = variants(session)
@@ -79,37 +68,6 @@ def _so_far(estimate: ev.Estimate) -> str:
     if low < 1 < high:
         return f"too early to say ({units.between(low, high)})"
     return f"{units.effect(estimate.ratio)}  {units.between(low, high, estimate.ratio)}"
-
-
-def _role(verdict: ev.Verdict) -> str:
-    """A control is no result: one that moved is a warning."""
-    if verdict.control and verdict.verdict in ("slower", "faster"):
-        return "warning"
-    return _ROLES.get(verdict.verdict, "unknown")
-
-
-def judged(session: Session) -> list[Effect]:
-    """The verdicts, in the order they were given; then the trends over rounds."""
-    many = len({(v.baseline, v.variant) for v in session.verdicts.values()}) > 1
-    out = []
-    for verdict in session.verdicts.values():
-        name = titled(_named(session, verdict, many), control=verdict.control)
-        out.append(
-            Effect(
-                name,
-                verdict.ratio,
-                verdict.ci95,
-                "  ".join(filter(None, effect_cells(verdict))),
-                _role(verdict),
-            )
-        )
-    for trend in session.series:
-        words: str = trend.verdict
-        if trend.slope_per_round is not None:
-            words += f"  {trend.slope_per_round * 100:+.1f} % a round"
-        name = f"{title_of(session, trend.workload)}, {trend.rounds} rounds"
-        out.append(Effect(name, None, None, words, _ROLES.get(trend.verdict, "unknown")))
-    return out
 
 
 def effect_lines(effects: Sequence[Effect], width: int, margin: float, most: int = 1000) -> list[Line]:
@@ -156,7 +114,25 @@ class RunningEffects(Panel):
         effects = running(session)
         if not effects:
             return [text("")]
-        return [*effect_lines(effects, width, margin_of(session), 4), text(_foot(session, width), "dim")]
+        foot = [text(_foot(session, width), "dim")]
+        if words := _outlook(session):
+            foot.append(text(words, "strong"))
+        return [*effect_lines(effects, width, margin_of(session), 4), *foot]
+
+
+def _outlook(session: Session) -> str:
+    """When the next look comes, and whether it would decide as things stand."""
+    about = [e for e in session.estimates.values() if e.workload == session.workload]
+    decided = {(v.workload, v.metric, v.baseline, v.variant) for v in session.verdicts.values()}
+    open_ones = [e for e in about if (e.workload, e.metric, e.baseline, e.variant) not in decided]
+    following = [look for e in open_ones if (look := next_look(session, e, margin_of(session))) is not None]
+    if not following or session.ended is not None:
+        return ""
+    first = min(following, key=lambda look: look.seconds)
+    when = f"in {max(1, round(first.seconds))} s"
+    if all(look.decides for look in following):
+        return f"decides at the next look, {when}, if it goes on like this"
+    return f"next look after {first.groups} groups, {when}: undecided as it stands"
 
 
 def _foot(session: Session, width: int) -> str:

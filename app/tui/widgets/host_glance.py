@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from app.recording.session import Session
 from app.tui.glyphs import clean
-from app.tui.lines import Line, cells, crop, text
+from app.tui.lines import Line, cells, crop, grounded, text
 from app.tui.widgets.fact_words import fact_words, missing, value_words
 from app.tui.widgets.panel import Panel
 
@@ -140,5 +140,6 @@ class Headline(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
-        lines = headline(session, width)
-        return [*lines, things(session, width)] if height > 2 else lines
+        first, *rest = headline(session, width - 2)
+        rest += [things(session, width - 2)] if height > 2 else []
+        return [grounded([(" ", "text"), *first], width, "bar"), *([(" ", "text"), *line] for line in rest)]

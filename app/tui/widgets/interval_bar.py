@@ -43,17 +43,23 @@ def bar(
     margin: float = MARGIN,
     role: str = "strong",
 ) -> Line:
-    """`width` cells. Under 1, slower, is on the left; the margin round 1 is shaded."""
+    """`width` cells. Under 1, slower, is on the left; the margin round 1 is shaded, and shines through the bar."""
     row: list[tuple[str, str]] = [(" ", "text")] * width
-    for x in range(scale.cell(1 / (1 + margin), width), scale.cell(1 + margin, width) + 1):
-        row[x] = ("░", "band")
+    band = range(scale.cell(1 / (1 + margin), width), scale.cell(1 + margin, width) + 1)
+    for x in band:
+        row[x] = ("░", "shade@band")
+
+    def put(x: int, sign: str) -> None:
+        row[x] = (sign, f"{role}@band" if x in band else role)
+
     if ci95 is not None:
         low, high = scale.cell(ci95[0], width), scale.cell(ci95[1], width)
         for x in range(low, high + 1):
-            row[x] = ("─", role)
-        row[low], row[high] = ("├", role), ("┤", role)
+            put(x, "┄" if x in band else "─")
+        put(low, "├")
+        put(high, "┤")
     if ratio is not None:
-        row[scale.cell(ratio, width)] = ("●", role)
+        put(scale.cell(ratio, width), "●")
     return merged(row)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.binding import Binding
 
-from app.tui.lines import Line, cells, wrapped
+from app.tui.lines import Line, cells, grounded, wrapped
 from app.tui.widgets.panel import Panel
 
 MOST = 7
@@ -39,7 +39,8 @@ class KeyBar(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         self._spots = []
         if self.shell.message:
-            return wrapped(self.shell.message, width - 1, "strong", indent=1)  # a path is shown whole
+            said = wrapped(self.shell.message, width - 1, "strong", indent=1)  # a path is shown whole
+            return [grounded(line, width, "bar") for line in said]
         shown = {
             a.binding.action: a.binding
             for a in self.screen.active_bindings.values()
@@ -54,7 +55,7 @@ class KeyBar(Panel):
             name = key_name(binding.key)
             line += [(name, "key"), (" " + binding.description, "dim"), ("   ", "text")]
             self._spots.append((start, cells(line) - 3, binding.key))
-        return [line[:-1]]
+        return [grounded(line[:-1], width, "bar")]
 
     def on_click(self, event: object) -> None:
         x = getattr(event, "x", -1)

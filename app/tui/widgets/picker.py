@@ -9,7 +9,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from app.tui.lines import Line, highlight, split, text
+from app.tui.lines import Line, highlight, ruled, text
 from app.tui.widgets.panel import Panel
 
 
@@ -69,6 +69,10 @@ class Picker(Panel, can_focus=True):
         """The items as they are now, all of them, in order."""
         return self._rows
 
+    def columns(self, width: int) -> list[Line]:
+        """What stands over the items, under the title; the items begin two cells further right."""
+        return []
+
     @property
     def shown(self) -> list[Row]:
         wanted = self.filter.casefold().split()
@@ -91,7 +95,8 @@ class Picker(Panel, can_focus=True):
             title: Line = [(self.title, "title")]
             if self.filter:
                 title.append((f"  /{self.filter}", "accent"))
-            head.append(split(title, self.note, width))
+            head.append(ruled(title, self.note, width))
+            head += self.columns(width)
         room = max(1, height - len(head))
         if not shown:
             return [

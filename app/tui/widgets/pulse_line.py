@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.recording.session import Session
-from app.report.plot import si
 from app.tui.glyphs import clean, spark
 from app.tui.lines import Line, cells, text
 from app.tui.widgets.panel import Panel
+from probes import units
 
 _TRACE = 12  # pulses drawn: they move once a second, and every cell that changes is paid for
 _QUIET = 1e5  # B/s of others' I/O below which it is called none
@@ -91,13 +91,13 @@ def pulse_lines(session: Session, width: int, most: int = 2) -> list[Line]:
     if len(own) > 1:  # whose the traffic is cannot be told, only where it goes
         for name in own[:4]:
             rate = last.devices[name][0] + last.devices[name][1]
-            items.append([(f"{clean(name)} ", "dim"), (f"{si(rate)}B/s", "text")])
+            items.append([(f"{clean(name)} ", "dim"), (units.rate(rate), "text")])
     if last.devices:
         foreign = others(session)
         if foreign is None:
             items.append([("others' I/O ?", "dim")])
         elif foreign:
-            items.append([("others' I/O ", "dim"), (f"{si(foreign)}B/s", "warning")])
+            items.append([("others' I/O ", "dim"), (units.rate(foreign), "warning")])
         else:
             items.append([("others' I/O ", "dim"), ("none", "text")])
     if last.steal >= 0.005:

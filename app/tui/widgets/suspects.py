@@ -15,9 +15,9 @@ LEFT_OVER = "left over"  # the key of its row
 
 
 def severity_words(finding: Finding) -> Line:
-    """`▲ warning`, always word and sign, then a colour."""
+    """A chip, `▲ warning`: always word and sign, then a colour."""
     sign = SIGNS.get(finding.severity, "?")
-    return [(f"{sign} {finding.severity:<8}", finding.severity)]
+    return [(f"{sign} {finding.severity:<8}", f"{finding.severity}@chip")]
 
 
 def _said(finding: Finding) -> str:
@@ -40,7 +40,7 @@ def _line(finding: Finding, picker: Picker, width: int) -> Line:
     return [*head, *first]
 
 
-def _second(finding: Finding, width: int) -> Line:
+def _second(finding: Finding, remedy_first: bool, width: int) -> Line:
     """The rest of the title, else the first piece of evidence or what would be done about it."""
     rest = wrapped(_said(finding), width - cells(_head(finding, width)))[1:]
     indent = cells(_head(finding, 0))
@@ -48,8 +48,8 @@ def _second(finding: Finding, width: int) -> Line:
         words = " ".join(part for line in rest for part, _ in line)
         return crop([(" " * indent, "text"), (words, "text")], width)
     words = finding.evidence[0].text if finding.evidence else ""
-    if not words and finding.remedy:
-        words = finding.remedy[0].title
+    if finding.remedy and (not words or remedy_first):
+        words = f"do: {finding.remedy[0].title}"
     return crop([(" " * indent, "text"), (clean(words), "dim")], width) if words else []
 
 
@@ -92,7 +92,7 @@ class Suspects(Picker):
                     f"{finding.id}|{finding.subject}",
                     partial(_line, finding, self),
                     words,
-                    partial(_second, finding),
+                    partial(_second, finding, self.id != "suspects"),
                     partial(_whole, finding),
                 )
             )
@@ -110,7 +110,7 @@ class Suspects(Picker):
             LEFT_OVER,
             partial(_line, finding, self),
             f"critical undo {titles}",
-            partial(_second, finding),
+            partial(_second, finding, self.id != "suspects"),
             partial(_whole, finding),
         )
 

@@ -71,7 +71,7 @@ def test_nothing_measured_has_no_table_and_no_trust() -> None:
     ],
 )  # fmt: skip
 def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
-    assert amount(value, unit) == shown
+    assert str(amount(value, unit)) == shown
 
 
 @pytest.mark.parametrize(

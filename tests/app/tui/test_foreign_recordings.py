@@ -83,7 +83,7 @@ async def test_enter_on_a_findings_measurement_never_runs_its_command(
         foreign = write(tmp_path / "foreign.jsonl", [*run[:-1], ev.Found(t=900.0, finding=HOSTILE), run[-1]])
         app.open_recording(foreign, live=False)
         await settled(pilot)
-        await keys(pilot, "enter")  # the worst finding is under the cursor
+        await keys(pilot, "tab", "enter")  # the worst finding is under its list's cursor
         assert isinstance(app.screen, FindingScreen) and HOSTILE.title in grid(app)
         await keys(pilot, "enter")
         await ready(app, pilot)

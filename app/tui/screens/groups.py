@@ -1,0 +1,94 @@
+"""One comparison opened: its groups as they came, and all that is said of its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from app.recording.session import Session
+from app.tui.glyphs import clean
+from app.tui.lines import BLANK, Line, grounded, split, text, wrapped
+from app.tui.screens.base import Base
+from app.tui.widgets.effects import title_of
+from app.tui.widgets.group_plot import Chosen, GroupPlot
+from app.tui.widgets.panel import Panel
+from scenarios import events as ev
+from scenarios.experiment.wording import effect_words, explanation
+from scenarios.plan import Workload
+
+
+class GroupsHead(Panel):
+    DEFAULT_CSS = "GroupsHead { height: 1; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        screen = self.screen
+        assert isinstance(screen, GroupsScreen)
+        name = clean(screen.session.began.scenario) if screen.session.began else "run"
+        left: Line = [(f" {name} › verdict › ", "dim"), ("groups", "title")]
+        right = text(f"{title_of(screen.session, screen.verdict.workload)} ", "strong")
+        return [grounded(split(left, right, width), width, "bar")]
+
+
+class About(Panel):
+    """The effect, how it came about, what the load is and how it is measured elsewhere."""
+
+    DEFAULT_CSS = "About { height: auto; margin: 1 0 0 0; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        screen = self.screen
+        assert isinstance(screen, GroupsScreen)
+        verdict = screen.verdict
+        words = f"{verdict.variant} against {verdict.baseline}, {verdict.metric}: {effect_words(verdict)}"
+        out = wrapped(clean(words), width, "strong")
+        out += wrapped(clean(verdict.reason or ""), width) if verdict.reason else []
+        why = explanation(verdict)
+        out += wrapped(clean(why), width) if why else []
+        load = next((w for w in _loads(screen.session) if w.id == verdict.workload), None)
+        if load is not None and load.why:
+            out += [BLANK, *wrapped(clean(load.why), width, "dim")]
+        if load is not None and load.equivalent:
+            out += wrapped(f"the same with another tool: {clean(load.equivalent)}", width, "dim", hang=2)
+        return out[: max(3, self.screen.size.height // 3)]
+
+
+def _loads(session: Session) -> Iterable[Workload]:
+    return session.plan.workloads if session.plan is not None else ()
+
+
+class GroupsScreen(Base):
+    DEFAULT_CSS = "GroupsScreen GroupPlot { height: 1fr; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("p", "raw", "raw values"),
+        Binding("j,down", "other(1)", "next load"),
+        Binding("k,up", "other(-1)", "previous load", show=False),
+    ]
+    title_words = "groups"
+
+    def __init__(self, session: Session, verdicts: list[ev.Verdict], at: int) -> None:
+        super().__init__()
+        self.session, self._verdicts, self._at = session, verdicts, at
+
+    @property
+    def verdict(self) -> ev.Verdict:
+        return self._verdicts[self._at]
+
+    def head(self) -> Iterable[Widget]:
+        yield GroupsHead(id="head")
+
+    def body(self) -> Iterable[Widget]:
+        yield GroupPlot(lambda: self.session, self._chosen)
+        yield About(id="about")
+
+    def _chosen(self) -> Chosen:
+        v = self.verdict
+        return Chosen(v.workload, v.metric, (v.baseline, v.variant))
+
+    def action_raw(self) -> None:
+        self.shell.toggle_raw()
+
+    def action_other(self, by: int) -> None:
+        self._at = max(0, min(len(self._verdicts) - 1, self._at + by))
+        self.show()

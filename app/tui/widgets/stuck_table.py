@@ -1,0 +1,73 @@
+"""Who is stuck: the tasks in D, longest first, with what they wait for; over it how many there were, look by look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from app.recording.session import Session
+from app.tui.glyphs import clean, spark
+from app.tui.lines import Line, crop, pad, ruled, split, text
+from probes import units
+from probes.types import Json
+
+_TRACE = 60  # looks drawn
+_PID, _TASK, _TIME, _WAITS = 8, 16, 9, 22
+
+
+def stuck_rows(session: Session) -> list[Mapping[str, Json]]:
+    """As the recording has them; what is no record is passed over."""
+    extra = session.extras.get("stuck")
+    value = extra.value if extra is not None else None
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def _seconds(session: Session, row: Mapping[str, Json]) -> float:
+    """Until now, for a task that was still stuck when it was told."""
+    told = row.get("seconds")
+    seconds = float(told) if isinstance(told, int | float) else 0.0
+    extra = session.extras["stuck"]
+    return seconds + max(0.0, session.time - extra.t) if row.get("now") is True else seconds
+
+
+def _word(row: Mapping[str, Json], name: str) -> str:
+    value = row.get(name)
+    return clean(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+
+
+def stuck_lines(session: Session, width: int, most: int) -> list[Line]:
+    """Empty where nothing was told to be stuck."""
+    found = sorted(stuck_rows(session), key=lambda row: -_seconds(session, row))
+    if not found or most < 3:
+        return []
+    now = sum(row.get("now") is True for row in found)
+    count = f"{now} now, {len(found)} in all" if now else f"{len(found)} in all"
+    out = [ruled(text("STUCK TASKS", "title"), text(count, "dim"), width)]
+    head = f"{'pid':>{_PID}}  {'task':<{_TASK}}  {'in D':>{_TIME}}  {'waits in':<{_WAITS}}  on"
+    out.append(crop(text(head, "dim"), width))
+    room = most - len(out)
+    shown = found if len(found) <= room else found[: room - 1]
+    for row in shown:
+        still = row.get("now") is True
+        line: Line = [
+            (f"{_word(row, 'pid'):>{_PID}}  ", "text"),
+            *pad(text(_word(row, "comm"), "strong"), _TASK),
+            (f"  {units.duration(_seconds(session, row)):>{_TIME}}", "warning" if still else "text"),
+            ("  ", "text"),
+            *pad(text(_word(row, "wchan") or _word(row, "cause")), _WAITS),
+            (f"  {_word(row, 'where') or _word(row, 'subject')}", "text"),
+        ]
+        out.append(crop(line, width))
+    if len(shown) < len(found):
+        out.append(text(f"{'':>{_PID}}  and {len(found) - len(shown)} more", "dim"))
+    return out
+
+
+def trace_line(session: Session, width: int) -> Line:
+    """`tasks in D ▁▁▂▂ 2`: the last looks, on a scale of their own."""
+    samples = session.samples.get("tasks in D", [])[-min(_TRACE, max(1, width - 30)) :]
+    if not samples:
+        return []
+    most = max(1.0, *(s.value for s in samples))
+    drawn = "".join(spark(s.value / most) for s in samples)
+    left: Line = [("tasks in D ", "dim"), (drawn, "accent"), (f" {samples[-1].value:.0f}", "strong")]
+    return split(left, text(f"at most {most:.0f}", "dim") if most > 1 else [], width)

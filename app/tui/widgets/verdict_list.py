@@ -1,0 +1,237 @@
+"""The verdicts as a table to choose from: both sides' values, the interval drawn, the effect, the largest first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from app.recording.session import Session
+from app.report import wording
+from app.report.verdict_table import pair, rows
+from app.tui.glyphs import clean
+from app.tui.lines import Line, crop, pad, text
+from app.tui.widgets.effects import margin_of
+from app.tui.widgets.interval_bar import Scale, axis, bar, common_scale
+from app.tui.widgets.picker import Picker, Row
+from probes.units import Quantity
+from scenarios import events as ev
+
+_ROLES = {"slower": "critical", "faster": "ok", "no material difference": "strong"}
+_LEAST_BAR, _MOST_BAR = 9, 61
+_LEAST_NAME = 12
+_MOST_UNIT = 6  # cells of a unit on a narrow screen
+_MOST_HEAD = 14
+_WIDE = 96
+GAP = 2
+NONE = Quantity("–", "")
+
+
+class Entry(NamedTuple):
+    """One line: `size` has the effect's words, or why there is none where nothing was measured."""
+
+    key: str
+    name: str
+    left: Quantity
+    right: Quantity
+    size: str
+    interval: str
+    role: str
+    ratio: float | None
+    ci95: tuple[float, float] | None
+    measured: bool
+    verdict: ev.Verdict | None
+
+
+class Column(NamedTuple):
+    """Cells of a value's number and of its unit."""
+
+    number: int
+    unit: int
+
+    @property
+    def cells(self) -> int:
+        return self.number + 1 + self.unit if self.number else 0
+
+
+class Layout(NamedTuple):
+    """Cells of each column; 0 for one that has no room."""
+
+    name: int
+    left: Column
+    right: Column
+    bar: int
+    size: int
+    interval: int
+    scale: Scale
+
+
+def key_of(verdict: ev.Verdict) -> str:
+    return "|".join((verdict.workload, verdict.metric, verdict.baseline, verdict.variant))
+
+
+def entries(session: Session) -> list[Entry]:
+    """What was measured by its size, the controls, what was not measured, then the trends over rounds."""
+    found = rows(session)
+    many = len({(r.verdict.baseline, r.verdict.variant) for r in found}) > 1
+    one_baseline = len({r.verdict.baseline for r in found}) == 1
+    one_load = len({r.verdict.workload for r in found}) == 1
+    out = []
+    for row in found:
+        verdict = row.verdict
+        which = clean(verdict.variant if one_baseline else pair(verdict))
+        name = which if many and one_load else f"{which}: {row.load}" if many else row.load
+        out.append(
+            Entry(
+                key_of(verdict), clean(name), row.left or NONE, row.right or NONE, row.size, row.interval,
+                _role(verdict), verdict.ratio, verdict.ci95, True, verdict,
+            )
+        )  # fmt: skip
+    for verdict in session.verdicts.values():
+        if not wording.measured(verdict):
+            why = ": ".join(filter(None, (verdict.verdict, clean(verdict.reason or ""))))
+            name = clean(wording.workload_title(session, verdict.workload))
+            if len({v.variant for v in session.verdicts.values()}) > 1:
+                name = f"{clean(verdict.variant)}: {name}"
+            out.append(
+                Entry(key_of(verdict), name, NONE, NONE, why, "", "unknown", None, None, False, verdict)
+            )
+    for trend in session.series:
+        words: str = trend.verdict
+        if trend.slope_per_round is not None:
+            words += f", {trend.slope_per_round * 100:+.1f} % a round"
+        name = f"{clean(wording.workload_title(session, trend.workload))}, {trend.rounds} rounds"
+        role = _ROLES.get(trend.verdict, "unknown")
+        out.append(
+            Entry(f"series|{trend.workload}", name, NONE, NONE, words, "", role, None, None, False, None)
+        )
+    return out
+
+
+def _role(verdict: ev.Verdict) -> str:
+    """A control is no result: one that moved is a warning."""
+    if verdict.control and verdict.verdict in ("slower", "faster"):
+        return "warning"
+    return _ROLES.get(verdict.verdict, "unknown")
+
+
+def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) -> Layout:
+    """The interval in figures gives way first, then the bar, then the names."""
+    told = [e for e in found if e.measured]
+    drawn = [e for e in told if e.ratio is not None]
+    scale = common_scale(v for e in drawn for v in (e.ratio, *(e.ci95 or ())))
+    wide = width >= _WIDE
+
+    def widest(values: list[str]) -> int:
+        return max(map(cell_len, values), default=0)
+
+    def column(values: list[Quantity], most_unit: int, head: str) -> Column:
+        number = widest([v.number for v in values])
+        unit = min(most_unit, widest([v.unit for v in values]))
+        return Column(number, max(unit, min(cell_len(head), _MOST_HEAD) - number - 1) if number else unit)
+
+    name = widest([e.name for e in found])
+    left = column([_left(e, wide) for e in told], 99, heads[0])
+    right = column([e.right for e in told], 99 if wide else _MOST_UNIT, heads[1])
+    size, interval = widest([e.size for e in told]), widest([e.interval for e in told])
+
+    def rest(*columns: int) -> int:
+        return width - sum(c + GAP for c in columns if c)
+
+    name = min(name, max(_LEAST_NAME, width // 3 if wide else width // 4 - 1))
+    room = rest(name, left.cells, right.cells, size, interval) - GAP
+    if room < _LEAST_BAR or not wide:
+        interval = 0
+        room = rest(name, left.cells, right.cells, size) - GAP
+    if room < _LEAST_BAR:
+        name = max(_LEAST_NAME, name - (_LEAST_BAR - room))
+        room = rest(name, left.cells, right.cells, size) - GAP
+    picture = min(_MOST_BAR, room) if drawn and room >= _LEAST_BAR else 0
+    return Layout(name, left, right, picture, size, interval, scale)
+
+
+def _left(entry: Entry, wide: bool) -> Quantity:
+    """The unit once for both sides where there is no room for it twice."""
+    same = not wide and entry.left.unit == entry.right.unit
+    return Quantity(entry.left.number, "") if same else entry.left
+
+
+def _value(value: Quantity, at: Column) -> Line:
+    """The number right-aligned, its unit dim beside it, so that numbers stand under numbers."""
+    return [(value.number.rjust(at.number), "text"), *pad([(f" {value.unit}", "dim")], at.unit + 1)]
+
+
+def _line(entry: Entry, table: VerdictList, width: int) -> Line:
+    at = table.laid
+    line = pad(text(entry.name), at.name)
+    gap = (" " * GAP, "text")
+    if not entry.measured:
+        return crop([*line, gap, (entry.size, entry.role)], width)
+    if at.left.cells:
+        line += [gap, *_value(_left(entry, width >= _WIDE), at.left)]
+    if at.right.cells:
+        line += [gap, *_value(entry.right, at.right)]
+    if at.bar:
+        picture = bar(
+            entry.ratio, entry.ci95, at.bar, at.scale, margin=margin_of(table.session()), role=entry.role
+        )
+        line += [gap, *pad(picture, at.bar)]
+    line += [gap, *pad([(entry.size, entry.role)], at.size)]
+    if at.interval:
+        line += [gap, (entry.interval, "dim")]
+    return crop(line, width)
+
+
+class VerdictList(Picker):
+    DEFAULT_CSS = "VerdictList { height: auto; }"
+
+    def __init__(self, session: Callable[[], Session], *, id: str = "verdicts") -> None:
+        super().__init__(id=id, title="RESULT", empty="nothing was compared")
+        self.session = session
+        self.laid = layout([], 80)
+        self._found: tuple[tuple[object, ...], list[Entry]] | None = None
+
+    def entries(self) -> list[Entry]:
+        """Made anew where a verdict came: medians over all blocks are not for every key."""
+        session = self.session()
+        state = (id(session), len(session.verdicts), len(session.series), session.ended is not None)
+        if self._found is None or self._found[0] != state:
+            made = [] if "history" in session.extras else entries(session)  # drawn as courses
+            self._found = (state, made)
+        return self._found[1]
+
+    def rows(self) -> list[Row]:
+        return [Row(e.key, partial(_line, e, self), f"{e.name} {e.size}") for e in self.entries()]
+
+    def entry(self) -> Entry | None:
+        """The one under the cursor."""
+        return next((e for e in self.entries() if e.key == self.selected), None)
+
+    def columns(self, width: int) -> list[Line]:
+        told = [e.verdict for e in self.entries() if e.measured and e.verdict is not None]
+        pairs = {(v.baseline, v.variant) for v in told}
+        left, right = next(iter(pairs)) if len(pairs) == 1 else ("baseline", "variant")
+        if len({v.baseline for v in told}) == 1:
+            left = told[0].baseline
+        at = self.laid = layout(self.entries(), width - 2, (clean(left), clean(right)))
+        if not told:
+            return []
+        gap = (" " * GAP, "text")
+        line: Line = [("  ", "text"), *pad(text("load", "dim"), at.name)]
+        for words, column, role in (
+            (left, at.left, "a"),
+            (right, at.right, "b" if len(pairs) == 1 else "dim"),
+        ):
+            if column.cells:
+                line += [gap, *pad([(clean(words).rjust(column.number), role)], column.cells)]
+        if at.bar:
+            line += [gap, *pad(axis(at.bar, at.scale), at.bar)]
+        if at.interval:
+            line += [gap, *pad(text("effect", "dim"), at.size), gap, ("95 % CI", "dim")]
+        return [crop(line, width)]
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        self.note = [("Enter: its groups", "dim")] if self.has_focus and self.entries() else []
+        return super().draw(width, height)
