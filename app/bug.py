@@ -16,7 +16,7 @@ from probes.secrets import masked_words
 
 def save(error: BaseException) -> str:
     """Keeps the traceback and gives the line that says where."""
-    argv = masked_words(sys.argv)
+    argv = masked_words(sys.argv) if "--private" not in sys.argv else [*sys.argv[:3], "--private ..."]
     what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     head = f"hostdx {__version__}, Python {sys.version.split()[0]}, {' '.join(os.uname()[:3])}\n{argv}\n\n"
     text = head + "".join(traceback.format_exception(error))

@@ -5,6 +5,7 @@ A guess from names and forms that are in use; a secret that looks like any other
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from typing import TypeVar, cast
@@ -34,6 +35,11 @@ _KNOWN = re.compile(
 _HINT = re.compile(
     r"(?i)pass|secret|token|pwd|credential|auth|key|bearer|://|gh[pousr]_|glpat|AKIA|ASIA|xox|k_live_|sk-|AIza|eyJ"
 )
+
+
+def digest(text: str) -> str:
+    """What stands for a text that is not to be recorded: the same for the same text. A short one can be guessed."""
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
 
 
 def masked(text: str) -> str:

@@ -28,6 +28,7 @@ class Option(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     required: bool = False
     choices: tuple[str, ...] = ()
     hidden: bool = False
+    secret: bool = False  # may hold secrets: with `--private` a digest of it is recorded
     least: float | None = None
     most: float | None = None
     unit: Literal["", "s", "share"] = ""

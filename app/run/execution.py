@@ -29,6 +29,7 @@ from probes.host import Host
 from probes.secrets import masked_words
 from probes.types import Json
 from scenarios import events as ev
+from scenarios.discretion import Discretion
 from scenarios.model import Options, Refused, Scenario, Usage
 from scenarios.plan import Option, Plan
 
@@ -64,6 +65,7 @@ class Execution:
         self._began_s = self._clock.now()
         self._wall = datetime.now(UTC)
         self._me = identity()
+        self._discretion = Discretion(request.options, request.declared)
         self._options = Options(request.options, request.declared)
         self._seed = (
             self._options.integer("seed")
@@ -109,7 +111,7 @@ class Execution:
             return self._end("failed", bug.save(error), failure.COULD_NOT)
 
     def _end(self, status: ev.Status, reason: str, code: int) -> ev.Ended:
-        ended = ev.Ended(t=self._time(), status=status, reason=reason, exit=code)
+        ended = ev.Ended(t=self._time(), status=status, reason=self._discretion.text(reason), exit=code)
         self._stream.emit(ended)
         return ended
 
@@ -237,14 +239,14 @@ class Execution:
             schema=ev.SCHEMA,
             version=__version__,
             scenario=self._scenario.id,
-            command=self._request.command,
+            command=self._discretion.command(self._request.command),
             host=os.uname().nodename,
             wall=f"{self._wall:%Y-%m-%dT%H:%M:%SZ}",
             seed=self._seed,
             pid=self._me.pid,
             pid_start=self._me.start,
             boot_id=self._me.boot_id,
-            options=self._request.options,
+            options=self._discretion.options(self._request.options),
         )
 
     def _journal_header(self) -> Header:
@@ -252,7 +254,7 @@ class Execution:
             schema=JOURNAL_SCHEMA,
             run=self._run_id,
             who=Identity(self._me.pid, self._me.start, self._me.boot_id),
-            command=masked_words(self._request.command),
+            command=masked_words(self._discretion.command(self._request.command)),
             recording=str(self.recording or ""),
             began_s=self._began_s,
         )

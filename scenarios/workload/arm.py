@@ -61,13 +61,16 @@ class JobArm:
         at_most_s: float,
         score: Score | None = None,
         prepare: Sequence[str] = (),
+        private: bool = False,
     ) -> None:
+        """`private`: what the command said on standard error is not told."""
         self.run = run
         self.job = job
         self.variant = job.id
         self.at_most_s = at_most_s
         self.score = score
         self.prepare = tuple(prepare)
+        self.private = private
         self.runs = self.failed = self._in_a_row = 0
         self.problem = ""  # why the last one failed
         self._left_said = False
@@ -86,7 +89,7 @@ class JobArm:
         job = await supervised(self.job.order(keep=keep, at_most_s=self.at_most_s))
         self._tell_left(job)
         values = values_of(job)
-        problem = failure(job, self.at_most_s)
+        problem = failure(job, self.at_most_s, self.private)
         if not problem and self.score is not None:
             found = self.score.find(job.output)
             if found is None:
@@ -108,7 +111,7 @@ class JobArm:
         """Another command in the variant's environment and directory, not timed. Raises NotApplicable if it fails."""
         if argv:
             job = await supervised(self.job.order(argv, at_most_s=self.at_most_s))
-            if problem := failure(job, self.at_most_s):
+            if problem := failure(job, self.at_most_s, self.private):
                 raise NotApplicable(f"{option}: {problem}")
 
     def _failed(self, problem: str) -> None:
@@ -128,9 +131,9 @@ class JobArm:
             self.run.note(f"{self.variant}: {count} still running when the command had ended: {ended}")
 
 
-def failure(job: JobRun, at_most_s: float) -> str:
+def failure(job: JobRun, at_most_s: float, private: bool = False) -> str:
     """Why a run is not measured, with the last lines of standard error; "" where it went well."""
-    lines = [line.strip() for line in job.errors.splitlines() if line.strip()][-3:]
+    lines = [line.strip() for line in job.errors.splitlines() if line.strip()][-3:] if not private else []
     last = f": {' / '.join(lines)[-300:]}" if lines else ""
     if job.stopped == "time":
         return f"it did not end within {duration(at_most_s)} (--at-most){last}"

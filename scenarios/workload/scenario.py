@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import os
-import shlex
 from typing import ClassVar
 
 import msgspec
 
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.host import Host
-from probes.secrets import masked_tree
 from scenarios import events as ev
+from scenarios.discretion import Discretion
 from scenarios.experiment.guarded import GuardedBlocks, values_of
 from scenarios.experiment.interleaved import compare
 from scenarios.experiment.trend import trend
 from scenarios.guards.watch import watch_for
-from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario
-from scenarios.plan import Option, Plan, PlannedStep, Variant
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage
+from scenarios.plan import Option, Plan, PlannedStep
 from scenarios.workload.arm import WALL, JobArm
 from scenarios.workload.findings import failing, finding, sentences
+from scenarios.workload.plan import commands, variant
+from scenarios.workload.plan import sentences as planned_sentences
 from scenarios.workload.request import LEAST_SERIES, Request, request
 from scenarios.workload.score import Score
 from scenarios.workload.split import split
-from scenarios.workload.variants import Job
 
 BUDGET_S = 300.0
 
@@ -40,17 +40,18 @@ class CommandUnderVariants(Scenario):
     takes_s: ClassVar[float] = BUDGET_S
     needs: ClassVar[str] = "--cmd, --variant"
     options: ClassVar[tuple[Option, ...]] = (
-        Option(name="cmd", kind="text", help="what is run, split into words, without a shell"),
+        Option(name="cmd", kind="text", secret=True, help="what is run, split into words, without a shell"),
         Option(
             name="variant",
             kind="text",
+            secret=True,
             multiple=True,
             help="'name: words': NAME=VALUE, cwd=, cmd=, wrap=, cpus=0-3, node=0, nice=, ionice=; first: baseline",
         ),
         Option(name="file", kind="path", help="a TOML file with the same words"),
         Option(name="cwd", kind="path", help="where it runs; the current directory if not given"),
-        Option(name="prepare", kind="text", help="run before each run, not timed"),
-        Option(name="cleanup", kind="text", help="run once a variant at the end, not timed"),
+        Option(name="prepare", kind="text", secret=True, help="run before each run, not timed"),
+        Option(name="cleanup", kind="text", secret=True, help="run once a variant at the end, not timed"),
         Option(
             name="score",
             kind="text",
@@ -78,6 +79,12 @@ class CommandUnderVariants(Scenario):
             most=120,
             help="runs of one variant, for the trend from run to run",
         ),
+        Option(
+            name="private",
+            kind="flag",
+            default=False,
+            help="record digests in place of environment values and command lines, and no standard error",
+        ),
         *COMMON_OPTIONS,
     )
 
@@ -86,19 +93,19 @@ class CommandUnderVariants(Scenario):
 
     def plan(self, host: Host, options: Options) -> Plan:
         cwd = options.string("cwd") or _here()
-        wanted = request(options, cwd)
+        private = options.flag("private")
+        wanted = _asked(options, cwd)
         budget = options.number("budget", BUDGET_S)
-        beside = [shlex.join(argv) for argv in (wanted.prepare, wanted.cleanup) if argv]
         return self.planned(
-            options={**options.values, "cwd": cwd},
-            variants=tuple(Variant(id=j.id, label=_label(j), facts=masked_tree(j.own)) for j in wanted.jobs),
+            options={**Discretion(options.values, self.options).options(options.values), "cwd": cwd},
+            variants=tuple(variant(job, private=private) for job in wanted.jobs),
             workloads=(wanted.load,),
             steps=(PlannedStep("measure", "measure and judge", budget),),
             reads=("/proc/PID/{io,stat,schedstat} of the command's own processes",),
             seconds=budget,
             measuring_s=budget,
-            commands=(*dict.fromkeys(shlex.join(j.argv) for j in wanted.jobs), *beside),
-            sentences=_sentences(wanted, budget),
+            commands=commands(wanted, private=private),
+            sentences=planned_sentences(wanted, budget),
             refusal=self.blocked(host),
         )
 
@@ -113,6 +120,7 @@ class CommandUnderVariants(Scenario):
                 at_most_s=wanted.at_most_s,
                 score=Score(wanted.score) if wanted.score else None,
                 prepare=wanted.prepare,
+                private=run.options.flag("private"),
             )
             for job in wanted.jobs
         ]
@@ -185,9 +193,14 @@ async def _series(run: Run, wanted: Request, arm: JobArm) -> None:
     )
 
 
-def _label(job: Job) -> str:
-    """Secrets masked: it is on the screen before a recording masks anything."""
-    return ", ".join(f"{key}={value}" for key, value in masked_tree(job.own).items()) or "as it is"
+def _asked(options: Options, cwd: str) -> Request:
+    """Raises Usage; the reason is recorded, so with `--private` none is given that a file's words stand in."""
+    try:
+        return request(options, cwd)
+    except Usage:
+        if options.flag("private") and (name := options.string("file")):
+            raise Usage(f"--file {name}: refused; leave --private out to read why") from None
+        raise
 
 
 def _here() -> str:
@@ -195,17 +208,3 @@ def _here() -> str:
         return os.getcwd()  # noqa: PTH109 (as text)
     except OSError:
         raise Refused("the current directory is gone; name another --cwd") from None
-
-
-def _sentences(wanted: Request, budget_s: float) -> tuple[str, ...]:
-    how = (
-        f"Runs the command {wanted.series} times, at most {budget_s:.0f} s."
-        if wanted.series
-        else f"Runs the command under {len(wanted.jobs)} variants in turn for {budget_s:.0f} s, 4 groups at least."
-    )
-    return (
-        how,
-        f"A run that fails or takes more than {wanted.at_most_s:.0f} s is not measured; what it started is ended "
-        "with it.",
-        "What the command itself changes or writes is not undone.",
-    )

@@ -44,3 +44,17 @@ def test_a_run_keeps_no_secret_of_its_command_line(tmp_path: Path) -> None:
     )
     assert "--attribute" not in short and "--with-arguments shows" in short
     assert "--attribute" in whole and "password=***" in whole and SECRET not in whole
+
+
+@pytest.mark.real
+def test_a_private_run_keeps_digests_only(tmp_path: Path) -> None:
+    code = "tiger7"
+    words = ("--cmd", f"sh -c 'echo {code} >&2; exit 1' {code}", "--variant", f"a: CODE={code}")
+    more = ("--series", "6", "--private", "--json", "--events", str(tmp_path / "events"))
+    ran = hostdx(tmp_path, "run", "workload", *words, *more)
+    assert "3 runs in a row failed" in ran.stdout
+    kept = (
+        files(tmp_path / "state") | files(tmp_path / "run") | {"events": (tmp_path / "events").read_bytes()}
+    )
+    assert [name for name, data in kept.items() if code.encode() in data] == []
+    assert b"sha256:" in kept["events"] and code not in ran.stdout + ran.stderr

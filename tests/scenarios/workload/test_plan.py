@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import msgspec
+import pytest
+
 from probes.host import Host
-from scenarios.model import Options
+from probes.secrets import digest
+from scenarios.model import Options, Usage
 from scenarios.registry import load
 
 VALUES = {"cmd": "echo 'a b'", "prepare": "true", "variant": ["a:", "b: PGPASSWORD=hunter2 wrap='env -u X'"]}
@@ -21,3 +27,19 @@ def test_a_secret_is_masked_where_a_variant_is_named() -> None:
     plan = scenario.plan(Host(), Options(VALUES, scenario.options))
     assert [v.id for v in plan.variants] == ["a", "b"]
     assert "hunter2" not in str(plan.variants) and "PGPASSWORD" in plan.variants[1].label
+
+
+def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
+    scenario = load("workload")
+    private = {"cmd": "echo tiger7", "cleanup": "true tiger7", "private": True}
+    values = private | {"variant": ["a:", "b: CODE=tiger7 nice=3 wrap='env X=tiger7'"]}
+    plan = scenario.plan(Host(), Options(values, scenario.options))
+    assert "tiger7" not in msgspec.json.encode(plan).decode()
+    told = plan.variants[1].facts
+    assert told == {"CODE": digest("tiger7"), "nice": "3", "wrap": digest("env X=tiger7")}
+    assert [text[:7] for text in plan.commands] == ["sha256:"] * 3
+    bad = tmp_path / "jobs.toml"
+    bad.write_text('cmd = "/nonexistent/tiger7"\n[[variant]]\nname = "a"\n[[variant]]\nname = "b"\n')
+    with pytest.raises(Usage) as why:
+        scenario.plan(Host(), Options({"file": str(bad), "private": True}, scenario.options))
+    assert "tiger7" not in str(why.value) and "--private" in str(why.value)

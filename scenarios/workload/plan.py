@@ -1,0 +1,42 @@
+"""The plan's words: what is run, and what a recording keeps of a variant."""
+
+from __future__ import annotations
+
+import shlex
+
+from probes.secrets import digest, masked_tree
+from scenarios.plan import Variant
+from scenarios.workload.request import Request
+from scenarios.workload.variants import Job
+
+COMMANDS = ("cmd", "wrap")  # words of a variant whose value is a command line
+
+
+def variant(job: Job, *, private: bool) -> Variant:
+    """Secrets masked: it is on the screen before a recording masks anything."""
+    told = masked_tree(job.own)
+    if private:
+        told = {k: digest(v) if k in COMMANDS or k in job.env else v for k, v in job.own.items()}
+    label = ", ".join(f"{key}={value}" for key, value in told.items()) or "as it is"
+    return Variant(id=job.id, label=label, facts=told)
+
+
+def commands(wanted: Request, *, private: bool) -> tuple[str, ...]:
+    """All that is started, as it would be typed."""
+    beside = [argv for argv in (wanted.prepare, wanted.cleanup) if argv]
+    found = [shlex.join(argv) for argv in (*dict.fromkeys(j.argv for j in wanted.jobs), *beside)]
+    return tuple(digest(text) if private else text for text in found)
+
+
+def sentences(wanted: Request, budget_s: float) -> tuple[str, ...]:
+    how = (
+        f"Runs the command {wanted.series} times, at most {budget_s:.0f} s."
+        if wanted.series
+        else f"Runs the command under {len(wanted.jobs)} variants in turn for {budget_s:.0f} s, 4 groups at least."
+    )
+    return (
+        how,
+        f"A run that fails or takes more than {wanted.at_most_s:.0f} s is not measured; what it started is ended "
+        "with it.",
+        "What the command itself changes or writes is not undone.",
+    )
