@@ -30,3 +30,27 @@ def test_what_a_block_lasted_is_said_where_it_is_not_what_was_planned(seconds: f
         )  # fmt: skip
     [table] = [part for part in method(session, "x") if isinstance(part, Table)]
     assert table.rows[0][1] == cell
+
+
+@pytest.mark.parametrize(
+    ("event", "length", "by"),
+    [
+        (
+            ev.SliceLength(
+                t=1.0, workload="reads", seconds=0.5, why="carry-over", blocks=True, bias=(-0.1, -0.02)
+            ),
+            "blocks of 0.5 s, each flushed",
+            "work that one side left to the other: it shifted the ratio by 2 % to 9.5 %",
+        ),
+        (ev.SliceLength(t=1.0, workload="reads", seconds=0.1, why="budget"), "100 ms",
+         "the budget: fewer operations than it should hold"),
+    ],
+)  # fmt: skip
+def test_why_slices_are_as_long_is_said_with_its_figure(event: ev.SliceLength, length: str, by: str) -> None:
+    load = Workload(id="reads", title="random read", metrics=(Metric(name="IOPS", unit="IOPS"),))
+    session = Session()
+    session.apply(ev.Planned(t=0.0, plan=Plan(scenario="null", title="", question="", workloads=(load,))))
+    session.apply(event)
+    rows = [row for part in method(session, "x") if isinstance(part, Table) for row in part.rows]
+    [row] = [row for row in rows if length in row]
+    assert by in row
