@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import threading
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
@@ -21,6 +19,7 @@ from app.bug import save
 from app.failure import COULD_NOT, Failure
 from app.printable import printable
 from app.tui import theme
+from app.tui.ending import ends_from_outside
 from app.tui.event_child import EventChild
 from app.tui.glyphs import clean
 from app.tui.requests import Errands
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 TICK_S = 0.25
 FOLD_AHEAD_S = 0.05  # of a tick, while nothing moves: so that every later jump is quick
 COALESCE_S = 0.04  # triage's events come by the dozen within milliseconds
-LAST_RESORT_S = 2.0  # between being told to end and ending, whatever state the terminal is in
 UNSEEN = frozenset(
     {"back", "quit_now", "interrupt", "redraw", "suspend_process"}
 )  # also where the terminal is too small
@@ -118,13 +116,8 @@ class Shell(Errands):
         return HomeScreen() if self._home else Screen()
 
     def on_mount(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGHUP, signal.SIGTERM):
-            try:
-                loop.add_signal_handler(number, self._told_to_end, number)
-            except (NotImplementedError, RuntimeError, ValueError):  # not in the main thread: a test's
-                break
-        else:
+        # the runner is left alone (law 2)
+        if ends_from_outside(lambda status: self.exit(None, return_code=status)):
             resume_only_after_suspend()
         if self.triage is not None:
             self.watch_triage()
@@ -135,18 +128,6 @@ class Shell(Errands):
                 self.call_after_refresh(self.open_recordings)
         else:
             self.push_screen(self._run_screen())
-
-    def _told_to_end(self, number: int) -> None:
-        """The terminal was closed, or somebody ends us: the runner is left alone (law 2).
-
-        The driver's writer dies with the terminal, and who waits for a writer that nobody empties blocks for ever.
-        Only another thread still ends the process then.
-        """
-        status = 0 if number == signal.SIGHUP else 128 + number
-        last_resort = threading.Timer(LAST_RESORT_S, os._exit, (status,))
-        last_resort.daemon = True
-        last_resort.start()
-        self.exit(None, return_code=status)
 
     def watch_triage(self) -> None:
         child = self.triage

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
+import itertools
 import os
 import signal
+import struct
 import subprocess
 import sys
+import termios
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from app.tui.ending import watch_terminal
 from tests.fakes.stories import write
 from tests.fakes.story import RECORDINGS, storage
 from tests.fakes.terminal import Terminal
@@ -65,6 +72,41 @@ def test_a_closed_window_ends_the_app_cleanly(tmp_path: Path) -> None:
     terminal = replayed(tmp_path, str(write(tmp_path / "r.jsonl", storage(cut="live"))))
     terminal.wait("live")
     assert os.waitstatus_to_exitcode(terminal.close(hang_up=True)) == 0
+
+
+@pytest.mark.real
+def test_told_to_end_while_nobody_reads_the_terminal(tmp_path: Path) -> None:
+    """Its writer is stuck and the main thread waits for it: no handler of the loop would ever run."""
+    terminal = replayed(tmp_path, str(write(tmp_path / "r.jsonl", storage(cut="live"))))
+    terminal.wait("live")
+    stack = Path(f"/proc/{terminal.pid}/wchan")
+    end = time.monotonic() + 30
+    sizes = itertools.cycle([(100, 40), (120, 50)])
+    while "futex" not in stack.read_text() and time.monotonic() < end:
+        columns, rows = next(sizes)  # each is drawn anew
+        fcntl.ioctl(terminal.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        time.sleep(0.1)
+    assert time.monotonic() < end, "the pipe to the terminal never filled"
+    os.kill(terminal.pid, signal.SIGTERM)
+    while not (done := os.waitpid(terminal.pid, os.WNOHANG))[0] and time.monotonic() < end + 20:
+        time.sleep(0.05)
+    if not done[0]:
+        os.kill(terminal.pid, signal.SIGKILL)
+        done = os.waitpid(terminal.pid, 0)
+    os.close(terminal.fd)
+    assert os.waitstatus_to_exitcode(done[1]) == 143
+
+
+def test_a_terminal_that_is_gone_is_noticed() -> None:
+    ours, theirs = os.openpty()
+    noticed = threading.Event()
+    watch = threading.Thread(target=watch_terminal, args=(theirs, noticed.set), daemon=True)
+    watch.start()
+    os.write(ours, b"keys are no hang-up\n")
+    assert not noticed.wait(0.1)
+    os.close(ours)
+    assert noticed.wait(20)
+    os.close(theirs)
 
 
 @pytest.mark.real
