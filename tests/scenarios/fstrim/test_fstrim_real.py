@@ -28,7 +28,7 @@ from tests.real.trim_disk import TrimDisk, sh
 
 pytestmark = pytest.mark.real
 
-SHORT = ("--budget", "6", "--idle", "1")
+SHORT = ("--budget", "9", "--idle", "1")
 ONE_ROUND = ("--round", "--budget", "3")
 KINDS = ["ext4", "xfs", "btrfs"]
 
