@@ -104,7 +104,7 @@ def fstrim(place: Path, recording: Path) -> None:
         (IMAGE / "old").write_bytes(os.urandom(1 << 20) * 800)
         (IMAGE / "old").unlink()
         os.sync()
-        run(["fstrim", "--dir", str(IMAGE)], recording)
+        run(["fstrim", "--dir", str(IMAGE), "--again"], recording)
     finally:
         undisk(loop)
 

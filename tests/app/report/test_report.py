@@ -72,6 +72,11 @@ def test_the_report_is_pinned(name: str) -> None:
     agrees(f"{name}.md", document_markdown.rendered(report(session, f"{name}.jsonl")))
 
 
+@pytest.mark.parametrize("path", sorted(DEMOS.glob("*.jsonl")), ids=lambda p: p.stem)
+def test_the_report_of_a_bundled_recording_is_pinned(path: Path) -> None:
+    agrees(f"demo-{path.stem}.md", document_markdown.rendered(report(load(path), path.name)))
+
+
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda p: p.stem)
 def test_every_recording_has_a_report(path: Path) -> None:
     made = report(load(path), path.name)

@@ -1,0 +1,143 @@
+"""Every bundled recording judged anew from its own groups by today's code: the verdicts and words are the same."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from app.recording import store
+from app.recording.reader import events_of
+from app.recording.session import Session
+from app.report.answer import answer
+from probes.bench.measured import Measured
+from scenarios import events as ev
+from scenarios.experiment.budget import Pace
+from scenarios.experiment.groups import Group
+from scenarios.experiment.judge import Judge
+from scenarios.experiment.recorded_trains import slices_of
+from scenarios.experiment.trend import trend
+from scenarios.experiment.wording import effect_words, explanation
+from scenarios.fstrim.reference import change_beside
+from scenarios.plan import Plan
+from tests.fakes import FakeClock
+
+EVENTS = {name: list(events_of(store.resolve(name))) for name in store.demos()}
+ALPHA = 0.05
+MANY = 400  # groups planned where no estimate tells how many: the early looks lie the same
+# Numbers in a recording have five digits, and a level follows the number of groups that were planned.
+ALIKE = {"rel": 2e-3, "abs": 2e-4}
+
+
+def of(name: str, kind: type) -> list:  # type: ignore[type-arg]
+    return [event for event in EVENTS[name] if isinstance(event, kind)]
+
+
+def plan_of(name: str) -> Plan:
+    [planned] = of(name, ev.Planned)
+    plan: Plan = planned.plan
+    return plan
+
+
+def groups_of(name: str, verdict: ev.Verdict) -> list[Group]:
+    """Those that counted: undisturbed, and after the slices' length was found anew."""
+    found: dict[int, Group] = {}
+    for event in EVENTS[name]:
+        if getattr(event, "workload", None) != verdict.workload:
+            continue
+        if isinstance(event, ev.SliceLength) and event.why == "carry-over":
+            found.clear()
+        elif isinstance(event, ev.Train) and event.phase == "steady" and not event.disturbed:
+            for group, variant, place in slices_of(event):
+                values = {metric: each[place] for metric, each in event.values.items()}
+                one = found.setdefault(group, Group(group, event.variants))
+                one.add(variant, Measured(seconds=event.slice_s, values=values))
+        elif isinstance(event, ev.Block) and event.phase == "steady":
+            one = found.setdefault(event.group, Group(event.group, []))
+            one.add(event.variant, Measured(seconds=event.seconds, values=event.values))
+    told = [event for event in of(name, ev.Group) if event.workload == verdict.workload]
+    counted = {event.index for event in told if not event.disturbed}
+    return [group for index, group in sorted(found.items()) if not counted or index in counted]
+
+
+def judged_again(name: str, verdict: ev.Verdict) -> ev.Verdict:
+    [load] = [w for w in plan_of(name).workloads if w.id == verdict.workload]
+    [metric] = [m for m in load.metrics if m.name == verdict.metric]
+    pair = (verdict.baseline, verdict.variant)
+    planned = [
+        e.planned_groups
+        for e in of(name, ev.Estimate)
+        if (e.workload, e.metric, e.baseline, e.variant) == (load.id, metric.name, *pair)
+    ]
+    undecided = verdict.verdict == "inconclusive"
+    judge = Judge(
+        load, metric, pair, family=round(ALPHA / verdict.alpha), margin=verdict.margin,
+        planned_groups=max(planned, default=0) or MANY, scope=verdict.scope,
+    )  # fmt: skip
+    pace = Pace(FakeClock(), 1e9, 1.0)
+    for group in groups_of(name, verdict):
+        judge.add(group, pace)
+    why = (verdict.reason or "").split("; ")[0] if undecided else ""
+    return judge.conclude(verdict.t, pace, why)
+
+
+JUDGED = [
+    (name, verdict)
+    for name in EVENTS
+    for verdict in of(name, ev.Verdict)
+    if verdict.groups and of(name, ev.Train) + of(name, ev.Group)
+]
+
+
+@pytest.mark.parametrize(("name", "verdict"), JUDGED, ids=lambda v: getattr(v, "workload", v))
+def test_the_groups_give_the_same_verdict(name: str, verdict: ev.Verdict) -> None:
+    again = judged_again(name, verdict)
+    assert (again.verdict, again.groups) == (verdict.verdict, verdict.groups)
+    assert (again.control, again.batch) == (verdict.control, verdict.batch)
+    assert again.ratio == pytest.approx(verdict.ratio, **ALIKE)
+    assert again.delta == pytest.approx(verdict.delta, rel=5e-3, abs=0.5)
+    if verdict.explain:  # by older code: words made where it was judged, and not how many groups were planned
+        assert again.ci95 == pytest.approx(verdict.ci95, rel=2e-2)
+        return
+    assert again.ci95 == pytest.approx(verdict.ci95, **ALIKE)
+    assert effect_words(again) == effect_words(verdict)
+    same = msgspec.structs.replace(again, seconds_to_decide=verdict.seconds_to_decide)
+    assert again.slower_in == verdict.slower_in and explanation(same) == explanation(verdict)
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in JUDGED}))
+def test_the_headline_is_what_todays_code_says_of_it(name: str) -> None:
+    recorded, again = Session(), Session()
+    for event in EVENTS[name]:
+        recorded.apply(event)
+        if isinstance(event, ev.Verdict) and (name, event) in JUDGED:
+            seconds = event.seconds_to_decide
+            event = msgspec.structs.replace(judged_again(name, event), seconds_to_decide=seconds)
+        again.apply(event)
+    assert answer(again).sentence == answer(recorded).sentence
+
+
+@pytest.mark.parametrize("name", [name for name in EVENTS if of(name, ev.SeriesVerdict)])
+def test_the_rounds_give_the_same_trend(name: str) -> None:
+    for verdict in of(name, ev.SeriesVerdict):
+        [load] = [w for w in plan_of(name).workloads if w.id == verdict.workload]
+        lead = load.metrics[0]
+        values = [e.values[lead.name] for e in of(name, ev.Block) if e.workload == load.id]
+        found = trend(values, [1.0] * len(values), None, lead.better)
+        assert (found.verdict, found.rounds) == (verdict.verdict, verdict.rounds)
+        assert found.slope_per_round == pytest.approx(verdict.slope_per_round, **ALIKE)
+        assert found.ci95 == pytest.approx(verdict.ci95, **ALIKE)
+
+
+def test_the_phases_around_a_trim_give_the_same_change() -> None:
+    name = "demo:fstrim"
+    load, control = plan_of(name).workloads
+    phases: dict[str, dict[str, list[float]]] = {}
+    for block in of(name, ev.Block):
+        if block.phase in ("before", "idle", "after") and not block.disturbed:
+            lead = (load if block.workload == load.id else control).metrics[0].name
+            phases.setdefault(block.workload, {}).setdefault(block.phase, []).append(block.values[lead])
+    values, references = ([phases[w.id][p] for p in ("before", "idle", "after")] for w in (load, control))
+    [verdict] = [v for v in of(name, ev.Verdict) if v.workload == load.id]
+    found = change_beside(tuple(values), tuple(references), verdict.margin)  # type: ignore[arg-type]
+    assert found.verdict == verdict.verdict
+    assert found.ratio == pytest.approx(verdict.ratio, **ALIKE)
