@@ -23,13 +23,13 @@ def finding_lines(
     out: list[Line] = [
         [
             *severity_words(finding),
-            (f"  {clean(finding.id)}   ", "dim"),
+            (f"  {finding.id}   ", "dim"),
             (known, "dim"),
         ]
     ]
-    out += wrapped(clean(finding.title), width, "strong")
+    out += wrapped(finding.title, width, "strong")
     if finding.subject:
-        out.append([("about      ", "dim"), (clean(finding.subject), "text")])
+        out.append([("about      ", "dim"), (finding.subject, "text")])
     if finding.evidence:
         out += [BLANK, ruled(text("EVIDENCE", "title"), [], width)]
         for evidence in finding.evidence:
@@ -48,9 +48,9 @@ def finding_lines(
     if finding.references:
         out += [BLANK, ruled(text("REFERENCES", "title"), [], width)]
         for reference in finding.references:
-            out += wrapped(clean(reference), width, "dim", indent=2)
+            out += wrapped(reference, width, "dim", indent=2)
     if finding.prove and prove:
-        out += [BLANK, [("Enter", "key"), (f" measures it: scenario {clean(finding.prove)}", "text")]]
+        out += [BLANK, [("Enter", "key"), (f" measures it: scenario {finding.prove}", "text")]]
     return out
 
 
@@ -73,9 +73,9 @@ def to_do_lines(findings: list[Finding], width: int) -> list[Line]:
 
 
 def _remedy(number: int, remedy: Remedy, width: int) -> list[Line]:
-    out = wrapped(f"{number}  {clean(remedy.title)}", width, "strong", indent=1, hang=3)
+    out = wrapped(f"{number}  {remedy.title}", width, "strong", indent=1, hang=3)
     if remedy.warning:
-        out += wrapped(f"▲ {clean(remedy.warning)}", width, "warning", indent=4, hang=2)
+        out += wrapped(f"▲ {remedy.warning}", width, "warning", indent=4, hang=2)
     parts = (
         ("now", remedy.commands),
         ("to keep it", remedy.persistent),

@@ -88,14 +88,14 @@ def wrapped(value: str, width: int, role: str = "text", indent: int = 0, hang: i
     Wide characters are folded by cells, so that no line is longer than it looks.
     """
     room = max(8, width - indent - hang)
-    rows = [row for paragraph in value.split("\n") for row in _folded(paragraph, room)]
-    return [[(" " * (indent + (hang if n else 0)) + row, role)] for n, row in enumerate(rows)]
+    rows = enumerate(_folded(value, room))
+    return [[(" " * (indent + (hang if n else 0)) + row, role)] for n, row in rows]
 
 
 def flowed(parts: Iterable[Span], width: int, gap: str = " ") -> list[Line]:
     """Parts beside each other, `gap` between, folded to `width`; one that is wider than a line is folded at blanks."""
     rows: list[Line] = [[]]
-    for part, role in parts:
+    for part, role in cleaned(parts):
         if not part:
             continue
         for piece in (part,) if cell_len(part) <= width else _folded(part, width):

@@ -21,9 +21,9 @@ def _item(name: str, words: str, width: int, role: str = "text") -> list[Line]:
 
 def change_lines(action: Action, width: int) -> list[Line]:
     """An action with its exact old and new value, how it is undone, and its risk."""
-    out = wrapped(clean(action.title), width, "strong", hang=2)
+    out = wrapped(action.title, width, "strong", hang=2)
     if action.kind == "attribute":
-        out += wrapped(clean(action.target), width, "text", indent=2, hang=2)
+        out += wrapped(action.target, width, "text", indent=2, hang=2)
         old, new = clean(action.old or "read when it is changed"), clean(action.new or "")
         out.append(
             [
@@ -35,9 +35,9 @@ def change_lines(action: Action, width: int) -> list[Line]:
             ]
         )
         for path in action.side_paths:
-            out += wrapped(f"saved and put back with it: {clean(path)}", width, "dim", indent=2, hang=2)
+            out += wrapped(f"saved and put back with it: {path}", width, "dim", indent=2, hang=2)
     elif action.kind == "command":
-        out += wrapped("runs " + clean(" ".join(action.apply)), width, "text", indent=2, hang=2)
+        out += wrapped("runs " + " ".join(action.apply), width, "text", indent=2, hang=2)
         undo = "cannot be undone" if action.irreversible else "undone by " + clean(" ".join(action.undo))
         out += wrapped(undo, width, "warning" if action.irreversible else "dim", indent=2, hang=2)
     else:
@@ -45,17 +45,17 @@ def change_lines(action: Action, width: int) -> list[Line]:
             f"{action.resource} {clean(action.target)}, removed afterwards", width, "text", indent=2, hang=2
         )
     if action.risk:
-        out += wrapped(f"risk: {clean(action.risk)}", width, "dim", indent=2, hang=2)
+        out += wrapped(f"risk: {action.risk}", width, "dim", indent=2, hang=2)
     return out
 
 
 def plan_lines(plan: Plan, width: int) -> list[Line]:
-    out: list[Line] = wrapped(clean(plan.question or plan.title), width, "strong")
+    out: list[Line] = wrapped(plan.question or plan.title, width, "strong")
     if plan.why:
-        out += wrapped(clean(plan.why), width, "dim")
+        out += wrapped(plan.why, width, "dim")
     out.append(BLANK)
     if plan.refusal:
-        out += _item("✗ cannot", clean(plan.refusal), width, "critical")
+        out += _item("✗ cannot", plan.refusal, width, "critical")
         out.append(BLANK)
     for n, variant in enumerate(plan.variants):
         label = (
@@ -70,7 +70,7 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
         out += _item("", words + "; so verdicts say “this stack”", width, "dim")
     measured = [titled(w.title, control=w.control) for w in plan.workloads]
     if measured:
-        out += _item("measures", clean(", ".join(measured)), width)
+        out += _item("measures", ", ".join(measured), width)
     if plan.seconds:  # before the changes: with many of them the screen ends there
         other = plan.seconds - plan.measuring_s
         parts = [f"{plan.measuring_s:.0f} s of measuring"] if plan.measuring_s else []
@@ -80,13 +80,13 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
     out += _writes(plan, width)
     out += _changes(plan, width)
     for n, line in enumerate(plan.left_out):
-        out += _item("leaves out" if not n else "", clean(line), width, "dim")
+        out += _item("leaves out" if not n else "", line, width, "dim")
     if plan.rights:
-        out += _item("needs", ", ".join(clean(r) for r in plan.rights), width)
+        out += _item("needs", ", ".join(plan.rights), width)
     if plan.picture:
         out += [BLANK, *([(clean(line)[:width], "text")] for line in plan.picture), BLANK]
     for n, line in enumerate(plan.sentences):
-        out += _item("" if n else "in words", clean(line), width)
+        out += _item("" if n else "in words", line, width)
     return out
 
 
@@ -112,7 +112,7 @@ def _changes(plan: Plan, width: int) -> list[Line]:
     if not asked:
         out += _item("changes", "no setting of the host", width)
     for action in quiet:
-        out += _item("makes", f"{clean(action.title)}, removed afterwards", width, "dim")
+        out += _item("makes", f"{action.title}, removed afterwards", width, "dim")
     return out
 
 
@@ -124,15 +124,15 @@ def exact_lines(plan: Plan, width: int) -> list[Line]:
         out.append(
             [
                 ("  ", "text"),
-                *pad(text(clean(step.title)), titles),
+                *pad(text(step.title), titles),
                 (f"{step.seconds:6.0f} s" if step.seconds else "", "dim"),
             ]
         )
     out += [BLANK, text("LOADS", "title")]
     for load in plan.workloads:
-        out += wrapped(clean(load.title), width, "strong", indent=2, hang=2)
+        out += wrapped(load.title, width, "strong", indent=2, hang=2)
         if load.why:
-            out += wrapped(clean(load.why), width, "dim", indent=4)
+            out += wrapped(load.why, width, "dim", indent=4)
         longer = (
             f" or {load.min_operations} operations, whichever takes longer" if load.min_operations else ""
         )
@@ -144,14 +144,14 @@ def exact_lines(plan: Plan, width: int) -> list[Line]:
             )
         out += wrapped(words, width, "text", indent=4, hang=2)
         if load.equivalent:
-            out += wrapped(clean(load.equivalent), width, "accent", indent=4, hang=2)
+            out += wrapped(load.equivalent, width, "accent", indent=4, hang=2)
     out += [BLANK, text("ACTIONS, IN THIS ORDER; UNDONE IN REVERSE", "title")]
     for action in plan.actions:
         out += [[("  ", "text"), *row] for row in change_lines(action, width - 2)]
     if not plan.actions:
         out.append(text("  none", "dim"))
     out += [BLANK, text("READS", "title")]
-    out += [row for path in plan.reads for row in wrapped(clean(path), width, "dim", indent=2, hang=2)]
+    out += [row for path in plan.reads for row in wrapped(path, width, "dim", indent=2, hang=2)]
     out += [
         BLANK,
         text(f"the plan's digest is {plan.digest}: the run refuses if its own plan differs", "dim"),

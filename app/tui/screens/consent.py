@@ -10,7 +10,6 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, split, text, wrapped
 from app.tui.plan_text import change_lines
 from app.tui.screens.base import Base
@@ -58,8 +57,8 @@ class ConsentScreen(Base):
         asked = [a for a in self.plan.actions if a.asks]
         out: list[Line] = [
             split(
-                [(f"{clean(self.plan.scenario)} › ", "dim"), ("consent", "title")],
-                text(clean(self.plan.title), "strong"),
+                [(f"{self.plan.scenario} › ", "dim"), ("consent", "title")],
+                text(self.plan.title, "strong"),
                 width,
             ),
             BLANK,
@@ -67,7 +66,7 @@ class ConsentScreen(Base):
         for command in self.plan.commands:
             who = "root" if os.geteuid() == 0 else "you"
             out += [text(f"▲ This run starts a command as {who}, several times:", "warning")]
-            out += [*wrapped(clean(command), width, "strong", indent=2, hang=2), BLANK]
+            out += [*wrapped(command, width, "strong", indent=2, hang=2), BLANK]
         if asked:
             out += [
                 text(f"▲ This run makes {_changes(len(asked))} to this host.", "warning"),

@@ -30,7 +30,7 @@ def fact_lines(session: Session, width: int) -> list[Line]:
             name = ""
         room = width - NAME - 2 - (SOURCE + 2 if wide else 0)
         body = wrapped(words, room)
-        sources = wrapped(clean(fact.source), SOURCE, "dim") if wide else []
+        sources = wrapped(fact.source, SOURCE, "dim") if wide else []
         for row, source in zip_longest(body, sources, fillvalue=BLANK):
             head = pad(text(name, "strong"), NAME + 2)
             name = ""
@@ -40,12 +40,12 @@ def fact_lines(session: Session, width: int) -> list[Line]:
     if session.absent:
         out += [BLANK, text("COULD NOT BE READ", "title")]
         for absent in session.absent.values():
-            out += wrapped(f"? {clean(absent.label)}: {clean(absent.reason)}", width, "unknown", hang=2)
+            out += wrapped(f"? {absent.label}: {absent.reason}", width, "unknown", hang=2)
     unreadable = [c for c in session.checks.values() if c.state == "unreadable"]
     if unreadable:
         out += [BLANK, text("CHECKS THAT COULD NOT DECIDE", "title")]
         for check in unreadable:
-            out += wrapped(f"? {clean(check.rule)}: {clean(check.reason)}", width, "unknown", hang=2)
+            out += wrapped(f"? {check.rule}: {check.reason}", width, "unknown", hang=2)
     return out
 
 

@@ -42,7 +42,7 @@ class OptionPicker(Picker):
             (f"{option.name:<14} ", "strong"),
             *pad([(value, role)], 28),
             ("  ", "text"),
-            (clean(option.help), "dim"),
+            (option.help, "dim"),
         ]
 
 
@@ -61,7 +61,7 @@ class Explained(Panel):
         if option is None:
             return []
         one_of = f"; one of {', '.join(option.choices)}" if option.choices else ""
-        return wrapped(clean(option.help + one_of), width, "dim")
+        return wrapped(option.help + one_of, width, "dim")
 
 
 class OptionsScreen(Base):

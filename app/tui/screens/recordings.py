@@ -41,14 +41,14 @@ def _line(entry: recordings.Listed, width: int) -> Line:
         (f"{when:<16}  ", "text"),
         (f"{clean(entry.scenario):<10} ", "strong"),
     ]
-    left.append((clean(entry.host or entry.name), "text"))
+    left.append((entry.host or entry.name, "text"))
     if entry.reason:
-        left.append((f"  {clean(entry.reason)}", "dim"))
+        left.append((f"  {entry.reason}", "dim"))
     return split(left, [(clock(entry.seconds), "dim")], width)
 
 
 def _demo_line(name: str, about: str, width: int) -> Line:
-    return [("demo         ", "accent"), (clean(name), "strong"), (f"  {about}", "dim")]
+    return [("demo         ", "accent"), (name, "strong"), (f"  {about}", "dim")]
 
 
 class RecordingsScreen(Base):

@@ -52,8 +52,8 @@ class UndoScreen(Base):
             BLANK,
         ]
         for title, what in self._entries:
-            out += wrapped(clean(title), width, "strong", hang=2)
-            out += wrapped(clean(what), width, indent=4, hang=2)
+            out += wrapped(title, width, "strong", hang=2)
+            out += wrapped(what, width, indent=4, hang=2)
         out.append(BLANK)
         if self._said:
             return [*out, *wrapped(self._said, width, "strong")]
@@ -67,7 +67,7 @@ class UndoScreen(Base):
         for line in self._done:
             back = line.endswith(": reverted") or ": reverted: " in line
             sign, role = ("✓", "text") if back else ("▲", "warning")
-            out += wrapped(f"{sign} {clean(line)}", width, role, hang=2)
+            out += wrapped(f"{sign} {line}", width, role, hang=2)
         return [*out, BLANK, *wrapped(self._said, width, "strong")]
 
     def on_mount(self) -> None:

@@ -69,7 +69,7 @@ def _rows(session: Session, group: str, names: int, width: int) -> list[Line]:
             rows += [[("", "text"), *row] for row in wrapped(words, width - _HEAD, role, hang=2)]
     else:
         for device, facts in _devices(session, group).items():
-            start = pad(text(clean(device or "limits"), "strong"), names)
+            start = pad(text(device or "limits", "strong"), names)
             for row in flowed([(fact, "text") for fact in facts], width - names - 2 - _HEAD, "  "):
                 rows.append([*start, ("  ", "text"), *row])
                 start = [(" " * names, "text")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from app.recording.session import Session
-from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, text
 
 _WIDEST, _HIGHEST = 100, 16
@@ -22,9 +21,9 @@ def imported_lines(session: Session, width: int, height: int) -> list[Line]:
     out: list[Line] = []
     if "box" in session.extras:
         for box in boxes_of(session.extras["box"].value):
-            out += [BLANK, *(text(clean(line)) for line in box_lines(box, room, rows))]
+            out += [BLANK, *(text(line) for line in box_lines(box, room, rows))]
     if "history" in session.extras:
         course = course_of(session.extras["history"].value)
         if course is not None:
-            out += [BLANK, *(text(clean(line)) for line in course_lines(course, room))]
+            out += [BLANK, *(text(line) for line in course_lines(course, room))]
     return out

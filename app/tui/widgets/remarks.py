@@ -15,7 +15,7 @@ def remark_lines(session: Session, width: int, most: int) -> list[Line]:
     rows: list[tuple[float, Line]] = []
     for guard in session.guards:
         role: str = guard.severity
-        rows.append((guard.t, [(f"{SIGNS[role]} ", role), (clean(guard.sentence), "text")]))
+        rows.append((guard.t, [(f"{SIGNS[role]} ", role), (guard.sentence, "text")]))
     for event in session.actions.values():
         changed = event.action.kind == "attribute"
         if not changed and event.state in ("applied", "reverted"):
@@ -35,7 +35,7 @@ def remark_lines(session: Session, width: int, most: int) -> list[Line]:
                 ],
             )
         )
-    rows += [(n.t, [("  ", "dim"), (clean(n.text), "text")]) for n in session.notes]
+    rows += [(n.t, [("  ", "dim"), (n.text, "text")]) for n in session.notes]
     rows.sort(key=lambda row: row[0])
     out: list[Line] = []
     for t, line in reversed(rows[-most:]):

@@ -24,9 +24,9 @@ def _line(offer: Offer, titles: int, width: int) -> Line:
     body: Line = [(f"{clean(offer.title):<{titles}}  ", faint)]
     tail: Line = []
     if offer.blocked:
-        tail = [(f"✗ {clean(offer.blocked)}", "unknown")]
+        tail = [(f"✗ {offer.blocked}", "unknown")]
     elif offer.needs:
-        tail = [(f"needs {clean(offer.needs)}", "dim")]
+        tail = [(f"needs {offer.needs}", "dim")]
     unknown = offer.blocked and offer.takes_s <= 0  # of a scenario that could not even be loaded
     takes: Line = [(f"{'' if unknown else _takes(offer.takes_s):>6}", faint)]
     room = width - cells(takes) - 1
@@ -34,20 +34,20 @@ def _line(offer: Offer, titles: int, width: int) -> Line:
 
 
 def _second(offer: Offer, width: int) -> Line:
-    return crop([(" " * 10, "text"), (clean(offer.answers or offer.question), "dim")], width)
+    return crop([(" " * 10, "text"), (offer.answers or offer.question, "dim")], width)
 
 
 def _whole(offer: Offer, width: int) -> list[Line]:
     """The question, what one gets and what it needs; before all of that, why it cannot run here."""
     parts: list[Span] = []
     if offer.blocked:
-        parts.append((f"✗ cannot run here: {clean(offer.blocked)}", "unknown"))
+        parts.append((f"✗ cannot run here: {offer.blocked}", "unknown"))
     if offer.question:
-        parts.append((clean(offer.question), "strong"))
+        parts.append((offer.question, "strong"))
     if offer.answers:
-        parts.append((clean(offer.answers), "dim"))
+        parts.append((offer.answers, "dim"))
     if offer.needs:
-        parts.append((f"needs {clean(offer.needs)}", "dim"))
+        parts.append((f"needs {offer.needs}", "dim"))
     words: list[Span] = []
     for number, (part, role) in enumerate(parts):
         split_up = part.split()

@@ -111,7 +111,7 @@ def test_a_cut_line_loses_nothing(line: list[str], tmp_path: Path) -> None:
     assert runner, ours(state)
 
     first.close(hang_up=True)  # the client dies, the server hangs up on the app
-    assert within(lambda: all("run" in argv for argv in ours(state).values())), ours(state)
+    assert within(lambda: all("run" in argv for argv in ours(state).values()), 60.0), ours(state)
     assert runner <= set(ours(state)), "the runner went down with the line"
 
     again = Terminal([*line, command], (100, 30))
@@ -135,7 +135,7 @@ def test_a_cut_line_loses_nothing(line: list[str], tmp_path: Path) -> None:
         again.press("q")
     finally:
         again.close()
-    assert within(lambda: not ours(state)), ours(state)
+    assert within(lambda: not ours(state), 60.0), ours(state)
     assert not (tmp_path / "state" / "hostdx" / "bugs").exists()
     recordings = list((tmp_path / "state" / "hostdx" / "recordings").glob("*.jsonl"))
     assert len(recordings) == 1 and b'"status":"interrupted"' in recordings[0].read_bytes().splitlines()[-1]

@@ -92,7 +92,7 @@ async def test_two_directories_of_one_disk_give_verdicts_with_all_their_parts(di
     for path in pair:
         Path(path).mkdir()
     scenario = Storage(only=("fsync-4k-qd1",))
-    run = run_of(scenario, pair, 8)
+    run = run_of(scenario, pair, 15)
     try:
         await scenario.run(run)
         [verdict] = run.of(ev.Verdict)
@@ -135,7 +135,7 @@ async def test_reads_that_a_loop_devices_page_cache_serves_win_nothing(tmp_path:
         mounted_file(4096, "--direct-io=off") as cached,
     ):
         scenario = Storage(only=("randread-4k-qd1",))
-        run = run_of(scenario, [plain, cached], 8)
+        run = run_of(scenario, [plain, cached], 15)
         await scenario.run(run)
         [verdict] = run.of(ev.Verdict)
         assert verdict.verdict == "not applicable" and verdict.ratio is None
