@@ -119,12 +119,11 @@ def _run(
 
 
 def _against(name: str, compared: Comparison, recording: str) -> Iterator[str]:
-    """What got worse, or the answer in a line; what else to know, and the command for the rest."""
-    from app.report.comparison import headline
+    """What got worse, what else to know, and the command for the rest."""
     from scenarios.compare import worse
 
     found = worse.finding(compared, name, recording)
-    yield f"against the baseline {name}: {found.title if worse.worse(compared) else headline(compared)}"
+    yield f"against the baseline: {found.title}"
     for evidence in found.evidence:
         yield f"  {evidence.text}"
     yield f"comparison: hostdx compare --against {name} {recording}"

@@ -32,8 +32,11 @@ def directory() -> Path:
 
 
 def save(name: str, files: Sequence[Path]) -> Baseline:
-    """Adds copies; a recording that is there already stays as it is. Raises Failure."""
-    folder = private(directory() / _checked(name))
+    """Adds copies of finished runs; a recording that is there already stays as it is. Raises Failure."""
+    checked = _checked(name)
+    for path in files:
+        _finished(name, path)
+    folder = private(directory() / checked)
     try:
         for path in files:
             target = folder / path.name
@@ -44,10 +47,25 @@ def save(name: str, files: Sequence[Path]) -> Baseline:
     return Baseline(name, _inside(folder))
 
 
-def _copy(path: Path, target: Path) -> None:
-    """A file only: a name may lead to a device that never ends. Raises Failure and OSError; leaves no half of it."""
+def _finished(name: str, path: Path) -> None:
+    """Raises Failure for what is no recording, and for one without a normal end."""
+    _recording(path)
+    seen = store.examined(path)
+    if seen.state == "unreadable":
+        raise Failure(f"baseline {name}: {seen.reason}", USAGE)
+    if seen.state != "done":
+        raise Failure(
+            f"baseline {name}: {path}: did not end normally ({seen.state}); save a finished run", USAGE
+        )
+
+
+def _recording(path: Path) -> None:
     if not path.name.endswith(store.SUFFIXES):
         raise Failure(f"baseline: {path}: is no recording by its name (*.jsonl, *.jsonl.gz)", USAGE)
+
+
+def _copy(path: Path, target: Path) -> None:
+    """A file only: a name may lead to a device that never ends. Raises Failure and OSError; leaves no half of it."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as source:
         found = os.fstat(source.fileno())
         if not stat.S_ISREG(found.st_mode) or found.st_size > SIZE_LIMIT:
@@ -78,6 +96,11 @@ def kept(name: str, scenario: str) -> list[Take]:
     """
     found = takes(recordings(name))
     fitting = [run for run in found if run.scenario == scenario]
+    if fitting and not any(run.figures for run in fitting):
+        raise Failure(
+            f"baseline {name}: its runs of {scenario} hold no figures (cut off?): {directory() / name}; "
+            "delete that directory and save the baseline again"
+        )
     if not fitting:
         others = ", ".join(sorted({run.scenario for run in found}))
         raise Failure(

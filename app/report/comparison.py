@@ -15,6 +15,7 @@ from scenarios.compare.differences import Difference, Experiment
 from scenarios.compare.take import FigureKey
 from scenarios.compare.wording import detectable, interval, named, sized
 
+PARAMETERS = ("kernel", "parameters")  # the boot parameters that matter for speed; "none" without any
 MOST_FACTS = 60  # differences shown; all of them are in the JSON document
 
 
@@ -32,7 +33,14 @@ def comparison(found: Comparison) -> Document:
 
 
 def _title(found: Comparison) -> str:
-    return f"{_short(found.a, found.b)} (A) against {_short(found.b, found.a)} (B)"
+    changed = next((d for d in found.fingerprints.differences if (d.subject, d.name) == PARAMETERS), None)
+    if changed is not None and found.a.kernels == found.b.kernels and found.a.hosts == found.b.hosts:
+        a, b = (
+            f"{', '.join(found.a.kernels)}, {'; '.join(map(str, side))}" for side in (changed.a, changed.b)
+        )
+    else:
+        a, b = _short(found.a, found.b), _short(found.b, found.a)
+    return f"{a} (A) against {b} (B)"
 
 
 def _short(side: Side, other: Side) -> str:

@@ -32,6 +32,7 @@ _TELLS: dict[str, tuple[FactKey, Callable[[Json], bool]]] = {
     "amd": (("cpu", "vendor"), lambda value: "AMD" in str(value)),
     "acpi-idle": (("cpu", "idle_driver"), lambda value: value == "acpi_idle"),
     "many-cpus": (("cpu", "threads"), lambda value: isinstance(value, int) and value > MANY_CPUS),
+    "smt": (("cpu", "smt"), lambda value: value == "on"),
     "xfs": (("directory", "file_system"), lambda value: value == "xfs"),
     "cpu-quota": (("cgroup", "cpu"), lambda value: value != "none"),
 }

@@ -28,7 +28,7 @@ def finding(found: Comparison, baseline: str, recording: str) -> Finding:
             severity="ok",
             confidence="measured",
             title=f"none of {len(found.effects)} loads is slower than in the baseline {baseline}{unsure}",
-            evidence=(Evidence(_when(found), command),),
+            evidence=(Evidence(_when(found), command), *_better(found), *_changed(found)),
         )
     first = lost[0]
     return Finding(
@@ -40,6 +40,7 @@ def finding(found: Comparison, baseline: str, recording: str) -> Finding:
         evidence=(
             Evidence(_when(found), command),
             *(Evidence(f"{named(effect)}: {sized(effect)}", command) for effect in lost[:MOST_LOADS]),
+            *_better(found),
             *_changed(found),
         ),
         remedy=(Remedy(title="See every load, and all that differs", commands=(command,)),),
@@ -52,10 +53,19 @@ def _when(found: Comparison) -> str:
     return f"the baseline has {runs}{hosts}, the last of {found.a.last[:10] or 'an unknown day'}"
 
 
+def _better(found: Comparison) -> tuple[Evidence, ...]:
+    gained = [effect for effect in found.effects if effect.verdict == "faster"]
+    if not gained:
+        return ()
+    return (
+        Evidence(f"faster: {len(gained)}, most of all {named(gained[-1])} ({effect_text(gained[-1].ratio)})"),
+    )
+
+
 def _changed(found: Comparison) -> tuple[Evidence, ...]:
     """What of the recorded facts is another than in the baseline, by what a person can change."""
     attribution = found.fingerprints.attribution
     if not attribution.components:
         return ()
-    several = "; the loss cannot be attributed to one of them" if attribution.word == "several" else ""
+    several = "; this cannot be attributed to one of them" if attribution.word == "several" else ""
     return (Evidence(f"changed since: {', '.join(attribution.components)}{several}"),)

@@ -128,6 +128,13 @@ def many_cpus(host: Host) -> Answer:
     return f"{count} CPUs" if count > MANY_CPUS else ""
 
 
+def smt(host: Host) -> Answer:
+    state = cpu(host).smt
+    if isinstance(state, Absent):
+        return state
+    return "two threads a core" if state == "on" else ""
+
+
 def raid5(host: Host) -> Answer:
     levels = [
         (a.name, a.level)
@@ -248,6 +255,7 @@ NEEDS: dict[str, Probe] = {
     "amd": amd,
     "acpi-idle": acpi_idle,
     "many-cpus": many_cpus,
+    "smt": smt,
     "raid5": raid5,
     "xfs": xfs,
     "sata-link-sleeps": sata_link_sleeps,

@@ -76,3 +76,28 @@ def test_every_way_in_which_it_is_no_help_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(Failure, match=r"torn\.jsonl: line 1") as torn:
         baselines.since("torn", now)
     assert "\n" not in torn.value.text
+
+
+def test_only_finished_runs_are_kept_and_a_cut_one_is_no_help(tmp_path: Path) -> None:
+    whole = recorded(tmp_path, "whole", 1.0)
+    killed, torn = tmp_path / "killed.jsonl", tmp_path / "torn.jsonl"
+    killed.write_bytes(b"".join(whole.read_bytes().splitlines(keepends=True)[:-1]))
+    torn.write_bytes(b"{}")
+    for path, why in (
+        (killed, r"killed\.jsonl: did not end normally \(dead\)"),
+        (torn, r"torn\.jsonl: line 1"),
+    ):
+        with pytest.raises(Failure, match=why):
+            baselines.save("x", [whole, path])
+    assert baselines.listed() == []
+    saved = baselines.save("x", [whole])
+    saved.recordings[0].write_bytes(b"".join(whole.read_bytes().splitlines(keepends=True)[:2]))
+    with pytest.raises(Failure, match="hold no figures"):
+        baselines.since("x", whole)
+
+
+def test_nothing_in_common_before_anything_is_measured(tmp_path: Path) -> None:
+    baselines.save("july", [recorded(tmp_path, "old", 1000.0)])
+    assert [run.name for run in baselines.kept("july", "kernel")] == ["old.jsonl"]
+    with pytest.raises(Failure, match="holds no run of null"):
+        baselines.kept("july", "null")

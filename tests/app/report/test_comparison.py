@@ -92,3 +92,10 @@ def test_what_tells_two_loads_apart_is_not_cut_off() -> None:
     ]
     labels = [line[:LABEL] for line in picture(named, 0.05)[1:]]
     assert [label.split()[-1] for label in labels] == ["(one)", "(all)"]
+
+
+def test_the_title_says_what_tells_the_sides_apart() -> None:
+    old = {("kernel", "release"): "6.1.0", ("kernel", "parameters"): "none"}
+    new = old | {("kernel", "parameters"): "mitigations=off"}
+    found = compared([take({"x": 1.0}, facts=old)], [take({"x": 1.0}, name="b", facts=new)])
+    assert comparison(found).title == "6.1.0, none (A) against 6.1.0, mitigations=off (B)"

@@ -42,6 +42,10 @@ ROWS = [
     ("5.14.0-427.13.1.el9_4.x86_64", "", set()),
     ("3.10.0-1160.el7.x86_64", "", set()),
     # upstream and Debian
+    ("4.19.1", "", {"cfs-quota", *OLD}),
+    ("4.19.2", "", {"cfs-quota", "stibp-everywhere", *OLD}),
+    ("4.19.3", "", {"cfs-quota", "stibp-everywhere", *OLD}),
+    ("4.19.4", "", {"cfs-quota", *OLD}),
     ("5.17.3", "", {"bfq-unpatched", *OLD}),
     ("5.18.0", "", OLD),
     ("5.7.19", "", OLD),
