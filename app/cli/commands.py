@@ -30,11 +30,19 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "baseline": ("app.cli.baseline", "Recordings kept to compare later runs with."),
     "import": ("app.cli.import_", "Other tools' results as recordings, recomputed."),
     "recordings": ("app.cli.recordings", "The recordings kept, and the runs under way."),
+    "rm": ("app.cli.rm", "Delete recordings."),
     "pin": ("app.cli.pin", "Start a command on cores of its own, one NUMA node where it fits."),
     "undo": ("app.cli.undo", "Undo what a killed run left behind."),
     "completion": ("app.cli.completion", "Print the completion script for bash, zsh or fish."),
+    "man": ("app.cli.man", "Print the manual page."),
+    "pulse": ("app.cli.pulse", ""),
+    "places": ("app.cli.places", ""),
 }
 NEED_THE_APP = frozenset({"attach", "replay"})
+FOR_THE_SCREEN = frozenset({"pulse", "places"})  # what it asks a child for; nobody types them
+
+
+THEMES = ("dark", "light", "terminal")
 
 
 def screen_exists() -> bool:
@@ -64,7 +72,8 @@ class Lazy(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+            named = [name for name in self.list_commands(ctx) if name not in FOR_THE_SCREEN]
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in named])
 
 
 def _version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
@@ -83,8 +92,11 @@ def _version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> No
 )
 @click.option("--ascii", "ascii_only", is_flag=True, help="Draw with ASCII characters only.")
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal.")
+@click.option(
+    "--theme", type=click.Choice(THEMES), help="Colours of the app (default: dark; Ctrl-T changes them)."
+)
 @click.pass_context
-def hostdx(ctx: click.Context, ascii_only: bool, no_mouse: bool) -> int | None:
+def hostdx(ctx: click.Context, ascii_only: bool, no_mouse: bool, theme: str | None) -> int | None:
     """Finds out why this host is slower than it should be, and proves it. Without a command: the app."""
     if ctx.invoked_subcommand is not None:
         return None
@@ -93,4 +105,4 @@ def hostdx(ctx: click.Context, ascii_only: bool, no_mouse: bool) -> int | None:
         return 0
     from app.cli.screen import open_screen
 
-    return open_screen("home", None, ascii_only=ascii_only, mouse=not no_mouse)
+    return open_screen("home", None, ascii_only=ascii_only, mouse=not no_mouse, theme=theme)

@@ -9,10 +9,10 @@ import click
 
 
 def recording_argument(*, default: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    return click.argument("recording", required=False, default=default, shell_complete=_complete)
+    return click.argument("recording", required=False, default=default, shell_complete=complete_recording)
 
 
-def _complete(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
+def complete_recording(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
     from click.shell_completion import CompletionItem
 
     from app.recording import store as recordings

@@ -25,8 +25,13 @@ _ROLES = {"running": "strong", "done": "", "unreadable": "warning", "dead": "war
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def recordings(as_json: bool) -> int:
+@click.option("--examples", is_flag=True, hidden=True, help="The bundled ones with their answers, as JSON.")
+def recordings(as_json: bool, examples: bool) -> int:
     """The recordings in the state directory, newest first, and the bundled demos."""
+    if examples:
+        told = [(name, kept.examined(kept.resolve(name))) for name in kept.demos()]
+        out(encoded([{"name": name, "result": _result(entry, True)} for name, entry in told]))
+        return 0
     found = kept.listed()
     if as_json:
         out(

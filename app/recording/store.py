@@ -34,6 +34,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     pid: int | None = None
     reason: str | None = None
     bytes: int = 0
+    planned_s: float = 0.0  # what its plan says that it takes; 0: not known, or until it is stopped
 
 
 def listed() -> list[Listed]:
@@ -78,6 +79,7 @@ def examined(path: Path) -> Listed:
         pid=began.pid if state == "running" else None,
         reason=last.reason if isinstance(last, ev.Ended) else None,
         bytes=path.stat().st_size,
+        planned_s=next((e.plan.seconds for e in events if isinstance(e, ev.Planned)), 0.0),
     )
 
 
@@ -104,6 +106,19 @@ def resolve(argument: str) -> Path:
 
 def names() -> list[str]:
     return [path.name for path in _files(recordings_dir())]
+
+
+def delete(path: Path) -> None:
+    """The recording, what its runner said, and the parts of a checkup. Raises OSError."""
+    for part in parts(path):
+        delete(part)
+    folder = parts_of(path)
+    if folder.is_dir() and not folder.is_symlink():
+        for left in folder.iterdir():
+            left.unlink()
+        folder.rmdir()
+    path.unlink()
+    path.with_suffix(".log").unlink(missing_ok=True)
 
 
 def parts_of(recording: Path) -> Path:

@@ -22,7 +22,12 @@ def prepare_environment() -> None:
 
 
 def open_app(
-    mode: Mode, recording: str | None = None, speed: float = 1.0, ascii: bool = False, mouse: bool = True
+    mode: Mode,
+    recording: str | None = None,
+    speed: float = 1.0,
+    ascii: bool = False,
+    mouse: bool = True,
+    theme: str | None = None,
 ) -> int:
     """Opens the terminal app and returns its exit status. Raises Failure for a recording that cannot be read."""
     from app.run.launch import HOSTDX
@@ -38,6 +43,9 @@ def open_app(
         feed = feed_for(mode, recording, speed)
         shell = Shell(triage=child, feed=feed, ascii_only=ascii or wants_ascii())
         shell.lists_recordings = mode == "recordings"
+        shell.watches_host = recording is None
+        if theme is not None:
+            shell.theme = f"hostdx-{theme}"
         status = shell.run(mouse=mouse)
         words = shell.parting_words()
         if words:

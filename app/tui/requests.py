@@ -18,6 +18,7 @@ from app.run import launch
 from app.tui.command import Outcome, hostdx
 from app.tui.event_child import EventChild
 from app.tui.glyphs import clean
+from probes.units import duration
 from scenarios.events import Offer, Verdict
 from scenarios.finding import Finding
 from scenarios.plan import Plan
@@ -29,6 +30,13 @@ if TYPE_CHECKING:
 
 RECENT_S = 30  # a run under way writes a pulse every second
 STOP_AGAIN_S = 5.0
+
+
+class Example(msgspec.Struct, frozen=True):
+    """A bundled recording, with its answer in one sentence."""
+
+    name: str
+    result: str
 
 
 class Errands(App[int]):
@@ -45,6 +53,8 @@ class Errands(App[int]):
         self.left: list[tuple[str, str]] = []  # of these: what was changed, and what would be done about it
         self._journals: tuple[str, ...] = ()
         self.recorded = 0
+        self.examples: list[Example] = []  # asked for only where nothing was recorded yet
+        self.watches_host = False  # the home screen asks children for what it shows
         self._runner: subprocess.Popen[bytes] | None = None
         self._stop_asked = -STOP_AGAIN_S
         self.raw_values = False  # plots show each side's values instead of one over the other
@@ -77,6 +87,13 @@ class Errands(App[int]):
         self.look_for_runs()
         if self._journals:
             self.offer_undo()
+        if self.watches_host and not self.recorded and self.running is None:
+            hostdx(self, ["recordings", "--examples"], self._told_examples)
+
+    def _told_examples(self, outcome: Outcome) -> None:
+        if not outcome.error:
+            self.examples = msgspec.json.decode(outcome.output, type=list[Example])
+            self.draw()
 
     def look_for_runs(self) -> None:
         """Only what was written to in the last half minute is opened: there may be thousands."""
@@ -97,7 +114,11 @@ class Errands(App[int]):
             found = recordings.examined(directory / name)
             if found.state == "running":
                 self.running = found.path
-                self.running_words = f"{clean(found.scenario)} running for {found.seconds:.0f} s"
+                left = found.planned_s - found.seconds
+                until = (
+                    f"about {duration(left)} left" if left > 0 else f"running for {duration(found.seconds)}"
+                )
+                self.running_words = f"{clean(found.scenario)}, {until}"
                 self.recorded -= 1
                 break
         journals = _journal_names()

@@ -25,6 +25,7 @@ from app.tui.glyphs import clean
 from app.tui.requests import Errands
 from app.tui.screens.base import LEAST, Base
 from app.tui.suspension import resume_only_after_suspend
+from scenarios.events import Pulse
 
 if TYPE_CHECKING:
     from app.tui.feed import RunFeed
@@ -70,6 +71,7 @@ class Shell(Errands):
         self._clock = time.monotonic()
         self._home = feed is None
         self.lists_recordings = False  # opens on the list, over the home screen
+        self.pulse: Pulse | None = None  # the last one
 
     # What the screens read
 

@@ -44,12 +44,19 @@ def busiest(
 
     None where nobody used `least` (a twentieth of a CPU, or 64 KiB/s), or where it cannot be read.
     """
+    return next(iter(ranking(before, after, resource, ours, least)), None)
+
+
+def ranking(
+    before: Look, after: Look, resource: Resource, ours: frozenset[int], least: float | None = None
+) -> list[Culprit]:
+    """As `busiest`, all that used `least`: who used most first."""
     between_s = max(after.uptime_s - before.uptime_s, 0.01)
     all_cpus = between_s * after.cpus if after.cpus else float("inf")
     usual = LEAST_CPUS if resource == "cpu" else LEAST_BYTES_A_SECOND
     floor = usual if least is None else max(least, usual)
     inherited = _inherited(before, after)
-    best: Culprit | None = None
+    found: list[Culprit] = []
     for pid, process in after.processes.items():
         if pid in ours:
             continue
@@ -59,9 +66,9 @@ def busiest(
             if process.start_ticks / TICKS_PER_S < before.uptime_s - 1.0:
                 continue  # older than the first look, which could not see it
         used = _used(earlier, process, resource, inherited.get(pid), all_cpus)
-        if used is not None and used / between_s > (best.rate if best else floor):
-            best = Culprit(pid, process.name, used / between_s)
-    return best
+        if used is not None and used / between_s > floor:
+            found.append(Culprit(pid, process.name, used / between_s))
+    return sorted(found, key=lambda one: -one.rate)
 
 
 class _Inherited(msgspec.Struct):

@@ -12,6 +12,7 @@ from probes.system.topology import ROOT, topology
 from probes.types import Absent, present
 from probes.units import number, percent
 from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.host.top_users import User, top_users
 from scenarios.rule import Inapplicable, Rule, Unreadable
 
 # Shares of time (0..1 of the last minute) in which somebody waited, from which on triage speaks. Ten per cent of the
@@ -32,15 +33,46 @@ def pressure(host: Host) -> Iterator[Finding]:
         share = average(text)
         if share is None or share < PRESSURE_SPEAKS:
             continue
+        users = top_users(host, kind) if host.live else ()
+        first = users[0] if users else None
         yield Finding(
             id=f"host.pressure-{kind}",
             severity="warning" if kind == "memory" else "notice",
             confidence="rule",
-            title=f"tasks waited for {kind} in {share * 100:.0f} % of the last minute",
-            evidence=(Evidence(text.splitlines()[0], f"/proc/pressure/{kind}"),),
+            title=f"tasks waited for {_WAITED_FOR[kind]} in {share * 100:.0f} % of the last minute"
+            + (f"; most is used by {first.name} [{first.pid}]" if first else ""),
+            evidence=(
+                Evidence(
+                    f"at least one task could not go on for want of {_WAITED_FOR[kind]} in {share * 100:.0f} % of "
+                    f"the time; from {PRESSURE_SPEAKS * 100:.0f} % on it is felt",
+                    f"/proc/pressure/{kind}",
+                ),
+                *(Evidence(f"{user.name} [{user.pid}] of {user.owner}: {user.words}") for user in users),
+            ),
+            remedy=_relief(kind, first) if first else (),
             references=("Documentation/accounting/psi.rst",),
-            prove={"io": "storage", "cpu": "null"}.get(kind, ""),
+            prove="cpuwatch" if kind == "cpu" and first else _PROVED_BY.get(kind, ""),
+            prove_options=("--pid", str(first.pid)) if kind == "cpu" and first else (),
         )
+
+
+_WAITED_FOR = {"cpu": "a CPU", "io": "a disk", "memory": "memory"}
+_PROVED_BY = {"io": "storage", "cpu": "null"}
+
+
+def _relief(kind: str, first: User) -> tuple[Remedy, ...]:
+    """What takes the pressure away, for the process that uses most; each can be taken back."""
+    pid = first.pid
+    looked_at = f"ps -o pid,user,nice,pcpu,rss,etime,args -p {pid}"
+    lighter = {
+        "cpu": (f"renice -n 10 -p {pid}", f"renice -n 0 -p {pid}"),
+        "io": (f"ionice -c 3 -p {pid}", f"ionice -c 2 -n 4 -p {pid}"),
+    }.get(kind)
+    if lighter is None:
+        title = f"See what {first.name} is; stop it, or bound its memory (systemd: MemoryHigh=)"
+        return (Remedy(title=title, commands=(looked_at, f"systemctl status {pid}")),)
+    title = f"See what {first.name} is; where it may wait, let the others go first"
+    return (Remedy(title=title, commands=(looked_at, lighter[0]), undo=(lighter[1],)),)
 
 
 def average(text: str) -> float | None:

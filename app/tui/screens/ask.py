@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import takewhile
+from typing import TypeAlias
 
 from rich.cells import cell_len
 from textual import events
@@ -17,6 +18,8 @@ from textual.screen import ModalScreen
 from app.tui.glyphs import clean
 from app.tui.lines import HIGHLIGHT, Line, wrapped
 from app.tui.widgets.panel import Panel
+
+Completer: TypeAlias = Callable[[str, Callable[[str, str], None]], None]
 
 
 class Words(Panel):
@@ -74,7 +77,8 @@ class Field(Panel):
 
 
 class AskScreen(ModalScreen[str | None]):
-    """Gives the text, None for Esc. `changed` is called at every keystroke; `check` says what is wrong with it."""
+    """Gives the text, None for Esc. `changed` is called at every keystroke; `check` says what is wrong with it;
+    `complete` is asked at Tab and gives the words as far as they are certain, and the choices beyond that."""
 
     DEFAULT_CSS = """
     AskScreen { background: transparent; align: left bottom; layout: vertical; }
@@ -91,11 +95,12 @@ class AskScreen(ModalScreen[str | None]):
         hint: str = "Enter takes it, Esc leaves it as it was",
         changed: Callable[[str], None] | None = None,
         check: Callable[[str], str] | None = None,
+        complete: Completer | None = None,
     ) -> None:
         super().__init__()
         self._hint = Words(hint)
         self._field = Field(question, value)
-        self._changed, self._check = changed, check
+        self._changed, self._check, self._complete = changed, check, complete
         self._answered = False
 
     def compose(self) -> ComposeResult:
@@ -113,6 +118,9 @@ class AskScreen(ModalScreen[str | None]):
             self._answer(None)
         elif event.key == "enter":
             self._submit()
+        elif event.key == "tab" and self._complete is not None:
+            asked = self._field.value
+            self._complete(asked, lambda words, choices: self._completed(asked, words, choices))
         elif self._field.edit(event.key, event.character):
             self._edited()
 
@@ -126,6 +134,17 @@ class AskScreen(ModalScreen[str | None]):
         self._field.redraw()
         if self._changed is not None:
             self._changed(self._field.value)
+
+    def _completed(self, asked: str, words: str, choices: str) -> None:
+        """`choices` where there are several; nothing where something else was typed meanwhile."""
+        if self._answered or self._field.value != asked:
+            return
+        self._field.value, self._field.cursor = words, len(words)
+        if choices:
+            self._hint.words, self._hint.role = choices, "dim"
+        self._hint.refresh(layout=True)
+        self._hint.redraw()
+        self._edited()
 
     def _submit(self) -> None:
         wrong = self._check(self._field.value) if self._check is not None else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -10,20 +11,26 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.widget import Widget
 
+from app.run.launch import HOSTDX
+from app.tui.event_child import EventChild
 from app.tui.lines import Line, text
+from app.tui.questions import QUESTIONS, filled_in, scenario_for
 from app.tui.screens.base import Base
 from app.tui.widgets.host_glance import Headline
 from app.tui.widgets.host_table import HostTable
+from app.tui.widgets.live_line import LiveLine
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.recordings_line import RecordingsLine
-from app.tui.widgets.scenario_list import ScenarioList
+from app.tui.widgets.scenario_list import ASKED, ScenarioList
 from app.tui.widgets.selected_line import Whole, most_lines
 from app.tui.widgets.suspects import LEFT_OVER, Suspects
 
+WATCH_AFTER_S = 1.5  # the first screen and triage come first
+
 
 class Space(Panel):
-    DEFAULT_CSS = "Space { height: 1; }"
+    DEFAULT_CSS = "Space { height: 1; display: none; }"
 
     def draw(self, width: int, height: int) -> list[Line]:
         return [text("")]
@@ -34,8 +41,10 @@ class HomeScreen(Base):
     HomeScreen #top { layout: vertical; height: 1fr; min-height: 3; }
     HomeScreen Suspects { height: 1fr; }
     HomeScreen HostTable { display: none; }
-    HomeScreen ScenarioList { height: auto; margin: 1 0 0 0; }
-    HomeScreen.-roomy Whole, HomeScreen.-high Whole { margin: 1 0 0 0; }
+    HomeScreen ScenarioList { height: auto; }
+    HomeScreen.-roomy #top, HomeScreen.-high #top { margin: 1 0 0 0; }
+    HomeScreen.-high Whole { margin: 1 0 0 0; }
+    HomeScreen.-high Space { display: block; }
     HomeScreen.-high RecordingsLine { margin: 1 0 0 0; }
     HomeScreen.-wide.-high Headline { height: 2; }
     HomeScreen.-wide.-high #top { layout: horizontal; }
@@ -53,30 +62,55 @@ class HomeScreen(Base):
         Binding("R", "again", "read the host again", show=False),
         Binding("q", "back", "quit"),
         Binding("tab", "other", "other list", show=False),
+        *(Binding(q.key, f"ask('{q.key}')", q.words, show=False) for q in QUESTIONS),
     ]
     title_words = "home"
     AUTO_FOCUS = "ScenarioList"
+    _pulses: EventChild | None = None
 
     def head(self) -> Iterable[Widget]:
         yield Headline(self.shell.home_session)
 
     def body(self) -> Iterable[Widget]:
         session = self.shell.home_session
+        yield LiveLine(session)
         yield Space()
-        with Container(id="top"):
-            yield Suspects(session)
-            yield HostTable(session)
         scenarios = ScenarioList(session)
         scenarios.styles.max_height = self._most_rows()
         yield scenarios
         yield Whole(ScenarioList)
+        with Container(id="top"):
+            yield Suspects(session)
+            yield HostTable(session)
         yield RecordingsLine()
 
     def _most_rows(self) -> int:
-        """Suspects keep three lines, and ten are all others': what a container cuts could not be reached."""
+        """Suspects keep three lines, and six are all others': what a container cuts could not be reached."""
         height = self.app.size.height
-        margins = 0 if height < 24 else 1 if height < 32 else 2
-        return max(5, min(15, height - 10 - most_lines(height) - margins))
+        margins = 0 if height < 24 else 1 if height < 32 else 4
+        most = len(QUESTIONS) + (12 if height >= 32 else 2)
+        return max(5, min(most, height - 9 - most_lines(height) - margins))
+
+    def on_mount(self) -> None:
+        if self.shell.watches_host:
+            self.set_timer(WATCH_AFTER_S, self._watch)
+
+    def on_unmount(self) -> None:
+        if self._pulses is not None:
+            self._pulses.close()
+
+    def _watch(self) -> None:
+        """The host's pulse, from a child: what it reads every few seconds costs a thousandth of a core."""
+        child = self._pulses = EventChild([*HOSTDX, "pulse", "--events", "-"])
+        loop, descriptor = asyncio.get_running_loop(), child.fileno()
+
+        def ready() -> None:
+            if child.poll() and child.session.pulses:
+                self.shell.pulse = child.session.pulses[-1]
+                self.query_one(LiveLine).redraw()
+
+        child.before_close = lambda: loop.remove_reader(descriptor)
+        loop.add_reader(descriptor, ready)
 
     def on_resize(self) -> None:
         self.query_one(ScenarioList).styles.max_height = self._most_rows()
@@ -96,7 +130,9 @@ class HomeScreen(Base):
         self.query_one(Whole).redraw()
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
-        if event.picker.id == "scenarios":
+        if event.picker.id == "scenarios" and event.key.startswith(ASKED):
+            self.action_ask(event.key.removeprefix(ASKED))
+        elif event.picker.id == "scenarios":
             self.shell.open_plan(event.key)
         elif event.key == LEFT_OVER:
             self.action_undo()
@@ -104,6 +140,13 @@ class HomeScreen(Base):
             finding = self.shell.home_session().findings.get(event.key)
             if finding is not None:
                 self.shell.open_finding(finding)
+
+    def action_ask(self, key: str) -> None:
+        """The scenario that answers this complaint, its plan filled in as far as the host tells."""
+        session, pulse = self.shell.home_session(), self.shell.pulse
+        question = next(q for q in QUESTIONS if q.key == key)
+        scenario = scenario_for(question, session, pulse)
+        self.shell.open_plan(scenario, filled_in(scenario, session, pulse))
 
     def action_recordings(self) -> None:
         self.shell.open_recordings()

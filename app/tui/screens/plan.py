@@ -199,6 +199,9 @@ class PlanScreen(Base):
         self._replan()
 
     def ask_option(self, option: Option) -> None:
+        if option.name == "dir" and option.kind == "path":
+            self._choose_directories(option)
+            return
         if option.kind == "flag":
             self.set_option(option, "" if self.values.get(option.name) else "yes")
             return
@@ -215,6 +218,22 @@ class PlanScreen(Base):
             ),
             lambda words: None if words is None else self.set_option(option, words),
         )
+
+    def _choose_directories(self, option: Option) -> None:
+        from app.tui.screens.directories import DirectoriesScreen
+
+        now = self.values.get("dir")
+        chosen = [str(path) for path in now] if isinstance(now, list) else [str(now)] if now else []
+
+        def take(paths: list[str]) -> None:
+            several: list[Json] = list(paths)
+            if not paths:
+                self.values.pop("dir", None)
+            else:
+                self.values["dir"] = several if option.multiple else paths[0]
+            self._replan()
+
+        self.app.push_screen(DirectoriesScreen(chosen, option.multiple, take))
 
     def _named(self, name: str) -> Option:
         return next(o for o in self.offer.options if o.name == name)

@@ -1,13 +1,14 @@
-"""One line on the home screen: what is running, what is left over, how much was recorded before."""
+"""What is running, what is left over, how much was recorded before; the bundled examples where nothing was yet."""
 
 from __future__ import annotations
 
-from app.tui.lines import Line
+from app.tui.glyphs import clean
+from app.tui.lines import Line, crop, text
 from app.tui.widgets.panel import Panel
 
 
 class RecordingsLine(Panel):
-    DEFAULT_CSS = "RecordingsLine { height: 1; }"
+    DEFAULT_CSS = "RecordingsLine { height: auto; max-height: 6; }"
 
     def __init__(self) -> None:
         super().__init__(id="recordings-line")
@@ -25,4 +26,13 @@ class RecordingsLine(Panel):
             ]
         count = self.shell.recorded
         line.append((f"{count} earlier" if count else "none earlier" if running else "none yet", "dim"))
-        return [line]
+        if count or running:
+            return [line]
+        examples = self.shell.examples
+        if height < 2 or not self.screen.has_class("-high"):
+            first = f"EXAMPLES  {examples[0].name}: {examples[0].result}" if examples else ""
+            return [[*line, ("   r lists the examples   ", "dim"), (clean(first), "text")]]
+        out = [line, text("EXAMPLES", "title")] if examples else [line]
+        for one in examples[: 4 if height > 5 else 3]:
+            out.append(crop([(f"  {one.name:<16} ", "strong"), (clean(one.result), "text")], width))
+        return out

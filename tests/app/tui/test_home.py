@@ -9,6 +9,7 @@ import pytest
 
 from app.recording.session import Session
 from app.tui.lines import Line, cells, flowed
+from app.tui.questions import QUESTIONS
 from app.tui.screens.finding import FindingScreen
 from app.tui.screens.home import HomeScreen
 from app.tui.widgets.fact_words import missing, value_words
@@ -47,19 +48,25 @@ def words(line: Line) -> str:
 
 def below(shown: str) -> str:
     """What stands under the lists, in one line."""
-    return " ".join(shown.partition("SCENARIOS")[2].split())
+    return " ".join(shown.partition("WHAT IS WRONG?")[2].split())
 
 
 @both
 async def test_all_of_every_scenario_can_be_read_without_leaving_home(size: str, tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         heights = set()
+        await keys(pilot, *["down"] * len(QUESTIONS))
         for ident, title, question, answers, takes, needs, blocked in OFFERS:
             shown = grid(app)
             said = below(shown)
             row = next(line for line in shown.splitlines() if f" {ident} " in line and title in line)
-            assert "▸" in row and f"{takes:.0f} s" in row
-            for text in (question, answers, needs, blocked):
+            assert "▸" in row and (f"{takes:.0f} s" if takes < 120 else f"{takes / 60:.0f} min") in row
+            for text in (
+                question,
+                answers,
+                blocked,
+                needs if blocked else "",
+            ):  # what it needs and has is no news
                 assert text in said, (ident, text)
             assert bool(blocked) is ("✗ cannot run here" in said)
             heights.add(app.screen.query_one("#whole").size.height)
@@ -74,12 +81,12 @@ async def test_what_a_suspect_says_in_full_follows_the_cursor_and_the_focus(
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "shift+tab")
         shown = grid(app)
-        assert "▸ ! critical  host" in shown and "▸ null" not in shown  # the mark is where the focus is
+        assert "▸ ! critical  host" in shown and "▸ 1 slower" not in shown  # the mark is where the focus is
         assert "! critical machine check events in the kernel log (cpu 3)" in below(shown)
         await keys(pilot, "down")
         said = below(grid(app))
         assert "every IPv6 packet takes a route lookup: firewalld, strict IPv6_rpfilter=strict" in said
-        await keys(pilot, "tab")
+        await keys(pilot, "tab", *["down"] * len(QUESTIONS))
         assert OFFERS[0][2] in below(grid(app)) and "▸ null" in grid(app)
         await keys(pilot, "slash", *"stuck")
         assert OFFERS[-1][2] in below(grid(app))  # while the filter is typed
@@ -97,13 +104,16 @@ async def test_every_item_can_be_reached_at_every_height(
 ) -> None:
     monkeypatch.setitem(SIZES, "low", (60, rows))
     async with opened(tmp_path, triage="triage", size="low") as (app, pilot):
-        assert "SUSPECTS" in grid(app) and "SCENARIOS" in grid(app) and "RECORDINGS" in grid(app)
+        assert "SUSPECTS" in grid(app) and "WHAT IS WRONG?" in grid(app) and "RECORDINGS" in grid(app)
         found = app.home_session().offers
         found += [
             msgspec.structs.replace(found[0], id=f"site{n}") for n in range(9)
         ]  # third parties' scenarios
         app.draw()
         await settled(pilot)
+        for question in QUESTIONS:
+            assert f"▸ {question.key} {question.words}" in grid(app)
+            await keys(pilot, "down")
         for offer in OFFERS:
             shown = grid(app)
             assert f"▸ {offer[0]}" in shown
@@ -130,7 +140,7 @@ async def test_what_is_too_long_even_then_says_where_the_rest_is(tmp_path: Path)
         broken = ev.Offer(t=0.0, id="z", title="z", question="", takes_s=0.0, blocked="cannot be loaded: x")
         shown.offers.append(broken)
         app.draw()
-        await settled(pilot)
+        await keys(pilot, *["down"] * len(QUESTIONS))
         assert "Enter: all of it" in grid(app) and "\x1b" not in grid(app) and "RECORDINGS" in grid(app)
         await keys(pilot, "shift+tab")
         assert "line 0" in grid(app) and "line 19" not in grid(app) and "Enter: all of it" in grid(app)

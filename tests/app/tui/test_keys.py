@@ -11,6 +11,7 @@ from textual.binding import Binding
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
 from app.tui.screens.consent import ConsentScreen
+from app.tui.screens.directories import DirectoriesScreen
 from app.tui.screens.facts import FactsScreen
 from app.tui.screens.finding import FindingScreen
 from app.tui.screens.home import HomeScreen
@@ -117,23 +118,21 @@ async def test_lists_move_filter_and_leave_over_the_edge(size: str, tmp_path: Pa
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         scenarios = app.screen.query_one("#scenarios", Picker)
         suspects = app.screen.query_one("#suspects", Picker)
-        assert scenarios.has_focus
-        await keys(pilot, "down", "down")
+        assert scenarios.has_focus and scenarios.selected == "?1"
+        await keys(pilot, *["down"] * 9)
         assert scenarios.selected == "fstrim"
         await keys(pilot, "end")
         assert scenarios.selected == "dstate"
-        await keys(pilot, "down")
-        assert scenarios.selected == "dstate"
-        await keys(pilot, "home")
-        assert scenarios.selected == "null"
-        await keys(pilot, "up")
-        assert suspects.has_focus
+        await keys(pilot, "home", "up")
+        assert scenarios.selected == "?1"
+        await keys(pilot, "end", "down")
+        assert suspects.has_focus and scenarios.selected == "dstate"
         await keys(pilot, "pagedown")
         assert suspects.selected.startswith("fstrim")
         await keys(pilot, "pageup", "down", "tab")
         assert scenarios.has_focus and suspects.selected.startswith("rpfilter")
         await keys(pilot, "slash", *"stuck", "enter")
-        assert [r.key for r in scenarios.shown] == ["dstate"] and "/stuck" in grid(app)
+        assert [r.key for r in scenarios.shown] == ["?5", "dstate"] and "/stuck" in grid(app)
         await keys(pilot, "slash", *"zz")
         assert scenarios.shown == [] and "nothing matches" in grid(app)
         await keys(pilot, "escape")
@@ -151,15 +150,17 @@ async def test_a_finding_leads_to_the_plan_that_proves_it(
         return recorded("storage")
 
     monkeypatch.setattr("app.tui.screens.plan.planner", planner)
+    monkeypatch.setattr("app.tui.screens.directories.hostdx", lambda *asked: None)
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
-        await keys(pilot, "up", "home", "down", "down", "enter")
+        await keys(pilot, "tab", "home", "down", "down", "enter")
         assert isinstance(app.screen, FindingScreen) and app.screen.finding.id == "storage.pcie-link"
         await keys(pilot, "c")
         assert "lspci -vv" in app.clipboard and "OSC 52" in grid(app)
         await keys(pilot, "enter")
         assert isinstance(app.screen, PlanScreen) and asked[-1] == ["storage", "--dir=/scratch"]
-        await keys(pilot, "d")
-        await keys(pilot, *" '/b c'", "enter")
+        await keys(pilot, "d", "i", *"b c", "enter")  # a blank is a part of the name
+        assert "[A] /scratch" in grid(app) and "[B] /b c" in grid(app)
+        await keys(pilot, "enter")
         assert asked[-1] == ["storage", "--dir=/scratch", "--dir=/b c"]
         await keys(pilot, "b", "end", *["backspace"] * 3, *"9x", "enter")
         assert isinstance(app.screen, AskScreen) and "is not a number" in grid(app)
@@ -172,7 +173,7 @@ async def test_a_finding_leads_to_the_plan_that_proves_it(
         await keys(pilot, "O")
         assert isinstance(app.screen, OptionsScreen)
         await keys(pilot, "slash", *"dir", "enter", "enter")
-        assert isinstance(app.screen, AskScreen)
+        assert isinstance(app.screen, DirectoriesScreen)
         await keys(pilot, "escape", "escape", "escape", "x")
         assert "digest" in grid(app) or "line" in grid(app)
 
@@ -247,8 +248,9 @@ async def test_the_palette_runs_what_it_lists(size: str, tmp_path: Path) -> None
 @both
 async def test_the_mouse_does_what_enter_and_the_keys_do(size: str, tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        await keys(pilot, "tab", "down", "down")
         rows = grid(app).splitlines()
-        y = next(n for n, row in enumerate(rows) if "nvme1n1 runs" in row)
+        y = max(n for n, row in enumerate(rows) if "nvme1n1 runs" in row)  # above stands all of it
         await pilot.click(offset=(12, y))
         await keys(pilot)
         assert isinstance(app.screen, FindingScreen) and app.screen.finding.id == "storage.pcie-link"

@@ -1,0 +1,83 @@
+"""`hostdx man`: the manual page in roff, made from the commands and options as they are declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from app import __version__
+from app.output import out
+
+ABOUT = (
+    "reads a Linux host, runs short controlled experiments on it, and says with its uncertainty what is slower and "
+    "what proves it. It changes nothing without consent and undoes everything. Without a command it opens the app."
+)
+FILES = (
+    ("$XDG_STATE_HOME/hostdx, /var/lib/hostdx (root), ~/.local/state/hostdx", "recordings and undo journals"),
+    ("/etc/hostdx/knowledge.d/*.toml", "a site's own rules and knowledge"),
+)
+STATUS = (
+    ("0", "done; an inconclusive verdict included"),
+    ("1", "findings at or above --fail-on"),
+    ("2", "wrong usage"),
+    ("3", "skipped, or could not be done; the reason is on stderr"),
+    ("130, 143", "interrupted, terminated; everything was undone"),
+)
+
+
+@click.command()
+@click.pass_context
+def man(ctx: click.Context) -> int:
+    """Print the manual page; to read it: hostdx man | man -l -"""
+    out("\n".join(page(ctx.find_root())).rstrip())
+    return 0
+
+
+def page(root: click.Context) -> Iterator[str]:
+    group = root.command
+    assert isinstance(group, click.Group)
+    yield f'.TH HOSTDX 1 "" "hostdx {__version__}" "User Commands"'
+    yield from (".SH NAME", "hostdx \\- why is this host slower than it should be, and what proves it?")
+    yield from (".SH SYNOPSIS", ".B hostdx", "[\\fICOMMAND\\fR] [\\fIOPTIONS\\fR]")
+    yield from (".SH DESCRIPTION", ".B hostdx", _plain(ABOUT))
+    yield ".SH OPTIONS"
+    yield from _options(group, root)
+    yield ".SH COMMANDS"
+    for name in group.list_commands(root):
+        command = group.get_command(root, name)
+        if command is None or command.hidden:
+            continue
+        context = click.Context(command, info_name=name, parent=root)
+        usage = " ".join(command.collect_usage_pieces(context))
+        yield from (".SS", f"hostdx {name} {_plain(usage)}", _plain(command.get_short_help_str(400)))
+        yield from _options(command, context)
+        if isinstance(command, click.Group):
+            for sub in command.list_commands(context):
+                below = command.get_command(context, sub)
+                if below is None or below.hidden:
+                    continue
+                yield from (
+                    ".TP",
+                    f"\\fB{_plain(name)} {_plain(sub)}\\fR",
+                    _plain(below.get_short_help_str(400)),
+                )
+    yield ".SH EXIT STATUS"
+    for number, meaning in STATUS:
+        yield from (".TP", f".B {number}", _plain(meaning))
+    yield ".SH FILES"
+    for path, meaning in FILES:
+        yield from (".TP", f".I {_plain(path)}", _plain(meaning))
+
+
+def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None and not getattr(parameter, "hidden", False):
+            yield from (".TP", f"\\fB{_plain(record[0])}\\fR", _plain(record[1]))
+
+
+def _plain(text: str) -> str:
+    """In roff a backslash, a leading dot or quote and a hyphen mean something else (groff_man_style(7))."""
+    shown = " ".join(text.split()).replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{shown}" if shown[:1] in (".", "'") else shown

@@ -1,0 +1,60 @@
+"""`hostdx places`: the directories that can be measured, as JSON, for the screen that lets one choose."""
+
+from __future__ import annotations
+
+import os
+
+import click
+import msgspec
+
+from app.output import out
+from app.report.result import encoded
+from probes.host import Host
+
+MOST_CHOICES = 40
+
+
+@click.command(hidden=True)
+@click.argument("paths", nargs=-1)
+@click.option("--mounts", is_flag=True, help="The mounts, then the PATHS.")
+@click.option("--complete", metavar="BEGINNING", help="Complete the path of a directory instead.")
+def places(paths: tuple[str, ...], mounts: bool, complete: str | None) -> int:
+    """The directories named, and the mounts."""
+    if complete is not None:
+        text, choices = completed(complete)
+        out(encoded({"text": text, "choices": choices}))
+        return 0
+    from scenarios.storage.places import place
+    from scenarios.storage.places import places as all_places
+
+    host = Host()
+    found = [*(all_places(host) if mounts else ())]
+    known = {one.path for one in found}
+    found += [place(host, path) for path in paths if path not in known]
+    out(encoded(msgspec.to_builtins(found)))
+    return 0
+
+
+def _common(first: str, last: str) -> str:
+    """What all names of a sorted list begin with, character by character: a part of a name is completed, too."""
+    same = next(
+        (n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last))
+    )
+    return first[:same]
+
+
+def completed(beginning: str) -> tuple[str, list[str]]:
+    """The path as far as it is certain, and the names of the directories that begin like its last part."""
+    folder, _, start = beginning.rpartition("/")
+    try:
+        with os.scandir(f"{folder}/") as entries:
+            names = sorted(e.name for e in entries if e.name.startswith(start) and e.is_dir())
+    except OSError:
+        return beginning, []
+    if not start.startswith("."):
+        names = [name for name in names if not name.startswith(".")]
+    if not names:
+        return beginning, []
+    common = _common(names[0], names[-1])
+    whole = f"{folder}/{common}" + ("/" if len(names) == 1 else "")
+    return whole, names[:MOST_CHOICES] if len(names) > 1 else []

@@ -1,0 +1,26 @@
+"""`hostdx pulse`: the host's load, CPUs and disks every few seconds, for the home screen: it reads nothing itself."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from app.cli.plan import events_option, header
+from app.output import raw
+from app.recording.writer import encoded
+from probes.host import Host
+from scenarios.guards.pulse import PulseSource
+
+
+@click.command(params=[events_option], hidden=True)
+@click.option("--every", type=click.FloatRange(0.1, 3600), default=3.0, help="Seconds between two looks.")
+def pulse(every: float, events: bool) -> int:
+    """Pulse events on stdout until nobody reads them any more."""
+    source = PulseSource(Host())
+    began = time.monotonic()
+    going = raw(encoded(header("pulse", {})))
+    while going:
+        time.sleep(every)
+        going = raw(encoded(source.next(round(time.monotonic() - began, 3))))
+    return 0

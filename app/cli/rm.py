@@ -1,0 +1,46 @@
+"""`hostdx rm RECORDING...`: deletes recordings of one's own, with the parts of a checkup."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from app.cli.recording_argument import complete_recording
+from app.failure import USAGE, Failure
+from app.output import say
+from app.printable import printable
+from app.recording import store
+from app.run.consent import agreed
+
+
+@click.command()
+@click.argument(
+    "recordings", nargs=-1, required=True, metavar="RECORDING...", shell_complete=complete_recording
+)
+@click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
+def rm(recordings: tuple[str, ...], yes: bool) -> int:
+    """Delete recordings. RECORDING: a path, a name, or `last`; a baseline's copies are not touched."""
+    paths = list(dict.fromkeys(_own(name) for name in recordings))
+    names = ", ".join(printable(path.name) for path in paths)
+    if not yes and not agreed(f"delete {names}? [y/N] "):
+        raise Failure(f"rm: not deleted: {names}; confirm it on a terminal, or add --yes")
+    for path in paths:
+        try:
+            store.delete(path)
+        except OSError as error:
+            raise Failure(f"rm: {path}: {error.strerror}") from None
+        say(f"deleted {path.name}")
+    return 0
+
+
+def _own(name: str) -> Path:
+    """Raises Failure for what is none of ours, or is being written."""
+    if name.startswith("demo:"):
+        raise Failure(f"rm: {name}: comes with hostdx and stays", USAGE)
+    path = store.resolve(name)
+    if not path.name.endswith(store.SUFFIXES) or not path.is_file() or path.is_symlink():
+        raise Failure(f"rm: {name}: no such recording; `hostdx recordings` lists them", USAGE)
+    if store.examined(path).state == "running":
+        raise Failure(f"rm: {name}: is being recorded; `hostdx stop {path.name}` first")
+    return path

@@ -1,0 +1,195 @@
+"""Directories to measure: the mounts with what carries them; space ticks, the first one ticked is the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import ClassVar
+
+import msgspec
+from textual.binding import Binding, BindingType
+from textual.widget import Widget
+
+from app.tui.command import Outcome, hostdx
+from app.tui.glyphs import clean
+from app.tui.lines import Line, crop, pad, text, wrapped
+from app.tui.screens.ask import AskScreen
+from app.tui.screens.base import Base
+from app.tui.widgets.panel import Panel
+from app.tui.widgets.picker import Picker, Row
+from probes import units
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """As `hostdx places` tells it; of a path that was typed only the path, until it has been asked about."""
+
+    path: str
+    device: str = ""
+    model: str = ""
+    fstype: str = ""
+    free_bytes: int | None = None
+    refusal: str = ""
+
+
+class Completion(msgspec.Struct, frozen=True):
+    text: str
+    choices: list[str]
+
+
+class Explained(Panel):
+    DEFAULT_CSS = "Explained { height: 3; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        screen = self.screen
+        assert isinstance(screen, DirectoriesScreen)
+        place = screen.place
+        if place is not None and place.refusal:
+            return wrapped(f"✗ {clean(place.path)}: {clean(place.refusal)}", width, "unknown")
+        words = "space ticks a directory, the first one is the baseline A; Enter takes those that are ticked."
+        if screen.several:
+            return wrapped(words, width, "dim")
+        return wrapped("space ticks the directory; Enter takes it.", width, "dim")
+
+
+class DirectoryPicker(Picker):
+    DEFAULT_CSS = "DirectoryPicker { height: 1fr; }"
+
+
+class DirectoriesScreen(Base):
+    """Gives the directories, in the order in which they were ticked; None for Esc."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "take", "take these", priority=True),
+        Binding("space", "tick", "tick", priority=True),
+        Binding("plus,insert,i", "name", "type a path", priority=True),
+        Binding("slash", "filter", "filter", priority=True),
+    ]
+    title_words = "directories"
+
+    def __init__(self, chosen: Sequence[str], several: bool, then: Callable[[list[str]], None]) -> None:
+        super().__init__()
+        self.ticked = list(chosen)
+        self.several = several
+        self._then = then
+        self._places: list[Place] = [Place(path) for path in chosen]
+
+    @property
+    def place(self) -> Place | None:
+        path = self.query_one(Picker).selected
+        return next((p for p in self._places if p.path == path), None)
+
+    def body(self) -> Iterable[Widget]:
+        yield DirectoryPicker(id="directories", title="DIRECTORIES", empty="asking for the mounts")
+        yield Explained(id="explained")
+
+    def on_mount(self) -> None:
+        self.query_one(Picker).focus()
+        self._fill()
+        hostdx(self.shell, ["places", "--mounts", "--", *self.ticked], self._told)
+
+    def _told(self, outcome: Outcome) -> None:
+        if outcome.error:
+            self.shell.say(f"the mounts could not be read: {clean(outcome.error)}; + types a path")
+            return
+        told = msgspec.json.decode(outcome.output, type=list[Place])
+        known = {place.path for place in told}
+        typed = [place for place in self._places if place.path not in known]
+        self._places = sorted([*told, *typed], key=lambda p: (self._place_of(p.path), bool(p.refusal)))
+        self._fill()
+
+    def _place_of(self, path: str) -> int:
+        """What was ticked when the screen was opened comes first, in its order."""
+        return self.ticked.index(path) if path in self.ticked else len(self.ticked)
+
+    def _looked_up(self, outcome: Outcome) -> None:
+        """What lies under the paths that were typed."""
+        if outcome.error:
+            return
+        told = {place.path: place for place in msgspec.json.decode(outcome.output, type=list[Place])}
+        self._places = [told.get(place.path, place) for place in self._places]
+        self._fill()
+
+    def _fill(self) -> None:
+        if not self.is_attached:
+            return
+        picker = self.query_one(Picker)
+        picker._rows = [
+            Row(p.path, partial(self._line, p), f"{p.path} {p.device} {p.model} {p.fstype}")
+            for p in self._places
+        ]
+        self.show()
+
+    def _line(self, place: Place, width: int) -> Line:
+        number = self.ticked.index(place.path) if place.path in self.ticked else -1
+        letter = LETTERS[number] if 0 <= number < len(LETTERS) else " "
+        named = max((len(p.path) for p in self._places), default=8)
+        tick: Line = [(f"[{letter}] ", "accent" if number >= 0 else "dim")]
+        what: Line = [
+            *pad(text(clean(place.path), "strong"), min(named, width // 3)),
+            ("  ", "text"),
+            *pad(text(clean(place.device)), 9),
+            (" ", "text"),
+            *pad(text(clean(place.model), "dim"), 16 if width > 90 else 8),
+            (" ", "text"),
+            *pad(text(clean(place.fstype)), 6),
+        ]
+        if place.refusal:
+            return crop([*tick, *what, (f"  ✗ {clean(place.refusal)}", "unknown")], width)
+        free = f"{units.size(place.free_bytes)} free" if place.free_bytes is not None else ""
+        return crop([*tick, *what, (f" {free:>13}", "text")], width)
+
+    def on_picker_moved(self) -> None:
+        self.query_one(Explained).redraw()
+
+    def on_picker_chosen(self) -> None:
+        self.action_tick()  # a click
+
+    def action_tick(self) -> None:
+        place = self.place
+        if place is None:
+            return
+        if place.path in self.ticked:
+            self.ticked.remove(place.path)
+        elif place.refusal:
+            self.shell.say(f"it cannot be measured: {clean(place.refusal)}")
+            return
+        else:
+            self.ticked = [*self.ticked, place.path] if self.several else [place.path]
+        self.show()
+
+    def action_take(self) -> None:
+        self._then(self.ticked)
+        self.action_back()
+
+    def action_name(self) -> None:
+        hint = "an absolute path, blanks and all; Tab completes it, Enter takes it, Esc leaves it"
+        field = AskScreen("directory", "/", hint=hint, check=_no_path, complete=self._complete)
+        self.app.push_screen(field, self._named)
+
+    def _named(self, path: str | None) -> None:
+        if path is None:
+            return
+        path = path.rstrip("/") or "/"
+        if path not in {place.path for place in self._places}:
+            self._places.append(Place(path))
+            hostdx(self.shell, ["places", "--", path], self._looked_up)
+        if path not in self.ticked:
+            self.ticked = [*self.ticked, path] if self.several else [path]
+        self.query_one(Picker)._key = path
+        self._fill()
+
+    def _complete(self, words: str, then: Callable[[str, str], None]) -> None:
+        """In a child: a directory on a mount that does not answer would hold the screen."""
+
+        def told(outcome: Outcome) -> None:
+            if not outcome.error:
+                found = msgspec.json.decode(outcome.output, type=Completion)
+                then(found.text, "  ".join(map(clean, found.choices)) or "nothing begins like that")
+
+        hostdx(self.shell, ["places", f"--complete={words}"], told)
+
+
+def _no_path(words: str) -> str:
+    return "" if words.startswith("/") else "a path that begins with /"

@@ -1,0 +1,78 @@
+"""Who uses most of the CPUs, the disks or the memory right now: the processes to be named beside a pressure."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import time
+
+import msgspec
+
+from probes import units
+from probes.host import Host
+from probes.system.culprit import ranking
+from probes.system.processes import Look, family_of, look
+from probes.types import Absent
+
+MOST = 3
+BETWEEN_S = 0.25  # between two looks: triage takes about a second
+LEAST_SHARE = 0.02  # of the memory
+
+
+class User(msgspec.Struct, frozen=True):
+    """`words`: what it uses, with its unit."""
+
+    pid: int
+    name: str
+    owner: str
+    words: str
+
+
+def top_users(host: Host, kind: str) -> tuple[User, ...]:
+    """The processes outside our own family that use most, at most MOST; `kind`: cpu, io or memory."""
+    if kind == "memory":
+        return _by_memory(host)
+    before, after = host.once(_two_looks)
+    found = ranking(before, after, "cpu" if kind == "cpu" else "io", frozenset(family_of(host)))
+    return tuple(
+        User(
+            one.pid,
+            one.name,
+            _owner(one.pid),
+            f"{one.rate:.1f} CPUs" if kind == "cpu" else f"{units.rate(one.rate)} read and written",
+        )
+        for one in found[:MOST]
+    )
+
+
+def _two_looks(host: Host) -> tuple[Look, Look]:
+    before = look(host, io=True)
+    time.sleep(BETWEEN_S)
+    return before, look(host, io=True, waiting=not before.hung)
+
+
+def _by_memory(host: Host) -> tuple[User, ...]:
+    """Resident pages, /proc/PID/statm field 2 (proc_pid_statm(5))."""
+    page = os.sysconf("SC_PAGE_SIZE")
+    whole = os.sysconf("SC_PHYS_PAGES")
+    sizes: list[tuple[int, int, str]] = []
+    for pid, process in look(host, io=False).processes.items():
+        text = host.text(f"/proc/{pid}/statm", 4096)
+        fields = [] if isinstance(text, Absent) else text.split()
+        if len(fields) > 1 and fields[1].isdecimal() and int(fields[1]) > LEAST_SHARE * whole:
+            sizes.append((int(fields[1]), pid, process.name))
+    return tuple(
+        User(pid, name, _owner(pid), f"{units.size(pages * page)} of memory")
+        for pages, pid, name in sorted(sizes, reverse=True)[:MOST]
+    )
+
+
+def _owner(pid: int) -> str:
+    try:
+        uid = os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116 (a process may be gone)
+    except OSError:
+        return "nobody any more"
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"

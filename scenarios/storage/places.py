@@ -1,0 +1,61 @@
+"""Where files can be measured: the mounts with device, model, file system and free space, and why one cannot."""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.bench.refusals import suitability
+from probes.host import Host
+from probes.system.disk.mounts import Placement, mounts
+from probes.types import Absent
+from scenarios.storage.targets import _NO_DATA, default_directories, target, text
+
+_NEVER = ("/sys", "/proc", "/dev", "/run")  # nobody keeps data there
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A directory to choose. `free_bytes` None: not known; `refusal` says why it cannot be measured."""
+
+    path: str
+    device: str
+    model: str
+    fstype: str
+    free_bytes: int | None
+    refusal: str = ""
+
+
+def places(host: Host) -> tuple[Place, ...]:
+    """What may be written to without being named first, then the other mounts; what cannot be measured last."""
+    table = mounts(host)
+    paths = list(default_directories(host))
+    taken = set()
+    for path in paths:
+        fit = suitability(host, path, explicit=True)
+        if isinstance(fit.placement, Placement):
+            taken.add(fit.placement.mount.devno)
+    for mount in () if isinstance(table, Absent) else table:
+        if mount.fstype in _NO_DATA or mount.devno in taken or mount.mountpoint.startswith(_NEVER):
+            continue
+        taken.add(mount.devno)
+        paths.append(mount.mountpoint)
+    found = [place(host, path) for path in paths]
+    return tuple(sorted(found, key=lambda one: bool(one.refusal)))
+
+
+def place(host: Host, path: str) -> Place:
+    fit = suitability(host, path, explicit=True)
+    known = target(host, "A", path, explicit=True)
+    state = host.statvfs(path)
+    if isinstance(known, Absent):
+        return Place(
+            path=path, device="", model="", fstype="", free_bytes=None, refusal=fit.refusal or known.reason
+        )
+    leaf = known.devices[0] if known.devices else None
+    return Place(
+        path=path,
+        device=known.leaf_names,
+        model=text(leaf.model) if leaf is not None else "",
+        fstype=known.place.mount.fstype,
+        free_bytes=None if isinstance(state, Absent) else state.f_bavail * state.f_frsize,
+        refusal=fit.refusal.removeprefix(f"{path}: "),
+    )

@@ -1,0 +1,78 @@
+"""`rm` with its confirmation, the manual page, and what the screen asks for when directories are chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.cli import places
+from app.cli.entry import run_command_line
+from app.recording import store
+
+SHORT = Path(__file__).parents[2] / "fixtures/recordings"
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state directory with two recordings, one of them with a part."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    folder = tmp_path / "hostdx/recordings"
+    (folder / "a.parts").mkdir(parents=True)
+    line = next(path for path in sorted(SHORT.rglob("storage.jsonl"))).read_bytes()
+    for path in (folder / "a.jsonl", folder / "b.jsonl", folder / "a.parts/1-null.jsonl"):
+        path.write_bytes(line)
+    (folder / "a.log").write_text("")
+    return folder
+
+
+def left(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def test_rm_deletes_the_recording_with_its_parts_and_nothing_without_a_yes(
+    kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert store.parts(kept / "a.jsonl") == [kept / "a.parts/1-null.jsonl"]
+    assert run_command_line(["rm", "a"]) == 3 and "add --yes" in capsys.readouterr().err
+    assert len(left(kept)) == 5
+    assert run_command_line(["rm", "a", "--yes"]) == 0
+    assert left(kept) == ["b.jsonl"]
+    assert run_command_line(["rm", "demo:storage", "--yes"]) == 2 == run_command_line(["rm", "gone", "--yes"])
+    (kept / "link.jsonl").symlink_to(kept / "b.jsonl")
+    assert run_command_line(["rm", str(kept / "link.jsonl"), "--yes"]) == 2
+    (kept.parent / "notes.txt").write_text("mine")
+    assert run_command_line(["rm", str(kept.parent / "notes.txt"), "--yes"]) == 2
+    assert left(kept) == ["b.jsonl", "link.jsonl"]
+
+
+def test_the_manual_page_has_every_command_and_no_stray_roff(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["man"]) == 0
+    page = capsys.readouterr().out
+    assert page.startswith(".TH HOSTDX 1")
+    for words in ("hostdx rm ", "hostdx run ", "\\fB\\-\\-root", "checkup", ".SH EXIT STATUS"):
+        assert words in page, words
+    assert "hostdx pulse" not in page and "hostdx places" not in page
+    requests = {row.split()[0] for row in page.splitlines() if row.startswith((".", "'"))}
+    assert requests <= {".TH", ".SH", ".SS", ".TP", ".B", ".I"}
+
+
+def test_a_path_is_completed_as_far_as_it_is_certain(tmp_path: Path) -> None:
+    for name in ("data one", "data two", "other", ".hidden"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "data.txt").write_text("no directory")
+    base = str(tmp_path)
+    assert places.completed(f"{base}/d") == (f"{base}/data ", ["data one", "data two"])
+    assert places.completed(f"{base}/o") == (f"{base}/other/", [])
+    assert places.completed(f"{base}/.h") == (f"{base}/.hidden/", [])
+    assert places.completed(f"{base}/x") == (f"{base}/x", []) == (f"{base}/x", [])
+    assert places.completed(f"{base}/") == (f"{base}/", ["data one", "data two", "other"])
+    assert places.completed("/nowhere/at/all") == ("/nowhere/at/all", [])
+
+
+def test_the_places_are_told_with_what_carries_them(capsys: pytest.CaptureFixture[str]) -> None:
+    import msgspec
+
+    assert run_command_line(["places", "--mounts", "--", str(Path.cwd()), "/proc"]) == 0
+    told = {place["path"]: place for place in msgspec.json.decode(capsys.readouterr().out)}
+    assert told["/proc"]["refusal"] and str(Path.cwd()) in told

@@ -1,0 +1,167 @@
+"""Home: seven complaints, each leads to its scenario, filled in as far as the host tells; directories; the pulse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.recording.session import Session
+from app.tui.command import Outcome
+from app.tui.questions import QUESTIONS, filled_in, scenario_for
+from app.tui.screens.plan import PlanScreen
+from app.tui.widgets.live_line import LiveLine
+from scenarios import events as ev
+from scenarios import registry
+from scenarios.finding import Finding
+from tests.fakes.screen import grid, keys, opened, recorded, settled, until
+
+
+def host(*mounts: str, blocked: str = "", finding: Finding | None = None) -> Session:
+    session = Session()
+    for name in (name for question in QUESTIONS for name in question.scenarios):
+        why = "needs root" if name == blocked else ""
+        session.apply(ev.Offer(t=0.0, id=name, title=name, question="?", takes_s=60.0, blocked=why))
+    for mount in mounts:
+        path, kind, _, source, options = mount.split()
+        for name, value in (("type", kind), ("source", source), ("options", options.strip("()"))):
+            session.apply(
+                ev.FactRead(t=0.0, subject=f"mount:{path}", name=name, value=value, source="mountinfo")
+            )
+    if finding is not None:
+        session.apply(ev.Found(t=0.0, finding=finding))
+    return session
+
+
+def pulse(cpu: float = 0.0, io: float = 0.0, **devices: tuple[float, float, float]) -> ev.Pulse:
+    return ev.Pulse(t=3.0, load1=3.1, cpu=0.4, psi_cpu=cpu, psi_io=io, psi_memory=0.0, devices=devices)
+
+
+def test_every_question_leads_to_scenarios_that_there_are() -> None:
+    assert [q.key for q in QUESTIONS] == list("1234567")
+    assert {name for q in QUESTIONS for name in q.scenarios} <= set(registry.names())
+
+
+def test_who_starves_the_others_is_looked_for_where_they_wait() -> None:
+    starved = QUESTIONS[5]
+    assert scenario_for(starved, host(), None) == scenario_for(starved, host(), pulse(cpu=0.5)) == "cpuwatch"
+    assert scenario_for(starved, host(), pulse(io=0.5)) == "iosched"
+    assert scenario_for(starved, host(blocked="iosched"), pulse(io=0.5)) == "cpuwatch"
+    assert scenario_for(starved, Session(), None) == "cpuwatch"  # triage has not answered yet
+
+
+ROOT, DATA, FAST = (
+    "/ ext4 on /dev/vda1 (rw,relatime)",
+    "/data xfs on /dev/sdb1 (rw)",
+    "/fast ext4 on /dev/nvme0n1p2 (rw)",
+)
+
+
+@pytest.mark.parametrize(
+    ("scenario", "mounts", "now", "expected"),
+    [
+        ("storage", (ROOT, DATA), None, ["--dir=/var/tmp", "--dir=/data"]),
+        ("storage", (ROOT,), None, []),
+        ("storage", (ROOT, "/boot ext4 on /dev/vda2 (rw)", "/r xfs on /dev/sdc (ro)", "/n nfs on a:/n (rw)"), None, []),
+        ("checkup", (ROOT, DATA, FAST), None, ["--dir=/var/tmp", "--dir=/data", "--dir=/fast"]),
+        ("fstrim", (ROOT,), None, ["--dir=/var/tmp"]),
+        ("iosched", (ROOT, DATA, FAST), pulse(sdb=(1.0, 1.0, 0.1), nvme0n1=(9.0, 9.0, 0.9)), ["--dir=/fast"]),
+        ("rpfilter", (ROOT,), None, []),
+    ],
+)  # fmt: skip
+def test_the_plan_is_filled_in_as_far_as_the_host_tells(
+    scenario: str, mounts: tuple[str, ...], now: ev.Pulse | None, expected: list[str]
+) -> None:
+    assert filled_in(scenario, host(*mounts), now) == expected
+    found = Finding(id="a.b", severity="notice", title="x", prove=scenario, prove_options=("--dir", "/named"))
+    assert filled_in(scenario, host(*mounts, finding=found), now) == ["--dir", "/named"]
+
+
+async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def planner(argv: list[str]) -> object:
+        asked.append(list(argv))
+        return recorded("storage")
+
+    monkeypatch.setattr("app.tui.screens.plan.planner", planner)
+    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+        before = grid(app).splitlines()
+        app.pulse = pulse(io=0.22, sda=(12e6, 3e6, 0.45))
+        app.screen.query_one(LiveLine).redraw()
+        await settled(pilot)
+        changed = [new for old, new in zip(before, grid(app).splitlines(), strict=True) if old != new]
+        assert len(changed) == 1
+        for words in ("load 3.1 on 128 CPUs", "cpu 40 %", "sda 15 MB/s 45 % busy", "io 22 %"):
+            assert words in changed[0], words
+        await keys(pilot, "2")
+        assert isinstance(app.screen, PlanScreen) and asked[-1][0] == "storage"
+        await keys(pilot, "escape", "4")
+        assert "cannot run here: nft is not installed" in grid(app)
+
+
+PLACES = [
+    {
+        "path": "/var/tmp",
+        "device": "vda",
+        "model": "",
+        "fstype": "ext4",
+        "free_bytes": 76 << 30,
+        "refusal": "",
+    },
+    {
+        "path": "/scratch",
+        "device": "nvme0n1",
+        "model": "PM9A3",
+        "fstype": "xfs",
+        "free_bytes": 1 << 40,
+        "refusal": "",
+    },
+    {
+        "path": "/home",
+        "device": "fs:/h",
+        "model": "",
+        "fstype": "nfs4",
+        "free_bytes": None,
+        "refusal": "a file server",
+    },
+]
+
+
+async def test_directories_are_ticked_in_order_typed_and_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def planner(argv: list[str]) -> object:
+        asked.append(list(argv))
+        return recorded("storage")
+
+    def child(shell: Any, argv: list[str], then: Callable[[Outcome], None]) -> None:
+        told: Any = PLACES if "--mounts" in argv else []
+        if argv[1] == "--complete=/mnt/o":
+            told = {"text": "/mnt/one disk", "choices": []}
+        then(Outcome(msgspec.json.encode(told).decode(), ""))
+
+    monkeypatch.setattr("app.tui.screens.plan.planner", planner)
+    monkeypatch.setattr("app.tui.screens.directories.hostdx", child)
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        app.open_plan("storage")
+        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.ready)
+        await keys(pilot, "d")
+        shown = grid(app)
+        for words in ("nvme0n1", "PM9A3", "xfs", "1 TiB free", "76 GiB free", "✗ a file server"):
+            assert words in shown, words
+        await keys(pilot, "end", "space")
+        assert "it cannot be measured: a file server" in grid(app)
+        await keys(pilot, "home", "down", "space", "up", "space")
+        assert "[B] /var/tmp" in grid(app) and "[A] /scratch" in grid(app)
+        await keys(pilot, "i", *"mnt/o", "tab", "enter")
+        assert "[C] /mnt/one disk" in grid(app)
+        await keys(pilot, "home", "space", "enter")
+        assert asked[-1] == ["storage", "--dir=/scratch", "--dir=/mnt/one disk"]
