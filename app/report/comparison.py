@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from app.report.comparison_picture import picture, reach
+from app.report.comparison_picture import label, picture, reach
 from app.report.document import Bullets, Document, Mono, Part, Picture, Section, Strong, Table, Words, say
 from app.report.effects_svg import Bar, bars_svg
 from app.report.extra import value_text
@@ -188,7 +188,7 @@ def _effects(found: Comparison) -> list[Part]:
 
 
 def _drawn(found: Comparison) -> str:
-    bars = [Bar(named(e), e.ratio, e.ci95, e.verdict, effect_text(e.ratio)) for e in found.effects]
+    bars = [Bar(label(e), e.ratio, e.ci95, e.verdict, effect_text(e.ratio)) for e in found.effects]
     return bars_svg(bars, found.margin, math.exp(reach(found.effects, found.margin)))
 
 

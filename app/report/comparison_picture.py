@@ -42,7 +42,7 @@ def picture(effects: Sequence[Effect], margin: float, *, ascii_only: bool = Fals
     ends = reach(effects, margin)
     lines = [_scale(ends)]
     for effect in effects:
-        lines.append(f"{_label(effect):<{LABEL}} {_bar(effect, ends, glyphs)} {_ratio(effect.ratio):>6}")
+        lines.append(f"{label(effect):<{LABEL}} {_bar(effect, ends, glyphs)} {_ratio(effect.ratio):>6}")
     return lines
 
 
@@ -66,7 +66,7 @@ def _ends(effect: Effect) -> list[float]:
     return [math.log(r) for r in (effect.ratio, *(effect.ci95 or ())) if r > 0]
 
 
-def _label(effect: Effect) -> str:
+def label(effect: Effect) -> str:
     """Where it is too long the title is cut, not what tells its variants apart."""
     text, variant = effect.title, f" ({effect.key.variant})" if effect.key.variant else ""
     room = LABEL - len(variant)

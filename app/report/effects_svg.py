@@ -78,13 +78,22 @@ def bars_svg(bars: Sequence[Bar], margin: float, reach: float | None = None) -> 
         ends = bar.ci95
         if ends is not None and _sound(ends[0]) and _sound(ends[1]):
             a, b = x(ends[0]), x(ends[1])
+            low_end = _end(a, y, beyond=-math.log(ends[0]) > span, turn=1)
+            high_end = _end(b, y, beyond=math.log(ends[1]) > span, turn=-1)
             parts.append(
-                f'<path d="M{a:.1f} {y:.1f}H{b:.1f}M{a:.1f} {y - 5:.1f}v10M{b:.1f} {y - 5:.1f}v10" '
+                f'<path d="M{a:.1f} {y:.1f}H{b:.1f}{low_end}{high_end}" '
                 f'stroke="{colour}" stroke-width="2" fill="none"/>'
             )
         parts.append(f'<circle cx="{x(bar.ratio):.1f}" cy="{y:.1f}" r="4.5" fill="{colour}"/>')
         parts.append(f'<text x="{_WIDE - _RIGHT + 12}" y="{y + 4:.1f}">{_short(bar.size, 36)}</text>')
     return "".join([*parts, "</svg>"])
+
+
+def _end(at: float, y: float, *, beyond: bool, turn: int) -> str:
+    """A stroke across, or an arrow's head where the interval goes on beyond the axis."""
+    if not beyond:
+        return f"M{at:.1f} {y - 5:.1f}v10"
+    return f"M{at + 6 * turn:.1f} {y - 5:.1f}L{at:.1f} {y:.1f}l{6 * turn} 5"
 
 
 def blocks_svg(series: Sequence[Series], x: Axis, y: Axis, legend: Sequence[str], title: str) -> str:

@@ -79,6 +79,9 @@ def test_one_wild_load_does_not_flatten_the_picture() -> None:
     lines = picture(found.effects, found.margin)
     assert lines[0].split()[-1] == "3.6"  # a little beyond the effect called
     assert any("◀" in line and "▶" in line for line in lines)
+    page = html.rendered(comparison(found))
+    assert page.count("<circle") == len(found.effects)
+    assert page.count("l6 5") == page.count("l-6 5") == 1  # the wild one's interval ends in two arrows
     text = markdown.rendered(comparison(found))
     assert "wider than a factor of 100" in text and "over a factor of 100" in text
 
