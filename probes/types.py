@@ -56,17 +56,6 @@ class Unread(msgspec.Struct, frozen=True):
     absent: Absent
 
 
-class Sample(msgspec.Struct, frozen=True):
-    """One measured value. `time_s` is monotonic seconds since the run began."""
-
-    series: str
-    variant: str
-    block: int
-    time_s: float
-    value: float
-    unit: str
-
-
 def present(value: T | Absent) -> TypeGuard[T]:
     """True where the value was read; narrows `T | Absent` to `T` (also for false values such as 0)."""
     return not isinstance(value, Absent)

@@ -18,7 +18,8 @@ import msgspec
 
 from probes.bench.budget import WriteBudget
 from probes.bench.cache import cache_check
-from probes.bench.engine.files import TestFile, open_unnamed
+from probes.bench.engine.files import TestFile, open_unnamed, part_of
+from probes.bench.engine.histogram import coarser
 from probes.bench.engine.pool import Pool, WorkerFailed
 from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent, Within
@@ -29,7 +30,7 @@ from probes.system.disk.diskstats import DiskCounters, disk_counters
 from probes.system.disk.scheduler import inflight
 from probes.types import Absent, present
 
-COARSE = 1.125
+COARSE = 1.125  # a reader that starves and races in one block fills hundreds of the fine ones
 LEAD_S = 0.005
 SETTLE_AT_MOST_S = 30.0  # a buffered writer may leave seconds of dirty pages on a slow disk
 # Looked at every few milliseconds, also a busy device has a moment without I/O in flight; one that has none in this
@@ -151,17 +152,9 @@ class MixedBench:
         file = self._files.get(role.file)
         if file is None:
             raise NotApplicable(f"{self.directory}: no test file was prepared for {load.title}")
-        length = file.bytes // load.workers if load.sequential else file.bytes
-        spec |= {
-            "fd": file.fd,
-            "first": index * length if load.sequential else 0,
-            "length": length,
-            "block_bytes": load.block_bytes,
-            "sequential": load.sequential,
-            "sync": False,
-            "direct": file.direct and role.file != "buffered",
-            "buffered": role.file == "buffered",
-        }
+        buffered = role.file == "buffered"
+        spec |= part_of(file, index, load.workers, load.block_bytes, sequential=load.sequential)
+        spec |= {"sync": False, "direct": file.direct and not buffered, "buffered": buffered}
         if load.kind == "write" and self.write_rate is not None:
             spec["rate"] = self.write_rate
         return spec
@@ -262,22 +255,9 @@ def _merged(mix: Mix, parts: list[Measured], lead: Measured) -> Measured:
         values=values,
         cpu_s=sum(p.cpu_s for p in parts),
         within=_second_by_second(lead),
-        histogram=_coarser(lead.histogram),
+        histogram=coarser(lead.histogram, COARSE),
         onset=None,
     )
-
-
-def _coarser(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Buckets an eighth wide: a reader that starves and races in one block fills hundreds of the fine ones."""
-    merged: list[tuple[int, int]] = []
-    first = 0
-    for bound, count in pairs:
-        if merged and bound <= first * COARSE:
-            merged[-1] = (bound, merged[-1][1] + count)
-        else:
-            merged.append((bound, count))
-            first = bound
-    return merged
 
 
 def _second_by_second(lead: Measured) -> list[Within]:

@@ -155,14 +155,6 @@ MIXES: tuple[Mix, ...] = (
 )
 
 
-def mix_of(name: str) -> Mix:
-    """The mix with this id; KeyError otherwise."""
-    for mix in MIXES:
-        if mix.id == name:
-            return mix
-    raise KeyError(f"no such mixed load: {name!r} (known: {', '.join(m.id for m in MIXES)})")
-
-
 def files_bytes(size_bytes: int, mixes: Sequence[Mix]) -> dict[File, int]:
     """The sizes of the files that these mixes need: one to read, one for each kind of writer."""
     wanted = {role.file for mix in mixes for role in mix.roles} - {"none"}

@@ -77,12 +77,6 @@ class PlacedSlice(msgspec.Struct, frozen=True):
         done = sum(s.operations for s in self.served)
         return sum(s.cpu_s for s in self.served) / done if done else None
 
-    @property
-    def share_of_cpu(self) -> float:
-        """Of the time of the slice how much each worker had a CPU: 1.0 alone on its own, 0.5 beside a competitor."""
-        seconds = sum(s.seconds for s in self.served)
-        return sum(s.cpu_s for s in self.served) / seconds if seconds else 0.0
-
     def bytes_per_s(self, calm: bool = False) -> float:
         return (self.calm_rate if calm else self.rate) * BYTES.get(self.work, 0)
 

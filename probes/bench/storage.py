@@ -17,7 +17,7 @@ import msgspec
 
 from probes.bench.budget import PRESUMED_SYNCED, WriteBudget
 from probes.bench.cache import cache_check
-from probes.bench.engine.files import TestFile, open_unnamed
+from probes.bench.engine.files import TestFile, open_unnamed, part_of
 from probes.bench.engine.pool import Crew, Pool, WorkerFailed
 from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent
@@ -301,16 +301,8 @@ class StorageBench:
         file = self._files.get(load.kind)
         if file is None:
             raise NotApplicable(f"{self.directory}: no test file was prepared for {load.id}")
-        length = file.bytes // load.workers if load.sequential else file.bytes
-        return spec | {
-            "fd": file.fd,
-            "first": index * length if load.sequential else 0,
-            "length": length,
-            "block_bytes": load.block_bytes,
-            "sequential": load.sequential,
-            "sync": load.sync,
-            "direct": file.direct,
-        }
+        part = part_of(file, index, load.workers, load.block_bytes, sequential=load.sequential)
+        return spec | part | {"sync": load.sync, "direct": file.direct}
 
     def _account(self, load: Load, replies: Sequence[dict[str, Any]], moved: int | None) -> None:
         if load.kind != "write":

@@ -154,8 +154,3 @@ def signed_rank_critical(n: int, alpha: float) -> int | None:
         if 2 * share > alpha:
             return w - 1
     return w
-
-
-def signed_rank_p(n: int, w: int) -> float:
-    """Two-sided p of the smaller signed-rank sum w among n values without ties."""
-    return min(1.0, 2 * signed_rank_cdf(n)[w])

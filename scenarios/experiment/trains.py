@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from probes.bench.engine.histogram import coarser
 from probes.bench.measured import Measured, Train, joined
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
@@ -137,21 +138,9 @@ def event_of(
         waited_s=round(train.waited_s, 4),
         p50_ns={v: side.p50_ns for v, side in sides.items() if side.p50_ns is not None},
         p99_ns={v: p99 for v in sides if (p99 := sides_of(train, variants, 0).p99_ns(v)) is not None},
-        histogram={v: coarser(side.histogram) for v, side in sides.items() if side.histogram},
+        histogram={v: coarser(side.histogram, COARSE) for v, side in sides.items() if side.histogram},
         disturbed=disturbed,
     )
 
 
 COARSE = 1.08  # of a recorded bucket's bounds: its latencies are known within 4 %
-
-
-def coarser(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    first = 0
-    for bound, count in pairs:
-        if merged and bound <= first * COARSE:
-            merged[-1] = (bound, merged[-1][1] + count)
-        else:
-            merged.append((bound, count))
-            first = bound
-    return merged

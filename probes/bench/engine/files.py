@@ -7,6 +7,7 @@ import errno
 import mmap
 import os
 import secrets
+from typing import Any
 
 import msgspec
 
@@ -27,6 +28,20 @@ class TestFile(msgspec.Struct, frozen=True):
     bytes: int
     direct: bool
     unnamed: bool
+
+
+def part_of(
+    file: TestFile, index: int, workers: int, block_bytes: int, *, sequential: bool
+) -> dict[str, Any]:
+    """What the worker `index` is told of the file: all of it, or in sequence its own part."""
+    length = file.bytes // workers if sequential else file.bytes
+    return {
+        "fd": file.fd,
+        "first": index * length if sequential else 0,
+        "length": length,
+        "block_bytes": block_bytes,
+        "sequential": sequential,
+    }
 
 
 def open_unnamed(directory: int, shown: str, size_bytes: int) -> TestFile:

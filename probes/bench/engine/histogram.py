@@ -5,7 +5,7 @@ The scheme is fio's and HdrHistogram's: the highest bit chooses the octave, the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 SUB_BITS = 5
 _SUB = 1 << SUB_BITS
@@ -76,3 +76,16 @@ def percentile(counts: Mapping[int, int], share: float) -> int | None:
 def pairs(counts: Mapping[int, int]) -> list[tuple[int, int]]:
     """[upper bound in ns, count] by rising bound: the form of `Measured.histogram`."""
     return [(upper_bound(number), counts[number]) for number in sorted(counts)]
+
+
+def coarser(pairs: Sequence[tuple[int, int]], width: float) -> list[tuple[int, int]]:
+    """Upper bounds and counts in buckets so many times as wide as they are low: less to record."""
+    merged: list[tuple[int, int]] = []
+    first = 0
+    for bound, count in pairs:
+        if merged and bound <= first * width:
+            merged[-1] = (bound, merged[-1][1] + count)
+        else:
+            merged.append((bound, count))
+            first = bound
+    return merged

@@ -43,13 +43,6 @@ class ThinPool(msgspec.Struct, frozen=True, kw_only=True):
     mode: str | Absent
 
 
-class Multipath(msgspec.Struct, frozen=True, kw_only=True):
-    """The paths of a multipath device by kernel name, with the kernel's word on each (running, offline, ...)."""
-
-    name: str
-    paths: dict[str, str]
-
-
 def md_array(host: Host, name: str) -> MdArray:
     """Of `md0` and the like; fields of arrays without redundancy are absent."""
     folder = f"/sys/block/{name}/md"
@@ -84,21 +77,6 @@ def thin_pool(host: Host, name: str) -> ThinPool | None:
         if present(uuid) and uuid.strip().endswith("-tpool"):
             return _pool(host, layer, label.strip() if present(label) else layer)
     return None
-
-
-def multipaths(host: Host) -> tuple[Multipath, ...]:
-    """All multipath devices of the device mapper."""
-    found = []
-    for path in host.glob("/sys/block/dm-*/dm/uuid"):
-        uuid = host.text(path)
-        if not present(uuid) or not uuid.startswith("mpath-"):
-            continue
-        name = path.split("/")[3]
-        slaves = host.listing(f"/sys/block/{name}/slaves")
-        states = {s: host.text(f"/sys/block/{s}/device/state") for s in slaves} if present(slaves) else {}
-        known = {s: text.strip() if present(text) else "unknown" for s, text in states.items()}
-        found.append(Multipath(name=name, paths=known))
-    return tuple(found)
 
 
 def parse_thin_status(line: str) -> tuple[float, float, str] | None:

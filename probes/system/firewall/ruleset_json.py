@@ -25,12 +25,6 @@ from probes.system.firewall.ruleset_phrase import NEIGHBOURS, left_of, phrase, s
 from probes.types import Absent
 
 
-def rules_from_json(text: str, source: str = "nft -j list ruleset") -> tuple[ReversePathRule, ...] | Absent:
-    """The reverse-path checks of one ruleset; Absent where the text is not what nft prints."""
-    listing = listing_from_json(text, source)
-    return listing if isinstance(listing, Absent) else listing.rules
-
-
 def listing_from_json(text: str, source: str = "nft -j list ruleset") -> Listing | Absent:
     try:
         listed = json.loads(text)["nftables"]

@@ -11,12 +11,15 @@ import msgspec
 import pytest
 
 from probes.bench.budget import WriteBudget
+from probes.bench.engine.histogram import coarser
 from probes.bench.measured import BenchRefused, NotApplicable
-from probes.bench.mixed import MixedBench, _coarser
-from probes.bench.mixes import MIXES, Mix, files_bytes, mix_of
+from probes.bench.mixed import COARSE, MixedBench
+from probes.bench.mixes import MIXES, Mix, files_bytes
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from tests.fakes.held import held
+
+MIX = {mix.id: mix for mix in MIXES}
 
 MIB = 1 << 20
 
@@ -27,7 +30,7 @@ def bench(place: Path, rate: int | None = 8 * MIB, most: int = 1 << 30) -> Mixed
 
 async def test_every_role_gives_its_metric_and_the_onset_stands_apart(tmp_path: Path) -> None:
     made = bench(tmp_path)
-    mix = mix_of("writers-reader")
+    mix = MIX["writers-reader"]
     try:
         await made.prepare([mix])
         measured = await made.block(mix, 0.9, 0.3)
@@ -42,7 +45,7 @@ async def test_every_role_gives_its_metric_and_the_onset_stands_apart(tmp_path: 
 
 async def test_writers_keep_their_rate_and_the_budget_is_charged(tmp_path: Path) -> None:
     made = bench(tmp_path, rate=8 * MIB)
-    mix = mix_of("writers-reader")
+    mix = MIX["writers-reader"]
     try:
         await made.prepare([mix])
         filled = made.budget.spent_bytes
@@ -57,7 +60,7 @@ async def test_writers_keep_their_rate_and_the_budget_is_charged(tmp_path: Path)
 
 
 async def test_a_spent_budget_refuses_the_block(tmp_path: Path) -> None:
-    mix = mix_of("writers-reader")
+    mix = MIX["writers-reader"]
     files = sum(files_bytes(32 * MIB, [mix]).values())
     made = bench(tmp_path, most=files + 4 * MIB)
     try:
@@ -71,14 +74,14 @@ async def test_a_spent_budget_refuses_the_block(tmp_path: Path) -> None:
 async def test_files_that_do_not_fit_the_budget_are_not_written(tmp_path: Path) -> None:
     made = bench(tmp_path, most=MIB)
     with pytest.raises(BenchRefused):
-        await made.prepare([mix_of("readers")])
+        await made.prepare([MIX["readers"]])
     assert made.budget.spent_bytes == 0
 
 
 @pytest.mark.parametrize("name", ["readers", "streams", "ioprio", "cpu"])
 async def test_loads_without_writers(tmp_path: Path, name: str) -> None:
     made = bench(tmp_path)
-    mix: Mix = msgspec.structs.replace(mix_of(name), block_s=0.6)
+    mix: Mix = msgspec.structs.replace(MIX[name], block_s=0.6)
     try:
         await made.prepare([mix])
         measured = await made.block(mix, 0.6)  # on a busy machine a role may not get a turn within 0.2 s
@@ -92,7 +95,7 @@ async def test_loads_without_writers(tmp_path: Path, name: str) -> None:
 
 async def test_a_cancelled_block_ends_its_workers_and_the_next_one_works(tmp_path: Path) -> None:
     made = bench(tmp_path)
-    mix = mix_of("writers-reader")
+    mix = MIX["writers-reader"]
     try:
         await made.prepare([mix])
         task = asyncio.ensure_future(made.block(mix, 30.0, 5.0))
@@ -153,17 +156,17 @@ async def test_nothing_goes_on_where_what_was_written_does_not_arrive(
         return False
 
     try:
-        await made.prepare([mix_of("writers-reader")])
+        await made.prepare([MIX["writers-reader"]])
         monkeypatch.setattr(made._pool, "sync", slow)
         with pytest.raises(BenchRefused, match="did not reach the device within 30 s"):
-            await made.block(mix_of("writers-reader"), 0.3)
+            await made.block(MIX["writers-reader"], 0.3)
     finally:
         await made.close()
 
 
 def test_a_coarser_histogram_counts_the_same() -> None:
     fine = [(int(100 * 1.03**n), n + 1) for n in range(200)]
-    coarse = _coarser(fine)
+    coarse = coarser(fine, COARSE)
     assert sum(c for _, c in coarse) == sum(c for _, c in fine)
     assert coarse[-1][0] == fine[-1][0] and len(coarse) < len(fine) / 3
     assert [b for b, _ in coarse] == sorted({b for b, _ in coarse})
@@ -172,5 +175,3 @@ def test_a_coarser_histogram_counts_the_same() -> None:
 def test_the_mixes_are_told_apart() -> None:
     assert len({m.id for m in MIXES}) == len(MIXES)
     assert [m.id for m in MIXES if m.writes] == ["writers-reader", "write-streams"]
-    with pytest.raises(KeyError):
-        mix_of("none")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from probes.host import Host
-from probes.system.disk.arrays import md_array, md_arrays, multipaths, parse_thin_status, thin_pool
+from probes.system.disk.arrays import md_array, md_arrays, parse_thin_status, thin_pool
 from probes.system.nic import nics
 from probes.types import Absent, present
 from tests.fakes.tree import Tree
@@ -91,17 +91,6 @@ def test_a_pool_whose_fill_cannot_be_read_is_not_taken_for_empty(tree: Tree) -> 
         tree.put("/sos_commands/dm/dmsetup_status", "vg-pool-tpool: 0 1 thin-pool Fail\n").host(), "dm-3"
     )
     assert failed is not None and isinstance(failed.data, Absent) and "Fail" in failed.data.reason
-
-
-def test_paths_of_a_multipath_device(tree: Tree) -> None:
-    path = f"{VIRTUAL}/dm-0"
-    tree.disk(path, "253:0").files(path, dm__uuid="mpath-3600508b4", dm__name="mpatha")
-    for name, state in (("sdb", "running"), ("sdc", "offline")):
-        folder = f"/sys/devices/pci0000:00/host1/rport-1:0-1/target1:0:1/1:0:1:0/block/{name}"
-        tree.disk(folder, f"8:{ord(name[-1])}").files(folder, device__state=state)
-        tree.link(f"{path}/slaves/{name}", f"../../../../..{folder}")
-    (it,) = multipaths(tree.host())
-    assert (it.name, it.paths) == ("dm-0", {"sdb": "running", "sdc": "offline"})
 
 
 CARD = "/sys/devices/pci0000:00/0000:00:01.1/0000:02:00.0"

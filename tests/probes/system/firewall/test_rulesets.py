@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 
 from probes.system.firewall.reverse_path import ReversePathRule
-from probes.system.firewall.ruleset_json import rules_from_json
+from probes.system.firewall.ruleset_json import listing_from_json
 from probes.system.firewall.ruleset_text import priority_number, rules_from_text
 from probes.system.firewall.xtables import rules_from_save
 from probes.types import Absent
+
+
+def rules_from_json(text: str) -> tuple[ReversePathRule, ...] | Absent:
+    listing = listing_from_json(text)
+    return listing if isinstance(listing, Absent) else listing.rules
+
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "rulesets"
 

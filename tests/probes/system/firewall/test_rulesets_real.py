@@ -8,9 +8,16 @@ import msgspec
 import pytest
 
 from probes.command import tool
-from probes.system.firewall.ruleset_json import rules_from_json
+from probes.system.firewall.reverse_path import ReversePathRule
+from probes.system.firewall.ruleset_json import listing_from_json
 from probes.system.firewall.ruleset_text import rules_from_text
 from probes.types import Absent
+
+
+def rules_from_json(text: str) -> tuple[ReversePathRule, ...] | Absent:
+    listing = listing_from_json(text)
+    return listing if isinstance(listing, Absent) else listing.rules
+
 
 pytestmark = pytest.mark.real
 RULES = (
