@@ -6,7 +6,6 @@ from typing import Any
 
 from probes.bench.battery import usable_cpus
 from probes.bench.battery_loads import CALLS, SLOTS, TURNS, Slot, disk_loads
-from probes.bench.refusals import Suitability, suitability
 from probes.bench.workloads import prepared_bytes
 from probes.host import Host
 from probes.units import size
@@ -14,7 +13,7 @@ from scenarios.guards.bystanders import STOPS_ITSELF
 from scenarios.knowledge.disks import fill_s
 from scenarios.model import Options, Usage, directory_action
 from scenarios.plan import Metric, PlannedStep, Variant, Workload, Written
-from scenarios.storage.targets import default_directories
+from scenarios.storage.targets import OwnDirectory
 
 DEFAULT_BUDGET_S = 60.0
 ROUND_S = 3.0  # of all loads, on one CPU and on all: 2.3 s on an idle virtual machine with two
@@ -26,51 +25,18 @@ ONE, ALL = SLOTS
 TITLES: dict[Slot, str] = {"one": "one CPU", "all": "all CPUs"}
 
 
-class Layout:
-    """What is measured where. Without a suitable directory neither disk nor files are, and `left_out` says why."""
+class Layout(OwnDirectory):
+    """What is measured where. Without a suitable directory neither disk nor files are."""
 
     def __init__(self, host: Host, options: Options) -> None:
-        named = options.strings("dir")
-        if len(named) > 1:
-            raise Usage("kernel: measures one directory; give --dir once, or run storage to compare several")
-        self.explicit = bool(named)
+        super().__init__(host, options, SIZE_BYTES, FILES_OF)
         self.cpus = usable_cpus()
-        self.fit: Suitability | None = None
-        self.left_out = ""
-        directories = named or default_directories(host)
-        if not directories:
-            self.left_out = "neither $TMPDIR nor /var/tmp is there: name --dir"
-        for directory in directories:
-            wanted = options.integer("size") or SIZE_BYTES
-            fit = suitability(host, directory, explicit=self.explicit, size_bytes=wanted, workloads=FILES_OF)
-            if not fit.refusal:
-                self.fit, self.left_out = fit, ""
-                break
-            self.left_out = fit.refusal
         self.budget_s = options.number("budget") or DEFAULT_BUDGET_S
         if self.budget_s < FEWEST_ROUNDS * ROUND_S:
             raise Usage(
                 f"kernel: a budget of {self.budget_s:.0f} s is too short for {FEWEST_ROUNDS} rounds of all loads; "
                 f"give --budget {FEWEST_ROUNDS * ROUND_S:.0f} or more"
             )
-
-    @property
-    def directory(self) -> str:
-        return self.fit.directory if self.fit is not None else ""
-
-    @property
-    def size_bytes(self) -> int:
-        return self.fit.size_bytes if self.fit is not None else 0
-
-    @property
-    def leaves(self) -> tuple[str, ...]:
-        return self.fit.placement.leaves if self.fit is not None and self.fit.placement is not None else ()
-
-    @property
-    def device(self) -> str:
-        if self.fit is None or self.fit.placement is None:
-            return ""
-        return ", ".join(self.leaves) or self.fit.placement.mount.source
 
     @property
     def turns(self) -> tuple[tuple[str, ...], ...]:
@@ -128,7 +94,7 @@ class Layout:
         ]
         if self.fit is not None:
             steps.insert(1, PlannedStep("prepare", "write the test files", self.prepare_s))
-        refusal = self.left_out if self.explicit else ""
+        refusal = self.refusal if self.explicit else ""
         return {
             "options": dict(options.values),
             "variants": self.variants,
@@ -151,7 +117,7 @@ class Layout:
             "seconds": self.budget_s + self.prepare_s,
             "measuring_s": self.budget_s,
             "sentences": self._sentences(),
-            "left_out": (f"disk and files: {self.left_out}",) if self.left_out else (),
+            "left_out": (f"disk and files: {self.refusal}",) if self.refusal else (),
             "refusal": refusal,
         }
 

@@ -81,8 +81,8 @@ class Kernel(Scenario):
             place = layout.fit.placement if layout.fit is not None else None
             for trait in fingerprint(run.host, place):
                 run.fact(trait.subject, trait.name, trait.value, source=trait.source)
-        if layout.left_out:
-            run.note(f"disk and files are not measured: {layout.left_out}")
+        if layout.refusal:
+            run.note(f"disk and files are not measured: {layout.refusal}")
         async with AsyncExitStack() as stack:
             battery = await self._prepared(run, layout, stack)
             directories = [layout.directory] if layout.fit is not None else []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from probes.bench.refusals import Suitability, suitability
 from probes.bench.workloads import Load, load_of, prepared_bytes
 from probes.host import Host
 from scenarios.experiment.campaign import LEAST_LOAD_S
@@ -14,7 +13,7 @@ from scenarios.knowledge.disks import fill_s
 from scenarios.model import Options, Usage, directory_action
 from scenarios.plan import Plan, PlannedStep, Variant, Workload, Written
 from scenarios.storage.plan import workload
-from scenarios.storage.targets import default_directories
+from scenarios.storage.targets import OwnDirectory
 
 ITSELF = "A"
 AGAIN = "A'"
@@ -27,51 +26,15 @@ SIZE_BYTES = 256 << 20
 MOST_WRITTEN_BYTES = 4 << 30
 
 
-class Place:
-    """Where the files go; without a suitable directory only the CPU is measured, and `refusal` says why."""
+class Place(OwnDirectory):
+    """Where the files go; without a suitable directory only the CPU is measured."""
 
     def __init__(self, host: Host, options: Options) -> None:
-        named = options.strings("dir")
-        if len(named) > 1:
-            raise Usage(
-                "null: measures one directory against itself; give --dir once, or run storage to compare"
-            )
-        self.explicit = bool(named)
-        self.fit: Suitability | None = None
-        self.refusal = ""
-        directories = named or default_directories(host)
-        if not directories:
-            self.refusal = "neither $TMPDIR nor /var/tmp is there: name --dir"
-        for directory in directories:
-            wanted = options.integer("size") or SIZE_BYTES
-            fit = suitability(host, directory, explicit=self.explicit, size_bytes=wanted, workloads=STORAGE)
-            if not fit.refusal:
-                self.fit, self.refusal = fit, ""
-                return
-            self.refusal = fit.refusal
+        super().__init__(host, options, SIZE_BYTES, STORAGE)
 
     @property
     def loads(self) -> tuple[Load, ...]:
         return tuple(load_of(i) for i in ((*STORAGE, CPU) if self.fit else (CPU,)))
-
-    @property
-    def directory(self) -> str:
-        return self.fit.directory if self.fit else ""
-
-    @property
-    def size_bytes(self) -> int:
-        return self.fit.size_bytes if self.fit else 0
-
-    @property
-    def leaves(self) -> tuple[str, ...]:
-        return self.fit.placement.leaves if self.fit and self.fit.placement else ()
-
-    @property
-    def device(self) -> str:
-        """The leaves' names; the source where no device is known (a network file system)."""
-        if self.fit is None or self.fit.placement is None:
-            return ""
-        return ", ".join(self.leaves) or self.fit.placement.mount.source
 
 
 def make(title: str, question: str, why: str, host: Host, options: Options) -> tuple[Plan, Place]:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 import msgspec
 
+from probes.bench.refusals import Suitability, suitability
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.mounts import IN_MEMORY, Mount, Placement, mounts, placement
 from probes.types import Absent, present
+from scenarios.model import Options, Usage
 from scenarios.plan import Variant
 
 # File systems that keep files on local devices, and so can be named with --dir without a second thought.
@@ -177,3 +179,48 @@ def same_device(targets: Sequence[Target]) -> bool:
 
 def where(mount: Mount) -> str:
     return f"{mount.mountpoint} ({mount.fstype})"
+
+
+class OwnDirectory:
+    """Where a scenario of one directory makes its test files: the named one, or the first usual one that fits.
+
+    Without one `fit` is None and `refusal` says why.
+    """
+
+    def __init__(self, host: Host, options: Options, default_bytes: int, workloads: Sequence[str]) -> None:
+        """Raises Usage where several are named."""
+        named = options.strings("dir")
+        if len(named) > 1:
+            raise Usage("give --dir once here, or run storage to compare several directories")
+        self.explicit = bool(named)
+        self.fit: Suitability | None = None
+        self.refusal = ""
+        directories = named or default_directories(host)
+        if not directories:
+            self.refusal = "neither $TMPDIR nor /var/tmp is there: name --dir"
+        for directory in directories:
+            wanted = options.integer("size") or default_bytes
+            fit = suitability(host, directory, explicit=self.explicit, size_bytes=wanted, workloads=workloads)
+            if not fit.refusal:
+                self.fit, self.refusal = fit, ""
+                return
+            self.refusal = fit.refusal
+
+    @property
+    def directory(self) -> str:
+        return self.fit.directory if self.fit is not None else ""
+
+    @property
+    def size_bytes(self) -> int:
+        return self.fit.size_bytes if self.fit is not None else 0
+
+    @property
+    def leaves(self) -> tuple[str, ...]:
+        return self.fit.placement.leaves if self.fit is not None and self.fit.placement is not None else ()
+
+    @property
+    def device(self) -> str:
+        """The leaves' names; the source where no device is known (a network file system)."""
+        if self.fit is None or self.fit.placement is None:
+            return ""
+        return ", ".join(self.leaves) or self.fit.placement.mount.source

@@ -18,6 +18,7 @@ from scenarios.null import plan as null_plan
 from scenarios.null import scenario as null
 from scenarios.null.findings import Answer, Reach, as_json, findings
 from scenarios.null.scenario import Null, quote
+from scenarios.storage import targets
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.noise import white
 from tests.fakes.trains import FakeTrains
@@ -79,8 +80,8 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeBench]:
     fake = type("Bench", (FakeBench,), {"made": []})
     monkeypatch.setattr(null, "StorageBench", fake)
     monkeypatch.setattr(null, "StorageTrains", trains_of)
-    monkeypatch.setattr(null_plan, "suitability", lambda host, directory, **_: place(directory))
-    monkeypatch.setattr(null_plan, "default_directories", lambda host: (str(tmp_path),))
+    monkeypatch.setattr(targets, "suitability", lambda host, directory, **_: place(directory))
+    monkeypatch.setattr(targets, "default_directories", lambda host: (str(tmp_path),))
     return fake
 
 
@@ -152,7 +153,7 @@ async def test_cancelled_in_a_train_everything_is_closed_and_removed(
 async def test_without_a_suitable_directory_the_cpu_is_measured(
     engine: type[FakeBench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(null_plan, "suitability", lambda host, d, **_: place(d, f"{d} is on tmpfs"))
+    monkeypatch.setattr(targets, "suitability", lambda host, d, **_: place(d, f"{d} is on tmpfs"))
     scenario = Null()
     run = run_of(engine, scenario)
     plan = scenario.plan(run.host, run.options)
@@ -167,7 +168,7 @@ async def test_without_a_suitable_directory_the_cpu_is_measured(
 async def test_a_directory_that_was_named_and_cannot_be_measured_is_refused(
     engine: type[FakeBench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(null_plan, "suitability", lambda host, d, **_: place(d, f"{d} is on tmpfs"))
+    monkeypatch.setattr(targets, "suitability", lambda host, d, **_: place(d, f"{d} is on tmpfs"))
     scenario = Null()
     run = run_of(engine, scenario, dir="/dev/shm")
     assert scenario.plan(run.host, run.options).refusal == "/dev/shm is on tmpfs"

@@ -128,7 +128,7 @@ def test_spellings_of_the_text(line: str, check: str | None) -> None:
 def test_who_pays_is_read_alike_from_json_and_text(suffix: str) -> None:
     (narrowed,) = parse(FOLDER / "with" / f"plain-narrowed.{suffix}")
     assert (narrowed.every_flow, narrowed.conditions) == (True, ('iifname "eth1"',))
-    assert narrowed.text == 'iifname "eth1" meta nfproto ipv6 fib saddr . mark . iif oif missing drop'
+    assert narrowed.statement == 'iifname "eth1" meta nfproto ipv6 fib saddr . mark . iif oif missing drop'
     (guarded,) = parse(FOLDER / "with" / f"plain-vmap-guard.{suffix}")
     assert (guarded.every_flow, guarded.new_only) == (False, True)  # a map of states before it
 
