@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 ActionKind: TypeAlias = Literal["attribute", "command", "resource"]
-ResourceKind: TypeAlias = Literal["directory", "namespace"]
+ResourceKind: TypeAlias = Literal["directory", "namespace", "cgroup"]
 
 
 class Action(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -23,7 +23,7 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     consent    True where a setting of the host changes; a private directory needs none.
     side_paths attributes that applying silently resets (tunables, nr_requests): saved and restored with it.
     exposed    others could interfere while root makes it (`risk` says who): it needs consent too.
-    parameters what is told beside it (a command's `timeout_s`, who holds a namespace), as text.
+    parameters what is told beside it, as text: a command's `timeout_s`, a control group's limits.
     """
 
     kind: ActionKind

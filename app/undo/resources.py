@@ -1,4 +1,4 @@
-"""Resources: what an action makes (a private directory, network namespaces held by a process), and removing it.
+"""Resources: what an action makes (a directory, namespaces held by a process, a control group), and removing it.
 
 What is removed is checked to be ours first: by name, owner and inode, or by the process's own arguments.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 
 from app.failure import NotDone
-from app.undo import own_files
+from app.undo import own_files, own_groups
 from app.undo.journal import Entry, Outcome
 from app.undo.namespace_holders import end_holders
 from app.undo.own_files import MARK
@@ -23,6 +23,10 @@ def named(action: Action) -> str:
     drawn = secrets.token_hex(6)
     ours = [part.replace("*", drawn) if part.startswith(MARK) else part for part in above]
     name = "/".join((*ours, last.replace("*", drawn)))
+    if action.resource == "cgroup":
+        if not last.startswith(own_groups.MARK):
+            raise NotDone(f"{action.title}: {name}: its name does not carry hostdx's mark")
+        return name
     directory = action.resource == "directory"
     if not (last.startswith(MARK) if directory else name.startswith("hostdx") and "/" not in name):
         raise NotDone(f"{action.title}: {name}: its name does not carry hostdx's mark")
@@ -31,10 +35,12 @@ def named(action: Action) -> str:
 
 def create(entry: Entry, keep: tuple[int, ...]) -> Inode | None:
     """Which directory it is; namespaces are made by the process that will hold them and carries their name."""
+    if entry.action.resource == "cgroup":
+        own_groups.make(entry.value, entry.action.parameters)
     return own_files.make(entry.value, keep=keep) if entry.action.resource == "directory" else None
 
 
 def remove(entry: Entry, keep: tuple[int, ...]) -> Outcome:
     if entry.action.resource == "directory":
         return own_files.remove(entry.value, entry.place, entry.inode, keep=keep)
-    return end_holders(entry.value)
+    return own_groups.remove(entry.value) if entry.action.resource == "cgroup" else end_holders(entry.value)

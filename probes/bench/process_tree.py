@@ -94,6 +94,7 @@ class Look:
     def __init__(self) -> None:
         self._now: dict[int, Spent] = {}
         self._before = Spent(0, 0, 0)  # of threads whose number was given to another one
+        self._migrated: dict[int, int] = {}
 
     def at(self, pids: list[int]) -> None:
         for pid in pids[:FEW]:
@@ -110,6 +111,16 @@ class Look:
         if last is not None and spent.ran_ns < last.ran_ns:
             self._before = _sum(self._before, last)
         self._now[thread] = spent
+        for line in _text(f"/proc/{pid}/task/{thread}/sched").splitlines():
+            if line.startswith("se.nr_migrations"):
+                moved = line.rpartition(":")[2].strip()
+                self._migrated[thread] = int(moved) if moved.isdecimal() else 0
+                break
+
+    @property
+    def migrations(self) -> int | None:
+        """Between CPUs, of all threads seen; None where the kernel does not tell (CONFIG_SCHED_DEBUG)."""
+        return sum(self._migrated.values()) if self._migrated else None
 
     @property
     def total(self) -> Spent:
@@ -117,6 +128,17 @@ class Look:
         for spent in self._now.values():
             total = _sum(total, spent)
         return total
+
+
+def pss(pids: list[int]) -> int | None:
+    """Bytes of memory, what is shared divided among its users; None with too many processes, or unreadable."""
+    found = 0
+    for pid in pids if len(pids) <= FEW else ():
+        for line in _text(f"/proc/{pid}/smaps_rollup").splitlines():
+            if line.startswith("Pss:"):
+                found += int(line.split()[1]) * 1024
+                break
+    return found or None
 
 
 def read_and_written(pid: int) -> tuple[int, int] | None:

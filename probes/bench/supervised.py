@@ -23,7 +23,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """What is started and how. Never given to a shell. `env` is the whole environment; `cpus` empty: any.
 
     `ionice` is (class, level) as ioprio_set(2) has them, empty: as it is. `keep`: bytes of standard output kept, its
-    end; with 0 it goes to /dev/null, unread.
+    end; with 0 it goes to /dev/null, unread. `group`: the control group (version 2) that it runs in.
     """
 
     argv: tuple[str, ...]
@@ -34,6 +34,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     nice: int = 0
     ionice: tuple[int, ...] = ()
     keep: int = 0
+    group: str = ""
     at_most_s: float = 600.0
 
 
@@ -44,6 +45,10 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     read_bytes      from block devices, `written_bytes` to be written there (/proc/PID/io); None where unreadable.
     waited_s        thread seconds in a run queue, `blocked_s` waiting for block I/O (None: delay accounting is off).
     seen            share of its CPU time whose threads were looked at: `waited_s` and `blocked_s` rest on these.
+    peak_pss_bytes  of all at once, as sampled five times a second at most; None where no sample was possible.
+    migrations      of its threads between CPUs (/proc/PID/task/TID/sched), as far as was seen; None where untold.
+    *_pressure_s    seconds in which at least one of its tasks waited (PSI of its group); None without a group.
+    swapped_in_bytes, reclaimed_bytes  of its group, where the memory controller counts for it.
     left            processes that were still alive when it ended and were ended; `survivors` could not be.
     stopped         "", "time" or "told".
     """
@@ -63,6 +68,13 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     waited_s: float
     blocked_s: float | None
     seen: float
+    peak_pss_bytes: int | None
+    migrations: int | None
+    cpu_pressure_s: float | None
+    io_pressure_s: float | None
+    memory_pressure_s: float | None
+    swapped_in_bytes: float | None
+    reclaimed_bytes: float | None
     left: int
     survivors: int
     errors: str

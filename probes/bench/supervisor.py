@@ -16,7 +16,7 @@ import signal
 import time
 from typing import Any
 
-from probes.bench import process_tree
+from probes.bench import group_counters, process_tree
 from probes.bench.engine.lifetime import tie_to
 from probes.bench.engine.memory_policy import prefer_node
 from probes.bench.engine.priority import set_priority
@@ -26,6 +26,8 @@ GRACE_S = 0.5
 LOOK_S = 0.05  # between two looks at the tree, and at least so often as long as a look takes:
 LOOK_COST = 200
 NICE_TO_READ = 1 << 16  # bytes a read
+PSS_S = 0.2  # between two samples of the tree's PSS, and at least so often as long as one takes:
+PSS_COST = 100
 _DELAYS = "/proc/sys/kernel/task_delayacct"
 
 
@@ -65,6 +67,8 @@ class Supervisor:
         self.user_s = self.system_s = 0.0
         self.faults = [0, 0, 0, 0]  # minor, major; voluntary, involuntary switches
         self.peak_rss = 0
+        self.peak_pss: int | None = None
+        self.next_pss = 0.0
         self.io: list[int] | None = [0, 0]
         self.status: int | None = None
         self.ended_ns = 0
@@ -84,12 +88,15 @@ class Supervisor:
 
     def run(self) -> dict[str, Any]:
         floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        group = self.order.get("group", "")
+        before = group_counters.counted(group)
         began_ns, problem = self._start()
         if problem:
             self._reap()
             return {"problem": problem}
         stopped = self._watch()
         ended_ns = self.ended_ns or time.perf_counter_ns()
+        stalls = group_counters.since(before, group_counters.counted(group))
         left, survivors = process_tree.end(os.getpid(), GRACE_S, self._reap)
         self._reap()
         spent = self.look.total
@@ -111,6 +118,9 @@ class Supervisor:
             "waited_s": spent.waited_ns / 1e9,
             "blocked_s": spent.blocked_ticks / os.sysconf("SC_CLK_TCK") if _delays_on() else None,
             "seen": min(1.0, spent.ran_ns / 1e9 / cpu_s) if cpu_s > 0 else 1.0,
+            "peak_pss_bytes": self.peak_pss,
+            "migrations": self.look.migrations,
+            **stalls,
             "left": left,
             "survivors": survivors,
             "errors": self.errors.rest(),
@@ -159,6 +169,8 @@ class Supervisor:
             os.dup2(self.output.write_fd if self.output is not None else null, 1)
             os.dup2(self.errors.write_fd, 2)
             os.chdir(order["cwd"])
+            if order.get("group"):
+                group_counters.enter(order["group"])
             if order["cpus"]:
                 os.sched_setaffinity(0, order["cpus"])
             if order["node"] is not None:
@@ -195,7 +207,7 @@ class Supervisor:
             if now >= until:
                 return "time"
             if now >= next_look:
-                self.look.at(process_tree.descendants(os.getpid()))
+                self._sample(process_tree.descendants(os.getpid()))
                 next_look = time.monotonic() + max(LOOK_S, LOOK_COST * (time.monotonic() - now))
             ready = poll.poll(max(0, min(until, next_look) - time.monotonic()) * 1000 + 1)
             for fd, _ in ready:
@@ -207,6 +219,15 @@ class Supervisor:
                     self._maybe_over(poll, tails, fd)
             if self.told:
                 return "told"
+
+    def _sample(self, pids: list[int]) -> None:
+        self.look.at(pids)
+        now = time.monotonic()
+        if now >= self.next_pss:
+            pss = process_tree.pss(pids)
+            if pss is not None:
+                self.peak_pss = max(pss, self.peak_pss or 0)
+            self.next_pss = now + max(PSS_S, PSS_COST * (time.monotonic() - now))
 
     def _maybe_over(self, poll: select.poll, tails: dict[int, Tail], fd: int) -> None:
         """Nothing was read: the other end is closed, or it was taken already."""

@@ -17,28 +17,45 @@ SAID = 5  # failures that are said, a variant
 SEEN = 0.9  # of the CPU time: with less, what the threads waited is not known
 WALL, CPU, SCORE = "wall", "CPU time", "score"
 USER, SYSTEM, WAITING, BLOCKED = "user CPU", "system CPU", "waiting for a CPU", "block I/O"
+MEMORY = "swap and reclaim"
 
 SHOWN = (
-    *(Metric(name, "s", better="less", judged=False) for name in (USER, SYSTEM, WAITING, BLOCKED)),
-    Metric("peak RSS", "B", better="less", judged=False),
+    *(Metric(name, "s", better="less", judged=False) for name in (USER, SYSTEM, WAITING, BLOCKED, MEMORY)),
+    *(Metric(name, "B", better="less", judged=False) for name in ("peak RSS", "peak PSS")),
     Metric("read", "B", better="less", judged=False),
     Metric("written", "B", better="less", judged=False),
+    Metric("swapped in", "B", better="less", judged=False),
+    Metric("reclaimed", "B", better="less", judged=False),
     Metric("minor faults", "", better="less", judged=False),
     Metric("major faults", "", better="less", judged=False),
     Metric("voluntary switches", "", better="less", judged=False),
     Metric("involuntary switches", "", better="less", judged=False),
+    Metric("migrations", "", better="less", judged=False),
 )
 
 
 def values_of(job: JobRun) -> dict[str, float]:
-    """By metric; what is not known is left out."""
+    """By metric; what is not known is left out.
+
+    Waits are sums over the threads where these were seen; else the seconds in which at least one task waited (PSI
+    of the run's group). A wait for a page that was swapped out or reclaimed is I/O as well: it counts as memory.
+    """
+    seen = job.seen >= SEEN
+    blocked = job.blocked_s if seen and job.blocked_s is not None else job.io_pressure_s
+    if blocked is not None:
+        blocked = max(0.0, blocked - (job.memory_pressure_s or 0.0))
     values: dict[str, float | None] = {
         WALL: job.wall_s,
         CPU: job.cpu_s,
         USER: job.user_s,
         SYSTEM: job.system_s,
-        WAITING: job.waited_s if job.seen >= SEEN else None,
-        BLOCKED: job.blocked_s if job.seen >= SEEN else None,
+        WAITING: job.waited_s if seen else job.cpu_pressure_s,
+        BLOCKED: blocked,
+        MEMORY: job.memory_pressure_s,
+        "peak PSS": job.peak_pss_bytes,
+        "swapped in": job.swapped_in_bytes,
+        "reclaimed": job.reclaimed_bytes,
+        "migrations": job.migrations if seen else None,
         "peak RSS": job.peak_rss_bytes,
         "read": job.read_bytes,
         "written": job.written_bytes,
@@ -62,6 +79,7 @@ class JobArm:
         score: Score | None = None,
         prepare: Sequence[str] = (),
         private: bool = False,
+        group: str = "",
     ) -> None:
         """`private`: what the command said on standard error is not told."""
         self.run = run
@@ -71,6 +89,7 @@ class JobArm:
         self.score = score
         self.prepare = tuple(prepare)
         self.private = private
+        self.group = group
         self.runs = self.failed = self._in_a_row = 0
         self.problem = ""  # why the last one failed
         self._left_said = False
@@ -86,7 +105,7 @@ class JobArm:
         await self.beside(self.prepare, "--prepare")
         keep = OUTPUT_BYTES if self.score is not None else 0
         self.runs += 1
-        job = await supervised(self.job.order(keep=keep, at_most_s=self.at_most_s))
+        job = await supervised(self.job.order(keep=keep, group=self.group, at_most_s=self.at_most_s))
         self._tell_left(job)
         values = values_of(job)
         problem = failure(job, self.at_most_s, self.private)

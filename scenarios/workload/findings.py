@@ -6,7 +6,7 @@ from probes.units import number
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words
 from scenarios.finding import Evidence, Finding
-from scenarios.workload.arm import BLOCKED, SYSTEM, USER, WAITING
+from scenarios.workload.arm import BLOCKED, MEMORY, SYSTEM, USER, WAITING
 from scenarios.workload.split import REST, Part, Split
 
 WORDS = {
@@ -14,12 +14,15 @@ WORDS = {
     SYSTEM: "system CPU",
     WAITING: "waiting for a CPU",
     BLOCKED: "waiting for block I/O",
+    MEMORY: "swap and reclaim (memory pressure)",
     REST: "the rest (asleep, and other waits)",
 }
 WHY_UNKNOWN = {
     WAITING: "waiting for a CPU is in the rest: its processes ended too quickly to be looked at",
-    BLOCKED: "waiting for block I/O is in the rest: it needs kernel.task_delayacct=1 (sysctl, root) before the "
-    "command starts, and processes that live longer than the looks are apart",
+    BLOCKED: "waiting for block I/O is in the rest: it needs a control group of its own (root, cgroup2), or "
+    "kernel.task_delayacct=1 before the command starts, and processes that live longer than the looks are apart",
+    MEMORY: "swap and reclaim are in the rest: the pressure (PSI) of a control group of its own tells them, which "
+    "needs root, cgroup2 mounted writable and a kernel with PSI on",
 }
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import AsyncExitStack
 from typing import ClassVar
 
 import msgspec
 
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.host import Host
+from probes.types import Absent
 from scenarios import events as ev
 from scenarios.discretion import Discretion
 from scenarios.experiment.guarded import GuardedBlocks, values_of
@@ -19,11 +21,13 @@ from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usa
 from scenarios.plan import Option, Plan, PlannedStep
 from scenarios.workload.arm import WALL, JobArm
 from scenarios.workload.findings import failing, finding, sentences
+from scenarios.workload.group import group_action, lacking, place
 from scenarios.workload.plan import commands, variant
 from scenarios.workload.plan import sentences as planned_sentences
 from scenarios.workload.request import LEAST_SERIES, Request, request
 from scenarios.workload.score import Score
 from scenarios.workload.split import split
+from scenarios.workload.variants import Job
 
 BUDGET_S = 300.0
 
@@ -46,7 +50,8 @@ class CommandUnderVariants(Scenario):
             kind="text",
             secret=True,
             multiple=True,
-            help="'name: words': NAME=VALUE, cwd=, cmd=, wrap=, cpus=0-3, node=0, nice=, ionice=; first: baseline",
+            help="'name: words': NAME=VALUE, cwd=, cmd=, wrap=, cpus=0-3, node=0, nice=, ionice=, memory.max=, ...; "
+            "first: baseline",
         ),
         Option(name="file", kind="path", help="a TOML file with the same words"),
         Option(name="cwd", kind="path", help="where it runs; the current directory if not given"),
@@ -96,46 +101,77 @@ class CommandUnderVariants(Scenario):
         private = options.flag("private")
         wanted = _asked(options, cwd)
         budget = options.number("budget", BUDGET_S)
+        root = place(host)
+        refused = next(
+            (f"variant {j.id}: {why}" for j in wanted.jobs if (why := lacking(host, root, j.limits))), ""
+        )
         return self.planned(
             options={**Discretion(options.values, self.options).options(options.values), "cwd": cwd},
             variants=tuple(variant(job, private=private) for job in wanted.jobs),
             workloads=(wanted.load,),
             steps=(PlannedStep("measure", "measure and judge", budget),),
-            reads=("/proc/PID/{io,stat,schedstat} of the command's own processes",),
+            reads=("/proc/PID/{io,stat,schedstat,sched,smaps_rollup} of the command's own processes",),
+            actions=()
+            if isinstance(root, Absent)
+            else tuple(group_action(j.id, root, j.limits) for j in wanted.jobs),
+            left_out=(f"memory pressure, swap-ins and reclaim: {root.reason}",)
+            if isinstance(root, Absent)
+            else (),
             seconds=budget,
             measuring_s=budget,
             commands=commands(wanted, private=private),
             sentences=planned_sentences(wanted, budget),
-            refusal=self.blocked(host),
+            refusal=self.blocked(host) or refused,
         )
 
     async def run(self, run: Run) -> None:
         wanted = request(
             run.options, run.options.string("cwd") or str(run.plan.options.get("cwd") or _here())
         )
-        arms = [
-            JobArm(
-                run,
-                job,
-                at_most_s=wanted.at_most_s,
-                score=Score(wanted.score) if wanted.score else None,
-                prepare=wanted.prepare,
-                private=run.options.flag("private"),
-            )
-            for job in wanted.jobs
-        ]
-        with run.step("measure", "measure and judge"):
-            if wanted.series:
-                await _series(run, wanted, arms[0])
-            else:
-                await _compare(run, wanted, arms)
-            for arm in arms:
-                if arm.failed:
-                    run.found(failing(arm.variant, arm.failed, arm.runs, arm.problem))
-                try:
-                    await arm.beside(wanted.cleanup, "--cleanup")
-                except (NotApplicable, BenchRefused) as why:
-                    run.note(f"{arm.variant}: {why}")
+        async with AsyncExitStack() as stay:
+            arms = [
+                JobArm(
+                    run,
+                    job,
+                    at_most_s=wanted.at_most_s,
+                    score=Score(wanted.score) if wanted.score else None,
+                    prepare=wanted.prepare,
+                    private=run.options.flag("private"),
+                    group=await _group(run, stay, job),
+                )
+                for job in wanted.jobs
+            ]
+            with run.step("measure", "measure and judge"):
+                await _measured(run, wanted, arms)
+
+
+async def _group(run: Run, stay: AsyncExitStack, job: Job) -> str:
+    """The variant's own group, gone when `stay` ends; "" where none can be made. Raises Refused where it must be."""
+    root = place(run.host)
+    if isinstance(root, Absent):
+        return ""
+    try:
+        made = await stay.enter_async_context(run.change(group_action(job.id, root, job.limits)))
+    except Refused as why:
+        if job.limits:
+            raise
+        run.note(f"{job.id}: runs in no control group of its own: {why}")
+        return ""
+    return made.value
+
+
+async def _measured(run: Run, wanted: Request, arms: list[JobArm]) -> None:
+    if wanted.series:
+        await _series(run, wanted, arms[0])
+    else:
+        await _compare(run, wanted, arms)
+    for arm in arms:
+        if arm.failed:
+            run.found(failing(arm.variant, arm.failed, arm.runs, arm.problem))
+        try:
+            await arm.beside(wanted.cleanup, "--cleanup")
+        except (NotApplicable, BenchRefused) as why:
+            run.note(f"{arm.variant}: {why}")
 
 
 async def _compare(run: Run, wanted: Request, arms: list[JobArm]) -> None:

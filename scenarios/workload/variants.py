@@ -13,17 +13,21 @@ import msgspec
 
 from probes.bench.supervised import Order
 from scenarios.model import Usage
+from scenarios.workload.group import LIMITS, limit
 
-WORDS = ("cmd", "cwd", "wrap", "cpus", "node", "nice", "ionice", "env")
+WORDS = ("cmd", "cwd", "wrap", "cpus", "node", "nice", "ionice", *LIMITS, "env")
 IONICE = {"realtime": 1, "best-effort": 2, "idle": 3}  # ioprio_set(2)
 _SHELL = {"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1", "&>"}
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,31}", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_REFUSED = ("sysctl:", "sysfs:", "scheduler:", "cgroup:")
+_REFUSED = ("sysctl:", "sysfs:", "scheduler:")
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What one variant runs. `own` is what sets it apart, word by word; `env` only what it names itself."""
+    """What one variant runs. `own` is what sets it apart, word by word; `env` only what it names itself.
+
+    `limits`: of the control group that it runs in, by the kernel's names and in its words.
+    """
 
     id: str
     argv: tuple[str, ...]
@@ -33,9 +37,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     node: int | None = None
     nice: int = 0
     ionice: tuple[int, ...] = ()
+    limits: dict[str, str] = {}
     own: dict[str, str] = {}
 
-    def order(self, argv: Sequence[str] = (), *, keep: int = 0, at_most_s: float) -> Order:
+    def order(self, argv: Sequence[str] = (), *, keep: int = 0, group: str = "", at_most_s: float) -> Order:
         """Of its command; of another one in the same place, neither pinned nor niced, where `argv` is given."""
         env = {**os.environ, **self.env}
         if argv:
@@ -49,6 +54,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             nice=self.nice,
             ionice=self.ionice,
             keep=keep,
+            group=group,
             at_most_s=at_most_s,
         )
 
@@ -111,6 +117,7 @@ def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) ->
         node=_node(own["node"], where) if "node" in own else None,
         nice=_nice(own["nice"], where) if "nice" in own else 0,
         ionice=_ionice(own["ionice"], where) if "ionice" in own else (),
+        limits={name: limit(name, own[name], where) for name in LIMITS if name in own},
         own=own | env,
     )
 

@@ -19,7 +19,7 @@ def test_all_commands_are_shown_before_they_are_started() -> None:
     scenario = load("workload")
     plan = scenario.plan(Host(), Options(VALUES, scenario.options))
     assert plan.commands == ("echo 'a b'", "env -u X echo 'a b'", "true")
-    assert plan.options["cwd"] and not plan.actions
+    assert plan.options["cwd"] and not plan.needs_consent
 
 
 def test_a_secret_is_masked_where_a_variant_is_named() -> None:

@@ -1,0 +1,96 @@
+"""Control groups of our own (version 2): made with their limits, and removed with all that runs in them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from app.failure import NotDone
+from app.undo.journal import Outcome
+
+MARK = "hostdx-"
+GROUP_KEYS = "cgroup.procs"
+_WAIT_S = 5.0
+_LOOK_S = 0.01
+
+
+def make(path: str, limits: Mapping[str, str]) -> None:
+    """Raises NotDone, and then there is none. cgroupfs is in memory: nothing here waits on a device."""
+    group = Path(path)
+    try:
+        group.mkdir(0o755)
+        if not (group / GROUP_KEYS).exists():
+            group.rmdir()
+            raise NotDone(f"{path}: {group.parent} is no control group of version 2")
+    except OSError as why:
+        raise NotDone(f"{path}: no control group can be made there: {why.strerror}") from None
+    for name, value in limits.items():
+        try:
+            descriptor = os.open(group / name, os.O_WRONLY | os.O_CLOEXEC)  # never O_CREAT
+            try:
+                os.write(descriptor, (value + "\n").encode())
+            finally:
+                os.close(descriptor)
+        except OSError as why:
+            remove(path)
+            raise NotDone(f"{path}: {name}={value} was not accepted: {why.strerror}") from None
+
+
+def remove(path: str) -> Outcome:
+    """Ends all that runs in it or in groups below it, and removes them; repeatable. Never touches another's."""
+    group = Path(path)
+    if not group.name.startswith(MARK):
+        return Outcome("failed", f"{path}: its name does not carry hostdx's mark; not touched")
+    if not group.exists():
+        return Outcome("reverted", f"{path} is gone: nothing left to undo")
+    if group.is_symlink() or not (group / GROUP_KEYS).exists():
+        return Outcome("failed", f"{path}: is no control group; not touched")
+    until = time.monotonic() + _WAIT_S
+    while True:
+        _kill(group)
+        try:
+            for below in sorted(_folders(group), reverse=True):  # the deepest first
+                Path(below).rmdir()
+            return Outcome("reverted")
+        except FileNotFoundError:
+            pass
+        except OSError as why:
+            if time.monotonic() > until:
+                return Outcome("failed", f"{path}: {why.strerror}: what runs in it does not end")
+        time.sleep(_LOOK_S)
+        if not group.exists():
+            return Outcome("reverted")
+
+
+def _kill(group: Path) -> None:
+    """All at once where the kernel can (5.14), else one by one, again and again."""
+    try:
+        descriptor = os.open(group / "cgroup.kill", os.O_WRONLY | os.O_CLOEXEC)
+    except OSError:
+        for folder in _folders(group):
+            for pid in _pids(folder):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except OSError:
+                    pass
+        return
+    try:
+        os.write(descriptor, b"1")
+    except OSError:
+        pass
+    finally:
+        os.close(descriptor)
+
+
+def _folders(group: Path) -> list[str]:
+    return [folder for folder, _, _ in os.walk(group)]
+
+
+def _pids(folder: str) -> list[int]:
+    try:
+        return [int(word) for word in Path(folder, GROUP_KEYS).read_text().split() if int(word) > 1]
+    except (OSError, ValueError):
+        return []

@@ -1,0 +1,107 @@
+"""A control group of hostdx's own for a variant: where it can be made, and the limits that it may have."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from probes.action import Action
+from probes.host import Host
+from probes.system.disk.mounts import mounts
+from probes.types import Absent
+from scenarios.model import Usage
+
+LIMITS = ("memory.max", "memory.high", "memory.swap.max", "cpu.max", "cpu.weight", "io.max", "pids.max")
+PERIOD_US = 100_000  # the kernel's own for cpu.max
+_BYTES = re.compile(r"[0-9]{1,18}[KMGT]?|max")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_SHARE = re.compile(r"([0-9]{1,6}(?:\.[0-9]+)?)%")
+_IO = re.compile(r"(?:rbps|wbps|riops|wiops)=(?:[0-9]{1,15}[KMGT]?|max)")
+_UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
+
+
+def limit(name: str, value: str, where: str) -> str:
+    """As the kernel takes it. Raises Usage in one line."""
+    if name.startswith("memory.") and _BYTES.fullmatch(value):
+        return value
+    if name == "cpu.max":
+        share = _SHARE.fullmatch(value)
+        if value == "max" or (share and float(share[1]) >= 1):
+            return value if share is None else f"{round(float(share[1]) / 100 * PERIOD_US)} {PERIOD_US}"
+        raise Usage(f"{where}: cpu.max={value}: percent of one CPU, 1% at least (50%, 150%), or max")
+    if name == "cpu.weight" and _NUMBER.fullmatch(value) and 1 <= int(value) <= 10_000:
+        return value
+    if name == "pids.max" and (value == "max" or _NUMBER.fullmatch(value)):
+        return value
+    if name == "io.max":
+        return _io(value, where)
+    wanted = "1 to 10000" if name == "cpu.weight" else "a number (bytes with K, M, G or T) or max"
+    raise Usage(f"{where}: {name}={value}: {wanted}")
+
+
+def _io(value: str, where: str) -> str:
+    """`sda,rbps=10M,wiops=100` or with blanks; a kernel that knows no suffix gets plain numbers."""
+    device, *rest = value.replace(",", " ").split() or [""]
+    if not rest or not all(_IO.fullmatch(word) for word in rest):
+        raise Usage(f"{where}: io.max={value}: write io.max=sda,rbps=10M,wbps=10M,riops=100,wiops=100")
+    try:
+        if "/" in device:
+            raise OSError
+        number = Path(f"/sys/block/{device}/dev").read_text(encoding="ascii").strip()
+    except OSError:
+        raise Usage(f"{where}: io.max={value}: {device} is no whole block device of this host") from None
+    return " ".join((number, *map(_plain, rest)))
+
+
+def _plain(word: str) -> str:
+    key, _, value = word.partition("=")
+    return f"{key}={int(value[:-1]) << _UNITS[value[-1]]}" if value[-1] in _UNITS else word
+
+
+def place(host: Host) -> str | Absent:
+    """Where groups can be made: the mount of version 2 of control groups."""
+    table = mounts(host)
+    if isinstance(table, Absent):
+        return table
+    root = next((m.mountpoint for m in table if m.fstype == "cgroup2"), "")
+    if not root:
+        return Absent("no cgroup2 file system is mounted", "unsupported", "/proc/self/mountinfo")
+    if os.geteuid() or not os.access(root, os.W_OK):
+        return Absent(
+            "a control group of its own needs root, and cgroup2 mounted writable", "permission", root
+        )
+    return root
+
+
+def lacking(host: Host, root: str | Absent, limits: Mapping[str, str]) -> str:
+    """Why the limits cannot be set, in one line; empty where they can."""
+    if not limits:
+        return ""
+    if isinstance(root, Absent):
+        return f"{next(iter(limits))}: {root.reason}"
+    text = host.text(f"{root}/cgroup.subtree_control")
+    enabled = text.split() if isinstance(text, str) else []
+    for name in limits:
+        controller = name.partition(".")[0]
+        if controller not in enabled:
+            return (
+                f"{name}: the controller {controller} is not enabled for the groups below {root}: "
+                f"`echo +{controller} > {root}/cgroup.subtree_control` enables it where version 2 has it"
+            )
+    return ""
+
+
+def group_action(variant: str, root: str, limits: Mapping[str, str]) -> Action:
+    """Made, with its limits, before the variant's first run; removed with all that is left in it."""
+    with_limits = ", ".join(f"{name}={value}" for name, value in limits.items())
+    return Action(
+        kind="resource",
+        resource="cgroup",
+        title=f"control group for {variant}{f' with {with_limits}' if with_limits else ''}",
+        target=f"{root.rstrip('/')}/hostdx-*",
+        risk="none: it holds the command's own processes, and is removed when the run ends",
+        rights="root",
+        parameters=dict(limits),
+    )

@@ -1,0 +1,53 @@
+"""A variant's control group: limits as the kernel takes them, and what is said where it cannot be had."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.bench import group_counters
+from probes.host import Host
+from probes.types import Absent
+from scenarios.workload.group import group_action, lacking, limit
+from scenarios.workload.variants import job
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "written"),
+    [
+        ("memory.max", "2G", "2G"),
+        ("cpu.max", "50%", "50000 100000"),
+        ("cpu.max", "150%", "150000 100000"),
+        ("cpu.max", "max", "max"),
+        ("pids.max", "100", "100"),
+    ],
+)
+def test_a_limit_as_the_kernel_takes_it(name: str, value: str, written: str) -> None:
+    assert limit(name, value, "a") == written
+    one = job(f"a: {name}={value}", "true", "/")
+    assert one.limits == {name: written} and one.own == {name: value}
+
+
+def test_a_controller_that_is_not_enabled_is_named(tmp_path: Path) -> None:
+    (tmp_path / "cgroup.subtree_control").write_text("cpu memory\n")
+    assert lacking(Host(), str(tmp_path), {"memory.max": "1G"}) == ""
+    assert "controller io is not enabled" in lacking(Host(), str(tmp_path), {"io.max": "8:0 rbps=1"})
+    assert (
+        lacking(Host(), Absent("needs root", "permission"), {"memory.max": "1"}) == "memory.max: needs root"
+    )
+    assert lacking(Host(), Absent("needs root", "permission"), {}) == ""
+    action = group_action("a", "/sys/fs/cgroup", {"memory.max": "1G"})
+    assert not action.asks and action.parameters == {"memory.max": "1G"} and "memory.max=1G" in action.title
+
+
+def test_what_a_group_counted_between_two_looks(tmp_path: Path) -> None:
+    line = "some avg10=0.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"
+    (tmp_path / "cpu.pressure").write_text(line.format(1_000_000))
+    (tmp_path / "memory.stat").write_text("anon 4096\nworkingset_refault_anon 3\npgsteal 10\n")
+    before = group_counters.counted(str(tmp_path))
+    (tmp_path / "cpu.pressure").write_text(line.format(3_500_000))
+    (tmp_path / "memory.stat").write_text("anon 4096\nworkingset_refault_anon 5\npgsteal 10\n")
+    found = group_counters.since(before, group_counters.counted(str(tmp_path)))
+    assert found["cpu_pressure_s"] == 2.5 and found["io_pressure_s"] is None
+    assert found["swapped_in_bytes"] == 2 * group_counters._PAGE and found["reclaimed_bytes"] == 0
