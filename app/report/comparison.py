@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 from app.report.comparison_picture import label, picture, reach
 from app.report.document import Bullets, Document, Mono, Part, Picture, Section, Strong, Table, Words, say
@@ -16,6 +18,11 @@ from scenarios.compare.take import FigureKey
 from scenarios.compare.wording import detectable, interval, named, sized
 
 PARAMETERS = ("kernel", "parameters")  # the boot parameters that matter for speed; "none" without any
+# Differences of one kind that come by the dozen take one row.
+LISTED: dict[str, Callable[[Difference], bool]] = {
+    "built in (CONFIG_)": lambda d: d.subject == "kernel" and d.name.startswith("config."),
+    "modules loaded": lambda d: d.subject == "module",
+}
 MOST_FACTS = 60  # differences shown; all of them are in the JSON document
 
 
@@ -228,17 +235,18 @@ def _differences(found: Comparison) -> list[Part]:
     prints = found.fingerprints
     if not prints.differences:
         return [say(f"{prints.same} facts are the same on both sides, none differs.")] if prints.same else []
-    modules = [d for d in prints.differences if d.subject == "module"]
-    shown = [d for d in prints.differences if d.subject != "module"][:MOST_FACTS]
+    groups = {e.group for e in found.effects} or {g for d in prints.differences for g in d.moves}
+    lists = {what: [d for d in prints.differences if fits(d)] for what, fits in LISTED.items()}
+    in_lists = [d for listed in lists.values() for d in listed]
+    shown = [d for d in prints.differences if d not in in_lists][:MOST_FACTS]
     rows = [
-        (d.component, f"{d.subject} {d.name}".strip(), _values(d, d.a), _values(d, d.b), _moves(d))
+        (d.component, f"{d.subject} {d.name}".strip(), _values(d, d.a), _values(d, d.b), _moves(d, groups))
         for d in shown
     ]
-    if modules:
-        only_a, only_b = (
-            _some(tuple(d.name for d in modules if side(d))) or "none" for side in (_in_a, _in_b)
-        )
-        rows.append((modules[0].component, "modules only there", only_a, only_b, _moves(modules[0])))
+    for what, listed in lists.items():
+        if listed:
+            only_a, only_b = _only(listed, "a"), _only(listed, "b")
+            rows.append((listed[0].component, what, only_a, only_b, _moves(listed[0], groups)))
     parts: list[Part] = [
         Table(("what", "fact", "A", "B", "was seen to move"), tuple(rows)),
         say(
@@ -247,19 +255,21 @@ def _differences(found: Comparison) -> list[Part]:
             "moved here comes first."
         ),
     ]
-    if left := len(prints.differences) - len(modules) - len(shown):
+    if left := len(prints.differences) - len(in_lists) - len(shown):
         parts.append(say(f"{left} more are in the JSON document:", Mono("--format json")))
     reasons = dict.fromkeys((d.component, d.why) for d in prints.differences if d.why)
     parts.append(Bullets(tuple((Strong(f"{component}:"), why) for component, why in reasons)))
     return parts
 
 
-def _in_a(difference: Difference) -> bool:
-    return bool(difference.a)
-
-
-def _in_b(difference: Difference) -> bool:
-    return bool(difference.b)
+def _only(listed: Sequence[Difference], side: Literal["a", "b"]) -> str:
+    """`crc64, sha1_ssse3`, with the value where it tells more than that it is there: `HZ 250`."""
+    found = []
+    for one in listed:
+        name = one.name.removeprefix("config.")
+        for value in one.a if side == "a" else one.b:
+            found.append(name if value in (True, "y") else f"{name} {value_text(value)}")
+    return _some(tuple(found)) or "none"
 
 
 def _values(difference: Difference, values: tuple[object, ...]) -> str:
@@ -268,10 +278,12 @@ def _values(difference: Difference, values: tuple[object, ...]) -> str:
     return "; ".join(value_text(v) for v in values) if values else "not there"  # type: ignore[arg-type]
 
 
-def _moves(difference: Difference) -> str:
+def _moves(difference: Difference, groups: set[str]) -> str:
+    """The three largest of the groups that were compared."""
+    moves = [(group, share) for group, share in difference.moves.items() if group in groups]
     return ", ".join(
         f"{group} {percent(share) if share < 1 else times(1 + share)}"
-        for group, share in sorted(difference.moves.items(), key=lambda item: -item[1])[:3]
+        for group, share in sorted(moves, key=lambda item: -item[1])[:3]
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from probes.bench.battery_loads import Slot
 from probes.bench.measured import Measured
-from probes.units import number, percent, prefixed
+from probes.units import number, percent, prefixed, times
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.plan import Plan
 
@@ -70,7 +70,7 @@ def _recorded(plan: Plan, figures: Figures) -> Finding:
 
 
 def _lines(plan: Plan, figures: Figures) -> Iterable[str]:
-    """`system call: 4.47 M calls/s on one CPU, 8.4 M calls/s on all (1.9 times)`."""
+    """`system call: 4.47 M calls/s on one CPU, 8.4 M calls/s on all (1.9 ×)`."""
     for workload in plan.workloads:
         unit = workload.metrics[0].unit
         one, all_ = (figures.mean(workload.id, slot) for slot in ("one", "all"))
@@ -78,7 +78,7 @@ def _lines(plan: Plan, figures: Figures) -> Iterable[str]:
             continue
         line = f"{workload.title}: {_value(one, unit)} on one CPU"
         if all_ is not None:
-            line += f", {_value(all_, unit)} on all ({number(all_ / one, 2)} times)"
+            line += f", {_value(all_, unit)} on all ({times(all_ / one)})"
         yield line
 
 

@@ -22,6 +22,7 @@ from scenarios.kernel.plan import (
     DEFAULT_BUDGET_S,
     FEWEST_ROUNDS,
     MOST_WRITTEN_BYTES,
+    ROUND_S,
     SIZE_BYTES,
     Layout,
 )
@@ -148,7 +149,8 @@ class _Rounds:
                 left = self.budget_s - (self.run.clock.now() - began)
                 if number >= FEWEST_ROUNDS and left < longest:
                     break
-                step.progress(f"round {number + 1} of all loads", max(0.0, left))
+                owed = (FEWEST_ROUNDS - number) * (longest or ROUND_S)  # also where the budget is used up
+                step.progress(f"round {number + 1} of all loads", max(left, owed, 0.0))
                 at = self.run.clock.now()
                 await self._round(number)
                 longest = max(longest, self.run.clock.now() - at)

@@ -71,7 +71,7 @@ def _points(session: Session, workload: str) -> tuple[str, dict[str, list[tuple[
             if name in block.values:
                 points.setdefault(block.variant, []).append((block.t - first, block.values[name]))
         points = {variant: thinned(own) for variant, own in points.items()}
-        return (name if not unit or unit in name.split() else f"{name} in {unit}"), points, first
+        return (name if not unit or unit in (name, *name.split()) else f"{name} in {unit}"), points, first
     if session.samples and not session.workload:
         series = max(session.samples, key=lambda s: session.samples[s][-1].t)
         samples = session.samples[series]
