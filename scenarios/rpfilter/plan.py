@@ -1,0 +1,144 @@
+"""The plan of scenario `rpfilter`: what is compared, how long it takes, what cannot be copied into the namespaces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from probes.action import Action
+from probes.bench.net.route_set import MOST_ROUTES, RouteSet, scaled
+from probes.host import Host
+from probes.types import Absent
+from scenarios.experiment.budget import least_seconds
+from scenarios.experiment.campaign import LEAST_LOAD_S
+from scenarios.model import Options, Usage
+from scenarios.plan import PlannedStep
+from scenarios.rpfilter.facts import Facts, read
+from scenarios.rpfilter.measured_check import Chosen, chosen
+from scenarios.rpfilter.rules import POLICY_RULES, POLICY_RULES4
+from scenarios.rpfilter.variants import Trial, trials
+
+RATES_S = 3.0  # how long this host's own packets are counted before anything is sent
+MOST_RATES_S = 60.0
+PREPARING_S = 2.0
+BUDGET_S, BUDGET_ALL_S = 20.0, 240.0
+BLOCK_S = 0.5
+
+STEPS = {
+    "read": "read firewall, routes and settings",
+    "rates": "count this host's own packets",
+    "namespaces": "private namespaces with this host's routes",
+    "measure": "measure and judge",
+}
+
+NAMESPACES = Action(
+    kind="resource",
+    resource="namespace",
+    title="two private network namespaces with a veth pair, routes and rules inside",
+    target="hostdx-rpfilter-*",
+    parameters={"held by": "process"},
+    risk="none: a process of hostdx's own holds them, and the kernel removes them when it ends",
+)
+
+
+def planned(host: Host, options: Options, blocked: str, needs: str) -> dict[str, Any]:
+    """The fields of the plan. Raises Usage; `blocked`: why nothing can be measured here."""
+    routes, link, budget = options.integer("routes", -1), options.number("link"), budget_s(options)
+    if "routes" in options.values and options.values["routes"] is not None and not 0 <= routes <= MOST_ROUTES:
+        raise Usage(f"--routes {routes}: between 0 and {MOST_ROUTES}")
+    if link < 0 or budget <= 0 or not 0.05 <= options.number("block", BLOCK_S) <= 5:
+        raise Usage("--link and --budget take a number above 0, --block 0.05 to 5")
+    if not 0 <= options.number("rates", RATES_S) <= MOST_RATES_S:
+        raise Usage(f"--rates: 0 to {MOST_RATES_S:g} seconds")
+    facts = read(host)
+    main = chosen(facts)
+    tried = trials_of(facts, options)
+    need = sum(least_s(trial) for trial in tried)
+    if budget < need:
+        raise Usage(
+            f"a budget of {budget:.0f} s is too short for {tried[0].workload.title};"
+            f" give --budget {math.ceil(need)} or more"
+        )
+    variants = {c.variant.id: c.variant for trial in reversed(tried) for c in trial.compared}
+    return {
+        "options": dict(options.values),
+        "variants": tuple(
+            variants[c] for c in dict.fromkeys(c.variant.id for t in tried for c in t.compared)
+        ),
+        "workloads": tuple(trial.workload for trial in tried),
+        "steps": tuple(
+            PlannedStep(id=step, title=title, seconds=seconds)
+            for (step, title), seconds in zip(STEPS.items(), (1.0, RATES_S, PREPARING_S, budget), strict=True)
+        ),
+        "reads": (
+            "nft list ruleset, iptables-save where it is used",
+            "/etc/firewalld/firewalld.conf",
+            "/proc/sys/net/ipv4/conf/*/rp_filter",
+            "/proc/net/ipv6_route, /proc/net/route",
+            "/proc/net/softnet_stat, /proc/net/snmp6, /sys/class/net",
+        ),
+        "actions": () if blocked else (NAMESPACES,),
+        "rights": (needs,),
+        "seconds": budget + RATES_S + PREPARING_S + 1.0,
+        "measuring_s": budget,
+        "sentences": (
+            f"Measured is {main.whose}: {main.text}.",
+            "First it reads, and changes nothing: what is loaded, the routes, the settings (also `hostdx triage`).",
+            "It is loaded in a network namespace of hostdx's own, never in the live firewall.",
+            f"Small packets from one CPU, {len(tried[0].compared)} variants in turn, for about {budget:.0f} s.",
+            "Every variant is proved first: honest packets arrive, forged ones are dropped by the check alone.",
+        ),
+        "left_out": tuple(_left_out(facts, main, blocked)) + main.left_out,
+    }
+
+
+def trials_of(facts: Facts, options: Options) -> tuple[Trial, ...]:
+    return trials(
+        facts,
+        everything=options.flag("all"),
+        again=options.flag("again"),
+        block_s=options.number("block", BLOCK_S),
+    )
+
+
+def budget_s(options: Options) -> float:
+    return options.number("budget", BUDGET_ALL_S if options.flag("all") else BUDGET_S)
+
+
+def least_s(trial: Trial) -> float:
+    return LEAST_LOAD_S if trial.load == "udp" else least_seconds(trial.workload, len(trial.compared))
+
+
+def routes_of(facts: Facts, asked: int) -> RouteSet:
+    """The host's own routes, or `--routes` of them: fewer, or more with made-up ones."""
+    own6 = () if isinstance(facts.routes6, Absent) else facts.routes6.unicast
+    own4 = () if isinstance(facts.routes4, Absent) else facts.routes4.unicast
+    pairs6 = [(r.prefix, r.interface) for r in own6]
+    pairs4 = [(r.prefix, r.interface) for r in own4]
+    return RouteSet(
+        ipv6=scaled(pairs6, len(pairs6) if asked < 0 else asked, ipv6=True),
+        ipv4=scaled(pairs4, len(pairs4) if asked < 0 else asked, ipv6=False),
+    )
+
+
+def _left_out(facts: Facts, main: Chosen, blocked: str) -> Iterator[str]:
+    if blocked:
+        yield blocked
+    if not facts.ipv6:
+        yield "IPv6 is off on this host: IPv4 is measured, for which firewalld has no check of its own"
+    dearer = "they make each lookup dearer than measured"
+    for protocol, rules, usual in (
+        ("IPv6", facts.policy_rules, POLICY_RULES),
+        ("IPv4", facts.policy_rules4, POLICY_RULES4),
+    ):
+        if not isinstance(rules, Absent) and rules > usual:
+            more = "a policy rule" if rules == usual + 1 else f"{rules - usual} policy rules"
+            tables = "" if protocol == "IPv6" else ", and of its route tables only the main one is"
+            yield f"of {protocol} {more} beyond the usual {usual} cannot be copied{tables}: {dearer}"
+    if not isinstance(facts.routes6, Absent) and len(facts.routes6.unicast) > MOST_ROUTES:
+        yield f"of {len(facts.routes6.unicast):,} IPv6 routes the first {MOST_ROUTES:,} are copied"
+    if not isinstance(facts.routes4, Absent) and len(facts.routes4.unicast) > MOST_ROUTES:
+        yield f"of {len(facts.routes4.unicast):,} IPv4 routes the first {MOST_ROUTES:,} are copied"
+    if isinstance(facts.ruleset, Absent):
+        yield f"the live ruleset: {facts.ruleset.reason}; {main.name} is measured"
