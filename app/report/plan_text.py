@@ -1,54 +1,111 @@
-"""A plan in plain lines: what it would do, before anything happens."""
+"""A plan in words, made here for the command line and the screen: what it would do, before anything happens.
+
+Text may come from the host: whoever shows it makes it safe.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from probes.action import Action
 from probes.units import duration, percent, size
+from scenarios.experiment.wording import titled
 from scenarios.plan import Plan, Written
 
-
-def plan_lines(plan: Plan) -> list[str]:
-    """Text may come from the host: the one who prints it makes it safe."""
-    lines = [f"{plan.title}: {plan.question}" if plan.title else plan.question]
-    if plan.refusal:
-        return [*lines, f"cannot be done here: {plan.refusal}"]
-    for variant in plan.variants:
-        detail = f"  {variant.detail}" if variant.detail else ""
-        lines.append(f"  compares {variant.id}: {variant.label}{detail}")
-    lines += [f"  they also differ in {text}" for text in plan.differs]
-    if plan.reads:
-        lines.append(f"  reads {'; '.join(plan.reads)}")
-    lines += [f"  measures {w.title} ({', '.join(m.name for m in w.metrics)})" for w in plan.workloads]
-    lines += ["", *plan.picture, ""] if plan.picture else []
-    lines += [f"  {sentence}" for sentence in plan.sentences]
-    if not plan.sentences:
-        lines += [f"  {written(w)}" for w in plan.writes]
-        lines.append(f"  takes about {duration(plan.seconds)}")
-    settings = [action for action in plan.actions if action.asks]
-    lines += [f"  {line}" for action in settings for line in _change(action)]
-    if not settings and not plan.sentences:
-        lines.append("  changes no setting")
-    lines += [f"  needs {right}" for right in plan.rights]
-    lines += [f"  left out: {text}" for text in plan.left_out]
-    if plan.digest:
-        lines.append(f"  plan {plan.digest}")
-    return lines
+NAME = 11  # cells of a row's name
+WARNED = "▲ changes"
 
 
-def _change(action: Action) -> list[str]:
-    what = f"changes {action.target}"
-    if action.kind == "attribute" and action.new is not None:
-        what += f" from {action.old} to {action.new}" if action.old is not None else f" to {action.new}"
+class Row(NamedTuple):
+    """One line, of any length. `name` stands before the first of its kind; `role` is a role of the screen's theme."""
+
+    name: str
+    words: str
+    role: str = "text"
+    indent: int = 0
+
+
+def plan_rows(plan: Plan) -> list[Row]:
+    """Everything below the question. A row with the role `picture` is a line of a drawing."""
+    rows = [Row("✗ cannot", plan.refusal, "critical"), Row("", "")] if plan.refusal else []
+    for n, variant in enumerate(plan.variants):
+        label = variant.id if variant.label == variant.id else f"{variant.id}  {variant.label}"
+        detail = f"   {variant.detail}" if variant.detail else ""
+        rows.append(Row("" if n else "compares", label + detail))
+    if plan.differs:
+        differing = f"they also differ in: {'; '.join(plan.differs)}; so verdicts say “this stack”"
+        rows.append(Row("", differing, "dim"))
+    if plan.workloads:
+        titles = (titled(w.title, control=w.control) for w in plan.workloads)
+        rows.append(Row("measures", ", ".join(titles)))
+    if plan.seconds:  # before the changes: with many of them the screen ends there
+        rows.append(Row("takes", _time(plan)))
+    rows += [Row("" if n else "writes", written(item)) for n, item in enumerate(plan.writes)]
+    if not plan.writes:
+        rows.append(Row("writes", "nothing"))
+    rows += _changes(plan)
+    rows += [Row("" if n else "leaves out", line, "dim") for n, line in enumerate(plan.left_out)]
+    if plan.rights:
+        rows.append(Row("needs", ", ".join(plan.rights)))
+    if plan.picture:
+        rows += [Row("", ""), *(Row("", line, "picture") for line in plan.picture), Row("", "")]
+    return rows + [Row("" if n else "in words", line) for n, line in enumerate(plan.sentences)]
+
+
+def _time(plan: Plan) -> str:
+    other = plan.seconds - plan.measuring_s
+    if not plan.measuring_s:
+        return duration(plan.seconds)
+    measuring = f"{duration(plan.measuring_s)} of measuring"
+    return f"{measuring} + {duration(other)} of preparation" if other >= 1 else measuring
+
+
+def _changes(plan: Plan) -> list[Row]:
+    rows: list[Row] = []
+    for action in plan.actions:
+        if action.asks:
+            name = "" if rows else WARNED
+            rows += [row._replace(name="" if n else name) for n, row in enumerate(change_rows(action))]
+    if not rows:
+        rows.append(Row("changes", "no setting of the host"))
+    quiet = (action for action in plan.actions if not action.asks)
+    return rows + [Row("makes", f"{action.title}, removed afterwards", "dim") for action in quiet]
+
+
+def change_rows(action: Action) -> list[Row]:
+    """An action with its exact old and new value, how it is undone, and its risk."""
+    rows = [Row("", action.title, "strong")]
+    if action.kind == "attribute":
+        old = action.old or "read when it is changed"
+        rows.append(Row("", action.target, "text", 2))
+        rows.append(Row("", f"now {old}  becomes {action.new or ''}  then back", "strong", 2))
+        rows += [Row("", f"saved and put back with it: {path}", "dim", 2) for path in action.side_paths]
     elif action.kind == "command":
-        what = f"runs {' '.join(action.apply)}"
-    elif action.kind == "resource":
-        what = f"makes {action.target}"
-    back = "cannot be undone" if action.irreversible else "undone at the end"
-    lines = [f"{what} ({action.title}; {back})"]
-    return [*lines, f"  risk: {action.risk}"] if action.risk else lines
+        undo = "cannot be undone" if action.irreversible else f"undone by {' '.join(action.undo)}"
+        rows.append(Row("", f"runs {' '.join(action.apply)}", "text", 2))
+        rows.append(Row("", undo, "warning" if action.irreversible else "dim", 2))
+    else:
+        rows.append(Row("", f"{action.resource} {action.target}, removed afterwards", "text", 2))
+    if action.risk:
+        rows.append(Row("", f"risk: {action.risk}", "dim", 2))
+    return rows
 
 
 def written(item: Written) -> str:
-    share = "an unknown share" if item.endurance_share is None else percent(item.endurance_share)
-    where = f" ({item.where})" if item.where else ""
-    return f"will write at most {size(item.bytes)} to {item.device}{where}: {share} of its rated endurance"
+    share = item.endurance_share
+    wear = "rated endurance unknown" if share is None else f"{percent(share)} of its rated endurance"
+    where = f" at {item.where}" if item.where else ""
+    return f"at most {size(item.bytes)} to {item.device}{where}, {wear}"
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """For the command line: as on the screen, with what is read and the digest that `--consent` takes."""
+    lines = [plan.question or plan.title, ""]
+    for row in plan_rows(plan):
+        drawn = row.role == "picture"
+        lines.append(row.words if drawn else f"  {row.name:<{NAME}}{' ' * row.indent}{row.words}".rstrip())
+    if plan.reads:
+        lines.append(f"  {'reads':<{NAME}}{'; '.join(plan.reads)}")
+    if plan.digest:
+        lines.append(f"  {'plan':<{NAME}}{plan.digest}")
+    return lines

@@ -4,49 +4,20 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
+from app.report.plan_text import NAME, WARNED, Row, change_rows, plan_rows
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, pad, text, wrapped
 from probes.action import Action
-from probes.units import percent, size
-from scenarios.experiment.wording import titled
 from scenarios.plan import Plan
-
-_NAME = 11
-
-
-def _item(name: str, words: str, width: int, role: str = "text") -> list[Line]:
-    rows = wrapped(words, width - _NAME, role)
-    return [[(f"{name if not n else '':<{_NAME}}", "dim"), *row] for n, row in enumerate(rows)]
 
 
 def change_lines(action: Action, width: int) -> list[Line]:
     """An action with its exact old and new value, how it is undone, and its risk."""
-    out = wrapped(action.title, width, "strong", hang=2)
-    if action.kind == "attribute":
-        out += wrapped(action.target, width, "text", indent=2, hang=2)
-        old, new = clean(action.old or "read when it is changed"), clean(action.new or "")
-        out.append(
-            [
-                ("  now ", "dim"),
-                (old, "strong"),
-                ("  becomes ", "dim"),
-                (new, "strong"),
-                ("  then back", "dim"),
-            ]
-        )
-        for path in action.side_paths:
-            out += wrapped(f"saved and put back with it: {path}", width, "dim", indent=2, hang=2)
-    elif action.kind == "command":
-        out += wrapped("runs " + " ".join(action.apply), width, "text", indent=2, hang=2)
-        undo = "cannot be undone" if action.irreversible else "undone by " + clean(" ".join(action.undo))
-        out += wrapped(undo, width, "warning" if action.irreversible else "dim", indent=2, hang=2)
-    else:
-        out += wrapped(
-            f"{action.resource} {clean(action.target)}, removed afterwards", width, "text", indent=2, hang=2
-        )
-    if action.risk:
-        out += wrapped(f"risk: {action.risk}", width, "dim", indent=2, hang=2)
-    return out
+    return [line for row in change_rows(action) for line in _indented(row, width)]
+
+
+def _indented(row: Row, width: int) -> list[Line]:
+    return wrapped(row.words, width, row.role, indent=row.indent, hang=2)
 
 
 def plan_lines(plan: Plan, width: int) -> list[Line]:
@@ -54,66 +25,21 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
     if plan.why:
         out += wrapped(plan.why, width, "dim")
     out.append(BLANK)
-    if plan.refusal:
-        out += _item("✗ cannot", plan.refusal, width, "critical")
-        out.append(BLANK)
-    for n, variant in enumerate(plan.variants):
-        label = (
-            f"{clean(variant.id)}  {clean(variant.label)}"
-            if variant.label != variant.id
-            else clean(variant.id)
-        )
-        detail = f"   {clean(variant.detail)}" if variant.detail else ""
-        out += _item("compares" if not n else "", label + detail, width)
-    if plan.differs:
-        words = "they also differ in: " + "; ".join(clean(d) for d in plan.differs)
-        out += _item("", words + "; so verdicts say “this stack”", width, "dim")
-    measured = [titled(w.title, control=w.control) for w in plan.workloads]
-    if measured:
-        out += _item("measures", ", ".join(measured), width)
-    if plan.seconds:  # before the changes: with many of them the screen ends there
-        other = plan.seconds - plan.measuring_s
-        parts = [f"{plan.measuring_s:.0f} s of measuring"] if plan.measuring_s else []
-        if other >= 1 or not parts:
-            parts.append(f"{other:.0f} s of preparation" if plan.measuring_s else f"{plan.seconds:.0f} s")
-        out += _item("takes", " + ".join(parts), width)
-    out += _writes(plan, width)
-    out += _changes(plan, width)
-    for n, line in enumerate(plan.left_out):
-        out += _item("leaves out" if not n else "", line, width, "dim")
-    if plan.rights:
-        out += _item("needs", ", ".join(plan.rights), width)
-    if plan.picture:
-        out += [BLANK, *([(clean(line)[:width], "text")] for line in plan.picture), BLANK]
-    for n, line in enumerate(plan.sentences):
-        out += _item("" if n else "in words", line, width)
+    for row in plan_rows(plan):
+        if row.role == "picture":
+            out.append([(clean(row.words)[:width], "text")])
+        elif not row.words:
+            out.append(BLANK)
+        else:
+            out += _named(row, width)
     return out
 
 
-def _writes(plan: Plan, width: int) -> list[Line]:
-    out: list[Line] = []
-    for n, written in enumerate(plan.writes):
-        share = written.endurance_share
-        wear = "rated endurance unknown" if share is None else f"{percent(share)} of its rated endurance"
-        where = f" at {clean(written.where)}" if written.where else ""
-        words = f"at most {size(written.bytes)} to {clean(written.device)}{where}, {wear}"
-        out += _item("writes" if not n else "", words, width)
-    return out or _item("writes", "nothing", width)
-
-
-def _changes(plan: Plan, width: int) -> list[Line]:
-    asked = [a for a in plan.actions if a.asks]
-    quiet = [a for a in plan.actions if not a.asks]
-    out: list[Line] = []
-    for n, action in enumerate(asked):
-        rows = change_lines(action, width - _NAME)
-        name = "▲ changes" if not n else ""
-        out += [[(f"{name if not k else '':<{_NAME}}", "warning"), *row] for k, row in enumerate(rows)]
-    if not asked:
-        out += _item("changes", "no setting of the host", width)
-    for action in quiet:
-        out += _item("makes", f"{action.title}, removed afterwards", width, "dim")
-    return out
+def _named(row: Row, width: int) -> list[Line]:
+    """The row's words folded beside its name."""
+    lines = wrapped(row.words, width - NAME, row.role, indent=row.indent, hang=2 * bool(row.indent))
+    role = "warning" if row.name == WARNED else "dim"
+    return [[(f"{row.name if not n else '':<{NAME}}", role), *line] for n, line in enumerate(lines)]
 
 
 def exact_lines(plan: Plan, width: int) -> list[Line]:
