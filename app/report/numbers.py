@@ -14,12 +14,12 @@ from app.report.plot import Axis, Series, nice_axis, plot
 from app.report.verdict_table import counts
 from probes import units
 from scenarios import events as ev
+from scenarios.experiment.tail import OPERATIONS_FOR_P99, p99_ns
 from scenarios.imported import SCENARIO
 from scenarios.plan import Metric
 
 WIDTH, HEIGHT = 78, 16
 MARKS = "ABCDEFGH"
-OPERATIONS_FOR_P99 = 1000
 
 
 def imported(session: Session) -> bool:
@@ -103,23 +103,15 @@ def _reached(session: Session) -> Table | None:
 
 
 def _p99(blocks: list[ev.Block]) -> str:
-    """Over all their operations, from 1000 a group on (the design's bound): with fewer it is one operation's luck."""
+    """Over all their operations, where a group has enough of them."""
     groups: dict[int, int] = {}
-    counts: dict[int, int] = {}
     for block in blocks:
         if block.operations:  # a train's stand with its first group
             groups[block.group] = groups.get(block.group, 0) + block.operations
-        for bound, count in block.histogram:
-            counts[bound] = counts.get(bound, 0) + count
-    total = sum(counts.values())
-    if not total or median(groups.values()) < OPERATIONS_FOR_P99:
+    if not groups or median(groups.values()) < OPERATIONS_FOR_P99:
         return "–"
-    passed = 0
-    for bound in sorted(counts):
-        passed += counts[bound]
-        if passed >= 0.99 * total:
-            return units.elapsed(bound)
-    return "–"
+    found = p99_ns(pair for block in blocks for pair in block.histogram)
+    return "–" if found is None else units.elapsed(found)
 
 
 def _trends(session: Session) -> Table:

@@ -13,6 +13,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from probes import units
+
 _BOX = str.maketrans("┤│└─┬┼├┘", "||+-++|+")
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 
@@ -58,14 +60,6 @@ def _round(value: float, *, up: bool) -> float:
     )
 
 
-def si(value: float) -> str:
-    """Three digits and a prefix: `7.5k`, `120M`, `0.25`."""
-    for limit, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= limit:
-            return f"{value / limit:.3g}{prefix}"
-    return f"{value:.3g}"
-
-
 def plot(
     series: Sequence[Series], width: int, height: int, x: Axis, y: Axis, *, ascii_only: bool = False
 ) -> list[str]:
@@ -99,7 +93,7 @@ def plot(
     if not series:
         plt.scatter([x.low], [up(y.low)], marker=" ")
     ticks = _ticks(y, 3 if height < 10 else 5)
-    plt.yticks([up(t) for t in ticks], [si(t).rjust(6) for t in ticks])
+    plt.yticks([up(t) for t in ticks], [units.prefixed(t).strip().rjust(6) for t in ticks])
     steps = [x.low + (x.high - x.low) * n / 4 for n in range(5)]
     plt.xticks(steps, [f"{s:g}" for s in steps])
     lines = [line.rstrip() for line in plt.uncolorize(plt.build()).split("\n")]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from probes.bench.measured import Measured
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.stats import GroupValue, difference, group_value
+from scenarios.experiment.tail import OPERATIONS_FOR_P99, p99_ns
 from scenarios.plan import Metric, Workload
 
 Pair = tuple[str, str]  # baseline, variant
@@ -67,19 +68,9 @@ class Group:
         }
 
     def p99_ns(self, variant: str) -> int | None:
-        """From 1000 operations a group on: with fewer, the 99th percentile rests on less than ten of them."""
-        if self.operations(variant) < 1000:
+        """None below OPERATIONS_FOR_P99."""
+        if self.operations(variant) < OPERATIONS_FOR_P99:
             return None
         blocks = self.blocks[variant]
-        counts: dict[int, int] = {}
-        for measured in blocks:
-            for upper, count in measured.histogram:
-                counts[upper] = counts.get(upper, 0) + count
-        if not counts:
-            return max((m.p99_ns for m in blocks if m.p99_ns is not None), default=None)
-        left = sum(counts.values()) / 100
-        for upper in sorted(counts, reverse=True):
-            left -= counts[upper]
-            if left < 0:
-                return upper
-        return None
+        found = p99_ns(pair for measured in blocks for pair in measured.histogram)
+        return found or max((m.p99_ns for m in blocks if m.p99_ns is not None), default=None)

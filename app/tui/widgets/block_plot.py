@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable
 
 from app.recording.session import Session
-from app.report.plot import Axis, Series, nice_axis, plot, si
+from app.report.plot import Axis, Series, nice_axis, plot
 from app.tui.glyphs import MARKERS, clean, plain
 from app.tui.lines import Line, cells, split, text
 from app.tui.widgets.checkup_lines import checkup_lines
 from app.tui.widgets.panel import Panel
+from probes import units
 
 ROLES = ("a", "b", "c", "d")
 _WINDOWS = (10, 20, 40, 60, 90, 120, 180, 240, 360, 480, 720, 960, 1440, 1800, 3600, 7200, 14400, 86400)
@@ -112,7 +113,7 @@ def plot_lines(
     marks = variants(session)
     shown = {v: (plain(m) if ascii_only else m, role) for v, (m, role) in marks.items() if v in points}
     by_mark = dict(shown.values())
-    last = {variant: si(points[variant][-1][1]) for variant in shown}
+    last = {variant: units.prefixed(points[variant][-1][1]).strip() for variant in shown}
     series = [Series(mark, points[v]) for v, (mark, _) in shown.items()]
     y = nice_axis([value for some in points.values() for _, value in some])
     rows = plot(series, width, max(4, height - 1), Axis(0.0, float(window)), y, ascii_only=ascii_only)
