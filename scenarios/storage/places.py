@@ -57,5 +57,5 @@ def place(host: Host, path: str) -> Place:
         model=text(leaf.model) if leaf is not None else "",
         fstype=known.place.mount.fstype,
         free_bytes=None if isinstance(state, Absent) else state.f_bavail * state.f_frsize,
-        refusal=fit.refusal.removeprefix(f"{path}: "),
+        refusal=fit.refusal,
     )
