@@ -107,7 +107,7 @@ def _damaged(run: str, found: list[undoing.Leftover]) -> Path | None:
 
 def _discard(path: Path, *, yes: bool, dry_run: bool) -> int:
     """The whole of a damaged journal: what of it can be read is shown, and nothing is undone by it."""
-    out(printable(f"{path}: is damaged; what of it can be read:"))
+    out(printable(f"{path}: is damaged; its readable entries:"))
     for entry in legible(path):
         out(
             printable(

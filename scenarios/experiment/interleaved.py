@@ -158,9 +158,10 @@ class _Experiment:
         worse = verdict.variant if here >= there else verdict.baseline
         if sign_test(here, there) > STALLS_BY_CHANCE / max(1, len(self.pairs)):
             return verdict
+        better = verdict.baseline if worse == verdict.variant else verdict.variant
         stalls = (
-            f"{worse} gave nothing at all in a block of {max(here, there)} groups, the other in {min(here, there)}: "
-            "what that costs is not in the ratio, which rests on the groups without"
+            f"{worse} stalled (no operation finished in a block) in {max(here, there)} groups, {better} in "
+            f"{min(here, there) or 'none'}; those groups are not in the ratio"
         )
         contradicted = ("no material difference", "faster" if worse == verdict.variant else "slower")
         word: ev.VerdictWord = "inconclusive" if verdict.verdict in contradicted else verdict.verdict

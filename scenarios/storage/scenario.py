@@ -50,8 +50,8 @@ class Storage(Scenario):
     question: ClassVar[str] = "Which of these directories is faster, by how much, and would a job notice?"
     why: ClassVar[str] = (
         "Most workloads never feel the disk; a few feel it badly. When the system and the disk are changed at once, "
-        "the disk is blamed for both. This compares reads, synced writes, metadata and streams, and says what of it "
-        "is the disk."
+        "the disk is blamed for both. This compares reads, synced writes, metadata and streams, and says which "
+        "part of the difference is the disk."
     )
     answers: ClassVar[str] = "compares disks and file systems under six loads"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 15

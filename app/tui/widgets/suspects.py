@@ -139,4 +139,4 @@ class Suspects(Picker):
         if self.shell.triage_error:
             return f"? the host could not be read to the end: {self.shell.triage_error}"
         done = self._session().ended is not None
-        return "✓ nothing speaks against this host" if done else "reading the host, about a second"
+        return "✓ no rule found anything on this host" if done else "reading the host, about a second"
