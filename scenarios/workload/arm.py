@@ -10,6 +10,7 @@ from probes.units import duration
 from scenarios.model import Run
 from scenarios.plan import Metric
 from scenarios.workload.score import Score
+from scenarios.workload.settings import Stay
 from scenarios.workload.variants import Job
 
 IN_A_ROW = 3  # failures after which a variant is given up
@@ -80,8 +81,9 @@ class JobArm:
         prepare: Sequence[str] = (),
         private: bool = False,
         group: str = "",
+        stay: Stay | None = None,
     ) -> None:
-        """`private`: what the command said on standard error is not told."""
+        """`private`: what the command said on standard error is not told. `stay`: where variants change settings."""
         self.run = run
         self.job = job
         self.variant = job.id
@@ -90,12 +92,14 @@ class JobArm:
         self.prepare = tuple(prepare)
         self.private = private
         self.group = group
+        self.stay = stay
         self.runs = self.failed = self._in_a_row = 0
         self.problem = ""  # why the last one failed
         self._left_said = False
 
     async def activate(self) -> None:
-        pass
+        if self.stay is not None:
+            await self.stay.to(self.job.settings)
 
     async def quiesce(self) -> None:
         pass
@@ -106,6 +110,8 @@ class JobArm:
         keep = OUTPUT_BYTES if self.score is not None else 0
         self.runs += 1
         job = await supervised(self.job.order(keep=keep, group=self.group, at_most_s=self.at_most_s))
+        if self.stay is not None:
+            self.stay.check()
         self._tell_left(job)
         values = values_of(job)
         problem = failure(job, self.at_most_s, self.private)

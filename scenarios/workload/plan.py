@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import shlex
 
+from probes.action import Action
 from probes.secrets import digest, masked_tree
+from probes.types import Absent
 from scenarios.plan import Variant
+from scenarios.workload.group import group_action
 from scenarios.workload.request import Request
 from scenarios.workload.variants import Job
 
@@ -26,6 +29,16 @@ def commands(wanted: Request, *, private: bool) -> tuple[str, ...]:
     beside = [argv for argv in (wanted.prepare, wanted.cleanup) if argv]
     found = [shlex.join(argv) for argv in (*dict.fromkeys(j.argv for j in wanted.jobs), *beside)]
     return tuple(digest(text) if private else text for text in found)
+
+
+def actions(wanted: Request, root: str | Absent) -> tuple[Action, ...]:
+    """A group for each variant where there can be one, and each setting that one of them names."""
+    groups = [] if isinstance(root, Absent) else [group_action(j.id, root, j.limits) for j in wanted.jobs]
+    found: list[Action] = []
+    for action in (action for job in wanted.jobs for action in job.settings):
+        if action not in found:
+            found.append(action)
+    return (*groups, *found)
 
 
 def sentences(wanted: Request, budget_s: float) -> tuple[str, ...]:

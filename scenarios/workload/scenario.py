@@ -22,10 +22,11 @@ from scenarios.plan import Option, Plan, PlannedStep
 from scenarios.workload.arm import WALL, JobArm
 from scenarios.workload.findings import failing, finding, sentences
 from scenarios.workload.group import group_action, lacking, place
-from scenarios.workload.plan import commands, variant
+from scenarios.workload.plan import actions, commands, variant
 from scenarios.workload.plan import sentences as planned_sentences
 from scenarios.workload.request import LEAST_SERIES, Request, request
 from scenarios.workload.score import Score
+from scenarios.workload.settings import Stay
 from scenarios.workload.split import split
 from scenarios.workload.variants import Job
 
@@ -50,8 +51,8 @@ class CommandUnderVariants(Scenario):
             kind="text",
             secret=True,
             multiple=True,
-            help="'name: words': NAME=VALUE, cwd=, cmd=, wrap=, cpus=0-3, node=0, nice=, ionice=, memory.max=, ...; "
-            "first: baseline",
+            help="'name: words': NAME=VALUE, cwd=, cmd=, wrap=, cpus=0-3, node=0, nice=, ionice=, memory.max=, "
+            "sysctl:NAME=, ...; first: baseline",
         ),
         Option(name="file", kind="path", help="a TOML file with the same words"),
         Option(name="cwd", kind="path", help="where it runs; the current directory if not given"),
@@ -111,9 +112,7 @@ class CommandUnderVariants(Scenario):
             workloads=(wanted.load,),
             steps=(PlannedStep("measure", "measure and judge", budget),),
             reads=("/proc/PID/{io,stat,schedstat,sched,smaps_rollup} of the command's own processes",),
-            actions=()
-            if isinstance(root, Absent)
-            else tuple(group_action(j.id, root, j.limits) for j in wanted.jobs),
+            actions=actions(wanted, root),
             left_out=(f"memory pressure, swap-ins and reclaim: {root.reason}",)
             if isinstance(root, Absent)
             else (),
@@ -128,7 +127,9 @@ class CommandUnderVariants(Scenario):
         wanted = request(
             run.options, run.options.string("cwd") or str(run.plan.options.get("cwd") or _here())
         )
+        changes = [action for job in wanted.jobs for action in job.settings]
         async with AsyncExitStack() as stay:
+            settings = await stay.enter_async_context(Stay(run, changes)) if changes else None
             arms = [
                 JobArm(
                     run,
@@ -138,6 +139,7 @@ class CommandUnderVariants(Scenario):
                     prepare=wanted.prepare,
                     private=run.options.flag("private"),
                     group=await _group(run, stay, job),
+                    stay=settings,
                 )
                 for job in wanted.jobs
             ]
@@ -205,6 +207,7 @@ async def _series(run: Run, wanted: Request, arm: JobArm) -> None:
     measured = GuardedBlocks(run, None)
     load, began = wanted.load, run.clock.now()
     index = 0
+    await arm.activate()
     while len(values_of(measured.counted(load.id), arm.variant, WALL)) < wanted.series:
         if run.clock.now() - began >= run.plan.measuring_s:
             run.note(f"{arm.variant}: the budget was spent after {index} runs (raise --budget)")

@@ -11,22 +11,24 @@ from pathlib import Path
 
 import msgspec
 
+from probes.action import Action
 from probes.bench.supervised import Order
 from scenarios.model import Usage
 from scenarios.workload.group import LIMITS, limit
+from scenarios.workload.settings import KINDS, change
 
 WORDS = ("cmd", "cwd", "wrap", "cpus", "node", "nice", "ionice", *LIMITS, "env")
 IONICE = {"realtime": 1, "best-effort": 2, "idle": 3}  # ioprio_set(2)
 _SHELL = {"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1", "&>"}
 _NAME = re.compile(r"[A-Za-z0-9][\w.+-]{0,31}", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_REFUSED = ("sysctl:", "sysfs:", "scheduler:")
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What one variant runs. `own` is what sets it apart, word by word; `env` only what it names itself.
 
-    `limits`: of the control group that it runs in, by the kernel's names and in its words.
+    `limits`: of the control group that it runs in, by the kernel's names and in its words. `settings`: changes of the
+    host while it runs.
     """
 
     id: str
@@ -38,6 +40,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     nice: int = 0
     ionice: tuple[int, ...] = ()
     limits: dict[str, str] = {}
+    settings: tuple[Action, ...] = ()
     own: dict[str, str] = {}
 
     def order(self, argv: Sequence[str] = (), *, keep: int = 0, group: str = "", at_most_s: float) -> Order:
@@ -69,7 +72,7 @@ def job(text: str, command: str, cwd: str) -> Job:
         key, equals, value = word.partition("=")
         if not equals:
             raise Usage(
-                f"variant {name.strip()}: {word!r} has no '='; known are NAME=VALUE and {', '.join(WORDS)}"
+                f"variant {name.strip()}: {word!r} has no '='; known are NAME=VALUE, {', '.join((*WORDS, *KINDS))}"
             )
         words.append((key, value))
     return made(name.strip(), words, command, cwd)
@@ -82,6 +85,7 @@ def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) ->
     where = f"variant {name}"
     env: dict[str, str] = {}
     own: dict[str, str] = {}
+    settings: list[Action] = []
     for key, value in words:
         if key == "env":
             key, equals, value = value.partition("=")
@@ -92,11 +96,16 @@ def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) ->
                 raise Usage(f"{where}: {key}= is given twice")
             own[key] = value
             continue
-        elif key.startswith(_REFUSED):
-            raise Usage(f"{where}: {key}= is not offered: a variant changes no setting of the host")
+        elif key.startswith(KINDS):
+            if key in own:
+                raise Usage(f"{where}: {key}= is given twice")
+            own[key] = value
+            settings.append(change(key, value, where))
+            continue
         elif key.upper() != key:
             raise Usage(
-                f"{where}: {key}= is none of {', '.join(WORDS)}; a variable in small letters is env={key}=VALUE"
+                f"{where}: {key}= is none of {', '.join((*WORDS, *KINDS))}; "
+                f"a variable in small letters is env={key}=VALUE"
             )
         if not _VARIABLE.fullmatch(key) or "\0" in value:
             raise Usage(f"{where}: {key!r} is no name of a variable, or its value holds a zero byte")
@@ -118,6 +127,7 @@ def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) ->
         nice=_nice(own["nice"], where) if "nice" in own else 0,
         ionice=_ionice(own["ionice"], where) if "ionice" in own else (),
         limits={name: limit(name, own[name], where) for name in LIMITS if name in own},
+        settings=tuple(settings),
         own=own | env,
     )
 

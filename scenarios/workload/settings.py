@@ -1,0 +1,118 @@
+"""Settings of the host that a variant names: `sysctl:vm.swappiness=10`, `sysfs:PATH=VALUE`, `scheduler:sda=none`.
+
+Each is a change that asks for consent, is journalled before and undone after; a variant's are in force while it runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from probes.action import Action
+from scenarios.experiment.switch import setting
+from scenarios.iosched.plan import switch
+from scenarios.model import Refused, Run, Usage
+
+KINDS = ("sysctl:", "sysfs:", "scheduler:")
+RISK = "whatever else runs here meets the setting too, while the variant runs"
+_SYSCTL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:@-]*", re.ASCII)
+_DEVICE = re.compile(r"[A-Za-z0-9_!.-]+", re.ASCII)
+_LIMIT = 4096
+
+
+def change(key: str, value: str, where: str) -> Action:
+    """Of a variant's word `KEY=VALUE`. Raises Usage in one line."""
+    kind, _, name = key.partition(":")
+    word = f"{where}: {key}={value}"
+    if not value or not value.isprintable():
+        raise Usage(f"{word}: a value in one line is wanted")
+    if kind == "scheduler":
+        return _scheduler(name, value, word)
+    path = _sysctl(name) if kind == "sysctl" else f"/{name.lstrip('/')}"
+    root = "/proc/sys/" if kind == "sysctl" else "/sys/"
+    if not _SYSCTL.fullmatch(name.lstrip("/")) or ".." in path.split("/") or not path.startswith(root):
+        raise Usage(f"{word}: write sysctl:vm.swappiness=10 or sysfs:/sys/...=VALUE")
+    if not os.path.realpath(path).startswith(root) or not Path(path).is_file():
+        raise Usage(f"{word}: {path}: no such setting on this host")
+    own = read(path)
+    if not own:
+        raise Usage(f"{word}: {path} cannot be read, so it could not be undone")
+    if not os.access(path, os.W_OK):
+        raise Usage(f"{word}: {path} cannot be written{'; needs root' if os.geteuid() else ''}")
+    return setting(path, own, value, risk=RISK)
+
+
+def read(path: str) -> str:
+    """Its value, of several to choose from the one in brackets; "" where it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            text = file.read(_LIMIT).decode("utf-8", "backslashreplace").strip()
+    except OSError:
+        return ""
+    chosen = re.search(r"\[([^\]\s]+)\]", text)
+    return chosen[1] if chosen else text
+
+
+def _sysctl(name: str) -> str:
+    """As sysctl(8): the first separator tells which of the two it is; the other one stands for itself."""
+    first = next((letter for letter in name if letter in "./"), ".")
+    return "/proc/sys/" + (name if first == "/" else name.translate(str.maketrans("./", "/.")))
+
+
+def _scheduler(device: str, value: str, word: str) -> Action:
+    path = f"/sys/block/{device}/queue/scheduler"
+    try:
+        offered = Path(path).read_text().split() if _DEVICE.fullmatch(device) else []
+    except OSError:
+        offered = []
+    names = [name.strip("[]") for name in offered]
+    if not names:
+        raise Usage(f"{word}: {device} is no block device of this host that has a scheduler")
+    if value not in names:
+        raise Usage(f"{word}: {device} offers {', '.join(names)}")
+    if os.geteuid():
+        raise Usage(f"{word}: needs root")
+    return switch(device, read(path), value)
+
+
+class Stay:
+    """Which variant's settings are in force. Between variants each goes back to the host's own."""
+
+    def __init__(self, run: Run, changes: Sequence[Action]) -> None:
+        self.run = run
+        self._paths = tuple(dict.fromkeys(action.target for action in changes))
+        self._own = self._wanted = {path: read(path) for path in self._paths}
+        self._active: tuple[Action, ...] = ()
+        self._stay = AsyncExitStack()
+
+    async def __aenter__(self) -> Stay:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.back()
+
+    async def to(self, changes: tuple[Action, ...]) -> None:
+        """Raises Refused where one cannot be made, or somebody else changes them."""
+        if changes != self._active:
+            await self.back()
+            self.check()
+            self._active = changes
+            for action in changes:
+                await self._stay.enter_async_context(self.run.change(action))
+            self._wanted = {path: read(path) for path in self._paths}
+        self.check()
+
+    async def back(self) -> None:
+        stay, self._stay, self._active = self._stay, AsyncExitStack(), ()
+        await stay.aclose()
+        self._wanted = self._own
+
+    def check(self) -> None:
+        """Somebody else may set them at any time: then nothing is measured. Raises Refused."""
+        for path, wanted in self._wanted.items():
+            now = read(path)
+            if now != wanted:
+                raise Refused(f"{path} is {now} where {wanted} was in force: something else changes it")

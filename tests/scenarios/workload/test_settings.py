@@ -1,0 +1,74 @@
+"""Settings that a variant names: in force while it runs and only then, and not measured where others change them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from probes.action import Action
+from scenarios.experiment.switch import setting
+from scenarios.model import Applied, Refused
+from scenarios.workload.settings import Stay, _sysctl, read
+from tests.fakes.run import FakeRun
+
+
+class Writes(FakeRun):
+    """Carries attributes out for real, under a test's own directory."""
+
+    def change(self, action: Action) -> AbstractAsyncContextManager[Applied]:
+        return self._written(action)
+
+    @asynccontextmanager
+    async def _written(self, action: Action) -> AsyncIterator[Applied]:
+        old = Path(action.target).read_text()
+        Path(action.target).write_text(f"{action.new}\n")
+        yield Applied("x", action, action.new or "")
+        Path(action.target).write_text(old)
+
+
+def test_each_variant_meets_its_own_and_the_others_the_hosts(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.write_text("1\n")
+    other.write_text("none [bfq]\n")
+    a, b = setting(str(one), "1", "7", risk=""), setting(str(other), "bfq", "none", risk="")
+
+    async def stays() -> list[tuple[str, str]]:
+        seen = []
+        async with Stay(Writes(), (a, b)) as stay:
+            for changes in ((), (a,), (a, b), (b,), ()):
+                await stay.to(changes)
+                seen.append((read(str(one)), read(str(other))))
+        return seen
+
+    assert asyncio.run(stays()) == [("1", "bfq"), ("7", "bfq"), ("7", "none"), ("1", "none"), ("1", "bfq")]
+    assert (one.read_text(), other.read_text()) == ("1\n", "none [bfq]\n")
+
+
+def test_what_somebody_else_changes_is_not_measured(tmp_path: Path) -> None:
+    path = tmp_path / "one"
+    path.write_text("1\n")
+
+    async def changed() -> None:
+        async with Stay(Writes(), (setting(str(path), "1", "7", risk=""),)) as stay:
+            await stay.to(())
+            path.write_text("3\n")
+            stay.check()
+
+    with pytest.raises(Refused, match="is 3 where 1 was in force"):
+        asyncio.run(changed())
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("vm.swappiness", "/proc/sys/vm/swappiness"),
+        ("net/ipv4/conf/eth0.1/rp_filter", "/proc/sys/net/ipv4/conf/eth0.1/rp_filter"),
+        ("net.ipv4.conf.eth0/1.rp_filter", "/proc/sys/net/ipv4/conf/eth0.1/rp_filter"),
+    ],
+)
+def test_a_sysctl_by_either_spelling(name: str, path: str) -> None:
+    assert _sysctl(name) == path
