@@ -123,7 +123,7 @@ def of_host(host: str, scenario: str) -> list[str]:
 
 
 def since(name: str, recording: Path) -> Comparison:
-    """What changed from the baseline `name` (side A) to one recording (side B); `compare.worse` makes a finding of it.
+    """What changed from the baseline `name` (side A) to one recording (side B), for `scenarios.compare.worse`.
 
     Raises Failure where there is no such baseline, where it has no run of that scenario, or where a file is damaged.
     """

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from app.failure import Failure
-from app.recording import store
+from app.recording import baselines, store
 from app.recording.reader import Follower
 from app.recording.session import Session
 from app.report.answer import answer
@@ -20,6 +20,8 @@ from app.run.signals import through
 from app.state import private
 from probes.types import Json
 from scenarios import events as ev
+from scenarios.compare import worse
+from scenarios.finding import Finding
 from scenarios.model import Outcome, Refused, Scenario
 from scenarios.option_value import arguments
 
@@ -70,9 +72,20 @@ class Part:
             answer=said.sentence,
             weight=said.weight,
             verdicts=tuple(session.verdicts.values()),
-            findings=tuple(session.worst_first),
+            findings=(*session.worst_first, *self._since()),
             following=tuple(s for s in following(session, str(self.recording)) if s.command != TO_THE_WHOLE),
         )
+
+    def _since(self) -> tuple[Finding, ...]:
+        """What got worse since this host's latest baseline of the scenario; nothing where none can be compared."""
+        began = self._session.began
+        if began is None or self._session.ended is None or self._session.ended.status != "done":
+            return ()
+        with suppress(Failure):
+            for name in baselines.of_host(began.host, self._scenario.id)[:1]:
+                found = baselines.since(name, self.recording)
+                return (worse.finding(found, name, str(self.recording)),) if found.effects else ()
+        return ()
 
     def _read(self, hear: Callable[[ev.AnyEvent], None]) -> None:
         if self._follower is None and not self.recording.exists():

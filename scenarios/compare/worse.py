@@ -17,14 +17,18 @@ def worse(found: Comparison) -> tuple[Effect, ...]:
 
 
 def finding(found: Comparison, baseline: str, recording: str) -> Finding:
-    """`baseline` is the name under which side A was saved, `recording` the name of side B's."""
+    """`baseline` is the name under which side A was saved, `recording` the name of side B's.
+
+    The finding's id is `storage.worse` for a run of storage.
+    """
     lost = worse(found)
+    id = f"{', '.join(found.b.scenarios)}.worse"
     command = f"hostdx compare --against {baseline} {recording}"
     if not lost:
         seen = sum(effect.verdict == "inconclusive" for effect in found.effects)
         unsure = f" ({seen} inconclusive)" if seen else ""
         return Finding(
-            id="compare.worse",
+            id=id,
             severity="ok",
             confidence="measured",
             title=f"none of {len(found.effects)} loads is slower than in the baseline {baseline}{unsure}",
@@ -32,7 +36,7 @@ def finding(found: Comparison, baseline: str, recording: str) -> Finding:
         )
     first = lost[0]
     return Finding(
-        id="compare.worse",
+        id=id,
         severity="warning",
         confidence="measured",
         title=f"{len(lost)} of {len(found.effects)} loads are slower than in the baseline {baseline}, "

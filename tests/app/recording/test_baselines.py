@@ -4,44 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from app.failure import Failure
 from app.recording import baselines
-from scenarios import events as ev
 from scenarios.compare.worse import finding, worse
-from scenarios.plan import Metric, Plan, Workload
+from tests.fakes.small_recordings import recorded
 
 
 @pytest.fixture(autouse=True)
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
-
-def recorded(
-    folder: Path, name: str, rate: float, *, scenario: str = "kernel", host: str = "n1", day: int = 1
-) -> Path:
-    workload = Workload(id="syscall", title="system call", metrics=(Metric("calls/s", "calls/s"),))
-    wall = f"2026-11-{day:02}T10:00:00Z"
-    events: list[ev.AnyEvent] = [
-        ev.Began(
-            t=0.0, schema=ev.SCHEMA, version="0.1.0", scenario=scenario, command=[], host=host, wall=wall,
-            seed=1, pid=1, pid_start=1, boot_id=name, options={},
-        ),
-        ev.Planned(t=0.0, plan=Plan(scenario=scenario, title="", question="", workloads=(workload,))),
-        *(
-            ev.Block(
-                t=1.0, workload="syscall", variant="one", group=n, index=n, seconds=0.04,
-                values={"calls/s": rate + n},
-            )
-            for n in range(8)
-        ),
-        ev.Ended(t=2.0, status="done"),
-    ]  # fmt: skip
-    path = folder / f"{name}.jsonl"
-    path.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in events))
-    return path
 
 
 def test_what_got_worse_since(tmp_path: Path) -> None:

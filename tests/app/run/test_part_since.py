@@ -1,0 +1,41 @@
+"""What got worse since the host's baseline is a finding of a checkup's part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.recording import baselines
+from app.run.part import Part
+from scenarios.kernel.scenario import Kernel
+from tests.fakes.small_recordings import recorded
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def _ended(place: Path, rate: float) -> Part:
+    part = Part(place / "whole.jsonl", Kernel(), {})
+    part.recording.write_bytes(recorded(place, "now", rate, day=9).read_bytes())
+    part._read(lambda event: None)
+    return part
+
+
+def test_a_part_tells_what_got_worse(tmp_path: Path) -> None:
+    assert _ended(tmp_path, 400.0).outcome.findings == ()  # no baseline: nothing to say
+    baselines.save("july", [recorded(tmp_path, "old", 1000.0)])
+    (finding,) = _ended(tmp_path, 400.0).outcome.findings
+    assert (finding.id, finding.severity) == ("kernel.worse", "warning") and "july" in finding.title
+    (finding,) = _ended(tmp_path, 1000.0).outcome.findings
+    assert (finding.id, finding.severity) == ("kernel.worse", "ok")
+
+
+def test_a_baseline_that_is_no_help_is_none(tmp_path: Path) -> None:
+    saved = baselines.save("july", [recorded(tmp_path, "old", 1000.0)])
+    saved.recordings[0].write_bytes(b"")
+    assert _ended(tmp_path, 400.0).outcome.findings == ()
+    baselines.save("site", [recorded(tmp_path, "far", 1000.0, host="reference")])
+    assert _ended(tmp_path, 400.0).outcome.findings == ()  # another host's is asked for by name only
