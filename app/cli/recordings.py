@@ -11,14 +11,12 @@ from app.cli.color_option import color_option
 from app.output import out, out_parts
 from app.printable import printable
 from app.recording import store as kept
-from app.recording.reader import BrokenRecording, load
 from app.report.result import encoded
 from app.state import recordings_dir
 from probes.units import duration
 from scenarios import events as ev
 
 HEADLINES = 30  # of the newest: each is read whole for it
-MOST_READ = 8 << 20  # bytes of a recording that is read for its headline
 _WIDE = 140  # cells where no terminal says how many it has
 _ROLES = {"running": "strong", "done": "", "unreadable": "warning", "dead": "warning", "failed": "critical"}
 
@@ -54,7 +52,7 @@ def recordings(as_json: bool, examples: bool) -> int:
             [(f"{'RECORDING':<{width}}  {'BEGAN (UTC)':<16}  {'STATE':<11}  {'TOOK':<11}  RESULT", "dim")]
         )
     for number, (name, entry) in enumerate(rows):
-        read = entry.bytes <= MOST_READ and (number < HEADLINES or name.startswith("demo:"))
+        read = number < HEADLINES or name.startswith("demo:")
         state = "bundled" if name.startswith("demo:") else entry.state
         began = entry.wall[:16].replace("T", " ")
         head = f"{printable(name):<{width}}  {printable(began):<16}  "
@@ -71,13 +69,11 @@ def _result(entry: kept.Listed, read: bool) -> str:
     """What it found, or why it found nothing."""
     if entry.state == "unreadable":
         return entry.reason or "is no recording"
-    if read and entry.state in ("done", "interrupted", "dead"):
-        from app.report.answer import answer
+    if read:
+        from app.report.answer import headline_of
 
-        try:
-            return answer(load(entry.path)).sentence
-        except (BrokenRecording, OSError):
-            return "cannot be read whole"
+        if (found := headline_of(entry)) is not None:
+            return found.sentence
     return entry.reason or entry.scenario
 
 

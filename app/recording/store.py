@@ -35,6 +35,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     bytes: int = 0
     planned_s: float = 0.0  # what its plan says that it takes; 0: not known, or until it is stopped
+    directories: tuple[str, ...] = ()  # that it was asked to measure
 
 
 def listed() -> list[Listed]:
@@ -80,7 +81,15 @@ def examined(path: Path) -> Listed:
         reason=last.reason if isinstance(last, ev.Ended) else None,
         bytes=path.stat().st_size,
         planned_s=next((e.plan.seconds for e in events if isinstance(e, ev.Planned)), 0.0),
+        directories=_directories(began),
     )
+
+
+def _directories(began: ev.Began) -> tuple[str, ...]:
+    """A foreign recording may hold anything there."""
+    named = began.options.get("dir")
+    several = named if isinstance(named, list) else [named]
+    return tuple(one for one in several if isinstance(one, str) and one)
 
 
 def resolve(argument: str) -> Path:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from app.recording import store
+from app.recording.reader import BrokenRecording, load
 from app.recording.session import Session
 from app.report.trust import trust
 from app.report.wording import measured, series_sentence, variant_title, verdict_sentence, workload_title
@@ -13,6 +15,7 @@ from scenarios.experiment.wording import resolution_words
 from scenarios.finding import Severity
 
 Weight: TypeAlias = Severity | Literal["unknown"]
+MOST_READ = 8 << 20  # bytes of a recording that is read for its headline
 DISTRUST = "Do not trust this run"
 
 
@@ -36,6 +39,16 @@ def answer(session: Session) -> Answer:
         weight: Weight = "critical" if ended.status == "failed" else "warning"
         return Answer(f"{ended.status}: {ended.reason or 'no reason given'}", weight)
     return said._replace(sentence=f"broken off; until then: {said.sentence}")
+
+
+def headline_of(entry: store.Listed) -> Answer | None:
+    """What a recording of a list found; None where it has no answer, cannot be read whole or would take too long."""
+    if entry.state not in ("done", "interrupted", "dead") or entry.bytes > MOST_READ:
+        return None
+    try:
+        return answer(load(entry.path))
+    except (BrokenRecording, OSError):
+        return None
 
 
 def _judged(session: Session) -> bool:

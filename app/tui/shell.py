@@ -60,7 +60,7 @@ class Shell(Errands):
         super().__init__(ansi_color=True if poor else None)
         for one in theme.themes():
             self.register_theme(one)
-        self.theme = theme.TERMINAL_NAME if poor else theme.DARK_NAME
+        self.theme = theme.TERMINAL_NAME if poor else theme.usual()
         self.ascii_only = ascii_only
         self.message = ""
         self.triage = triage
@@ -283,6 +283,7 @@ class Shell(Errands):
     def action_next_theme(self) -> None:
         names = [t.name for t in theme.themes()]
         self.theme = names[(names.index(self.theme) + 1) % len(names)]
+        theme.keep(self.theme)
         self.say(f"theme {self.theme}")
 
     def action_redraw(self) -> None:

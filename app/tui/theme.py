@@ -5,12 +5,18 @@ Nothing is told by colour alone: severities carry a word and a sign, variants a 
 
 from __future__ import annotations
 
+import os
 from functools import cache
 
 from rich.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
 
+from app.failure import Failure
+from app.state import private, state_dir
 from app.tui.lines import HIGHLIGHT
+
+KEPT = "theme"  # the file in the state directory
+MOST_KEPT = 64
 
 # Chosen to stay apart after reduction to 256 colours (what SSH leaves where COLORTERM is not forwarded).
 DARK = {
@@ -63,6 +69,29 @@ def themes() -> list[Theme]:
             )
         )
     return made
+
+
+def usual() -> str:
+    """The theme that was chosen last, else what the terminal says of its ground (COLORFGBG), else the dark one."""
+    try:
+        kept = (state_dir() / KEPT).read_text("utf-8", "replace")[:MOST_KEPT].strip()
+    except OSError:
+        kept = ""
+    if kept in _COLOURS:
+        return kept
+    ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    return LIGHT_NAME if ground in ("7", "15") else DARK_NAME
+
+
+def keep(name: str) -> None:
+    """For the next start; one that cannot be kept holds until the end."""
+    try:
+        place = private(state_dir()) / KEPT
+        scratch = place.with_name(f".{KEPT}.{os.getpid()}")
+        scratch.write_text(f"{name}\n", "utf-8")
+        scratch.replace(place)
+    except (OSError, Failure):
+        return
 
 
 @cache

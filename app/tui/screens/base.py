@@ -85,6 +85,10 @@ class Base(Screen[object]):
 
     _held: Widget | None = None  # what had the focus last
 
+    def footed(self, action: str) -> bool:
+        """Whether an action that is not always in the footer stands there now, after the others."""
+        return False
+
     @property
     def shell(self) -> Shell:
         return cast("Shell", self.app)

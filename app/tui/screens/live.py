@@ -110,7 +110,7 @@ class LiveScreen(RunScreen):
             return self.feed.growing
         if action == "undo":
             return self.feed.dead and bool(left_changed(self.session()))
-        return True
+        return super().check_action(action, parameters)
 
     def action_undo(self) -> None:
         self.shell.offer_undo(asked=True)

@@ -107,7 +107,7 @@ class PlanScreen(Base):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         names = {o.name for o in self.offer.options}
         if action in ("start", "name"):
-            return bool(self.missing) == (action == "name")
+            return bool(self.missing) == (action == "name") and (action == "name" or self.plan is not None)
         if action == "exact":
             return not self.missing
         if action == "directories":

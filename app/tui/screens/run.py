@@ -99,7 +99,8 @@ class RunHead(Panel):
 
 class RunScreen(Base):
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "play", "freeze view"),
+        Binding("space", "freeze", "freeze view"),  # while the run goes on
+        Binding("space", "play", "play, pause"),
         Binding("t", "step(1)", "next event", show=False),
         Binding("T", "step(-1)", "previous event", show=False),
         Binding("n", "jump(1)", "next step or finding", show=False),
@@ -125,6 +126,18 @@ class RunScreen(Base):
 
     def session(self) -> Session:
         return self.shell.feed.session
+
+    def footed(self, action: str) -> bool:
+        """Replay's own keys stand in the footer where there is something to replay."""
+        return not self.feed.growing and action in ("jump(1)", "first", "speed(1)")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("freeze", "play"):
+            return self.feed.growing == (action == "freeze")
+        return True
+
+    def action_freeze(self) -> None:
+        self.action_play()
 
     def action_play(self) -> None:
         self.feed.playback.toggle()

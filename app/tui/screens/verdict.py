@@ -200,7 +200,7 @@ class VerdictScreen(RunScreen):
             return any(f.remedy for f in self.session().findings.values())
         if action == "part":
             return self._part(parameters[0]) is not None
-        return True
+        return super().check_action(action, parameters)
 
     def _part(self, rank: object) -> Path | None:
         """The recording of a checkup's part, by its number; a foreign recording names none of ours."""

@@ -114,9 +114,8 @@ class RunningEffects(Panel):
         effects = running(session)
         if not effects:
             return [text("")]
-        foot = [text(_foot(session, width), "dim")]
-        if words := _outlook(session):
-            foot.append(text(words, "strong"))
+        # the last line stays where nothing is to be said: a panel that grows and shrinks repaints the screen
+        foot = [text(_foot(session, width), "dim"), text(_outlook(session), "strong")]
         return [*effect_lines(effects, width, margin_of(session), 4), *foot]
 
 

@@ -159,7 +159,8 @@ def _title(
         ]
     left.append((f" in {clean(metric)}, by group", "dim"))
     late = any(c.counted is not None and c.counted < len(c.values) for c in found)
-    right = "grey: after it was decided   " if late else ""
+    right = "finished   " if session.ended is None and workload != session.workload else ""
+    right += "grey: after it was decided   " if late else ""
     right += f"{beyond} beyond the edge   " if beyond else ""
     right += f"band: ±{units.percent(margin_of(session))}   down is slower"
     if cells(left) + len(right) > width:
@@ -203,5 +204,8 @@ class GroupPlot(BlockPlot):
 
 
 def under_way(session: Session) -> Chosen:
-    """The load that is measured now, all its pairs."""
-    return Chosen(session.workload, leading_metric(session, session.workload)[0])
+    """The load that is measured now, all its pairs; until its first block the one before, which says it is finished."""
+    workload = session.workload
+    if workload and workload not in session.blocks and session.blocks:
+        workload = next(reversed(session.blocks))
+    return Chosen(workload, leading_metric(session, workload)[0])

@@ -15,7 +15,7 @@ NAMES = {
 }  # fmt: skip
 
 
-_FIRST = ("stop", "undo")  # what undoes something is never the key that has no room
+_FIRST = ("stop", "undo", "compare")  # what undoes something is never the key that has no room
 _LAST = {"escape": 97, "question_mark": 98, "q": 99}
 
 
@@ -41,11 +41,11 @@ class KeyBar(Panel):
         if self.shell.message:
             said = wrapped(self.shell.message, width - 1, "strong", indent=1)  # a path is shown whole
             return [grounded(line, width, "bar") for line in said]
-        shown = {
-            a.binding.action: a.binding
-            for a in self.screen.active_bindings.values()
-            if a.binding.show and a.enabled
-        }
+        active = [a.binding for a in self.screen.active_bindings.values() if a.enabled]
+        shown = {b.action: b for b in active if b.show}
+        footed = getattr(self.screen, "footed", None)
+        extra = [b for b in active if not b.show and b.action not in shown and footed and footed(b.action)]
+        shown |= {b.action: b for b in extra}
         ranked = sorted(shown.values(), key=lambda b: -1 if b.action in _FIRST else _LAST.get(b.key, 0))
         while len(ranked) > 2 and (len(ranked) > MOST or _size(ranked) > width):
             del ranked[-3]  # help and the way out stay

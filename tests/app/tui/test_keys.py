@@ -32,7 +32,11 @@ SCREENS = (
     HomeScreen, PlanScreen, OptionsScreen, ConsentScreen, LiveScreen, VerdictScreen, FindingScreen, FactsScreen,
     KeysScreen, RecordingsScreen, ReportScreen, UndoScreen,
 )  # fmt: skip
-BY_STATE = ({"leave", "back"}, {"start", "name"})  # of two with one key, one is there at a time
+BY_STATE = (
+    {"leave", "back"},
+    {"start", "name"},
+    {"play", "freeze"},
+)  # of two with one key, one is there at a time
 both = pytest.mark.parametrize("size", ["narrow", "wide"])
 
 

@@ -163,7 +163,7 @@ async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: p
     async with opened(tmp_path, triage="triage") as (app, pilot):
         await keys(pilot, "r", "c")
         assert "marks a recording" in app.message
-        await keys(pilot, "space", "down", "space", "space")
+        await keys(pilot, "space", "down", "space")
         assert "A ✓ done" in grid(app) and "B ✓ done" in grid(app)
         await keys(pilot, "c")
         await until(pilot, lambda: isinstance(app.screen, ReportScreen))
