@@ -40,7 +40,7 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         name = recording or "last"
         return (NextStep("look at its groups and evidence", f"hostdx replay {shlex.quote(name)}"),)
     undecided = [v for v in told if v.verdict == "inconclusive" and measured(v)]
-    if undecided:
+    if undecided and began.scenario != "null":
         needed = [v.seconds_to_decide for v in undecided if v.seconds_to_decide is not None]
         whole = math.ceil(sum(v.seconds for v in told) + sum(needed))
         if needed and whole <= MOST_S:

@@ -13,6 +13,8 @@ from scenarios.checkup.item import ORDER, Item, State, line
 from scenarios.finding import SEVERITIES, Evidence, Finding, NextStep, Remedy, Severity
 from scenarios.model import Outcome, Scenario
 
+WORSE = "compare.worse"  # the id of the finding about a baseline
+
 
 def item(scenario: Scenario, outcome: Outcome) -> Item:
     """What a part's run says about its suspect."""
@@ -28,7 +30,7 @@ def item(scenario: Scenario, outcome: Outcome) -> Item:
         else "unknown",
         seconds=round(outcome.seconds, 1),
         recording=outcome.recording,
-        following=outcome.following,
+        following=outcome.following if state not in ("cleared", "resolution") else (),
     )
 
 
@@ -99,9 +101,16 @@ def _judged(scenario: Scenario, outcome: Outcome) -> tuple[State, str]:
         return "resolution", outcome.answer
     if any(v.control and v.verdict in ("slower", "faster") for v in outcome.verdicts):
         return "open", f"{suspect}: {outcome.answer}"
+    if lost := _lost(outcome):
+        return "cause", f"{suspect}: {lost.title}"
     weight = outcome.weight
     if weight in ("critical", "warning"):
         return "cause", f"{suspect}: {outcome.answer}"
+    if any(f.answers and f.severity == "ok" for f in outcome.findings):
+        return (
+            "cleared",
+            f"not {suspect}: {outcome.answer}",
+        )  # as the scenario itself says, whatever it compared
     if any(v.verdict in ("slower", "faster") for v in judged):
         return "remark", f"{suspect}: {outcome.answer}"
     if judged and all(v.verdict == "no material difference" for v in judged):
@@ -120,5 +129,12 @@ def _reach(verdicts: Sequence[ev.Verdict]) -> str:
     return percent(most) if most < 1 else smallest_effect(most)
 
 
+def _lost(outcome: Outcome) -> Finding | None:
+    """What got worse since this host's baseline."""
+    return next((f for f in outcome.findings if f.id == WORSE and f.severity == "warning"), None)
+
+
 def _severity(outcome: Outcome) -> Severity | Literal["unknown"]:
+    if _lost(outcome) and outcome.weight != "critical":
+        return "warning"
     return next((s for s in SEVERITIES if s == outcome.weight), "unknown")
