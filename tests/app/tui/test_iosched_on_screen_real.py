@@ -35,7 +35,10 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
         try:
             app.wait("checks found")
             app.press("/iosched\r")
-            app.until(lambda: "SCENARIOS  /iosched" in app.text, "the filtered list")
+            app.until(
+                lambda: any("▸" in row and " iosched" in row for row in app.text.splitlines()),
+                "the filtered list",
+            )
             app.press("\r")
             app.wait("must be named")
             app.press("\r")

@@ -86,10 +86,10 @@ def test_a_cut_line_loses_nothing(line: list[str], tmp_path: Path) -> None:
         f"{sys.executable} -P -m app.cli"
     )
     first = Terminal([*line, command], (100, 30))
-    first.wait("Who is stuck?")
+    first.wait("WHAT IS WRONG?")
     first.wait("checks found")
-    first.press("/stuck\r")
-    first.until(lambda: "/stuck" in first.text and "Is it the disk?" not in first.text, "the filtered list")
+    first.press("/dstate\r")
+    first.until(lambda: "/dstate" in first.text and "rpfilter" not in first.text, "the filtered list")
     first.press("\r")
     first.wait("Enter start")
     first.wait("takes")
@@ -116,7 +116,7 @@ def test_a_cut_line_loses_nothing(line: list[str], tmp_path: Path) -> None:
 
     again = Terminal([*line, command], (100, 30))
     try:
-        again.wait("dstate running for")  # the offer
+        again.wait("● dstate")  # the offer
         again.press("a")
         again.wait("● live")
         again.press("s")
@@ -131,7 +131,7 @@ def test_a_cut_line_loses_nothing(line: list[str], tmp_path: Path) -> None:
         again.until(lambda: reports[0].name in "".join(again.text.split()), "the whole path")
         assert "Which tasks hang in D" in reports[0].read_text()
         again.press("q")
-        again.wait("SCENARIOS")
+        again.wait("WHAT IS WRONG?")
         again.press("q")
     finally:
         again.close()

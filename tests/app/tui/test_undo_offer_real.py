@@ -52,7 +52,7 @@ def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_pat
             assert "[mq-deadline]" in disk.read("scheduler") and not journals(tmp_path)
 
             app.press("q")
-            app.wait("SCENARIOS")
+            app.wait("WHAT IS WRONG?")
             app.until(lambda: "not undone" not in app.text, "a home screen with nothing left over")
         finally:
             app.close()
