@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.bench.mixes import mix_of
+from probes.bench.mixes import MIXES
 from probes.host import Host
 from probes.system.disk.scheduler_origin import Why
 from scenarios import events as ev
@@ -73,7 +73,7 @@ def test_what_would_decide_it_is_a_command(tmp_path: Path) -> None:
 
 
 def test_writers_that_reach_their_bound_pressed_nobody() -> None:
-    mix = mix_of("writers-reader")
+    mix = next(m for m in MIXES if m.id == "writers-reader")
     job = Job(
         mix=mix, variant="bfq", workload=workload(mix, "bfq", 1, 1 << 28, "/d", 1), write_rate=100_000_000
     )

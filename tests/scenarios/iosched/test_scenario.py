@@ -13,7 +13,7 @@ import pytest
 from probes.action import Action
 from probes.bench.budget import WriteBudget
 from probes.bench.measured import Measured
-from probes.bench.mixes import MIXES, Mix, fio_equivalent, mix_of
+from probes.bench.mixes import MIXES, Mix, fio_equivalent
 from probes.host import Host
 from probes.system.disk.mounts import Mount, Placement
 from probes.system.disk.scheduler import Scheduling, scheduling
@@ -125,7 +125,7 @@ def target_on(host: Host, current: str = "mq-deadline") -> Target:
 
 def measured(tmp_path: Path, speed: dict[str, float], seed: int = 1, budget_s: float = 900.0) -> TreeRun:
     host = tree(tmp_path)
-    mixes = tuple(mix_of(name) for name in ("writers-reader", "cpu", "readers"))
+    mixes = tuple(next(m for m in MIXES if m.id == name) for name in ("writers-reader", "cpu", "readers"))
     jobs = tuple(
         Job(
             mix=m,
