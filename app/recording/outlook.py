@@ -18,6 +18,8 @@ def time_left(session: Session) -> float | None:
     if plan is None or session.ended is not None:
         return None
     told = session.told
+    if told is not None and told.seconds_left is None and told.done:
+        return session.time * (1 - told.done) / told.done  # only the share of the whole is known
     planned = [s for s in plan.steps if s.seconds > 0]
     if not planned:
         return told.seconds_left if told is not None else None

@@ -142,7 +142,7 @@ class Checkup(Scenario):
                         t=run.time(),
                         step=part.id,
                         text=f"{part.id}: {event.text}",
-                        seconds_left=event.seconds_left,
+                        done=min(1.0, run.time() / run.options.number("budget", BUDGET_S)),
                     )
                 )
             elif isinstance(event, ev.Guard):

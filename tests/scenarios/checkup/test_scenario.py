@@ -149,6 +149,8 @@ async def test_the_answer_is_ranked_and_every_part_that_did_not_run_says_why(off
     assert (final.id, final.severity, final.answers) == ("checkup.answer", "warning", True)
     assert final.title == "the firewall: a packet costs 32 % more"
     assert Remedy(title="turn it off", commands=("switch --off",)) in final.remedy
+    told = run.of(ev.Progress)  # of the whole: a part's own seconds would be read as the checkup's
+    assert all(one.seconds_left is None and one.done == one.t / 300 for one in told) and len(told) == 3
     assert any("Next: turn it off: `switch --off`" in note.text for note in run.of(ev.Note))
 
 
