@@ -30,6 +30,7 @@ from scenarios.fstrim.reference import shared, weakened
 from scenarios.fstrim.reference import steps as steps_of
 
 LEAST_FREEDOM = 3
+TRIM = "trim"
 
 
 class Jump(NamedTuple):
@@ -43,12 +44,15 @@ class Jump(NamedTuple):
     ci95: tuple[float, float]
     p: float
     called: bool
+    treatment: str = TRIM
 
     @property
     def text(self) -> str:
         low, high = sorted(self.ci95)
         which = (
-            f"the trim before round {self.before_round}" if self.before_round else "each trim, on average,"
+            f"the {self.treatment} before round {self.before_round}"
+            if self.before_round
+            else f"each {self.treatment}, on average,"
         )
         verb = "gave back" if self.gave >= 0 else "took"
         doubt = "" if self.called else "; that may be chance, or the host"
@@ -65,18 +69,20 @@ def course(
     references: Sequence[float],
     trims: Sequence[bool],
     bytes_written: Sequence[float] | None = None,
+    treatment: str = TRIM,
 ) -> Course:
     """More is better. `trims[i]`: there was one between round i and the one before; the first one's does not count.
+    `treatment`: what it is called.
 
     What is called holds both for the part of the reference that goes with the load and for all of it
     (reference.py).
     """
     at = [i for i in range(1, len(values)) if trims[i]]
     share = shared(steps_of(values, references, at))
-    part = _course(values, weakened(references, share), at, bytes_written)
+    part = _course(values, weakened(references, share), at, bytes_written, treatment)
     if share >= 1 or len(set(references)) < 2:
         return part
-    return _held_by_both(part, _course(values, references, at, bytes_written))
+    return _held_by_both(part, _course(values, references, at, bytes_written, treatment))
 
 
 def _course(
@@ -84,6 +90,7 @@ def _course(
     references: Sequence[float],
     at: Sequence[int],
     bytes_written: Sequence[float] | None,
+    treatment: str,
 ) -> Course:
     n = len(values)
     plain = trend(values, references, bytes_written)
@@ -98,11 +105,11 @@ def _course(
     if fit is None:  # a trim before every round: its effect cannot be told from the trend
         return Course(plain)
     jumps = tuple(
-        _jump(fit.estimate(2 + k), at[k] + 1 if len(steps) == len(at) else 0, len(steps))
+        _jump(fit.estimate(2 + k), at[k] + 1 if len(steps) == len(at) else 0, len(steps), treatment)
         for k in range(len(steps))
     )
     per_gb, per_gb_ci = _per_gb(ys, bytes_written, steps)
-    return Course(_trend(fit.estimate(1), n, per_gb, per_gb_ci), jumps)
+    return Course(_trend(fit.estimate(1), n, per_gb, per_gb_ci, treatment), jumps)
 
 
 def _held_by_both(part: Course, whole: Course) -> Course:
@@ -111,6 +118,7 @@ def _held_by_both(part: Course, whole: Course) -> Course:
     if mine.slope_per_round is None or mine.ci95 is None or other.slope_per_round is None:
         return part
     freedom = mine.rounds - 2 - len(part.jumps)
+    treatment = part.jumps[0].treatment if part.jumps else ""
     slope = mine.slope_per_round
     interval = _widened(mine.ci95, slope, other.slope_per_round)
     p = _both_p(slope, mine.ci95, other.slope_per_round, freedom)
@@ -122,12 +130,12 @@ def _held_by_both(part: Course, whole: Course) -> Course:
             f"{'lost' if slope < 0 else 'gained'}, which the reads beside them do not bear out"
         )
     elif word in ("slower", "faster"):
-        text = _said(word, mine.rounds, slope, interval, mine.shows_after, bool(part.jumps))
+        text = _said(word, mine.rounds, slope, interval, mine.shows_after, treatment)
         if other.verdict != word:
             text += "; the reads beside them scatter too much to rule out that the host got slower as well"
     elif word == "no material difference" and max(map(abs, interval)) >= MATTERS_A_ROUND:
         word = "inconclusive"
-        text = _said(word, mine.rounds, slope, interval, mine.shows_after, bool(part.jumps))
+        text = _said(word, mine.rounds, slope, interval, mine.shows_after, treatment)
     per_gb = mine.per_gb_ci95
     if per_gb is not None and mine.per_gb is not None and other.per_gb is not None:
         per_gb = _widened(per_gb, mine.per_gb, other.per_gb)
@@ -176,40 +184,42 @@ def _fitted(xs: Sequence[float], steps: Sequence[Sequence[float]], ys: Sequence[
     return least_squares([ones, list(xs), *map(list, steps)], list(ys), correlation)
 
 
-def _jump(line: Estimate, before_round: int, family: int) -> Jump:
+def _jump(line: Estimate, before_round: int, family: int, treatment: str) -> Jump:
     gave = math.expm1(line.value)
     low, high = line.ci95
     called = line.p < CALLED_AT / family and abs(gave) >= LEAST_TOTAL
-    return Jump(before_round, gave, (math.expm1(low), math.expm1(high)), line.p, called)
+    return Jump(before_round, gave, (math.expm1(low), math.expm1(high)), line.p, called, treatment)
 
 
-def _trend(line: Estimate, n: int, per_gb: float | None, per_gb_ci: tuple[float, float] | None) -> Trend:
+def _trend(
+    line: Estimate, n: int, per_gb: float | None, per_gb_ci: tuple[float, float] | None, treatment: str
+) -> Trend:
     low, high = line.ci95
     interval = (math.expm1(low), math.expm1(high))
     shows_after = rounds_to_show(line)
     a_round = math.expm1(line.value)
     word = word_of(line, math.expm1(line.value * (n - 1)), interval, shows_after, n)
-    text = _said(word, n, a_round, interval, shows_after, trims=True)
+    text = _said(word, n, a_round, interval, shows_after, treatment)
     smallest = (interval[1] - interval[0]) / 2
     return Trend(word, n, a_round, interval, line.p, per_gb, per_gb_ci, smallest, shows_after, text)
 
 
 def _said(
-    word: Word, n: int, a_round: float, interval: tuple[float, float], shows_after: int | None, trims: bool
+    word: Word, n: int, a_round: float, interval: tuple[float, float], shows_after: int | None, treatment: str
 ) -> str:
-    if not trims:
+    if not treatment:
         total = math.expm1(math.log1p(a_round) * (n - 1)) if a_round > -1 else -1.0
         return explain_trend(word, n, a_round, interval, total, shows_after)
     shown = f"{interval[0] * 100:+.1f} to {interval[1] * 100:+.1f} % a round"
     if word in ("slower", "faster"):
-        return f"{percent(abs(a_round))} {'lost' if a_round < 0 else 'gained'} a round between the trims ({shown})"
+        return f"{percent(abs(a_round))} {'lost' if a_round < 0 else 'gained'} a round between the {treatment}s ({shown})"
     if word == "no material difference":
         return (
-            f"No degradation seen in {n} rounds between the trims ({shown}): {percent(MATTERS_A_ROUND)} a round would "
+            f"No degradation seen in {n} rounds between the {treatment}s ({shown}): {percent(MATTERS_A_ROUND)} a round would "
             f"have shown after {shows_after}"
         )
     later = f"would show after about {shows_after}" if shows_after else "would not show soon"
-    return f"Inconclusive after {n} rounds ({shown}, the trims taken out): {percent(MATTERS_A_ROUND)} a round {later}"
+    return f"Inconclusive after {n} rounds ({shown}, the {treatment}s taken out): {percent(MATTERS_A_ROUND)} a round {later}"
 
 
 def _per_gb(

@@ -26,7 +26,7 @@ def variant(job: Job, *, private: bool) -> Variant:
 
 def commands(wanted: Request, *, private: bool) -> tuple[str, ...]:
     """All that is started, as it would be typed."""
-    beside = [argv for argv in (wanted.prepare, wanted.cleanup) if argv]
+    beside = [argv for argv in (wanted.prepare, wanted.cleanup, wanted.treat) if argv]
     found = [shlex.join(argv) for argv in (*dict.fromkeys(j.argv for j in wanted.jobs), *beside)]
     return tuple(digest(text) if private else text for text in found)
 
@@ -42,8 +42,9 @@ def actions(wanted: Request, root: str | Absent) -> tuple[Action, ...]:
 
 
 def sentences(wanted: Request, budget_s: float) -> tuple[str, ...]:
+    treated = f", the treatment before every {wanted.every} runs" if wanted.treat else ""
     how = (
-        f"Runs the command {wanted.series} times, at most {budget_s:.0f} s."
+        f"Runs the command {wanted.series} times, at most {budget_s:.0f} s{treated}."
         if wanted.series
         else f"Runs the command under {len(wanted.jobs)} variants in turn for {budget_s:.0f} s, 4 groups at least."
     )

@@ -16,7 +16,20 @@ from scenarios.workload.variants import Job, job, made, split, startable
 
 MOST_FILE_BYTES = 1 << 20
 MOST_VARIANTS = 8
-IN_FILE = ("cmd", "cwd", "variant", "prepare", "cleanup", "score", "score-better", "at-most", "series")
+IN_FILE = (
+    "cmd",
+    "cwd",
+    "variant",
+    "prepare",
+    "cleanup",
+    "score",
+    "score-better",
+    "at-most",
+    "series",
+    "treat",
+    "every",
+)
+EVERY = 5  # runs between two treatments
 LEAST_SERIES = 6  # scenarios.experiment.trend tells no trend of fewer
 
 
@@ -30,6 +43,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     cleanup: tuple[str, ...] = ()
     score: str = ""
     series: int = 0
+    treat: tuple[str, ...] = ()
+    every: int = EVERY
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -59,10 +74,17 @@ def request(options: Options, cwd: str) -> Request:
         raise Usage(f"at most {MOST_VARIANTS} variants in a run")
     if len({one.id for one in jobs}) < len(jobs):
         raise Usage("two variants have the same name")
-    beside = {k: split(str(words.get(k) or ""), f"--{k}") for k in ("prepare", "cleanup")}
+    beside = {k: split(str(words.get(k) or ""), f"--{k}") for k in ("prepare", "cleanup", "treat")}
     for option, argv in beside.items():
         for one in jobs if argv else ():
             startable(argv, one.env, one.cwd, f"--{option}")
+    every = int(words.get("every") or EVERY)
+    if (beside["treat"] or words.get("every")) and not (series and beside["treat"]):
+        raise Usage(
+            "--treat and --every belong to a series: --series 20 --treat 'fstrim -v /scratch' --every 5"
+        )
+    if beside["treat"] and every >= series:
+        raise Usage(f"--every {every}: a series of {series} runs would never be treated")
     score = str(words.get("score") or "")
     if score:
         Score(score)
@@ -73,6 +95,7 @@ def request(options: Options, cwd: str) -> Request:
         at_most_s=at_most_s,
         score=score,
         series=series,
+        every=every,
         **beside,
     )
 
@@ -134,14 +157,19 @@ def _file(name: str) -> dict[str, Any]:
     if unknown := sorted(set(found) - set(IN_FILE)):
         raise Usage(f"--file {name}: unknown word {unknown[0]!r}; known are {', '.join(IN_FILE)}")
     for key, value in found.items():
-        wanted: tuple[type, ...] = {"variant": (list,), "at-most": (int, float), "series": (int,)}.get(
-            key, (str,)
-        )
+        wanted: tuple[type, ...] = {
+            "variant": (list,),
+            "at-most": (int, float),
+            "series": (int,),
+            "every": (int,),
+        }.get(key, (str,))
         if not isinstance(value, wanted) or isinstance(value, bool):
             raise Usage(f"--file {name}: {key}: a {wanted[-1].__name__} is wanted")
     series, at_most = found.get("series", LEAST_SERIES), found.get("at-most", 1.0)
     if not (LEAST_SERIES <= series <= 120 and 0.1 <= at_most <= 86400):
         raise Usage(f"--file {name}: series is {LEAST_SERIES} to 120, at-most 0.1 to 86400 seconds")
+    if not 2 <= found.get("every", EVERY) <= 60:
+        raise Usage(f"--file {name}: every is 2 to 60 runs")
     if found.get("score-better", "more") not in ("more", "less"):
         raise Usage(f"--file {name}: score-better: more or less")
     return found

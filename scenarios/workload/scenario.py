@@ -13,9 +13,7 @@ from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.discretion import Discretion
-from scenarios.experiment.guarded import GuardedBlocks, values_of
 from scenarios.experiment.interleaved import compare
-from scenarios.experiment.trend import trend
 from scenarios.guards.watch import watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage
 from scenarios.plan import Option, Plan, PlannedStep
@@ -26,6 +24,7 @@ from scenarios.workload.plan import actions, commands, variant
 from scenarios.workload.plan import sentences as planned_sentences
 from scenarios.workload.request import LEAST_SERIES, Request, request
 from scenarios.workload.score import Score
+from scenarios.workload.series import series
 from scenarios.workload.settings import Stay
 from scenarios.workload.split import split
 from scenarios.workload.variants import Job
@@ -85,6 +84,13 @@ class CommandUnderVariants(Scenario):
             most=120,
             help="runs of one variant, for the trend from run to run",
         ),
+        Option(
+            name="treat",
+            kind="text",
+            secret=True,
+            help="run between the runs of a series, not timed: did it break the trend? (fstrim -v /scratch)",
+        ),
+        Option(name="every", kind="integer", least=2, most=60, help="runs between two treatments; 5"),
         Option(
             name="private",
             kind="flag",
@@ -164,7 +170,7 @@ async def _group(run: Run, stay: AsyncExitStack, job: Job) -> str:
 
 async def _measured(run: Run, wanted: Request, arms: list[JobArm]) -> None:
     if wanted.series:
-        await _series(run, wanted, arms[0])
+        await series(run, wanted, arms[0])
     else:
         await _compare(run, wanted, arms)
     for arm in arms:
@@ -200,36 +206,6 @@ async def _compare(run: Run, wanted: Request, arms: list[JobArm]) -> None:
         else:
             for line in sentences(found):
                 run.note(line)
-
-
-async def _series(run: Run, wanted: Request, arm: JobArm) -> None:
-    """So many runs that ended well, within the budget; a trend of their wall times."""
-    measured = GuardedBlocks(run, None)
-    load, began = wanted.load, run.clock.now()
-    index = 0
-    await arm.activate()
-    while len(values_of(measured.counted(load.id), arm.variant, WALL)) < wanted.series:
-        if run.clock.now() - began >= run.plan.measuring_s:
-            run.note(f"{arm.variant}: the budget was spent after {index} runs (raise --budget)")
-            break
-        await measured.measure(load.id, arm.variant, arm.block, group=index)
-        index += 1
-    walls = values_of(measured.counted(load.id), arm.variant, WALL)
-    found = trend(walls, [1.0] * len(walls), better="less")
-    run.emit(
-        ev.SeriesVerdict(
-            t=run.time(),
-            workload=load.id,
-            rounds=found.rounds,
-            verdict=found.verdict,
-            slope_per_round=found.slope_per_round,
-            ci95=found.ci95,
-            p=found.p,
-            reason=found.reason,
-            explain=found.explain,
-            smallest_effect=found.smallest_effect,
-        )
-    )
 
 
 def _asked(options: Options, cwd: str) -> Request:

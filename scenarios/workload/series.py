@@ -1,0 +1,87 @@
+"""One variant, run after run: the trend of its wall time, and whether a treatment in between broke it.
+
+What is treated cannot be untreated, so there is no ABBA here: the line and its steps are fitted as those of `fstrim`.
+"""
+
+from __future__ import annotations
+
+from probes.bench.measured import Spent
+from scenarios import events as ev
+from scenarios.experiment.guarded import GuardedBlocks, values_of
+from scenarios.finding import Evidence, Finding
+from scenarios.fstrim.course import Course, course
+from scenarios.model import Run
+from scenarios.workload.arm import WALL, JobArm
+from scenarios.workload.request import Request
+
+TREATMENT = "treatment"
+
+
+async def series(run: Run, wanted: Request, arm: JobArm) -> None:
+    """So many runs that ended well, within the budget, the treatment before every so many of them."""
+    measured = GuardedBlocks(run, None)
+    load, began = wanted.load, run.clock.now()
+    treated: set[int] = set()
+    index = 0
+    await arm.activate()
+    while (done := len(values_of(measured.counted(load.id), arm.variant, WALL))) < wanted.series:
+        if run.clock.now() - began >= run.plan.measuring_s:
+            run.note(f"{arm.variant}: the budget was spent after {index} runs (raise --budget)")
+            break
+        try:
+            if wanted.treat and done and done % wanted.every == 0 and done not in treated:
+                await arm.beside(wanted.treat, "--treat")
+                treated.add(done)
+            await measured.measure(load.id, arm.variant, arm.block, group=index)
+        except Spent as why:
+            run.note(f"{arm.variant}: {why}")
+            break
+        index += 1
+    walls = values_of(measured.counted(load.id), arm.variant, WALL)
+    judge(run, load.id, walls, treated)
+
+
+def judge(run: Run, workload: str, walls: list[float], treated: set[int]) -> None:
+    """`treated`: the runs, counted from 0, that it came before."""
+    rates = [1 / wall for wall in walls]  # more is better
+    treats = [i in treated for i in range(len(walls))]
+    found = course(rates, [1.0] * len(walls), treats, treatment=TREATMENT)
+    trend = found.trend
+    run.emit(
+        ev.SeriesVerdict(
+            t=run.time(),
+            workload=workload,
+            rounds=trend.rounds,
+            verdict=trend.verdict,
+            slope_per_round=trend.slope_per_round,
+            ci95=trend.ci95,
+            p=trend.p,
+            reason=trend.reason,
+            explain="; ".join((trend.explain, *(jump.text for jump in found.jumps))),
+            smallest_effect=trend.smallest_effect,
+        )
+    )
+    if any(treats):
+        run.found(broke(found))
+
+
+def broke(found: Course) -> Finding:
+    """Whether the treatment broke the trend: beyond chance at 1 % over all treatments of the series."""
+    called = [jump for jump in found.jumps if jump.called]
+    gave = [jump for jump in called if jump.gave > 0]
+    if gave:
+        title = f"The {TREATMENT} broke the trend: {gave[0].text}"
+    elif called:
+        title = f"The {TREATMENT} made it slower: {called[0].text}"
+    elif found.jumps:
+        title = f"No {TREATMENT} changed the runs beyond chance"
+    else:
+        title = f"Too few runs between the {TREATMENT}s to tell what they did"
+    return Finding(
+        id="workload.treatment",
+        severity="notice" if called else "ok",
+        confidence="measured",
+        title=title,
+        evidence=tuple(Evidence(jump.text) for jump in found.jumps),
+        answers=bool(called),
+    )

@@ -1,0 +1,77 @@
+"""A series with a treatment: planted steps are named, and none where nothing is."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+
+import pytest
+
+from probes.bench.measured import Measured
+from scenarios import events as ev
+from scenarios.finding import Finding
+from scenarios.model import Options
+from scenarios.plan import Plan
+from scenarios.workload.arm import WALL, JobArm
+from scenarios.workload.request import request
+from scenarios.workload.series import judge, series
+from tests.fakes.run import FakeRun
+
+PLAN = Plan(scenario="workload", title="", question="", measuring_s=1e6)
+
+
+def walls(slower: float, given_back: float, runs: int = 20, every: int = 5) -> list[float]:
+    """Each run `slower` than the one before; each treatment gives a share back."""
+    draw = random.Random(3)
+    level, found = 1.0, []
+    for i in range(runs):
+        if i and i % every == 0:
+            level *= 1 - given_back
+        found.append(level * draw.gauss(1.0, 0.004))
+        level *= 1 + slower
+    return found
+
+
+def judged(found: list[float]) -> tuple[ev.SeriesVerdict, Finding]:
+    run = FakeRun()
+    judge(run, "command", found, {5, 10, 15})
+    return run.of(ev.SeriesVerdict)[0], run.of(ev.Found)[0].finding
+
+
+def test_a_treatment_that_breaks_the_trend_is_named() -> None:
+    verdict, finding = judged(walls(0.03, 0.14))
+    assert verdict.verdict == "slower" and "between the treatments" in verdict.explain
+    assert finding.answers and finding.title.startswith("The treatment broke the trend")
+    assert "trim" not in verdict.explain + finding.title
+
+
+@pytest.mark.parametrize(("slower", "word"), [(0.03, "slower"), (0.0, "no material difference")])
+def test_a_treatment_that_does_nothing_is_not_accused(slower: float, word: str) -> None:
+    verdict, finding = judged(walls(slower, 0.0))
+    assert verdict.verdict == word
+    assert not finding.answers and finding.title == "No treatment changed the runs beyond chance"
+
+
+class Treated(JobArm):
+    """Runs that end at once; what was run beside them is kept."""
+
+    order: list[str]
+
+    async def block(self, seconds: float = 0.0) -> Measured:
+        self.order.append("run")
+        failed = len(self.order) == 5
+        return Measured(seconds=1.0, values={} if failed else {WALL: 1.0}, operations=1)
+
+    async def beside(self, argv: Sequence[str], option: str) -> None:
+        self.order.append(option)
+
+
+def test_treated_between_the_runs_that_count() -> None:
+    options = Options({"cmd": "true", "series": 7, "treat": "true", "every": 3})
+    run = FakeRun(plan=PLAN)
+    wanted = request(options, "/")
+    arm = Treated(run, wanted.jobs[0], at_most_s=1.0)
+    arm.order = []
+    asyncio.run(series(run, wanted, arm))
+    assert " ".join(arm.order) == "run run run --treat run run run run --treat run"
