@@ -212,14 +212,16 @@ def _said(
         return explain_trend(word, n, a_round, interval, total, shows_after)
     shown = f"{interval[0] * 100:+.1f} to {interval[1] * 100:+.1f} % a round"
     if word in ("slower", "faster"):
-        return f"{percent(abs(a_round))} {'lost' if a_round < 0 else 'gained'} a round between the {treatment}s ({shown})"
+        verb = "lost" if a_round < 0 else "gained"
+        return f"{percent(abs(a_round))} {verb} a round between the {treatment}s ({shown})"
     if word == "no material difference":
         return (
-            f"No degradation seen in {n} rounds between the {treatment}s ({shown}): {percent(MATTERS_A_ROUND)} a round would "
-            f"have shown after {shows_after}"
+            f"No degradation seen in {n} rounds between the {treatment}s ({shown}): {percent(MATTERS_A_ROUND)} a round "
+            f"would have shown after {shows_after}"
         )
     later = f"would show after about {shows_after}" if shows_after else "would not show soon"
-    return f"Inconclusive after {n} rounds ({shown}, the {treatment}s taken out): {percent(MATTERS_A_ROUND)} a round {later}"
+    seen = f"{n} rounds ({shown}, the {treatment}s taken out)"
+    return f"Inconclusive after {seen}: {percent(MATTERS_A_ROUND)} a round {later}"
 
 
 def _per_gb(

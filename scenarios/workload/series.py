@@ -62,26 +62,29 @@ def judge(run: Run, workload: str, walls: list[float], treated: set[int]) -> Non
         )
     )
     if any(treats):
-        run.found(broke(found))
+        finding = broke(found)
+        if finding is not None:
+            run.found(finding)
+        elif (
+            found.jumps
+        ):  # what was not seen clears nobody: how much each may have given stands in the verdict
+            run.note(f"no {TREATMENT} changed the runs beyond chance")
+        else:
+            run.note(f"too few runs between the {TREATMENT}s to tell what they did")
 
 
-def broke(found: Course) -> Finding:
+def broke(found: Course) -> Finding | None:
     """Whether the treatment broke the trend: beyond chance at 1 % over all treatments of the series."""
     called = [jump for jump in found.jumps if jump.called]
+    if not called:
+        return None
     gave = [jump for jump in called if jump.gave > 0]
-    if gave:
-        title = f"The {TREATMENT} broke the trend: {gave[0].text}"
-    elif called:
-        title = f"The {TREATMENT} made it slower: {called[0].text}"
-    elif found.jumps:
-        title = f"No {TREATMENT} changed the runs beyond chance"
-    else:
-        title = f"Too few runs between the {TREATMENT}s to tell what they did"
+    title = f"the {TREATMENT} broke the trend" if gave else f"the {TREATMENT} made the runs slower"
     return Finding(
         id="workload.treatment",
-        severity="notice" if called else "ok",
+        severity="notice",
         confidence="measured",
-        title=title,
+        title=f"{title}: {(gave or called)[0].text}",
         evidence=tuple(Evidence(jump.text) for jump in found.jumps),
-        answers=bool(called),
+        answers=True,
     )

@@ -10,7 +10,6 @@ import pytest
 
 from probes.bench.measured import Measured
 from scenarios import events as ev
-from scenarios.finding import Finding
 from scenarios.model import Options
 from scenarios.plan import Plan
 from scenarios.workload.arm import WALL, JobArm
@@ -33,24 +32,25 @@ def walls(slower: float, given_back: float, runs: int = 20, every: int = 5) -> l
     return found
 
 
-def judged(found: list[float]) -> tuple[ev.SeriesVerdict, Finding]:
+def judged(found: list[float]) -> tuple[ev.SeriesVerdict, FakeRun]:
     run = FakeRun()
     judge(run, "command", found, {5, 10, 15})
-    return run.of(ev.SeriesVerdict)[0], run.of(ev.Found)[0].finding
+    return run.of(ev.SeriesVerdict)[0], run
 
 
 def test_a_treatment_that_breaks_the_trend_is_named() -> None:
-    verdict, finding = judged(walls(0.03, 0.14))
+    verdict, run = judged(walls(0.03, 0.14))
+    (found,) = run.of(ev.Found)
     assert verdict.verdict == "slower" and "between the treatments" in verdict.explain
-    assert finding.answers and finding.title.startswith("The treatment broke the trend")
-    assert "trim" not in verdict.explain + finding.title
+    assert found.finding.answers and found.finding.title.startswith("the treatment broke the trend")
+    assert "trim" not in verdict.explain + found.finding.title
 
 
 @pytest.mark.parametrize(("slower", "word"), [(0.03, "slower"), (0.0, "no material difference")])
 def test_a_treatment_that_does_nothing_is_not_accused(slower: float, word: str) -> None:
-    verdict, finding = judged(walls(slower, 0.0))
-    assert verdict.verdict == word
-    assert not finding.answers and finding.title == "No treatment changed the runs beyond chance"
+    verdict, run = judged(walls(slower, 0.0))
+    assert verdict.verdict == word and not run.of(ev.Found)
+    assert [note.text for note in run.of(ev.Note)] == ["no treatment changed the runs beyond chance"]
 
 
 class Treated(JobArm):
