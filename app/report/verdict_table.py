@@ -18,6 +18,8 @@ from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, titled
 from scenarios.plan import Metric
 
+_NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
+
 
 class Row(NamedTuple):
     """`left` and `right` are the medians of baseline and variant, None where no block has the metric."""
@@ -92,8 +94,10 @@ def pair(verdict: ev.Verdict) -> str:
 
 def amount(value: float, unit: str) -> units.Quantity:
     """A metric's value as a person reads it: `8.14 k IOPS`, `213 µs`, `98.4 MB/s`."""
-    if unit in ("ns", "µs", "ms", "s"):
-        return units.latency(value * {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit])
+    time, slash, each = unit.partition("/")
+    if time in _NANOSECONDS:  # of an operation, or per packet
+        scaled = units.latency(value * _NANOSECONDS[time])
+        return units.Quantity(scaled.number, f"{scaled.unit}{slash}{each}")
     if unit == "MB/s":
         return units.decimal(value * 1e6, "B/s")
     if unit == "1/s":

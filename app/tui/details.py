@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, cells, crop, ruled, text, wrapped
 from app.tui.widgets.suspects import severity_words
-from scenarios.finding import Finding, Remedy
+from scenarios.finding import Evidence, Finding, Remedy
 
+FIRST_EVIDENCE = 4  # lines of it before what is to be done; the rest comes after
 MOST_COMMANDS = 4  # of a remedy there
 FEW = 3  # findings whose remedies stand on the verdict
 
@@ -30,27 +33,38 @@ def finding_lines(
     out += wrapped(finding.title, width, "strong")
     if finding.subject:
         out.append([("about      ", "dim"), (finding.subject, "text")])
-    if finding.evidence:
-        out += [BLANK, ruled(text("EVIDENCE", "title"), [], width)]
-        for evidence in finding.evidence:
-            words, source = clean(evidence.text), clean(evidence.source)
-            rows = wrapped(words, width, indent=2, hang=2)
-            if source and source != "measured":  # that stands above already
-                if cells(rows[-1]) + len(source) + 3 <= width:
-                    rows[-1] = [*rows[-1], (f"   {source}", "dim")]
-                else:
-                    rows += wrapped(source, width, "dim", indent=4, hang=2)
-            out += rows
+    first, more = finding.evidence[:FIRST_EVIDENCE], finding.evidence[FIRST_EVIDENCE:]
+    if not finding.remedy:
+        first, more = finding.evidence, ()
+    out += _evidence("EVIDENCE", first, width)
     if finding.remedy:
         out += [BLANK, ruled(text("WHAT TO DO", "title"), [], width)]
         for number, remedy in enumerate(finding.remedy, 1):
             out += _remedy(number, remedy, width)
+    out += _evidence("MORE EVIDENCE", more, width)
     if finding.references:
         out += [BLANK, ruled(text("REFERENCES", "title"), [], width)]
         for reference in finding.references:
             out += wrapped(reference, width, "dim", indent=2)
     if finding.prove and prove:
         out += [BLANK, [("Enter", "key"), (f" measures it: scenario {finding.prove}", "text")]]
+    return out
+
+
+def _evidence(title: str, some: Sequence[Evidence], width: int) -> list[Line]:
+    """Empty without any."""
+    if not some:
+        return []
+    out = [BLANK, ruled(text(title, "title"), [], width)]
+    for evidence in some:
+        words, source = clean(evidence.text), clean(evidence.source)
+        rows = wrapped(words, width, indent=2, hang=2)
+        if source and source != "measured":  # that stands above already
+            if cells(rows[-1]) + len(source) + 3 <= width:
+                rows[-1] = [*rows[-1], (f"   {source}", "dim")]
+            else:
+                rows += wrapped(source, width, "dim", indent=4, hang=2)
+        out += rows
     return out
 
 

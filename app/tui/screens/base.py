@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.tui.lines import Line, grounded, text
+from app.tui.lines import Line, grounded, split, text
 from app.tui.widgets.keybar import KeyBar
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
@@ -42,12 +42,14 @@ class TopBar(Panel):
 
     DEFAULT_CSS = "TopBar { height: 1; }"
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "hostdx", about: str = "") -> None:
         super().__init__(id="head")
+        self._name, self._about = name, about
 
     def draw(self, width: int, height: int) -> list[Line]:
         words = getattr(self.screen, "title_words", "")
-        return [grounded([(" hostdx › ", "dim"), (words, "title")], width, "bar")]
+        left: Line = [(f" {self._name} › ", "dim"), (words, "title")]
+        return [grounded(split(left, text(f"{self._about} ", "strong"), width), width, "bar")]
 
 
 class Base(Screen[object]):

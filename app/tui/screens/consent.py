@@ -10,9 +10,9 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from app.tui.lines import BLANK, Line, split, text, wrapped
+from app.tui.lines import BLANK, Line, text, wrapped
 from app.tui.plan_text import change_lines
-from app.tui.screens.base import Base
+from app.tui.screens.base import Base, TopBar
 from app.tui.widgets.reader import Reader
 from probes.action import Action
 from scenarios.plan import Plan
@@ -50,19 +50,15 @@ class ConsentScreen(Base):
         super().__init__()
         self.plan = plan
 
+    def head(self) -> Iterable[Widget]:
+        yield TopBar(self.plan.scenario, self.plan.title)
+
     def body(self) -> Iterable[Widget]:
         yield Reader(self._lines)
 
     def _lines(self, width: int) -> list[Line]:
         asked = [a for a in self.plan.actions if a.asks]
-        out: list[Line] = [
-            split(
-                [(f"{self.plan.scenario} › ", "dim"), ("consent", "title")],
-                text(self.plan.title, "strong"),
-                width,
-            ),
-            BLANK,
-        ]
+        out: list[Line] = [BLANK]
         for command in self.plan.commands:
             who = "root" if os.geteuid() == 0 else "you"
             out += [text(f"▲ This run starts a command as {who}, several times:", "warning")]

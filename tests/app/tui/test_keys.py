@@ -197,7 +197,7 @@ async def test_nothing_starts_without_consent(
         for no in ("n", "escape", "q"):
             await keys(pilot, "enter")
             assert isinstance(app.screen, ConsentScreen)
-            assert "now mq-deadline  becomes bfq" in grid(app)
+            assert "now mq-deadline becomes bfq" in grid(app)
             await keys(pilot, "enter")
             assert isinstance(app.screen, ConsentScreen)
             await keys(pilot, no)
