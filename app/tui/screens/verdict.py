@@ -89,7 +89,7 @@ class About(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self.shell.feed.session
-        out = checkup_lines(session, width)
+        out = checkup_lines(session, width, brief=self.screen.size.height < 32)
         entry = self.screen.query_one(VerdictList).entry()
         if entry is not None and entry.verdict is not None and entry.measured:
             verdict = entry.verdict

@@ -6,14 +6,20 @@ from app.recording.session import Session
 from app.report.checkup import ranked
 from app.report.following import following
 from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, wrapped
+from app.tui.lines import BLANK, Line, crop, wrapped
 from scenarios.finding import NextStep
 
 
-def checkup_lines(session: Session, width: int) -> list[Line]:
-    """Empty for a recording of anything else. A number is also the key that opens the part's own run."""
+def checkup_lines(session: Session, width: int, brief: bool = False) -> list[Line]:
+    """Empty for a recording of anything else. A number is also the key that opens the part's own run.
+
+    `brief`: a line each, for a low screen; the finding below it has all of it.
+    """
     out: list[Line] = []
     for one in ranked(session):
+        if brief:
+            out.append(crop([(f"{one.sign} ", one.role), (clean(one.words), "text")], width))
+            continue
         rows = wrapped(clean(one.words), width - 2, "text", hang=3)
         out += [[(f"{one.sign} " if not n else "  ", one.role), *row] for n, row in enumerate(rows)]
         if one.following is not None:

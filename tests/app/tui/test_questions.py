@@ -13,10 +13,12 @@ from app.recording.session import Session
 from app.tui.command import Outcome
 from app.tui.questions import QUESTIONS, filled_in, scenario_for
 from app.tui.screens.plan import PlanScreen
+from app.tui.widgets.checkup_lines import checkup_lines
 from app.tui.widgets.live_line import LiveLine
 from scenarios import events as ev
 from scenarios import registry
-from scenarios.finding import Finding
+from scenarios.checkup.item import EXTRA, Item, as_json
+from scenarios.finding import Finding, NextStep
 from tests.fakes.screen import grid, keys, opened, recorded, settled, until
 
 
@@ -165,3 +167,23 @@ async def test_directories_are_ticked_in_order_typed_and_completed(
         assert "[C] /mnt/one disk" in grid(app)
         await keys(pilot, "home", "space", "enter")
         assert asked[-1] == ["storage", "--dir=/scratch", "--dir=/mnt/one disk"]
+
+
+def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None:
+    session = Session()
+    step = NextStep("compare it", "hostdx run storage --dir /a --dir /b")
+    items = [
+        Item(scenario="w", state="cause", severity="warning", rank=1, words="the firewall: " + "slow " * 30),
+        Item(scenario="s", state="open", rank=2, words="the disk: no yardstick [red]x[/]", following=(step,)),
+    ]
+    session.apply(ev.Extra(t=1.0, name=EXTRA, value=as_json(items)))
+    brief, whole = (
+        ["".join(part for part, _ in row) for row in checkup_lines(session, 78, brief)]
+        for brief in (True, False)
+    )
+    assert len(brief) == 2 and all(len(row) <= 78 for row in [*brief, *whole])
+    assert (
+        brief[0].startswith("▲ 1. the firewall: slow") and brief[1] == "? 2. the disk: no yardstick [red]x[/]"
+    )
+    assert "     next: compare it  hostdx run storage --dir /a --dir /b" in whole
+    assert checkup_lines(Session(), 78) == []
