@@ -147,7 +147,7 @@ def _number(path: Path) -> tuple[int, str]:
 
 def demos() -> list[str]:
     """The bundled recordings, as arguments: `demo:rpfilter`."""
-    return ["demo:" + path.name.split(".")[0] for path in sorted(_files(demos_dir()))]
+    return sorted("demo:" + path.name.split(".")[0] for path in _files(demos_dir()))
 
 
 def demos_dir() -> Path:
