@@ -12,7 +12,7 @@ from app.report.comparison import comparison
 from app.tui.screens.report import ReportScreen
 from scenarios.compare.comparison import compared
 from tests.fakes.golden import agrees
-from tests.fakes.screen import feed, grid, keys, opened, ready, recorded, settled
+from tests.fakes.screen import feed, grid, keys, opened, ready, recorded, settled, until
 
 # name: (triage, recording, cursor, keys)
 RUNS = {
@@ -56,6 +56,8 @@ async def test_home_and_what_opens_from_it(size: str, tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         for name, pressed in HOME.items():
             await keys(pilot, *pressed)
+            await until(pilot, lambda: not getattr(app.screen, "_unread", ()))  # the recordings' headlines
+            await settled(pilot)
             agrees(f"{name}-{size}", grid(app))
             while len(app.screen_stack) > 1:
                 await keys(pilot, "escape")
