@@ -24,6 +24,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
     `ionice` is (class, level) as ioprio_set(2) has them, empty: as it is. `keep`: bytes of standard output kept, its
     end; with 0 it goes to /dev/null, unread. `group`: the control group (version 2) that it runs in.
+    `most_bytes`: it is ended when it has caused more to be written, as seen at a look; 0: unbounded.
     """
 
     argv: tuple[str, ...]
@@ -35,6 +36,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     ionice: tuple[int, ...] = ()
     keep: int = 0
     group: str = ""
+    most_bytes: int = 0
     at_most_s: float = 600.0
 
 
@@ -50,7 +52,7 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     *_pressure_s    seconds in which at least one of its tasks waited (PSI of its group); None without a group.
     swapped_in_bytes, reclaimed_bytes  of its group, where the memory controller counts for it.
     left            processes that were still alive when it ended and were ended; `survivors` could not be.
-    stopped         "", "time" or "told".
+    stopped         "", "time", "bytes" or "told".
     """
 
     stopped: str

@@ -190,7 +190,7 @@ class Supervisor:
             os._exit(127)
 
     def _watch(self) -> str:
-        """Until the command ended: ""; or why it was stopped: `time`, `told`."""
+        """Until the command ended: ""; or why it was stopped: `time`, `bytes`, `told`."""
         poll = select.poll()
         for fd in (0, self.wakeup):
             poll.register(fd, select.POLLIN | select.POLLHUP)
@@ -207,7 +207,10 @@ class Supervisor:
             if now >= until:
                 return "time"
             if now >= next_look:
-                self._sample(process_tree.descendants(os.getpid()))
+                pids = process_tree.descendants(os.getpid())
+                self._sample(pids)
+                if self._wrote_too_much(pids):
+                    return "bytes"
                 next_look = time.monotonic() + max(LOOK_S, LOOK_COST * (time.monotonic() - now))
             ready = poll.poll(max(0, min(until, next_look) - time.monotonic()) * 1000 + 1)
             for fd, _ in ready:
@@ -219,6 +222,14 @@ class Supervisor:
                     self._maybe_over(poll, tails, fd)
             if self.told:
                 return "told"
+
+    def _wrote_too_much(self, pids: list[int]) -> bool:
+        most = self.order.get("most_bytes", 0)
+        if not most:
+            return False
+        living = (process_tree.read_and_written(pid) for pid in pids)
+        written = (0 if self.io is None else self.io[1]) + sum(both[1] for both in living if both)
+        return bool(written > most)
 
     def _sample(self, pids: list[int]) -> None:
         self.look.at(pids)

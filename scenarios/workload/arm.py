@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from probes.bench.measured import Measured, NotApplicable
+from probes.bench.measured import Measured, NotApplicable, Spent
 from probes.bench.supervised import OUTPUT_BYTES, JobRun, supervised
-from probes.units import duration
+from probes.units import duration, size
 from scenarios.model import Run
 from scenarios.plan import Metric
+from scenarios.workload.cold import Cold
 from scenarios.workload.score import Score
 from scenarios.workload.settings import Stay
 from scenarios.workload.variants import Job
@@ -68,6 +69,29 @@ def values_of(job: JobRun) -> dict[str, float]:
     return {name: float(value) for name, value in values.items() if value is not None}
 
 
+class Allowance:
+    """The bytes that all commands of a run of hostdx may cause to be written; 0: as many as they want."""
+
+    def __init__(self, most_bytes: int = 0) -> None:
+        self.most_bytes = most_bytes
+        self.spent_bytes = 0
+
+    @property
+    def left_bytes(self) -> int:
+        return max(1, self.most_bytes - self.spent_bytes) if self.most_bytes else 0
+
+    def check(self) -> None:
+        """Raises Spent."""
+        if self.most_bytes and self.spent_bytes >= self.most_bytes:
+            raise Spent(f"{size(self.spent_bytes)} are written, which is all (--most-bytes)")
+
+    def spend(self, job: JobRun) -> None:
+        """Raises Spent where it was ended for it."""
+        self.spent_bytes += job.written_bytes or 0
+        if job.stopped == "bytes":
+            raise Spent(f"a command was ended when {size(self.spent_bytes)} were written (--most-bytes)")
+
+
 class JobArm:
     """Implements `Arm`: a block is one run, however long it takes."""
 
@@ -82,6 +106,8 @@ class JobArm:
         private: bool = False,
         group: str = "",
         stay: Stay | None = None,
+        cold: Cold | None = None,
+        allowance: Allowance | None = None,
     ) -> None:
         """`private`: what the command said on standard error is not told. `stay`: where variants change settings."""
         self.run = run
@@ -93,6 +119,8 @@ class JobArm:
         self.private = private
         self.group = group
         self.stay = stay
+        self.cold = cold
+        self.allowance = allowance or Allowance()
         self.runs = self.failed = self._in_a_row = 0
         self.problem = ""  # why the last one failed
         self._left_said = False
@@ -106,13 +134,20 @@ class JobArm:
 
     async def block(self, seconds: float = 0.0) -> Measured:
         """One run. Raises NotApplicable where it cannot be prepared, or failed three times in a row."""
+        self.allowance.check()
         await self.beside(self.prepare, "--prepare")
+        if self.cold is not None:
+            await self.cold.make(self.at_most_s)
         keep = OUTPUT_BYTES if self.score is not None else 0
         self.runs += 1
-        job = await supervised(self.job.order(keep=keep, group=self.group, at_most_s=self.at_most_s))
+        order = self.job.order(
+            keep=keep, group=self.group, most_bytes=self.allowance.left_bytes, at_most_s=self.at_most_s
+        )
+        job = await supervised(order)
         if self.stay is not None:
             self.stay.check()
         self._tell_left(job)
+        self.allowance.spend(job)
         values = values_of(job)
         problem = failure(job, self.at_most_s, self.private)
         if not problem and self.score is not None:
@@ -132,10 +167,14 @@ class JobArm:
             self._in_a_row = 0
         return Measured(seconds=job.wall_s, values=values, operations=1, cpu_s=job.cpu_s)
 
-    async def beside(self, argv: Sequence[str], option: str) -> None:
-        """Another command in the variant's environment and directory, not timed. Raises NotApplicable if it fails."""
+    async def beside(self, argv: Sequence[str], option: str, *, bounded: bool = True) -> None:
+        """Another command in the variant's environment and directory, not timed. Raises NotApplicable if it fails,
+        Spent where it wrote more than was left; `bounded` False: it may write all the same (what cleans up).
+        """
         if argv:
-            job = await supervised(self.job.order(argv, at_most_s=self.at_most_s))
+            most = self.allowance.left_bytes if bounded else 0
+            job = await supervised(self.job.order(argv, most_bytes=most, at_most_s=self.at_most_s))
+            self.allowance.spend(job)
             if problem := failure(job, self.at_most_s, self.private):
                 raise NotApplicable(f"{option}: {problem}")
 
@@ -149,7 +188,7 @@ class JobArm:
             self.run.note(f"{self.variant}: run {self.runs} is not measured: {problem}")
 
     def _tell_left(self, job: JobRun) -> None:
-        if job.left and not self._left_said:
+        if job.left and not job.stopped and not self._left_said:
             self._left_said = True
             count = "1 process was" if job.left == 1 else f"{job.left} processes were"
             ended = f"{job.survivors} could not be ended" if job.survivors else "ended"

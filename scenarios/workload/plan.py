@@ -7,7 +7,9 @@ import shlex
 from probes.action import Action
 from probes.secrets import digest, masked_tree
 from probes.types import Absent
+from probes.units import size
 from scenarios.plan import Variant
+from scenarios.workload.cold import ALL, WHOLE
 from scenarios.workload.group import group_action
 from scenarios.workload.request import Request
 from scenarios.workload.variants import Job
@@ -34,7 +36,7 @@ def commands(wanted: Request, *, private: bool) -> tuple[str, ...]:
 def actions(wanted: Request, root: str | Absent) -> tuple[Action, ...]:
     """A group for each variant where there can be one, and each setting that one of them names."""
     groups = [] if isinstance(root, Absent) else [group_action(j.id, root, j.limits) for j in wanted.jobs]
-    found: list[Action] = []
+    found: list[Action] = [WHOLE] if ALL in wanted.cold else []
     for action in (action for job in wanted.jobs for action in job.settings):
         if action not in found:
             found.append(action)
@@ -42,6 +44,7 @@ def actions(wanted: Request, root: str | Absent) -> tuple[Action, ...]:
 
 
 def sentences(wanted: Request, budget_s: float) -> tuple[str, ...]:
+    own = [path for path in wanted.cold if path != ALL]
     treated = f", the treatment before every {wanted.every} runs" if wanted.treat else ""
     how = (
         f"Runs the command {wanted.series} times, at most {budget_s:.0f} s{treated}."
@@ -53,4 +56,6 @@ def sentences(wanted: Request, budget_s: float) -> tuple[str, ...]:
         f"A run that fails or takes more than {wanted.at_most_s:.0f} s is not measured; what it started is ended "
         "with it.",
         "What the command itself changes or writes is not undone.",
+        *([f"Ends when {size(wanted.most_bytes)} are written."] if wanted.most_bytes else []),
+        *([f"Before each run {', '.join(own)} is dropped from the page cache."] if own else []),
     )

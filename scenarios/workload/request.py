@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +12,7 @@ import msgspec
 from scenarios.model import Options, Usage
 from scenarios.plan import Metric, Workload
 from scenarios.workload.arm import CPU, SCORE, SHOWN, WALL
+from scenarios.workload.cold import ALL
 from scenarios.workload.score import Score
 from scenarios.workload.variants import Job, job, made, split, startable
 
@@ -28,6 +30,8 @@ IN_FILE = (
     "series",
     "treat",
     "every",
+    "cold",
+    "most-bytes",
 )
 EVERY = 5  # runs between two treatments
 LEAST_SERIES = 6  # scenarios.experiment.trend tells no trend of fewer
@@ -45,6 +49,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     series: int = 0
     treat: tuple[str, ...] = ()
     every: int = EVERY
+    cold: tuple[str, ...] = ()
+    most_bytes: int = 0
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -78,6 +84,11 @@ def request(options: Options, cwd: str) -> Request:
     for option, argv in beside.items():
         for one in jobs if argv else ():
             startable(argv, one.env, one.cwd, f"--{option}")
+    cold = tuple(str(path) for path in words.get("cold") or ())
+    if ALL in cold and os.geteuid():
+        raise Usage("--cold all: needs root; name the files or folders that the command reads")
+    if any(not path or "\0" in path for path in cold):
+        raise Usage("--cold: name a file or a folder, or all")
     every = int(words.get("every") or EVERY)
     if (beside["treat"] or words.get("every")) and not (series and beside["treat"]):
         raise Usage(
@@ -96,6 +107,8 @@ def request(options: Options, cwd: str) -> Request:
         score=score,
         series=series,
         every=every,
+        cold=cold,
+        most_bytes=int(words.get("most-bytes") or 0),
         **beside,
     )
 

@@ -17,7 +17,8 @@ from scenarios.experiment.interleaved import compare
 from scenarios.guards.watch import watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage
 from scenarios.plan import Option, Plan, PlannedStep
-from scenarios.workload.arm import WALL, JobArm
+from scenarios.workload.arm import WALL, Allowance, JobArm
+from scenarios.workload.cold import Cold
 from scenarios.workload.findings import failing, finding, sentences
 from scenarios.workload.group import group_action, lacking, place
 from scenarios.workload.plan import actions, commands, variant
@@ -78,6 +79,13 @@ class CommandUnderVariants(Scenario):
             help="seconds after which a run is ended and not measured",
         ),
         Option(
+            name="cold",
+            kind="text",
+            multiple=True,
+            help="file or folder dropped from the page cache before each run; all: the host's whole cache",
+        ),
+        Option(name="most-bytes", kind="bytes", help="written by all runs together: then it ends; 10G"),
+        Option(
             name="series",
             kind="integer",
             least=LEAST_SERIES,
@@ -134,6 +142,7 @@ class CommandUnderVariants(Scenario):
             run.options, run.options.string("cwd") or str(run.plan.options.get("cwd") or _here())
         )
         changes = [action for job in wanted.jobs for action in job.settings]
+        allowance = Allowance(wanted.most_bytes)
         async with AsyncExitStack() as stay:
             settings = await stay.enter_async_context(Stay(run, changes)) if changes else None
             arms = [
@@ -146,6 +155,8 @@ class CommandUnderVariants(Scenario):
                     private=run.options.flag("private"),
                     group=await _group(run, stay, job),
                     stay=settings,
+                    cold=Cold(run, job, wanted.cold) if wanted.cold else None,
+                    allowance=allowance,
                 )
                 for job in wanted.jobs
             ]
@@ -177,7 +188,7 @@ async def _measured(run: Run, wanted: Request, arms: list[JobArm]) -> None:
         if arm.failed:
             run.found(failing(arm.variant, arm.failed, arm.runs, arm.problem))
         try:
-            await arm.beside(wanted.cleanup, "--cleanup")
+            await arm.beside(wanted.cleanup, "--cleanup", bounded=False)
         except (NotApplicable, BenchRefused) as why:
             run.note(f"{arm.variant}: {why}")
 

@@ -43,11 +43,19 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     settings: tuple[Action, ...] = ()
     own: dict[str, str] = {}
 
-    def order(self, argv: Sequence[str] = (), *, keep: int = 0, group: str = "", at_most_s: float) -> Order:
+    def order(
+        self,
+        argv: Sequence[str] = (),
+        *,
+        keep: int = 0,
+        group: str = "",
+        most_bytes: int = 0,
+        at_most_s: float,
+    ) -> Order:
         """Of its command; of another one in the same place, neither pinned nor niced, where `argv` is given."""
         env = {**os.environ, **self.env}
         if argv:
-            return Order(argv=tuple(argv), cwd=self.cwd, env=env, at_most_s=at_most_s)
+            return Order(argv=tuple(argv), cwd=self.cwd, env=env, most_bytes=most_bytes, at_most_s=at_most_s)
         return Order(
             argv=self.argv,
             cwd=self.cwd,
@@ -58,6 +66,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
             ionice=self.ionice,
             keep=keep,
             group=group,
+            most_bytes=most_bytes,
             at_most_s=at_most_s,
         )
 

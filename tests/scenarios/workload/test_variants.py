@@ -115,6 +115,7 @@ def test_a_bad_file_is_refused(tmp_path: Path, text: str) -> None:
         {"cmd": "true", "series": 6, "variant": ["a: X=1", "b: X=2"]},
         {"cmd": "true", "variant": ["a: X=1", "b: X=2"], "prepare": "nonexistent-command"},
         {"cmd": "true", "variant": ["a: X=1", "b: X=2"], "treat": "true"},
+        {"cmd": "true", "series": 6, "cold": [""]},
         {"cmd": "true", "series": 6, "every": 3},
         {"cmd": "true", "series": 6, "treat": "true", "every": 6},
         {"cmd": "true", "series": 6, "treat": "nonexistent-command"},

@@ -1,0 +1,77 @@
+"""`--cold`: what a run reads comes from the disk: own files dropped from the page cache before it, or all of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from string import Template
+
+from probes.action import Action
+from probes.bench.measured import NotApplicable
+from probes.bench.supervised import Order, supervised
+from probes.units import size
+from scenarios.model import Run
+from scenarios.workload.variants import Job
+
+ALL = "all"
+_MODULE = "probes.bench.drop_cache"
+_OUTPUT = 256
+
+WHOLE = Action(
+    kind="command",
+    title="drop the host's whole page cache before each run",
+    target="/proc/sys/vm/drop_caches",
+    apply=("sh", "-c", "sync; echo 3 > /proc/sys/vm/drop_caches"),
+    irreversible=True,
+    consent=True,
+    rights="root",
+    risk="whatever else runs here reads from its disks again, and all that is to be written is written first",
+    parameters={"timeout_s": "600"},
+)
+
+
+def paths(cold: Sequence[str], job: Job) -> tuple[str, ...]:
+    """Of one variant: in its directory and with its variables (`$TMPDIR/data`)."""
+    env = {**os.environ, **job.env}
+    return tuple(
+        os.path.join(job.cwd, Template(path).safe_substitute(env))  # noqa: PTH118 (as text)
+        for path in cold
+        if path != ALL
+    )
+
+
+class Cold:
+    """Of one variant."""
+
+    def __init__(self, run: Run, job: Job, cold: Sequence[str]) -> None:
+        self.run = run
+        self.job = job
+        self.whole = ALL in cold
+        self.paths = paths(cold, job)
+        self._told = False
+
+    async def make(self, at_most_s: float) -> None:
+        """Raises NotApplicable where a path is not there, Refused where the whole cache may not be dropped."""
+        if self.paths:
+            await self._drop(at_most_s)
+        if self.whole:
+            async with self.run.change(WHOLE):
+                pass
+
+    async def _drop(self, at_most_s: float) -> None:
+        argv = (sys.executable, "-P", "-m", _MODULE, *self.paths)
+        ran = await supervised(
+            Order(argv=argv, cwd="/", env=dict(os.environ), keep=_OUTPUT, at_most_s=at_most_s)
+        )
+        count, _, total = ran.output.strip().partition(" ")
+        if ran.status != 0 or ran.stopped or not total.isdecimal():
+            raise NotApplicable(f"--cold: {ran.errors.strip()[-300:] or 'the cache could not be dropped'}")
+        if count == "0":
+            raise NotApplicable(f"--cold: {', '.join(self.paths)}: no file there that may be read")
+        if not self._told:
+            self._told = True
+            self.run.note(
+                f"{self.job.id}: dropped from the cache before each run: {size(int(total))} in {count} file"
+                f"{'' if count == '1' else 's'}"
+            )
