@@ -75,6 +75,8 @@ class LiveScreen(RunScreen):
     LiveScreen Remarks { height: 2; }
     LiveScreen Suspects { display: none; }
     LiveScreen.-high Remarks { height: 5; }
+    LiveScreen.-tall Course, LiveScreen.-tall Remarks { height: 1; }
+    LiveScreen.-tall RunningEffects { margin: 0; max-height: 4; }
     LiveScreen.-wide #parts { layout: horizontal; }
     LiveScreen.-wide #left { width: 58%; padding: 0 3 0 0; }
     LiveScreen.-wide #right { width: 42%; margin: 1 0 0 0; }
@@ -87,6 +89,11 @@ class LiveScreen(RunScreen):
         Binding("v", "verdict", "verdict so far"),
         Binding("q", "leave", "leave it running"),
         Binding("q", "back", "back"),  # once it has ended
+    ]
+    VERTICAL_BREAKPOINTS = [
+        *RunScreen.VERTICAL_BREAKPOINTS[:-1],
+        (24, "-roomy"),
+        RunScreen.VERTICAL_BREAKPOINTS[-1],
     ]
     title_words = "live"
     step_words = "live"

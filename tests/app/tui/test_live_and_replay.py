@@ -81,7 +81,7 @@ async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
 
 async def test_too_small_says_so_and_a_resize_keeps_the_place(tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage") as (app, pilot):
-        await keys(pilot, "up", "home", "down", "down")
+        await keys(pilot, "tab", "home", "down", "down")
         picker = app.screen.query_one("#suspects", Picker)
         chosen = picker.selected
         for size in ((59, 24), (80, 19), (10, 5)):

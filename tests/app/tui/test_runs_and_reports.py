@@ -68,7 +68,7 @@ async def test_a_run_is_started_followed_left_and_stopped(
         assert isinstance(app.screen, HomeScreen)
         app.look_for_runs()
         await settled(pilot)
-        assert "storage running" in grid(app)
+        assert "a follows it" in grid(app) and "storage" in grid(app)
         await keys(pilot, "a")
         assert isinstance(app.screen, LiveScreen) and app.feed.playback.live and "● live" in grid(app)
         await keys(pilot, "space")
