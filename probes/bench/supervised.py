@@ -51,6 +51,8 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     migrations      of its threads between CPUs (/proc/PID/task/TID/sched), as far as was seen; None where untold.
     *_pressure_s    seconds in which at least one of its tasks waited (PSI of its group); None without a group.
     swapped_in_bytes, reclaimed_bytes  of its group, where the memory controller counts for it.
+    instructions, cycles, cache_misses  of the last level; None where perf events are not there or not allowed.
+    energy_*_j      joules of the whole host meanwhile (RAPL); None where it cannot be read.
     left            processes that were still alive when it ended and were ended; `survivors` could not be.
     stopped         "", "time", "bytes" or "told".
     """
@@ -77,6 +79,11 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     memory_pressure_s: float | None
     swapped_in_bytes: float | None
     reclaimed_bytes: float | None
+    instructions: float | None
+    cycles: float | None
+    cache_misses: float | None
+    energy_package_j: float | None
+    energy_dram_j: float | None
     left: int
     survivors: int
     errors: str

@@ -16,7 +16,7 @@ import signal
 import time
 from typing import Any
 
-from probes.bench import group_counters, process_tree
+from probes.bench import energy, group_counters, perf_events, process_tree
 from probes.bench.engine.lifetime import tie_to
 from probes.bench.engine.memory_policy import prefer_node
 from probes.bench.engine.priority import set_priority
@@ -26,6 +26,7 @@ GRACE_S = 0.5
 LOOK_S = 0.05  # between two looks at the tree, and at least so often as long as a look takes:
 LOOK_COST = 200
 NICE_TO_READ = 1 << 16  # bytes a read
+ENERGY_S = 1.0
 PSS_S = 0.2  # between two samples of the tree's PSS, and at least so often as long as one takes:
 PSS_COST = 100
 _DELAYS = "/proc/sys/kernel/task_delayacct"
@@ -68,7 +69,7 @@ class Supervisor:
         self.faults = [0, 0, 0, 0]  # minor, major; voluntary, involuntary switches
         self.peak_rss = 0
         self.peak_pss: int | None = None
-        self.next_pss = 0.0
+        self.next_pss = self.next_energy = 0.0
         self.io: list[int] | None = [0, 0]
         self.status: int | None = None
         self.ended_ns = 0
@@ -90,12 +91,15 @@ class Supervisor:
         floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         group = self.order.get("group", "")
         before = group_counters.counted(group)
+        counters = perf_events.Counters()
+        self.energy = energy.Energy()
         began_ns, problem = self._start()
         if problem:
             self._reap()
             return {"problem": problem}
         stopped = self._watch()
         ended_ns = self.ended_ns or time.perf_counter_ns()
+        self.energy.look()
         stalls = group_counters.since(before, group_counters.counted(group))
         left, survivors = process_tree.end(os.getpid(), GRACE_S, self._reap)
         self._reap()
@@ -121,6 +125,8 @@ class Supervisor:
             "peak_pss_bytes": self.peak_pss,
             "migrations": self.look.migrations,
             **stalls,
+            **self.energy.joules(),
+            **counters.end(),
             "left": left,
             "survivors": survivors,
             "errors": self.errors.rest(),
@@ -234,6 +240,9 @@ class Supervisor:
     def _sample(self, pids: list[int]) -> None:
         self.look.at(pids)
         now = time.monotonic()
+        if now >= self.next_energy:
+            self.energy.look()
+            self.next_energy = now + ENERGY_S
         if now >= self.next_pss:
             pss = process_tree.pss(pids)
             if pss is not None:

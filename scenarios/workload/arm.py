@@ -32,7 +32,9 @@ SHOWN = (
     Metric("major faults", "", better="less", judged=False),
     Metric("voluntary switches", "", better="less", judged=False),
     Metric("involuntary switches", "", better="less", judged=False),
-    Metric("migrations", "", better="less", judged=False),
+    *(Metric(name, "", better="less", judged=False) for name in ("migrations", "instructions", "cycles")),
+    Metric("cache misses", "", better="less", judged=False),
+    *(Metric(name, "J", better="less", judged=False) for name in ("energy, packages", "energy, DRAM")),
 )
 
 
@@ -58,6 +60,11 @@ def values_of(job: JobRun) -> dict[str, float]:
         "swapped in": job.swapped_in_bytes,
         "reclaimed": job.reclaimed_bytes,
         "migrations": job.migrations if seen else None,
+        "instructions": job.instructions,
+        "cycles": job.cycles,
+        "cache misses": job.cache_misses,
+        "energy, packages": job.energy_package_j,
+        "energy, DRAM": job.energy_dram_j,
         "peak RSS": job.peak_rss_bytes,
         "read": job.read_bytes,
         "written": job.written_bytes,

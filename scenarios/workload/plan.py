@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 
 from probes.action import Action
+from probes.bench.energy import Energy
+from probes.bench.perf_events import Counters
 from probes.secrets import digest, masked_tree
 from probes.types import Absent
 from probes.units import size
@@ -41,6 +43,20 @@ def actions(wanted: Request, root: str | Absent) -> tuple[Action, ...]:
         if action not in found:
             found.append(action)
     return (*groups, *found)
+
+
+def left_out(root: str | Absent) -> tuple[str, ...]:
+    """What cannot be known here, and what it needs."""
+    found = [f"memory pressure, swap-ins and reclaim: {root.reason}"] if isinstance(root, Absent) else []
+    counters = Counters()
+    if not counters.counted:
+        found.append(
+            "instructions, cycles and cache misses: no hardware counters here, or perf events not allowed"
+        )
+    counters.end()
+    if not any(value is not None for value in Energy().joules().values()):
+        found.append("energy: no RAPL counters here, or not as root")
+    return tuple(found)
 
 
 def sentences(wanted: Request, budget_s: float) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from scenarios.workload.arm import WALL, Allowance, JobArm
 from scenarios.workload.cold import Cold
 from scenarios.workload.findings import failing, finding, sentences
 from scenarios.workload.group import group_action, lacking, place
-from scenarios.workload.plan import actions, commands, variant
+from scenarios.workload.plan import actions, commands, left_out, variant
 from scenarios.workload.plan import sentences as planned_sentences
 from scenarios.workload.request import LEAST_SERIES, Request, request
 from scenarios.workload.score import Score
@@ -127,9 +127,7 @@ class CommandUnderVariants(Scenario):
             steps=(PlannedStep("measure", "measure and judge", budget),),
             reads=("/proc/PID/{io,stat,schedstat,sched,smaps_rollup} of the command's own processes",),
             actions=actions(wanted, root),
-            left_out=(f"memory pressure, swap-ins and reclaim: {root.reason}",)
-            if isinstance(root, Absent)
-            else (),
+            left_out=left_out(root),
             seconds=budget,
             measuring_s=budget,
             commands=commands(wanted, private=private),

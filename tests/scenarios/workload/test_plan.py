@@ -9,8 +9,10 @@ import pytest
 
 from probes.host import Host
 from probes.secrets import digest
+from probes.types import Absent
 from scenarios.model import Options, Usage
 from scenarios.registry import load
+from scenarios.workload.plan import left_out
 
 VALUES = {"cmd": "echo 'a b'", "prepare": "true", "variant": ["a:", "b: PGPASSWORD=hunter2 wrap='env -u X'"]}
 
@@ -43,3 +45,10 @@ def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
     with pytest.raises(Usage) as why:
         scenario.plan(Host(), Options({"file": str(bad), "private": True}, scenario.options))
     assert "tiger7" not in str(why.value) and "--private" in str(why.value)
+
+
+def test_what_cannot_be_known_here_is_said() -> None:
+    said = left_out(Absent("needs root", "permission"))
+    assert said[0] == "memory pressure, swap-ins and reclaim: needs root"
+    root = left_out("/sys/fs/cgroup")
+    assert said[1:] == root and all(text.startswith(("instructions", "energy")) for text in root)

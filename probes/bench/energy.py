@@ -1,0 +1,45 @@
+"""Energy of the CPU packages and their memory by RAPL (Documentation/power/powercap/powercap.rst), of the whole host.
+
+Counters wrap around within minutes on a large package, so they are looked at more often. Standard library only.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = "/sys/class/powercap"
+KINDS = {"package": "energy_package_j", "dram": "energy_dram_j"}
+
+
+class Energy:
+    """`look` adds what was spent since the look before; nothing where none may be read (root alone may)."""
+
+    def __init__(self, root: str = ROOT) -> None:
+        self._zones: list[tuple[str, Path, int]] = []
+        self._last: dict[Path, int] = {}
+        self._spent: dict[str, float] = {}
+        for zone in sorted(Path(root).glob("intel-rapl:*")):
+            kind = next((k for k in KINDS if _text(zone / "name").startswith(k)), "")
+            now, most = _text(zone / "energy_uj"), _text(zone / "max_energy_range_uj")
+            if kind and now.isdecimal() and most.isdecimal():
+                self._zones.append((kind, zone, int(most)))
+                self._last[zone] = int(now)
+                self._spent.setdefault(kind, 0.0)
+
+    def look(self) -> None:
+        for kind, zone, most in self._zones:
+            text = _text(zone / "energy_uj")
+            if text.isdecimal():
+                spent = int(text) - self._last[zone]
+                self._spent[kind] += (spent if spent >= 0 else spent + most) / 1e6
+                self._last[zone] = int(text)
+
+    def joules(self) -> dict[str, float | None]:
+        return {name: self._spent.get(kind) for kind, name in KINDS.items()}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
