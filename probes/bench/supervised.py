@@ -47,7 +47,7 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     read_bytes      from block devices, `written_bytes` to be written there (/proc/PID/io); None where unreadable.
     waited_s        thread seconds in a run queue, `blocked_s` waiting for block I/O (None: delay accounting is off).
     seen            share of its CPU time whose threads were looked at: `waited_s` and `blocked_s` rest on these.
-    peak_pss_bytes  of all at once, as sampled five times a second at most; None where no sample was possible.
+    peak_pss_bytes  of all at once, as sampled five times a second at most; None with fewer than three samples.
     migrations      of its threads between CPUs (/proc/PID/task/TID/sched), as far as was seen; None where untold.
     *_pressure_s    seconds in which at least one of its tasks waited (PSI of its group); None without a group.
     swapped_in_bytes, reclaimed_bytes  of its group, where the memory controller counts for it.

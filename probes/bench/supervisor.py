@@ -29,6 +29,7 @@ NICE_TO_READ = 1 << 16  # bytes a read
 ENERGY_S = 1.0
 PSS_S = 0.2  # between two samples of the tree's PSS, and at least so often as long as one takes:
 PSS_COST = 100
+PSS_SAMPLES = 3  # with fewer, a short run's start would pass for its peak
 _DELAYS = "/proc/sys/kernel/task_delayacct"
 
 
@@ -68,7 +69,7 @@ class Supervisor:
         self.user_s = self.system_s = 0.0
         self.faults = [0, 0, 0, 0]  # minor, major; voluntary, involuntary switches
         self.peak_rss = 0
-        self.peak_pss: int | None = None
+        self.peak_pss = self.pss_samples = 0
         self.next_pss = self.next_energy = 0.0
         self.io: list[int] | None = [0, 0]
         self.status: int | None = None
@@ -122,7 +123,7 @@ class Supervisor:
             "waited_s": spent.waited_ns / 1e9,
             "blocked_s": spent.blocked_ticks / os.sysconf("SC_CLK_TCK") if _delays_on() else None,
             "seen": min(1.0, spent.ran_ns / 1e9 / cpu_s) if cpu_s > 0 else 1.0,
-            "peak_pss_bytes": self.peak_pss,
+            "peak_pss_bytes": self.peak_pss if self.pss_samples >= PSS_SAMPLES else None,
             "migrations": self.look.migrations,
             **stalls,
             **self.energy.joules(),
@@ -246,7 +247,8 @@ class Supervisor:
         if now >= self.next_pss:
             pss = process_tree.pss(pids)
             if pss is not None:
-                self.peak_pss = max(pss, self.peak_pss or 0)
+                self.peak_pss = max(pss, self.peak_pss)
+                self.pss_samples += 1
             self.next_pss = now + max(PSS_S, PSS_COST * (time.monotonic() - now))
 
     def _maybe_over(self, poll: select.poll, tails: dict[int, Tail], fd: int) -> None:
