@@ -56,7 +56,7 @@ def main(paths: list[str]) -> None:
                     break
         except OSError as why:
             sys.exit(f"{path}: {why.strerror}")
-    print(count, total)
+    os.write(1, f"{count} {total}\n".encode())
 
 
 if __name__ == "__main__":

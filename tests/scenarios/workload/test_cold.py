@@ -27,7 +27,7 @@ def ran(written: int, stopped: str = "") -> JobRun:
 
 
 def test_regular_files_below_a_folder_are_dropped_and_links_are_not_followed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     dropped: list[str] = []
 
@@ -44,7 +44,7 @@ def test_regular_files_below_a_folder_are_dropped_and_links_are_not_followed(
     os.mkfifo(tmp_path / "in/pipe")
     drop_cache.main([str(tmp_path / "in")])
     assert sorted(dropped) == [str(tmp_path / "in/deep/two"), str(tmp_path / "in/one")]
-    assert capsys.readouterr().out == "2 15\n"
+    assert capfd.readouterr().out == "2 15\n"
 
 
 def test_the_files_are_the_variants_own(tmp_path: Path) -> None:
