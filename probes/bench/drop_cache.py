@@ -28,9 +28,8 @@ def files(path: str) -> Iterator[str]:
 
 def drop(path: str) -> int | None:
     """Its bytes; None where it is no file, or may not be read."""
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
     try:
-        descriptor = os.open(path, flags)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:
         return None
     try:

@@ -53,7 +53,7 @@ async def test_what_is_needed_is_asked_for_before_anything_is_planned(
         await settled(pilot)
         assert "one thing must be named" in grid(app) and not asked
         assert "Enter name it" in grid(app) and "Enter start" not in grid(app)
-        for key in ("enter", *"dot", "enter"):  # a slow line brings what is typed in one piece
+        for key in ("enter", "i", *"dot", "enter", "enter"):  # a slow line brings what is typed in one piece
             app.post_message(events.Key(key, key if len(key) == 1 else None))
         await until(pilot, lambda: bool(asked))
         await ready(app, pilot)
