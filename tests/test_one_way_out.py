@@ -26,7 +26,6 @@ DOORS = {
     "app/cli/progress_rich.py": {"Console", "Text", "print"},
     "app/run/consent.py": {"sys.stderr"},  # a fixed question
     "app/tui/glyphs.py": {"sys.__stderr__"},  # its encoding
-    "probes/bench/drop_cache.py": {"print"},  # two numbers to the process that asked
     "probes/imports/confinement.py": {"print"},  # the kernel's word on an error, to the process that asked
     "probes/hang_safe/child.py": {"sys.stdout"},  # a pipe to the process that asked
 }

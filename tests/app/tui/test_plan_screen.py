@@ -48,21 +48,27 @@ async def test_what_is_needed_is_asked_for_before_anything_is_planned(
         return recorded("iosched")
 
     monkeypatch.setattr("app.tui.screens.plan.planner", planner)
+    monkeypatch.setattr(
+        "app.tui.screens.directories.hostdx", lambda *_: None
+    )  # the mounts are told by a child
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.push_screen(PlanScreen(OFFER, {}))
         await settled(pilot)
         assert "one thing must be named" in grid(app) and not asked
         assert "Enter name it" in grid(app) and "Enter start" not in grid(app)
-        for key in ("enter", "i", *"dot", "enter", "enter"):  # a slow line brings what is typed in one piece
+        await keys(pilot, "enter", "i")  # from the list of mounts to a path of one's own
+        for key in (*"dot", "enter"):  # a slow line brings what is typed in one piece
             app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: "/dot" in grid(app))
+        await keys(pilot, "enter")
         await until(pilot, lambda: bool(asked))
         await ready(app, pilot)
-        assert asked == [["iosched", "--dir=dot"]]
+        assert asked == [["iosched", "--dir=/dot"]]
         assert "Enter start" in grid(app) and "Enter name it" not in grid(app)
         await keys(pilot, "b")
         assert "; now 200" in grid(app)
         await keys(pilot, *"340", "enter")
-        assert asked[-1] == ["iosched", "--dir=dot", "--budget=340"]
+        assert asked[-1] == ["iosched", "--dir=/dot", "--budget=340"]
 
 
 @both
