@@ -54,8 +54,9 @@ def filled_in(scenario: str, session: Session, pulse: ev.Pulse | None) -> list[s
         return [f"--dir={path}" for path in (AT_HOME, *others)] if others else []
     if scenario in ("fstrim", "iosched"):
         busy = _busiest(session, pulse) if scenario == "iosched" else ""
-        first = busy or next(iter(directories), "")
-        return [f"--dir={AT_HOME if first == '/' else first}"] if first else []
+        first = busy or next((path for path in directories if path != "/"), "")
+        # the system's own disk is not suggested for what switches or trims: the plan asks
+        return [f"--dir={first}"] if first not in ("", "/") else []
     return []
 
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.timer import Timer
 from textual.widget import Widget
 
 from app.run.launch import HOSTDX
@@ -67,6 +68,7 @@ class HomeScreen(Base):
     title_words = "home"
     AUTO_FOCUS = "ScenarioList"
     _pulses: EventChild | None = None
+    _soon: Timer | None = None
 
     def head(self) -> Iterable[Widget]:
         yield Headline(self.shell.home_session)
@@ -91,16 +93,27 @@ class HomeScreen(Base):
         most = len(QUESTIONS) + (12 if height >= 32 else 2)
         return max(5, min(most, height - 9 - most_lines(height) - margins))
 
-    def on_mount(self) -> None:
+    def on_screen_resume(self) -> None:
         if self.shell.watches_host:
-            self.set_timer(WATCH_AFTER_S, self._watch)
+            self._soon = self.set_timer(WATCH_AFTER_S, self._watch)
+
+    def on_screen_suspend(self) -> None:
+        """Nothing of ours looks at the host while another screen is on top: a run may be measuring."""
+        self._end_watching()
 
     def on_unmount(self) -> None:
+        self._end_watching()
+
+    def _end_watching(self) -> None:
+        if self._soon is not None:
+            self._soon.stop()
         if self._pulses is not None:
             self._pulses.close()
+        self._soon = self._pulses = None
 
     def _watch(self) -> None:
         """The host's pulse, from a child: what it reads every few seconds costs a thousandth of a core."""
+        self._end_watching()
         child = self._pulses = EventChild([*HOSTDX, "pulse", "--events", "-"])
         loop, descriptor = asyncio.get_running_loop(), child.fileno()
 

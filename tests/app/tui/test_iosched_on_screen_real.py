@@ -14,14 +14,19 @@ from tests.real.loop_disk import LoopDisk
 pytestmark = pytest.mark.real
 
 
+def head(app: Terminal) -> str:
+    """The list's heading, with what it is filtered by."""
+    return next((row for row in app.text.splitlines() if "OPTIONS" in row), "")
+
+
 def choose(app: Terminal, name: str, value: str) -> None:
     """An option on the screen of options, found by the filter."""
-    if "/" in app.text.splitlines()[0]:
+    if "/" in head(app):
         app.press("/\x15")  # what was looked for before
     else:
         app.press("/")
     app.press(f"{name}\r")
-    app.until(lambda: f"/{name}" in app.text.splitlines()[0], f"the option {name}")
+    app.until(lambda: f"/{name}" in head(app), f"the option {name}")
     app.press("\r")
     app.wait(f"\n {name}: ")
     app.press(f"{value}\r")
@@ -35,6 +40,8 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
         try:
             app.wait("checks found")
             app.press("/iosched\r")
+            app.until(lambda: "/iosched" in app.text and "/filter" not in app.text, "the filter")
+            app.press("j")  # below the question that it answers
             app.until(
                 lambda: any("▸" in row and " iosched" in row for row in app.text.splitlines()),
                 "the filtered list",
@@ -42,8 +49,12 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
             app.press("\r")
             app.wait("must be named")
             app.press("\r")
-            app.wait("\n dir: ")
-            app.press(f"{disk.directory}\r")
+            app.wait("DIRECTORIES")
+            app.press("i")
+            app.wait("directory: ")
+            app.press(f"{str(disk.directory).removeprefix('/')}\r")
+            app.wait(f"[A] {str(disk.directory)[:20]}")
+            app.press("\r")
             app.wait("▲ changes")
             assert f"I/O scheduler of {disk.device}" in app.text
 
@@ -53,13 +64,13 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
             choose(app, "size", "64M")
             choose(app, "budget", "340")
             app.press("q")
-            app.wait("340 s of measuring")
+            app.wait("5 min 40 s of measuring")
             app.until(lambda: "mq-deadline to bfq" in app.text, "the plan with that scheduler")
 
             app.press("\r")
             app.wait("This run makes 1 change to this host")
             target = f"/sys/block/{disk.device}/queue/scheduler"
-            assert target in app.text and "now mq-deadline  becomes bfq  then back" in app.text
+            assert target in app.text and "now mq-deadline becomes bfq then back" in app.text
             app.press("\r")  # Enter alone agrees to nothing
             app.press("n")
             app.wait("Enter start")

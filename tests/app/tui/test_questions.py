@@ -69,7 +69,7 @@ ROOT, DATA, FAST = (
         ("storage", (ROOT,), None, []),
         ("storage", (ROOT, "/boot ext4 on /dev/vda2 (rw)", "/r xfs on /dev/sdc (ro)", "/n nfs on a:/n (rw)"), None, []),
         ("checkup", (ROOT, DATA, FAST), None, ["--dir=/var/tmp", "--dir=/data", "--dir=/fast"]),
-        ("fstrim", (ROOT,), None, ["--dir=/var/tmp"]),
+        ("fstrim", (ROOT,), None, []),
         ("iosched", (ROOT, DATA, FAST), pulse(sdb=(1.0, 1.0, 0.1), nvme0n1=(9.0, 9.0, 0.9)), ["--dir=/fast"]),
         ("rpfilter", (ROOT,), None, []),
     ],

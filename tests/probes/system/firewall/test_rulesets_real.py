@@ -91,7 +91,12 @@ def test_json_says_what_the_text_says(rules: tuple[str, ...]) -> None:
     assert not isinstance(by_json, Absent) and not isinstance(by_text, Absent)
     assert len(by_json) == len(by_text)
     for one, other in zip(by_json, by_text, strict=True):
-        same = {"text": other.text, "exact": other.exact, "source": "", "conditions": other.conditions}
+        same = {
+            "statement": other.statement,
+            "exact": other.exact,
+            "source": "",
+            "conditions": other.conditions,
+        }
         if (
             one.exact and "mark" not in one.statement and "reject" not in one.statement
         ):  # 16 there, 0x00000010 here
