@@ -143,6 +143,16 @@ class StorageBench:
             await self.close()
             raise
 
+    async def share(self, other: StorageBench) -> None:
+        """The very files of another bench, in the place of files of its own: two files need not be equally fast.
+
+        (Measured on a virtual disk: synced writes to one of two like files 8 % slower, run for run another one.)
+        """
+        self._files = {
+            kind: msgspec.structs.replace(file, fd=os.dup(file.fd)) for kind, file in other._files.items()
+        }
+        await self.crew.join(self._fds())
+
     def _new_file(self, size_bytes: int) -> TestFile:
         if self.private is not None:
             return open_unnamed(self.private.fd, self.directory, size_bytes)

@@ -151,8 +151,8 @@ def _alike_but_different(answer: Answer, verdict: ev.Verdict) -> Finding:
         evidence=(Evidence(f"{effect_words(verdict)}; {groups_words(verdict)}", source=verdict.workload),),
         remedy=(
             Remedy(
-                title="Run it once more: one run in twenty may be wrong. If it stays, the two files are not alike: "
-                "place on a rotating disk, thin provisioning, or a cache that holds one of them",
+                title="Run it once more: one run in twenty may be wrong. If it stays, something follows the "
+                "order of the slices here: believe no small difference on this host",
             ),
         ),
         subject=f"{answer.directory} {verdict.workload}".strip(),

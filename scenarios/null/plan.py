@@ -72,8 +72,8 @@ def make(title: str, question: str, why: str, host: Host, options: Options) -> t
 
 
 def _file_bytes(place: Place) -> int:
-    """Of both variants: a file that is read and one that is written, each."""
-    return 2 * prepared_bytes(place.size_bytes, STORAGE) if place.fit else 0
+    """A file that is read and one that is written, the same for both variants."""
+    return prepared_bytes(place.size_bytes, STORAGE) if place.fit else 0
 
 
 def _prepare_s(place: Place) -> float:

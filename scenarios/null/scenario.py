@@ -1,7 +1,7 @@
 """Scenario `null`: the same thing against itself. Can this host be measured, and how small an effect shows?
 
-Two files, written alike in one directory, and the CPU twice. Whatever is called different here is noise, so it is
-also the proof, on this very host, that the verdicts of the other scenarios hold.
+The same files twice, and the CPU twice. Whatever is called different here is noise, so it is also the proof, on this
+very host, that the verdicts of the other scenarios hold. Not two like files: they need not be equally fast.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Null(Scenario):
         _conclude(run, place, plan.workloads, [verdicts[w.id] for w in plan.workloads], blamed)
 
     async def _prepare(self, run: Run, place: Place, stack: AsyncExitStack) -> list[StorageBench]:
-        """Two benches; with a directory each has files of its own there, written alike."""
+        """Two benches; with a directory both on the same files there."""
         written = WriteBudget(most_written(place))
         crew = Crew()
 
@@ -128,19 +128,19 @@ class Null(Scenario):
         with run.step("prepare", "write the test files") as step:
             private = await stack.enter_async_context(own_directory(run, place.directory))
             benches = [bench(private, number, stretch) for number, stretch in enumerate(stretches)]
-            for number, one in enumerate(benches, 1):
-                try:
-                    await one.prepare(told(step, f" ({number} of 2)"), STORAGE)
-                except BenchRefused as why:
-                    raise Refused(str(why)) from None
+            try:
+                await benches[0].prepare(told(step), STORAGE)
+                await benches[1].share(benches[0])
+            except (BenchRefused, OSError) as why:
+                raise Refused(str(why)) from None
         for note in benches[0].notes:
             run.note(f"{place.directory}: {note}")
         return benches
 
 
-def told(step: Step, which: str) -> Callable[[int, int], None]:
+def told(step: Step) -> Callable[[int, int], None]:
     def tell(done: int, whole: int) -> None:
-        step.progress(f"writing the test files, {done >> 20} of {whole >> 20} MiB{which}")
+        step.progress(f"writing the test files, {done >> 20} of {whole >> 20} MiB")
 
     return tell
 
