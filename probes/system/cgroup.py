@@ -18,6 +18,7 @@ from probes.types import Absent, present
 
 N = TypeVar("N", int, float)
 
+_NUMBER = re.compile(r"[0-9]{1,19}")  # 64 bits; int() refuses what has thousands of digits
 _NO_LIMIT_BYTES = 1 << 60  # version 1 writes the highest page-aligned number for "none"
 _MOST_MEMBERS = 100_000
 _V1_IO = {"read_bps": "rbps", "write_bps": "wbps", "read_iops": "riops", "write_iops": "wiops"}
@@ -119,7 +120,7 @@ def _quota_v2(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
     texts = _each(host, folders, "cpu.max")
     if isinstance(texts, Absent):
         return texts
-    pairs = (re.fullmatch(r"(\d+) (\d+)", text.strip()) for text in texts)
+    pairs = (re.fullmatch(r"([0-9]{1,19}) ([0-9]{1,19})", text.strip()) for text in texts)
     return min((int(p[1]) / int(p[2]) for p in pairs if p and int(p[2])), default=None)
 
 
@@ -144,7 +145,7 @@ def _bytes(host: Host, folders: tuple[str, ...], name: str) -> int | Absent | No
     texts = _each(host, folders, name)
     if isinstance(texts, Absent):
         return texts
-    numbers = [int(text) for text in texts if text.strip().isdecimal()]
+    numbers = [int(text) for text in texts if _NUMBER.fullmatch(text.strip())]
     return min((number for number in numbers if number < _NO_LIMIT_BYTES), default=None)
 
 
@@ -155,7 +156,7 @@ def _io_v2(host: Host, folders: tuple[str, ...]) -> list[IoLimit]:
         text = host.text(f"{folder}/io.max")
         for line in text.splitlines() if isinstance(text, str) else ():
             devno, _, rest = line.partition(" ")
-            pairs = re.findall(r"(rbps|wbps|riops|wiops)=(\d+)", rest)
+            pairs = re.findall(r"(rbps|wbps|riops|wiops)=([0-9]{1,19})\b", rest)
             limits += [IoLimit(devno, what, int(value), folder) for what, value in pairs]
     return limits
 
@@ -165,7 +166,9 @@ def _io_v1(host: Host, folders: tuple[str, ...]) -> list[IoLimit]:
     for folder in folders:
         for name, what in _V1_IO.items():
             text = host.text(f"{folder}/blkio.throttle.{name}_device")
-            for devno, value in re.findall(r"^(\d+:\d+) (\d+)$", text, re.M) if isinstance(text, str) else ():
+            for devno, value in (
+                re.findall(r"^(\d+:\d+) ([0-9]{1,19})$", text, re.M) if isinstance(text, str) else ()
+            ):
                 limits.append(IoLimit(devno, what, int(value), folder))
     return limits
 
@@ -184,7 +187,7 @@ def _throttled(host: Host, folders: tuple[str, ...]) -> int | Absent:
     """Version 2 counts microseconds, version 1 nanoseconds."""
     for folder in folders:
         text = host.text(f"{folder}/cpu.stat")
-        found = re.search(r"^throttled_(usec|time) (\d+)$", text, re.M) if present(text) else None
+        found = re.search(r"^throttled_(usec|time) ([0-9]{1,19})$", text, re.M) if present(text) else None
         if found:
             return int(found[2]) // (1 if found[1] == "usec" else 1000)
     return Absent("cpu.stat tells no throttling", "unsupported", "cpu.stat")
@@ -207,7 +210,7 @@ def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:
     while waiting and len(found) < _MOST_MEMBERS:
         at = waiting.pop()
         text = host.text(f"{at}/cgroup.procs", 8 << 20)
-        found.update(int(word) for word in (text.split() if present(text) else ()) if word.isdecimal())
+        found.update(int(word) for word in (text.split() if present(text) else ()) if _NUMBER.fullmatch(word))
         names = host.listing(at)
         waiting += [
             f"{at}/{n}" for n in (names if present(names) else ()) if host.exists(f"{at}/{n}/cgroup.procs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import msgspec
@@ -194,8 +195,8 @@ def _softirq(host: Host) -> dict[int, tuple[int, int]]:
     found: dict[int, tuple[int, int]] = {}
     for line in text.splitlines() if not isinstance(text, Absent) else ():
         words = line.split()
-        if len(words) >= 8 and words[0].startswith("cpu") and words[0][3:].isdecimal():
-            numbers = [int(w) for w in words[1:9] if w.isdecimal()]
+        if len(words) >= 8 and re.fullmatch(r"cpu[0-9]{1,6}", words[0]):
+            numbers = [int(w) for w in words[1:9] if re.fullmatch(r"[0-9]{1,19}", w)]
             if len(numbers) >= 7:
                 found[int(words[0][3:])] = (numbers[6], sum(numbers))
     return found

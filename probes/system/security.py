@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from probes.host import Host
@@ -71,6 +73,6 @@ def _filters(host: Host) -> int | Absent:
     fields = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
     for name in ("Seccomp_filters", "Seccomp"):
         value = fields.get(name, "").strip()
-        if value.isascii() and value.isdecimal():
+        if re.fullmatch(r"[0-9]{1,9}", value):
             return int(value) if name == "Seccomp_filters" else int(value == "2")
     return Absent("the kernel tells nothing of seccomp", "unsupported", "/proc/self/status")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from probes.host import Host
@@ -75,7 +77,7 @@ def _held_back_s(host: Host, path: str) -> float | None:
         return None
     for line in text.splitlines():
         name, _, value = line.partition(" ")
-        if value.strip().isdecimal():
+        if re.fullmatch(r"[0-9]{1,19}", value.strip()):
             if name == "throttled_usec":  # v2
                 return int(value) / 1e6
             if name == "throttled_time":  # v1, nanoseconds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from probes.host import Host
@@ -146,7 +147,7 @@ def quota(host: Host) -> Iterator[Finding]:
             else {}
         )
         periods, throttled = (values.get(k, "") for k in ("nr_periods", "nr_throttled"))
-        if not (periods.isdecimal() and throttled.isdecimal()):
+        if not all(re.fullmatch(r"[0-9]{1,19}", count) for count in (periods, throttled)):
             continue
         seen = True
         if int(periods) and int(throttled) / int(periods) > QUOTA_PERIODS_SPEAK:

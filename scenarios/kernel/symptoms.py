@@ -85,7 +85,7 @@ def throttled_below_quota(host: Host) -> Answer:
         text = host.text(path, 1 << 16)
         if present(text):
             pairs = [line.partition(" ") for line in text.splitlines()]
-            return _throttled({k: int(v) for k, _, v in pairs if v.isascii() and v.isdigit()}, quota)
+            return _throttled({k: int(v) for k, _, v in pairs if re.fullmatch(r"[0-9]{1,19}", v)}, quota)
     return Absent("no cpu.stat of this control group can be read", "missing", "/sys/fs/cgroup/cpu.stat")
 
 

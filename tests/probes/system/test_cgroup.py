@@ -52,6 +52,15 @@ def test_version_2_without_limits(tree: Tree) -> None:
     assert isinstance(it.cpus, Absent) and isinstance(it.throttled_us, Absent)
 
 
+def test_numbers_of_five_thousand_digits_are_none(tree: Tree) -> None:
+    """int() refuses them; a captured tree may hold anything."""
+    group, many = "/sys/fs/cgroup/user.slice/job.scope", "9" * 5000
+    second(tree).put(f"{group}/cpu.max", f"{many} {many}\n").put(f"{group}/memory.max", f"{many}\n")
+    tree.put(f"{group}/io.max", f"8:16 rbps={many}\n").put(f"{group}/cpu.stat", f"throttled_usec {many}\n")
+    found = read(tree)
+    assert (found.cpu_cores, found.memory_bytes, found.io) == (None, None, ())
+
+
 def test_version_2_in_the_root_group(tree: Tree) -> None:
     it = read(second(tree, "/"))
     assert (it.cpu_cores, it.memory_bytes, it.path) == (None, None, "/")
