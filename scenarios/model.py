@@ -273,10 +273,10 @@ class Scenario(Protocol):
 
     def blocked(self, host: Host) -> str:
         """Why it cannot run here, in one line; empty where it can. Quick and read-only."""
-        ...
+        return "" if host.live else "a captured tree cannot be measured"
 
     def plan(self, host: Host, options: Options) -> Plan:
-        """What it would do; changes nothing. Raises Usage for a wrong request."""
+        """What it would do; changes nothing. Raises Usage for a wrong request. Not asked where it is blocked."""
         ...
 
     async def run(self, run: Run) -> None:

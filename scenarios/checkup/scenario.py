@@ -12,7 +12,7 @@ from scenarios.checkup.item import EXTRA, Item, as_json
 from scenarios.checkup.parts import Part, by_suspicion, parts, shares, values
 from scenarios.checkup.ranking import answer, item, ranked, unmeasured
 from scenarios.finding import SEVERITIES
-from scenarios.model import COMMON_OPTIONS, Options, Outcome, Run, Scenario, Usage
+from scenarios.model import COMMON_OPTIONS, Options, Outcome, Run, Scenario
 from scenarios.plan import Option, Plan, PlannedStep
 from scenarios.triage import examine
 
@@ -60,8 +60,6 @@ class Checkup(Scenario):
         return "" if host.live else "a captured tree cannot be measured; `hostdx triage --root` reads it"
 
     def plan(self, host: Host, options: Options) -> Plan:
-        if not host.live:
-            raise Usage(f"checkup: {self.blocked(host)}")
         budget = options.number("budget", BUDGET_S)
         found = parts(host, options)
         able = [part for part in found if part.plan is not None and not part.why_not]

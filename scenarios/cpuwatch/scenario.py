@@ -62,7 +62,6 @@ class Cpuwatch(Scenario):
                 f"looks at {_words(target)} once a second for {seconds:.0f} s",
                 "changes nothing, starts no load, moves no process",
             ),
-            refusal=self.blocked(host),
         )
 
     async def run(self, run: Run) -> None:

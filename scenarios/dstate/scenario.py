@@ -8,12 +8,12 @@ from typing import ClassVar
 from probes.host import Host
 from probes.system.kernel_log import Follower, hung_tasks
 from probes.types import Absent
+from scenarios.dstate.plan import DEFAULT_S, OPTIONS, WATCH, make
 from scenarios.dstate.reporting import Report
 from scenarios.dstate.watch import Watching, read
-from scenarios.model import Options, Run, Scenario, Usage
-from scenarios.plan import Option, Plan, PlannedStep
+from scenarios.model import Options, Run, Scenario
+from scenarios.plan import Option, Plan
 
-DEFAULT_S = 60.0
 TICK_S = 1.0
 MOST_TICK_S = 30.0
 # A pass over /proc costs CPU; on a host with very many threads the watch looks less often rather than disturb.
@@ -39,53 +39,18 @@ class Dstate(Scenario):
     suspect: ClassVar[str] = "stuck tasks"
     checkup_s: ClassVar[float] = 10.0
     measures: ClassVar[bool] = False
-    options: ClassVar[tuple[Option, ...]] = (
-        Option(
-            name="seconds",
-            kind="number",
-            default=DEFAULT_S,
-            help="how long to watch: 60, 60s, 5m; 0 watches until it is stopped",
-            unit="s",
-        ),
-    )
+    options: ClassVar[tuple[Option, ...]] = OPTIONS
 
     def blocked(self, host: Host) -> str:
         return "" if host.live else "a captured host does not move: triage reads what it held"
 
     def plan(self, host: Host, options: Options) -> Plan:
-        seconds = options.number("seconds", DEFAULT_S)
-        if seconds < 0:
-            raise Usage("--seconds must not be negative")
-        return Plan(
-            scenario=self.id,
-            title=self.title,
-            question=self.question,
-            why=self.why,
-            options={"seconds": seconds},
-            steps=(PlannedStep("watch", "watch the tasks' states", seconds),),
-            reads=(
-                "/proc/PID/task/TID/{stat,status,wchan,stack}",
-                "/proc/{loadavg,diskstats,pressure,self/mountinfo}",
-                "/sys/block/*/{inflight,queue/scheduler,dm/suspended,md/suspend_*}",
-                "/sys/kernel/debug/block/*/hctx*/sched_tags",
-                "io.max and blkio.throttle.* of a stuck task's control groups",
-                "the kernel's log",
-            ),
-            seconds=seconds,
-            sentences=(
-                f"Looks at every task's state once a second, for {seconds:.0f} s."
-                if seconds
-                else "Looks at every task's state once a second, until it is stopped.",
-                "Changes nothing, writes nothing, starts no load.",
-                "Without root the stacks and open files of other users' tasks stay unknown.",
-            ),
-            refusal=self.blocked(host),
-        ).sealed()
+        return make(options, self.planned)
 
     async def run(self, run: Run) -> None:
         seconds = run.options.number("seconds", DEFAULT_S)
         self._facts(run)
-        with run.step("watch", "watch the tasks' states") as step:
+        with run.step("watch", WATCH) as step:
             watching = Watching()
             report = Report(run)
             follower = Follower()

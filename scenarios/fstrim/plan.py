@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Callable
 
 import msgspec
 
@@ -168,7 +169,7 @@ def workloads(asked: Request, layout: Layout, pattern: Pattern) -> tuple[Workloa
 
 
 def make(
-    host: Host, options: Options, pattern: Pattern, *, title: str, question: str, why: str
+    host: Host, options: Options, pattern: Pattern, planned: Callable[..., Plan]
 ) -> tuple[Plan, Layout, Request, Pattern]:
     asked = request(options)
     budget_s = options.number("budget")
@@ -185,11 +186,7 @@ def make(
         measuring *= 2 / 3
     prepare_s = fill_s(layout.fixed_bytes) + 2.0
     steps = _steps(asked, pattern, trimming, prepare_s)
-    plan = Plan(
-        scenario="fstrim",
-        title=title,
-        question=question,
-        why=why,
+    plan = planned(
         options=dict(options.values),
         variants=_variants(asked, layout),
         workloads=loads,
@@ -211,7 +208,7 @@ def make(
         left_out=(layout.no_trim,) if layout.no_trim and not asked.round else (),
         refusal=refused,
     )
-    return plan.sealed(), layout, asked, pattern
+    return plan, layout, asked, pattern
 
 
 def _variants(asked: Request, layout: Layout) -> tuple[Variant, ...]:

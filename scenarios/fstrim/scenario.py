@@ -30,7 +30,7 @@ from scenarios.fstrim.series import one_round
 from scenarios.fstrim.session import Session
 from scenarios.fstrim.size import after_warm_up
 from scenarios.guards.watch import Watch, watch_for
-from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, Usage, own_directory
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, own_directory
 from scenarios.plan import Option, Plan
 from scenarios.triage import apply_rule
 
@@ -91,16 +91,11 @@ class Fstrim(Scenario):
         self.engine = engine
         self.watch = watch or _watch
 
-    def blocked(self, host: Host) -> str:
-        return "" if host.live else "a captured tree cannot be measured"
-
     def plan(self, host: Host, options: Options) -> Plan:
         return self._lay_out(host, options)[0]
 
     def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Layout, Request, Pattern]:
-        if not host.live:
-            raise Usage("a captured tree cannot be measured; hostdx triage --root reads it")
-        return make(host, options, self.pattern, title=self.title, question=self.question, why=self.why)
+        return make(host, options, self.pattern, self.planned)
 
     async def run(self, run: Run) -> None:
         plan, layout, asked, pattern = self._lay_out(run.host, run.options)

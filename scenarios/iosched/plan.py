@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-
-import msgspec
+from collections.abc import Callable, Sequence
 
 from probes.action import Action
 from probes.bench.budget import GIB
@@ -37,14 +35,11 @@ def switch(leaf: str, current: str, scheduler: str) -> Action:
     )
 
 
-def make(
-    host: Host, options: Options, scenario: str, title: str, question: str, why: str, *, root: bool
-) -> Plan:
+def make(host: Host, options: Options, planned: Callable[..., Plan], *, root: bool) -> Plan:
     """The plan as it is shown and consented to."""
     found = layout(host, options, has_root=root)
     if found.target is None:
-        plan = Plan(scenario=scenario, title=title, question=question, why=why, refusal=found.refusal)
-        return msgspec.structs.replace(plan, options=dict(options.values)).sealed()
+        return planned(options=dict(options.values), refusal=found.refusal)
     on = found.target
     files = sum(files_bytes(found.size_bytes, found.mixes).values())
     prepare_s = fill_s(files) + 3.0
@@ -52,11 +47,7 @@ def make(
     bound = found.most_written if writes else files
     kind = class_of(on.devices[0]) if on.devices else None
     schedulers = (on.current, *found.variants)
-    return Plan(
-        scenario=scenario,
-        title=title,
-        question=question,
-        why=why,
+    return planned(
         options=dict(options.values),
         variants=tuple(_variant(on, s) for s in schedulers),
         workloads=tuple(job.workload for job in found.jobs),
@@ -84,7 +75,7 @@ def make(
         left_out=() if found.refusal else _left_out(found, on),
         sentences=() if found.refusal else _sentences(found, on, bound, kind.why if kind else ""),
         refusal=found.refusal,
-    ).sealed()
+    )
 
 
 def _variant(on: Target, scheduler: str) -> Variant:

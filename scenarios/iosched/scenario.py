@@ -100,7 +100,7 @@ class Iosched(Scenario):
         return ""
 
     def plan(self, host: Host, options: Options) -> Plan:
-        return make(host, options, self.id, self.title, self.question, self.why, root=_root())
+        return make(host, options, self.planned, root=_root())
 
     async def run(self, run: Run) -> None:
         found = layout(run.host, run.options, has_root=_root())

@@ -27,7 +27,7 @@ from scenarios.kernel.plan import (
     Layout,
 )
 from scenarios.kernel.reboots import ORDERS
-from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage, own_directory
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, own_directory
 from scenarios.plan import Option, Plan
 
 
@@ -65,12 +65,7 @@ class Kernel(Scenario):
         """`stretch` plants longer operations, by load: for tests, not for users."""
         self.stretch = stretch
 
-    def blocked(self, host: Host) -> str:
-        return "" if host.live else "a captured tree cannot be measured"
-
     def plan(self, host: Host, options: Options) -> Plan:
-        if not host.live:
-            raise Usage("kernel: a captured tree cannot be measured; leave out --root")
         return self.planned(**Layout(host, options).fields(host, options))
 
     async def run(self, run: Run) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from probes.bench.workloads import Load, load_of, prepared_bytes
 from probes.host import Host
@@ -37,7 +37,7 @@ class Place(OwnDirectory):
         return tuple(load_of(i) for i in ((*STORAGE, CPU) if self.fit else (CPU,)))
 
 
-def make(title: str, question: str, why: str, host: Host, options: Options) -> tuple[Plan, Place]:
+def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, Place]:
     """Raises Usage where the budget is too short for a single workload."""
     place = Place(host, options)
     budget = options.number("budget") or DEFAULT_BUDGET_S
@@ -46,11 +46,7 @@ def make(title: str, question: str, why: str, host: Host, options: Options) -> t
         raise Usage(
             f"null: a budget of {budget:.0f} s is too short for a workload; give --budget {math.ceil(need)} or more"
         )
-    plan = Plan(
-        scenario="null",
-        title=title,
-        question=question,
-        why=why,
+    plan = planned(
         options=dict(options.values),
         variants=(
             Variant(id=ITSELF, label="itself", detail=place.directory),
@@ -68,7 +64,7 @@ def make(title: str, question: str, why: str, host: Host, options: Options) -> t
         left_out=(f"storage: {place.refusal}",) if place.refusal else (),
         refusal=place.refusal if place.explicit else "",
     )
-    return plan.sealed(), place
+    return plan, place
 
 
 def _file_bytes(place: Place) -> int:

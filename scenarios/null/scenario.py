@@ -22,7 +22,7 @@ from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.train_experiment import TrainExperiment
 from scenarios.guards.watch import watch_for
-from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, Usage, own_directory
+from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, own_directory
 from scenarios.null.findings import EXTRA, Answer, as_json, findings, quote, reach
 from scenarios.null.plan import (
     AGAIN,
@@ -63,16 +63,11 @@ class Null(Scenario):
         """`stretch` plants a latency longer by this share into the second one: for tests, not for users."""
         self.stretch = stretch
 
-    def blocked(self, host: Host) -> str:
-        return "" if host.live else "a captured tree cannot be measured"
-
     def plan(self, host: Host, options: Options) -> Plan:
         return self._lay_out(host, options)[0]
 
     def _lay_out(self, host: Host, options: Options) -> tuple[Plan, Place]:
-        if not host.live:
-            raise Usage("null: a captured tree cannot be measured; leave out --root")
-        return make(self.title, self.question, self.why, host, options)
+        return make(host, options, self.planned)
 
     async def run(self, run: Run) -> None:
         plan, place = self._lay_out(run.host, run.options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import msgspec
 
@@ -199,17 +200,11 @@ def _workload(name: str, title: str, work: str) -> Workload:
     )
 
 
-def make(
-    scenario: str, title: str, question: str, why: str, host: Host, options: Options
-) -> tuple[Plan, Layout]:
+def make(host: Host, options: Options, planned: Callable[..., Plan]) -> Plan:
     it = lay_out(host, options)
     budget = (options.number("budget") or DEFAULT_BUDGET_S) if it.measures else 0.0
     named = {side.id: side for _, _, sides in it.entries for side in sides}
-    plan = Plan(
-        scenario=scenario,
-        title=title,
-        question=question,
-        why=why,
+    return planned(
         options=dict(options.values),
         variants=(
             *(Variant(id=name, label=_label(side)) for name, side in named.items()),
@@ -234,7 +229,6 @@ def make(
         left_out=it.left_out,
         refusal="" if it.shape.places else "this tree tells nothing of its processors",
     )
-    return plan.sealed(), it
 
 
 def _label(side: Side) -> str:

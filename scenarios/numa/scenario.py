@@ -73,7 +73,7 @@ class Numa(Scenario):
         return ""
 
     def plan(self, host: Host, options: Options) -> Plan:
-        return make(self.id, self.title, self.question, self.why, host, options)[0]
+        return make(host, options, self.planned)
 
     async def run(self, run: Run) -> None:
         layout = await asyncio.to_thread(lay_out, run.host, run.options)

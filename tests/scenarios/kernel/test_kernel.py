@@ -52,8 +52,6 @@ def test_a_captured_tree_is_refused(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     host = Host(str(tmp_path))
     assert "captured" in Kernel().blocked(host)
-    with pytest.raises(Usage, match="captured"):
-        Kernel().plan(host, Options({}))
 
 
 def test_one_run_says_what_it_recorded_and_what_was_unsteady() -> None:

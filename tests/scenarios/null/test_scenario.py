@@ -205,9 +205,7 @@ def test_wrong_requests_get_their_line(options: dict[str, object], words: str) -
 def test_a_captured_tree_cannot_be_measured(tmp_path: Path) -> None:
     scenario = Null()
     host = Host(str(tmp_path))
-    assert scenario.blocked(host)
-    with pytest.raises(Usage, match="captured"):
-        scenario.plan(host, Options({}, scenario.options))
+    assert "captured" in scenario.blocked(host)
 
 
 def test_the_plan_says_what_is_written_before_it_is(tmp_path: Path) -> None:
