@@ -7,10 +7,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import click
+import msgspec
 
 from app.failure import Failure
 from app.output import complain, out
 from app.printable import printable
+from app.report.result import encoded
 from app.run import consent
 from app.run.signals import finish_first
 from app.state import journal_dir
@@ -18,6 +20,8 @@ from app.undo import killed_ending
 from app.undo import undo as undoing
 from app.undo.damaged_journal import discard, legible
 from app.undo.journal import Busy, Journal, journals
+from app.undo.told import Change, Told
+from scenarios.events import SCHEMA
 
 
 @click.command()
@@ -26,7 +30,8 @@ from app.undo.journal import Busy, Journal, journals
     "--forget", metavar="RUN", help="Strike a run's entries (or RUN#N: one) out, without undoing them."
 )
 @click.option("--yes", is_flag=True, help="Do not ask before --forget.")
-def undo(dry_run: bool, forget: str | None, yes: bool) -> int:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
     """Undo what a killed run left behind, by its journal, last change first.
 
     Refuses while the run is under way. A value that somebody else changed meanwhile is left alone and reported.
@@ -37,33 +42,38 @@ def undo(dry_run: bool, forget: str | None, yes: bool) -> int:
     for trouble in troubles:
         complain(trouble)
     failed = bool(troubles)
-    nothing = True
+    told: list[Change] = []
     for leftover in found:
         if not leftover.entries:
             if not dry_run:
                 undoing.sweep(leftover)
         elif leftover.living:
-            nothing = False
             failed = True
             who = leftover.header.who.pid
             complain(f"undo: {leftover.header.run}: is under way (pid {who}); stop it with `kill -INT {who}`")
         elif dry_run:
-            for entry, what in undoing.foreseen(leftover):
-                nothing = False
-                out(printable(f"{entry.action.title}: would {what}"))
+            told += _said(undoing.foreseen(leftover), as_json=as_json)
         else:
             with finish_first():
                 try:
-                    done = _undone(leftover)
+                    told += _said(_undone(leftover), as_json=as_json)
                 except Failure as why:  # one that cannot be undone now does not keep the others
                     complain(why.text)
                     failed = True
-                    continue
-            nothing = nothing and not done
-            failed = failed or any(one.outcome.state == "failed" for one in done)
-    if nothing and not failed:
+    failed = failed or any(change.state == "failed" for change in told)
+    if as_json:
+        out(encoded(msgspec.to_builtins(Told(schema=SCHEMA, changes=tuple(told)))))
+    elif not told and not failed:
         out(printable(f"nothing to undo in {journal_dir()}{_elsewhere()}"))
     return 3 if failed else 0
+
+
+def _said(changes: list[Change], *, as_json: bool) -> list[Change]:
+    """A line each as they come, but of those that failed: stderr has them."""
+    for change in changes:
+        if change.state != "failed" and not as_json:
+            out(printable(change.line))
+    return changes
 
 
 def _forget(identifier: str, *, yes: bool, dry_run: bool) -> int:
@@ -151,7 +161,7 @@ def _elsewhere() -> str:
     return " (root's changes are in /var/lib/hostdx: `sudo hostdx undo`)"
 
 
-def _undone(leftover: undoing.Leftover) -> list[undoing.Undone]:
+def _undone(leftover: undoing.Leftover) -> list[Change]:
     try:
         journal = undoing.take(leftover.path, undoing.PATIENCE_S)
     except undoing.Busy:
@@ -160,11 +170,11 @@ def _undone(leftover: undoing.Leftover) -> list[undoing.Undone]:
         return []
     done = undoing.undo_entries(journal)
     _close(journal, done)
-    for one in done:
-        reason = f": {one.outcome.reason}" if one.outcome.reason else ""
-        line = f"{one.entry.action.title}: {one.outcome.state}{reason}"
-        if one.outcome.state == "failed":
-            complain(f"undo: {line}; it stays in {leftover.path}")
-        else:
-            out(printable(line))
-    return done
+    told = [
+        Change(title=one.entry.action.title, state=one.outcome.state, reason=one.outcome.reason)
+        for one in done
+    ]
+    for change in told:
+        if change.state == "failed":
+            complain(f"undo: {change.line}; it stays in {leftover.path}")
+    return told

@@ -42,8 +42,8 @@ def offer_undo(who: str, leftover: undo.Leftover) -> bool:
     if not _terminal():
         return False
     output.say(f"{who}:")
-    for entry, what in undo.foreseen(leftover):
-        output.say(f"  {entry.action.title}: {what}")
+    for change in undo.foreseen(leftover):
+        output.say(f"  {change.title}: {change.would}")
     if not _answered_yes("undo them now? [y/N] "):
         return False
     try:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import subprocess
 
     from app.tui.feed import RunFeed
+    from app.undo.told import Change
 
 RECENT_S = 30  # a run under way writes a pulse every second
 STOP_AGAIN_S = 5.0
@@ -50,7 +51,7 @@ class Errands(App[int]):
         self.running_words = ""
         self.running: Path | None = None
         self.left_over = 0
-        self.left: list[tuple[str, str]] = []  # of these: what was changed, and what would be done about it
+        self.left: list[Change] = []
         self._journals: tuple[str, ...] = ()
         self.recorded = 0
         self.examples: list[Example] = []  # asked for only where nothing was recorded yet
@@ -129,14 +130,14 @@ class Errands(App[int]):
 
     def _look_for_changes(self) -> None:
         """What a run that was killed meanwhile has left changed."""
-        from app.tui.screens.undo import open_entries
+        from app.tui.screens.undo import LOOK, changes
 
         def seen(outcome: Outcome) -> None:
-            self.left = open_entries(outcome.output)
+            self.left = changes(outcome)
             self.left_over = len(self.left)
             self.draw()
 
-        hostdx(self, ["undo", "--dry-run"], seen)
+        hostdx(self, LOOK, seen)
 
     def read_host(self) -> None:
         """Triage once more."""
@@ -346,17 +347,17 @@ class Errands(App[int]):
     # Undo
 
     def offer_undo(self, asked: bool = False) -> None:
-        from app.tui.screens.undo import UndoScreen, open_entries
+        from app.tui.screens.undo import LOOK, UndoScreen, changes
 
         def show(outcome: Outcome) -> None:
-            lines = open_entries(outcome.output)
-            self.left, self.left_over = lines, len(lines)
-            if lines:
-                self.push_screen(UndoScreen(lines))
+            self.left = changes(outcome)
+            self.left_over = len(self.left)
+            if self.left:
+                self.push_screen(UndoScreen(self.left))
             elif asked:
                 self.say(clean(outcome.error) or "nothing is left over")
 
-        hostdx(self, ["undo", "--dry-run"], show)
+        hostdx(self, LOOK, show)
 
 
 def _journal_names() -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from app.process import Identity, boot_id, lives
 from app.state import journal_dir
 from app.undo import effects
 from app.undo.journal import Busy, Entry, Header, Journal, Outcome, journals, peek
+from app.undo.told import Change
 
 PATIENCE_S = 10.0
 
@@ -132,10 +133,13 @@ def hanging(path: Path) -> list[int]:
     return [writer.pid for entry in entries for writer in entry.writers if lives(writer)]
 
 
-def foreseen(leftover: Leftover) -> list[tuple[Entry, str]]:
+def foreseen(leftover: Leftover) -> list[Change]:
     """What `undo` would do, in its order, in words; changes nothing."""
     rebooted = after_reboot(leftover.header.who)
-    return [(entry, _foreseen(entry, rebooted)) for entry in reversed(leftover.entries)]
+    return [
+        Change(title=entry.action.title, state="open", would=_foreseen(entry, rebooted))
+        for entry in reversed(leftover.entries)
+    ]
 
 
 def _by_reboot(entry: Entry) -> Outcome | None:

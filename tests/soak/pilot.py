@@ -14,10 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from unittest.mock import patch
 
+import msgspec
+
 from app.failure import Failure
 from app.tui.command import Outcome
 from app.tui.event_child import EventChild
 from app.tui.feed import RunFeed
+from app.undo.told import Change, Told
 from tests.fakes import hostile
 from tests.fakes.screen import COPY, SIZES, grid, idle, opened
 from tests.fakes.story import RECORDINGS
@@ -35,7 +38,9 @@ KEYS_EACH = 40
 async def _said(argv: Sequence[str]) -> Outcome:
     if argv[0] != "undo":
         return Outcome("", f"{hostile.ATTACK} is not here")
-    return Outcome(f"a title: would {hostile.ATTACK}\n", random.choice(("", "not here")))
+    change = Change(title="a title", state="open", would=hostile.ATTACK)
+    told = msgspec.json.encode(Told(schema="hostdx/1", changes=(change,)))
+    return Outcome(told.decode(), random.choice(("", "not here")))
 
 
 def _planned(_argv: Sequence[str]) -> EventChild:

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+import msgspec
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from app.tui.command import Outcome, hostdx
-from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, text, wrapped
 from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
+from app.undo.told import Change, Told
+
+LOOK = ("undo", "--dry-run", "--json")
 
 
-def open_entries(said: str) -> list[tuple[str, str]]:
-    """(title, what would be done) of each open entry, from what `undo --dry-run` prints; empty for nothing to undo."""
-    out: list[tuple[str, str]] = []
-    for line in said.splitlines():
-        title, would, what = line.partition(": would ")
-        if would:
-            out.append((title, what))
-    return out
+def changes(outcome: Outcome) -> list[Change]:
+    """What `undo --json` tells; nothing where it could not be asked."""
+    try:
+        return list(msgspec.json.decode(outcome.output, type=Told).changes)
+    except msgspec.MsgspecError:
+        return []
 
 
 class UndoScreen(Base):
@@ -33,11 +34,11 @@ class UndoScreen(Base):
     ]
     title_words = "undo"
 
-    def __init__(self, entries: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, entries: Sequence[Change]) -> None:
         super().__init__()
         self._entries = entries
         self._said = ""  # once it was asked for: how it stands
-        self._done: list[str] = []
+        self._done: list[Change] = []
         self._open = True  # there is something to undo, and nobody is at it
 
     def body(self) -> Iterable[Widget]:
@@ -51,9 +52,9 @@ class UndoScreen(Base):
             text("Its journal knows what there was before:", "dim"),
             BLANK,
         ]
-        for title, what in self._entries:
-            out += wrapped(title, width, "strong", hang=2)
-            out += wrapped(what, width, indent=4, hang=2)
+        for change in self._entries:
+            out += wrapped(change.title, width, "strong", hang=2)
+            out += wrapped(change.would, width, indent=4, hang=2)
         out.append(BLANK)
         if self._said:
             return [*out, *wrapped(self._said, width, "strong")]
@@ -64,10 +65,9 @@ class UndoScreen(Base):
 
     def _outcome(self, width: int) -> list[Line]:
         out: list[Line] = [text("What the run had changed, and what became of it:", "dim"), BLANK]
-        for line in self._done:
-            back = line.endswith(": reverted") or ": reverted: " in line
-            sign, role = ("✓", "text") if back else ("▲", "warning")
-            out += wrapped(f"{sign} {line}", width, role, hang=2)
+        for change in self._done:
+            sign, role = ("✓", "text") if change.state == "reverted" else ("▲", "warning")
+            out += wrapped(f"{sign} {change.line}", width, role, hang=2)
         return [*out, BLANK, *wrapped(self._said, width, "strong")]
 
     def on_mount(self) -> None:
@@ -81,10 +81,8 @@ class UndoScreen(Base):
 
     def action_undo(self) -> None:
         def done(outcome: Outcome) -> None:
-            self._done = [
-                line for line in outcome.output.splitlines() if not line.startswith("nothing to undo")
-            ]
-            self._said = clean(outcome.error) or "Nothing of it is left to undo."
+            self._done = [change for change in changes(outcome) if change.state != "failed"]
+            self._said = outcome.error or "Nothing of it is left to undo."
             self._open = bool(outcome.error)
             self.shell.left_over = (
                 max(1, len(self._entries) - len(self._done)) if outcome.error else 0
@@ -97,4 +95,4 @@ class UndoScreen(Base):
 
         self._said, self._open = "undoing", False
         self.show()
-        hostdx(self.shell, ["undo"], done)
+        hostdx(self.shell, ["undo", "--json"], done)

@@ -100,7 +100,7 @@ class Suspects(Picker):
 
     def _left_over(self) -> Row:
         """Before all else: a setting that a killed run has not put back."""
-        titles = "; ".join(title for title, _ in self.shell.left) or "its journal has the old values"
+        titles = "; ".join(change.title for change in self.shell.left) or "its journal has the old values"
         finding = Finding(
             id="undo.left-over",
             severity="critical",

@@ -17,6 +17,7 @@ from app.tui.feed import RunFeed
 from app.tui.screens.consent import ConsentScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.shell import Shell
+from app.undo.told import Change
 from scenarios import events as ev
 from tests.fakes import hostile
 from tests.fakes.screen import COPY, SIZES, grid, keys, opened, ready, settled, until
@@ -139,7 +140,7 @@ async def test_plan_consent_and_undo(tmp_path: Path, monkeypatch: pytest.MonkeyP
         app.push_screen(ConsentScreen(hostile.plan()))
         await settled(pilot)
         assert harmless(app)
-        app.push_screen(UndoScreen([(hostile.ATTACK, hostile.ATTACK)]))
+        app.push_screen(UndoScreen([Change(title=hostile.ATTACK, state="open", would=hostile.ATTACK)]))
         await settled(pilot)
         assert harmless(app)
         app.say(hostile.ATTACK)

@@ -177,8 +177,9 @@ async def test_a_left_over_change_is_offered_to_be_undone(
 ) -> None:
     (tmp_path / "hostdx" / "journal").mkdir(parents=True)
     (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
-    looks, acts = "echo 'scheduler of sda: would write back'", "touch done; echo 'scheduler of sda: reverted'"
-    script = f'if [ "$2" = --dry-run ]; then {looks}; else {acts}; fi'
+    told = 'echo \'{"schema": "hostdx/1", "changes": [{"title": "scheduler of sda", %s}]}\''
+    looks, acts = told % '"state": "open", "would": "write back"', told % '"state": "reverted"'
+    script = f'if [ "$2" = --dry-run ]; then {looks}; else touch done; {acts}; fi'
     again: list[int] = []
     monkeypatch.setattr(Shell, "read_host", lambda self: again.append(1))
     monkeypatch.setattr("app.tui.command.HOSTDX", ("sh", "-c", script, "sh"))

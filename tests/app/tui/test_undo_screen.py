@@ -9,17 +9,20 @@ import pytest
 from app.tui.shell import Shell
 from tests.fakes.screen import grid, keys, opened, until
 
-SCRIPT = """
+SCRIPT = r"""
+told() { printf '{"schema": "hostdx/1", "changes": [%s]}' "$1"; }
+SDA='"title": "scheduler of sda: none to bfq"' SDB='"title": "scheduler of sdb: none to bfq"'
+OWN='"title": "private directory under /data"'
 if [ "$2" = --dry-run ]; then
-  echo 'scheduler of sda: none to bfq: would write none back'
-  echo 'scheduler of sdb: none to bfq: would write none back'
-  echo 'private directory under /data: would remove the directory'
+  BACK='"state": "open", "would": "write none back"'
+  told "{$SDA, $BACK}, {$SDB, $BACK}, {$OWN, \"state\": \"open\", \"would\": \"remove the directory\"}"
 elif [ -e tried ]; then
-  echo 'scheduler of sda: none to bfq: reverted'
+  told "{$SDA, \"state\": \"reverted\"}"
 else
   touch tried
-  echo 'private directory under /data: reverted: the reboot has undone it'
-  echo 'scheduler of sdb: none to bfq: kept: somebody else changed it to kyber'
+  WHY='"state": "kept", "reason": "somebody else changed it to kyber"'
+  told "{$OWN, \"state\": \"reverted\", \"reason\": \"the reboot has undone it\"}, {$SDB, $WHY},
+        {$SDA, \"state\": \"failed\", \"reason\": \"it hangs\"}"
   echo 'hostdx: undo: scheduler of sda: none to bfq: failed: it hangs; it stays in the journal' >&2
   exit 3
 fi

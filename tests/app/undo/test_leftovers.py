@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -131,6 +132,20 @@ def test_a_watch_runs_beside_what_is_left(capfd: pytest.CaptureFixture[str]) -> 
     leave()
     assert run_command_line(("run", "dstate", "--seconds", "1", "--quiet")) == 0
     assert "an earlier run (r) ended without undoing" in capfd.readouterr().err
+
+
+def test_undo_tells_the_same_as_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    leave()
+    assert run_command_line(("undo", "--dry-run")) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert run_command_line(("undo", "--dry-run", "--json")) == 0
+    (change,) = json.loads(capsys.readouterr().out)["changes"]
+    assert lines == [f"{change['title']}: would {change['would']}"] and change["state"] == "open"
+    assert run_command_line(("undo", "--json")) == 0
+    (done,) = json.loads(capsys.readouterr().out)["changes"]
+    assert (done["title"], done["state"]) == (change["title"], "reverted")
+    assert run_command_line(("undo", "--json")) == 0
+    assert json.loads(capsys.readouterr().out)["changes"] == []
 
 
 @pytest.mark.parametrize(("uid", "says"), [(0, False), (1000, True)])

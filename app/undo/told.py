@@ -1,0 +1,29 @@
+"""What `hostdx undo` tells of each change: the same fields for its lines, its JSON document and the screen."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`open`: not undone yet, `would` says what undoing it would do; else how undoing it went, and why so."""
+
+    title: str
+    state: Literal["open", "reverted", "kept", "failed"]
+    would: str = ""
+    reason: str = ""
+
+    @property
+    def line(self) -> str:
+        if self.state == "open":
+            return f"{self.title}: would {self.would}"
+        return f"{self.title}: {self.state}" + (f": {self.reason}" if self.reason else "")
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """The document of `hostdx undo --json`, in the order in which the changes are undone."""
+
+    schema: str
+    changes: tuple[Change, ...] = ()
