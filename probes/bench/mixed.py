@@ -189,7 +189,7 @@ class MixedBench:
         """
         for name in ("direct", "buffered"):
             file = self._files.get(name)
-            if file is not None and not await self._pool.sync(file.fd, SETTLE_AT_MOST_S):
+            if file is not None and not await self._pool.sync([file.fd], SETTLE_AT_MOST_S):
                 raise BenchRefused(
                     f"{self.directory}: what was written did not reach the device within {SETTLE_AT_MOST_S:.0f} s: "
                     "it hangs or is very slow, and nothing more is measured or switched on it; see dmesg"

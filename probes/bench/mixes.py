@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.bench.command_line import fio_directory, pasted
-from probes.bench.workloads import LARGEST_WRITE_FILE, MIB, UNIT, Load
+from probes.bench.workloads import MIB, UNIT, WRITTEN_AT_MOST, Load
 
 File: TypeAlias = Literal["read", "direct", "buffered", "none"]
 
@@ -158,7 +158,7 @@ MIXES: tuple[Mix, ...] = (
 def files_bytes(size_bytes: int, mixes: Sequence[Mix]) -> dict[File, int]:
     """The sizes of the files that these mixes need: one to read, one for each kind of writer."""
     wanted = {role.file for mix in mixes for role in mix.roles} - {"none"}
-    write = max(UNIT, min(size_bytes // 4, LARGEST_WRITE_FILE) // UNIT * UNIT)
+    write = max(UNIT, min(size_bytes // 4, WRITTEN_AT_MOST) // UNIT * UNIT)
     read = max(UNIT, size_bytes // UNIT * UNIT)
     order: tuple[File, ...] = ("read", "direct", "buffered")
     return {file: read if file == "read" else write for file in order if file in wanted}

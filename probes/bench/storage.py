@@ -17,7 +17,7 @@ import msgspec
 
 from probes.bench.budget import PRESUMED_SYNCED, WriteBudget
 from probes.bench.cache import cache_check
-from probes.bench.engine.files import TestFile, open_unnamed, part_of
+from probes.bench.engine.files import FileSet, TestFile, open_unnamed, part_of
 from probes.bench.engine.pool import Crew, Pool, WorkerFailed
 from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent
@@ -28,7 +28,7 @@ from probes.bench.workloads import (
     file_bytes,
     load_of,
     prepared_bytes,
-    write_file_bytes,
+    write_files,
 )
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
@@ -58,7 +58,7 @@ class StorageBench:
     private            a directory of our own, made, removed and closed by the caller: the unnamed files are made in
                        it (O_TMPFILE, else unlinked at once), and the metadata load works in it. Without it they are
                        made in `directory`, and that load is not applicable.
-    size_bytes         of the file that is read; the other one is `write_file_bytes(size_bytes)`.
+    size_bytes         of the file that is read; those that are written to are `write_files(size_bytes)`.
     seed               of the offsets.
     leaves             kernel names of the leaf devices ("vda"); empty: nothing is checked against counters.
     budget             shared by all benches of a run.
@@ -94,7 +94,7 @@ class StorageBench:
         self.budget.benches += 1
         self.seed = seed
         self._rng = random.Random(seed)
-        self._files: dict[str, TestFile] = {}
+        self._files = FileSet(self._rng)
         self.crew = crew if crew is not None else Crew()
         self._rates: dict[str, float] = {}  # bytes a second, by load
         self._begun: set[str] = set()  # writing loads whose blocks are measured
@@ -108,15 +108,19 @@ class StorageBench:
     def notes(self) -> tuple[str, ...]:
         """What must be said beside every result of this directory."""
         notes = []
-        if any(not file.direct for file in self._files.values()):
+        if any(not file.direct for file in self._files):
             notes.append("buffered: the file system refuses O_DIRECT, so the page cache takes part")
-        if self._files and not self.leaves:
+        if any(self._files) and not self.leaves:
             notes.append("no device counters: whether reads reach the device could not be checked")
         return tuple(notes)
 
     def file(self, kind: str) -> TestFile:
-        """The open test file that is "read" or "write"; KeyError before `prepare`."""
-        return self._files[kind]
+        """The (first) open test file that is "read" or "write"; IndexError before `prepare`."""
+        return self._files.of(kind)[0]
+
+    def next_files(self, load: Load, count: int) -> list[int]:
+        """The numbers of the files that this load should use next (see `FileSet.next`)."""
+        return self._files.next(load.kind, count)
 
     async def prepare(self, progress: Progress | None = None, workloads: Sequence[str] = ()) -> None:
         """Makes and fills the files that `workloads` (default: all) need. Raises BenchRefused.
@@ -128,11 +132,12 @@ class StorageBench:
         total = prepared_bytes(self.size_bytes, wanted)
         if refusal := self.budget.refusal(total):
             raise BenchRefused(f"{self.directory}: {refusal}")
-        sizes = {"read": self.size_bytes, "write": write_file_bytes(self.size_bytes)}
+        sizes = {"read": (self.size_bytes,), "write": write_files(self.size_bytes)}
         try:
             for kind in ("read", "write"):
                 if kind in kinds:
-                    self._files[kind] = await asyncio.to_thread(self._new_file, sizes[kind])
+                    for size in sizes[kind]:
+                        self._files.add(kind, await asyncio.to_thread(self._new_file, size))
             await self.crew.join(self._fds())
             await self._fill(progress, total)
         except OSError as error:
@@ -148,9 +153,7 @@ class StorageBench:
 
         (Measured on a virtual disk: synced writes to one of two like files 8 % slower, run for run another one.)
         """
-        self._files = {
-            kind: msgspec.structs.replace(file, fd=os.dup(file.fd)) for kind, file in other._files.items()
-        }
+        self._files.copy_from(other._files)
         await self.crew.join(self._fds())
 
     def _new_file(self, size_bytes: int) -> TestFile:
@@ -164,18 +167,21 @@ class StorageBench:
 
     async def _fill(self, progress: Progress | None, total: int) -> None:
         finished = 0
-        for file in self._files.values():
-            seen = (0, self.device_bytes("write"))
+        seen = (0, self.device_bytes("write"))
 
-            # In pieces: a neighbour's burst is in some of them, and the smallest amplification is what counts.
-            def tell(written: int, before: int = finished) -> None:
-                nonlocal seen
-                if written - seen[0] >= PIECE_BYTES:
-                    self.budget.spend(written - seen[0], self._moved("write", seen[1]))
-                    seen = (written, self.device_bytes("write"))
-                if progress is not None:
-                    progress(before + written, total)
+        # In pieces: a neighbour's burst is in some of them, and the smallest amplification is what counts.
+        def spend(written: int) -> None:
+            nonlocal seen
+            self.budget.spend(written - seen[0], self._moved("write", seen[1]))
+            seen = (written, self.device_bytes("write"))
 
+        def tell(written: int) -> None:
+            if finished + written - seen[0] >= PIECE_BYTES:
+                spend(finished + written)
+            if progress is not None:
+                progress(finished + written, total)
+
+        for file in self._files:
             try:
                 await self._pool.long("fill", tell, fd=file.fd, bytes=file.bytes)
             except WorkerFailed as error:
@@ -184,8 +190,9 @@ class StorageBench:
                     f"{error}{whose_error(self.directory, error.errno)}; "
                     "free some space, or name another --dir"
                 ) from error
-            self.budget.spend(file.bytes - seen[0], self._moved("write", seen[1]))
             finished += file.bytes
+        if finished > seen[0]:
+            spend(finished)
 
     async def block(
         self,
@@ -255,7 +262,10 @@ class StorageBench:
         ends = slice_ends(seconds, onset_s)
         at_most_s = max(seconds, load.max_block_s)
         most = None if most_bytes is None else max(1, most_bytes // load.block_bytes // load.workers)
-        specs = [self._spec(load, index, ends, least, most, at_most_s) for index in range(load.workers)]
+        (number,) = self.next_files(load, 1)
+        specs = [
+            self._spec(load, index, number, ends, least, most, at_most_s) for index in range(load.workers)
+        ]
         device = self.device_bytes(load.kind)
         try:
             replies = await self._pool.block(specs, LEAD_S + 0.0002 * load.workers)
@@ -276,16 +286,22 @@ class StorageBench:
             words = f"ended by its {(most_bytes or 0) >> 20} MiB after {measured.seconds:.2f} s"
             remark = "; ".join(filter(None, (words, measured.remark)))
             measured = msgspec.structs.replace(measured, remark=remark)
-        file = self._files.get(load.kind)
-        if file is None or file.direct:
+        if all(file.direct for file in self._files.of(load.kind)):
             return measured
         remark = "; ".join(filter(None, ("buffered: no O_DIRECT here", measured.remark)))
         return msgspec.structs.replace(measured, remark=remark)
 
     def _spec(
-        self, load: Load, index: int, ends: list[float], least: int, most: int | None, at_most_s: float
+        self,
+        load: Load,
+        index: int,
+        number: int,
+        ends: list[float],
+        least: int,
+        most: int | None,
+        at_most_s: float,
     ) -> dict[str, Any]:
-        return self.side(load, index) | {
+        return self.side(load, index, number) | {
             "seed": self._rng.getrandbits(48),
             "slices": ends,
             "least": -(-least // load.workers),
@@ -293,8 +309,11 @@ class StorageBench:
             "at_most_s": at_most_s,
         }
 
-    def side(self, load: Load, index: int) -> dict[str, Any]:
-        """What worker `index` of this load does in this directory. Raises NotApplicable where it cannot."""
+    def side(self, load: Load, index: int, number: int) -> dict[str, Any]:
+        """What worker `index` of this load does in this directory, on file `number` (see `next_files`).
+
+        Raises NotApplicable where it cannot.
+        """
         spec: dict[str, Any] = {
             "kind": load.kind,
             "fd": -1,
@@ -308,9 +327,10 @@ class StorageBench:
             return spec
         if load.kind == "read" and isinstance(self.read_leaves, Absent):
             raise NotApplicable(self.read_leaves.reason)
-        file = self._files.get(load.kind)
-        if file is None:
+        files = self._files.of(load.kind)
+        if not files:
             raise NotApplicable(f"{self.directory}: no test file was prepared for {load.id}")
+        file = files[number]
         part = part_of(file, index, load.workers, load.block_bytes, sequential=load.sequential)
         return spec | part | {"sync": load.sync, "direct": file.direct}
 
@@ -344,8 +364,8 @@ class StorageBench:
         A device that others keep busy is never silent: that is found out once, and later waits are short.
         """
         until = time.monotonic() + QUIET_AT_MOST_S
-        if file := self._files.get("write"):
-            await self._pool.sync(file.fd, QUIET_AT_MOST_S)
+        if written := self._files.take_written():
+            await self._pool.sync(written, QUIET_AT_MOST_S)
         until = min(until, time.monotonic() + self._quiet_s)
         while self._in_flight() > 0:
             if time.monotonic() >= until:
@@ -364,13 +384,10 @@ class StorageBench:
 
     async def close(self) -> None:
         """Ends the workers and closes the files, which frees their space. May be called twice."""
-        fds = self._fds()
-        await self.crew.leave(fds)
-        files, self._files = self._files, {}
-        for file in files.values():
-            await asyncio.to_thread(os.close, file.fd)
+        await self.crew.leave(self._fds())
+        await asyncio.to_thread(self._files.close)
 
     def _fds(self) -> list[int]:
         """What the workers inherit."""
         own = [self.private.fd] if self.private is not None else []
-        return [*(file.fd for file in self._files.values()), *own]
+        return [*(file.fd for file in self._files), *own]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import time
@@ -20,6 +21,7 @@ from probes.bench.workloads import Load, load_of
 from probes.system.disk.failing import whose_error
 
 FIRST_SLICE_S = 0.02
+FILES_A_TRAIN = 4  # of a side at most: each must be made ready before the clock runs
 
 
 class StorageTrains:
@@ -74,11 +76,18 @@ class StorageTrains:
         """
         load = self.load
         most = self._most_operations(len(order), slice_s, parts=2 if onset_s else 1)
+        groups = -(-len(order) // (2 * len(self._benches)))
+        files = [bench.next_files(load, min(groups, FILES_A_TRAIN)) for bench in self._benches]
+        first = list(itertools.accumulate((len(numbers) for numbers in files), initial=0))
+        # A group stays with one file of each side; which ones meet is drawn.
+        served = [
+            first[side] + at // (2 * len(self._benches)) % len(files[side]) for at, side in enumerate(order)
+        ]
         specs: list[dict[str, Any]] = [
             {
-                "sides": self._sides(place),
+                "sides": self._sides(place, files),
                 "seed": self._rng.getrandbits(48),
-                "order": list(order),
+                "order": served,
                 "slice_s": slice_s,
                 "onset_s": onset_s,
                 "quarters": quarters,
@@ -98,6 +107,7 @@ class StorageTrains:
             raise WorkerFailed(f"{self._where()}, {load.id}: {error}{whose}", error.errno) from error
         took = time.perf_counter() - began
         moved = {leaves: _difference(before[leaves], now) for leaves, now in self._counters().items()}
+        replies = [reply | {"h": _by_side(reply["h"], first)} for reply in replies]
         measured = self._summed(order, slice_s, replies, moved, took)
         self._account(measured)
         self._check(measured, moved)
@@ -114,11 +124,12 @@ class StorageTrains:
         for bench in self._benches:
             await bench.quiesce()
 
-    def _sides(self, place: int) -> list[dict[str, Any]]:
+    def _sides(self, place: int, files: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
+        """What a worker does on each of the files of each side."""
         sides, unfit = [], {}
         for number, (variant, bench) in enumerate(zip(self.variants, self._benches, strict=True)):
             try:
-                sides.append(bench.side(self.load, place) | {"mark": number})
+                sides += [bench.side(self.load, place, file) | {"mark": number} for file in files[number]]
             except NotApplicable as why:
                 unfit[variant] = str(why)
         if unfit:
@@ -242,6 +253,16 @@ class StorageTrains:
 
     def _where(self) -> str:
         return " and ".join(dict.fromkeys(bench.directory for bench in self._benches))
+
+
+def _by_side(
+    histograms: Sequence[Sequence[tuple[int, int]]], first: Sequence[int]
+) -> list[list[tuple[int, int]]]:
+    """Buckets with counts by file, put together by side; `first`: the number of each side's first file."""
+    return [
+        sorted(histogram.merge(dict(one) for one in histograms[start:end]).items())
+        for start, end in itertools.pairwise(first)
+    ]
 
 
 def _on_cpu(reply: dict[str, Any]) -> list[int]:

@@ -78,8 +78,10 @@ def effects(a: Sequence[Take], b: Sequence[Take], *, margin: float, alpha: float
     variances = _variances(both)
     level = alpha / max(1, len(both))
     unseen = not boots and {run.boot for run in a} != {run.boot for run in b}
+    guest = any(run.in_guest for run in (*a, *b))
     found = [
-        _effect(key, loads[key], *both[key], variances.get(key), margin, level, boots, unseen) for key in both
+        _effect(key, loads[key], *both[key], variances.get(key), margin, level, boots, unseen, guest)
+        for key in both
     ]
     return sorted(found, key=lambda e: (e.ratio, e.key))
 
@@ -141,8 +143,12 @@ def _effect(
     level: float,
     boots: bool,
     unseen: bool,
+    guest: bool,
 ) -> Effect:
-    """`boots`: the units are boots. `unseen`: the sides are one boot each, so nobody saw how boots differ."""
+    """`boots`: the units are boots. `unseen`: the sides are one boot each, so nobody saw how boots differ.
+
+    `guest`: a side was measured in a virtual machine.
+    """
     estimate = math.fsum(b.values) / len(b.values) - math.fsum(a.values) / len(a.values)
     group = group_of(key.workload)
     half: float | None = None
@@ -154,7 +160,7 @@ def _effect(
     elif a.within is not None and b.within is not None:
         basis = "blocks"
         half = t_quantile(1 - level / 2, _welch(a, b)) * math.sqrt(a.within + b.within)
-    allowance = group.run_to_run if variance is None or unseen else None
+    allowance = group.deviation(guest=guest) if variance is None or unseen else None
     reach = half or 0.0
     if allowance is not None:
         wider = RUNS_OVER_BLOCKS if basis == "blocks" else 1.0

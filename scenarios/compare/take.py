@@ -70,6 +70,11 @@ class Take(msgspec.Struct, frozen=True, kw_only=True):
     disturbed: int = 0  # groups that were disturbed, and are not in the figures
     groups: int = 0
 
+    @property
+    def in_guest(self) -> bool:
+        """Measured in a virtual machine."""
+        return self.facts.get(("virtualisation", "hypervisor")) not in (None, "none")
+
 
 class BlockValues(ev.Event, frozen=True, tag="block"):
     """A block without what a comparison does not look at: reading a thousand recordings takes half as long so."""

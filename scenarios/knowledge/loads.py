@@ -12,13 +12,18 @@ from scenarios.knowledge.load import Loaded, load
 
 
 class LoadGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """`run_to_run`: standard deviation of a single run's result, as a share of it."""
+    """`run_to_run`: standard deviation of a single run's result, as a share of it; `in_guest`: in a virtual machine."""
 
     name: str
     loads: tuple[str, ...]
     run_to_run: float
+    in_guest: float | None = None
     dated: datetime.date
     sources: tuple[str, ...]
+
+    def deviation(self, *, guest: bool) -> float:
+        """Of a single run, as a share."""
+        return self.in_guest if guest and self.in_guest is not None else self.run_to_run
 
 
 class Score(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -34,7 +34,7 @@ class Asked(NamedTuple):
 def one(directories: Sequence[str], asked: Asked, planted: float = 0.0) -> Told:
     """One run of the program; unplanted it is started as a person starts it."""
     named = [word for path in directories for word in ("--dir", path)]
-    command = ["run", "storage", "--json", "--yes", f"--budget={asked.budget:g}", "--size=96M", *named]
+    command = ["run", "storage", "--json", "--yes", f"--budget={asked.budget:g}", "--size=512M", *named]
     return told_by(command, {**asked.env, "PLANTED": str(planted)}, MODULE if planted else "app.cli")
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import itertools
 import mmap
 import os
+import random
 import secrets
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -28,6 +31,57 @@ class TestFile(msgspec.Struct, frozen=True):
     bytes: int
     direct: bool
     unnamed: bool
+
+
+class FileSet:
+    """The open files of one directory: one that is read, several that are written to (`workloads.write_files`)."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._files: dict[str, list[TestFile]] = {}
+        self._next: Iterator[int] = iter(())
+        self._written: set[int] = set()  # descriptors, since `take_written`
+
+    def __iter__(self) -> Iterator[TestFile]:
+        return itertools.chain.from_iterable(self._files.values())
+
+    def add(self, kind: str, file: TestFile) -> None:
+        self._files.setdefault(kind, []).append(file)
+
+    def of(self, kind: str) -> Sequence[TestFile]:
+        """Those that are "read" or "write"; empty where none was made."""
+        return self._files.get(kind, ())
+
+    def next(self, kind: str, count: int) -> list[int]:
+        """The numbers of the next `count` files to be used, at most as many as there are: all in turn, order drawn."""
+        files = self.of(kind)
+        drawn: list[int] = []
+        while len(drawn) < min(count, len(files)):
+            number = next(self._next, None) if len(files) > 1 else 0
+            if number is None:
+                self._next = iter(self._rng.sample(range(len(files)), len(files)))
+            elif number not in drawn:
+                drawn.append(number)
+        if kind == "write":
+            self._written.update(files[number].fd for number in drawn)
+        return drawn or [0]
+
+    def take_written(self) -> list[int]:
+        """The descriptors of what was used for writing since the last time."""
+        written, self._written = sorted(self._written), set()
+        return written
+
+    def copy_from(self, other: FileSet) -> None:
+        """The very files of another one, by descriptors of our own."""
+        for kind, files in other._files.items():
+            for file in files:
+                self.add(kind, msgspec.structs.replace(file, fd=os.dup(file.fd)))
+
+    def close(self) -> None:
+        files, self._files = list(self), {}
+        self._written = set()
+        for file in files:
+            os.close(file.fd)
 
 
 def part_of(

@@ -20,6 +20,8 @@ from probes.bench.engine.new_files import NewFiles
 from probes.bench.engine.priority import set_priority
 
 POOL_BYTES = 4 << 20
+PAGE = 4096
+ODD_BYTES = 1597  # no divisor in common with a page: all 4096 rests come in turn
 MOST_OFFSETS = 1 << 18
 CPU_BYTES = bytes(range(256)) * 256  # 64 KiB
 CPU_STEPS = 2000
@@ -35,6 +37,7 @@ class Source:
         self._read: mmap.mmap | None = None
         self._pool: mmap.mmap | None = None
         self._random = b""
+        self._turned = 0
 
     def read_buffer(self, size: int) -> loops.Buffers:
         # An anonymous map is page aligned, as O_DIRECT wants it.
@@ -43,12 +46,17 @@ class Source:
         return [memoryview(self._read)[:size]]
 
     def pool(self) -> mmap.mmap:
-        """4 MiB that neither compress nor repeat: random once, rotated by an odd number of words every time."""
+        """4 MiB that neither compress nor repeat: random once, rotated anew every time.
+
+        Two rotations a whole number of pages apart hold the same pages, so what is left beyond whole pages takes every
+        value before one comes again: no page of 16 GiB is written twice (a disk that removes duplicates would be fast).
+        """
         if self._pool is None:
             self._pool = mmap.mmap(-1, POOL_BYTES)
             half = os.urandom(POOL_BYTES)
             self._random = half + half
-        start = self.rng.randrange(POOL_BYTES // 16) * 16 + 8
+        self._turned = (self._turned + ODD_BYTES) % PAGE
+        start = self.rng.randrange(POOL_BYTES // PAGE) * PAGE + self._turned
         self._pool[:] = self._random[start : start + POOL_BYTES]
         return self._pool
 

@@ -212,11 +212,11 @@ class Pool:
             self.kill()
             raise
 
-    async def sync(self, fd: int, seconds: float) -> bool:
-        """fdatasync in the first worker; False where it takes longer than `seconds` (it goes on)."""
+    async def sync(self, fds: Sequence[int], seconds: float) -> bool:
+        """fdatasync of these files in the first worker; False where it takes longer than `seconds` (it goes on)."""
         if not self.workers:
             return True
-        number = self.workers[0].ask("sync", fd=fd)
+        number = self.workers[0].ask("sync", fds=list(fds))
         try:
             await self.workers[0].answer(number, seconds)
         except WorkerFailed:

@@ -101,10 +101,13 @@ def run_train(
     slice_ns = int(spec["slice_s"] * 1e9)
     most = sys.maxsize if spec["most"] is None else max(1, spec["most"])
     # As much as a side needs for the whole train at the rate of the last one is drawn before the clock runs.
-    stock = min(MOST_OFFSETS, max(1024, int(1.5 * source.rate * spec["slice_s"] * len(order))))
+    stocks = [
+        min(MOST_OFFSETS, max(1024, int(1.5 * source.rate * spec["slice_s"] * order.count(number))))
+        for number in range(len(spec["sides"]))
+    ]
     onset_ns = int(spec["onset_s"] * 1e9)
     place, crew = spec["place"], spec["crew"]
-    sides = [_Side(side, source, stock) for side in spec["sides"]]
+    sides = [_Side(side, source, stock) for side, stock in zip(spec["sides"], stocks, strict=True)]
     slices: list[tuple[int, int, int, int]] = []
     ranges: list[tuple[int, int]] = []  # of each slice among its side's latencies
     delay = _Delay()

@@ -88,7 +88,8 @@ def serve(
                 fill(command["fd"], command["bytes"], source, lambda n: answer(to, written=n))
                 answer(to, done=True)
             case "sync":
-                os.fdatasync(command["fd"])
+                for fd in command["fds"]:
+                    os.fdatasync(fd)
                 answer(to, done=True)
             case "train":
                 answer(to, done=True, **run_train(command, source, meeting, ready))

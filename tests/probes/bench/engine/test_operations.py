@@ -201,3 +201,22 @@ def test_a_planted_latency_makes_each_operation_longer() -> None:
 
 def test_the_cpu_load_needs_no_file() -> None:
     assert run_block(spec(-1, "cpu", most=3, slices=[60.0]), Source(), now)["n"] == 3
+
+
+def test_no_page_is_written_twice() -> None:
+    source = Source()
+    count = 40
+    pages = set()
+    for _ in range(count):
+        pool = bytes(source.pool())
+        pages |= {hash(pool[at : at + PAGE]) for at in range(0, POOL_BYTES, PAGE)}
+    assert len(pages) == count * POOL_BYTES // PAGE
+
+
+def test_after_all_rests_of_a_page_the_rotations_begin_anew() -> None:
+    rests = set()
+    at = 0
+    for _ in range(PAGE):
+        at = (at + operations.ODD_BYTES) % PAGE
+        rests.add(at)
+    assert len(rests) == PAGE

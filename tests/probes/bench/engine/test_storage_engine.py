@@ -20,6 +20,7 @@ from probes.bench.engine import files
 from probes.bench.engine.pool import Crew, WorkerFailed
 from probes.bench.measured import BenchRefused, NotApplicable, Spent
 from probes.bench.storage import StorageBench
+from probes.bench.trains import StorageTrains
 from probes.bench.workloads import IDS, load_of
 from probes.host import Host
 from tests.fakes.held import held
@@ -82,6 +83,30 @@ async def test_the_files_are_written_completely_and_differ(bench: StorageBench) 
     finally:
         os.close(fd)
     assert len(pages) == bench.file("read").bytes // 4096
+
+
+async def test_every_file_that_is_written_to_gets_its_turn(tmp_path: Path) -> None:
+    bench = StorageBench(Host(), str(tmp_path), None, 4 * SIZE, 1, [])
+    try:
+        await bench.prepare(workloads=["fsync-4k-qd1", "randread-4k-qd1"])
+        write, read = load_of("fsync-4k-qd1"), load_of("randread-4k-qd1")
+        assert [file.bytes for file in bench._files.of("write")] == [8 << 20] * 2
+        assert [bench.next_files(read, 4) for _ in range(3)] == [[0]] * 3
+        assert {tuple(sorted(bench.next_files(write, 4))) for _ in range(5)} == {(0, 1)}
+        seen = [bench.next_files(write, 1)[0] for _ in range(10)]
+        assert seen.count(0) == seen.count(1) == 5
+        fds = [bench.side(write, 0, number)["fd"] for number in (0, 1)]
+        assert bench._files.take_written() == sorted(fds) and bench._files.take_written() == []
+        trains = StorageTrains({"A": bench, "B": bench}, write)
+        train = await trains.train([0, 1, 1, 0, 1, 0, 0, 1], 0.02)
+        assert train.order == [0, 1, 1, 0, 1, 0, 0, 1]
+        assert sum(train.operations) == sum(side.operations for side in train.sides) > 0
+        assert [sum(n for _, n in side.histogram) for side in train.sides] == [
+            side.operations for side in train.sides
+        ]
+        assert bench._files.take_written() == sorted(fds)
+    finally:
+        await bench.close()
 
 
 async def test_preparation_tells_how_far_it_is(tmp_path: Path) -> None:
@@ -160,7 +185,7 @@ async def test_a_worker_that_cannot_start_says_why(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(sys, "executable", "/nonexistent")
     with pytest.raises(BenchRefused, match="cannot start the storage workers: No such file"):
         await bench.prepare(workloads=["randread-4k-qd1"])
-    assert bench._files == {}
+    assert not any(bench._files)
 
 
 async def test_a_spent_budget_ends_writing_and_nothing_else(tmp_path: Path) -> None:
@@ -282,9 +307,9 @@ async def test_no_write_block_is_shortened_for_the_budgets_sake(tmp_path: Path) 
 
 async def test_a_planted_latency_does_not_stretch_the_control(tmp_path: Path) -> None:
     bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [], stretch=3.0)
-    assert bench._spec(load_of("cpu"), 0, [0.1], 1, None, 1.0)["stretch"] == 0.0
+    assert bench._spec(load_of("cpu"), 0, 0, [0.1], 1, None, 1.0)["stretch"] == 0.0
     await bench.prepare(workloads=["randread-4k-qd1"])
-    assert bench._spec(load_of("randread-4k-qd1"), 0, [0.1], 1, None, 1.0)["stretch"] == 3.0
+    assert bench._spec(load_of("randread-4k-qd1"), 0, 0, [0.1], 1, None, 1.0)["stretch"] == 3.0
     await bench.close()
 
 
