@@ -232,6 +232,19 @@ class SampleTaken(Event, frozen=True, tag="sample"):
     at_s: float | None = None
 
 
+class Inside(Event, frozen=True, tag="inside"):
+    """A command's process tree while it runs, once a second. `at_s`: since its start; `run` counts the variant's runs.
+
+    "PSS" (B), "threads" and "processes" are of that moment, "CPU" (s), "read" and "written" (B) sums since the start.
+    What could not be read is left out.
+    """
+
+    variant: str
+    run: int
+    at_s: float
+    values: dict[str, float]
+
+
 class Group(Event, frozen=True, tag="group"):
     """A finished group: its order ("ABBA") and, per metric and pair, ln(variant/baseline) with more = better."""
 
@@ -386,6 +399,7 @@ AnyEvent: TypeAlias = (
     | Train
     | SliceLength
     | SampleTaken
+    | Inside
     | Group
     | Estimate
     | Guard

@@ -47,6 +47,7 @@ CAPS: dict[type, Cap] = {
     ev.Train: Cap("workloads' trains", 500, lambda s: s.trains, lambda e: e.workload),
     ev.SliceLength: Cap("workloads' slices", 500, lambda s: s.slices, lambda e: e.workload),
     ev.SampleTaken: Cap("series of samples", 500, lambda s: s.samples, lambda e: e.series),
+    ev.Inside: Cap("variants with samples inside their runs", 64, lambda s: s.inside, lambda e: e.variant),
     ev.Group: Cap("workloads' groups", 500, lambda s: s.groups, lambda e: e.workload),
     ev.Estimate: Cap("estimates", 1_000, lambda s: s.estimates, pair),
     ev.Verdict: Cap("verdicts", 1_000, lambda s: s.verdicts, pair),

@@ -33,6 +33,7 @@ class Session:
         ] = {}  # by workload, how many; their groups stand among `blocks` and `groups`
         self.slices: dict[str, ev.SliceLength] = {}  # by workload: the last word on how long they are
         self.samples: dict[str, list[ev.SampleTaken]] = {}  # by series
+        self.inside: dict[str, list[ev.Inside]] = {}  # by variant
         self.groups: dict[str, list[ev.Group]] = {}  # by workload
         self.estimates: dict[tuple[str, str, str, str], ev.Estimate] = {}
         self.verdicts: dict[tuple[str, str, str, str], ev.Verdict] = {}
@@ -144,6 +145,7 @@ _FOLDS: dict[type, Callable[[Session, Any], None]] = {
     ev.Train: Session._train,
     ev.SliceLength: lambda s, e: s.slices.__setitem__(e.workload, e),
     ev.SampleTaken: Session._sample,
+    ev.Inside: lambda s, e: s.inside.setdefault(e.variant, []).append(e),
     ev.Group: Session._group,
     ev.Estimate: lambda s, e: s.estimates.__setitem__(pair(e), e),
     ev.Verdict: lambda s, e: s.verdicts.__setitem__(pair(e), e),

@@ -23,7 +23,7 @@ WAITING_LIMIT = 32 << 20  # bytes kept in memory while the disk is full
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(ev.AnyEvent)
 _SYNCED = (ev.Found, ev.ActionEvent, ev.Ended)
-_NUMBERS = (ev.Block, ev.Train, ev.SampleTaken, ev.Group, ev.Estimate, ev.Pulse)
+_NUMBERS = (ev.Block, ev.Train, ev.SampleTaken, ev.Inside, ev.Group, ev.Estimate, ev.Pulse)
 
 
 def encoded(event: ev.AnyEvent) -> bytes:

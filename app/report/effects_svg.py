@@ -96,8 +96,15 @@ def _end(at: float, y: float, *, beyond: bool, turn: int) -> str:
     return f"M{at + 6 * turn:.1f} {y - 5:.1f}L{at:.1f} {y:.1f}l{6 * turn} 5"
 
 
-def blocks_svg(series: Sequence[Series], x: Axis, y: Axis, legend: Sequence[str], title: str) -> str:
-    """One mark a block; `x` in seconds, `legend` a text for each series."""
+def blocks_svg(
+    series: Sequence[Series],
+    x: Axis,
+    y: Axis,
+    legend: Sequence[str],
+    title: str,
+    runs: Sequence[Sequence[Sequence[tuple[float, float]]]] = (),
+) -> str:
+    """One mark a block; `x` in seconds, `legend` a text for each series. `runs`: thin lines of each series besides."""
     if not all(map(math.isfinite, (*x[:2], *y[:2]))) or x.low >= x.high or y.low >= y.high:
         return ""
     high = _HIGH + _FOOT
@@ -117,6 +124,17 @@ def blocks_svg(series: Sequence[Series], x: Axis, y: Axis, legend: Sequence[str]
         f'<text x="{_SIDE}" y="{_HIGH + 15}">{x.low:g} s</text>',
         f'<text x="{_WIDE - 10}" y="{_HIGH + 15}" text-anchor="end">{x.high:g} s into the run</text>',
     ]
+    if runs:
+        parts.append(
+            f'<text x="{(_SIDE + _WIDE) / 2}" y="12" text-anchor="middle">{_short(title, 90)}</text>'
+        )
+    for n, lines in enumerate(runs):
+        for line in lines:
+            drawn = [place(px, py) for px, py in line[:_MOST] if math.isfinite(px) and math.isfinite(py)]
+            points = " ".join(f"{px:.1f},{py:.1f}" for px, py in drawn)
+            parts.append(
+                f'<polyline points="{points}" fill="none" stroke="{_SIDES[n % len(_SIDES)]}" opacity="0.35"/>'
+            )
     for n, one in enumerate(series):
         colour = _SIDES[n % len(_SIDES)]
         for px, py in one.points[:_MOST]:

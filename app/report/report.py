@@ -20,6 +20,7 @@ from app.report.document import (
 )
 from app.report.extra import extra_part, value_text
 from app.report.first_page import first_page
+from app.report.inside import inside
 from app.report.method import method
 from app.report.numbers import imported, numbers
 from probes.units import duration
@@ -33,6 +34,7 @@ def report(session: Session, recording: str, *, with_arguments: bool = False) ->
         ("Verdicts in full", _verdicts(session)),
         ("Findings", _findings(session)),
         ("Numbers", numbers(session)),
+        ("Inside a run", inside(session)),
         *(
             (extra.name.replace("_", " ").capitalize(), extra_part(session, extra.name, extra.value))
             for extra in session.extras.values()

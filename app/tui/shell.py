@@ -201,11 +201,15 @@ class Shell(Errands):
         from app.tui.screens.live import LiveScreen
         from app.tui.screens.verdict import VerdictScreen
 
+        if which == "inside":
+            from app.tui.screens.inside import InsideScreen
+
+            return InsideScreen()
         which = which or ("verdict" if self.feed.session.ended is not None else "live")
         return VerdictScreen() if which == "verdict" else LiveScreen()
 
     def show_run(self, which: str = "") -> None:
-        """The live or the verdict screen, in place of the run screen or plan that is on top."""
+        """The live or the verdict screen, or `inside`, in place of the run screen or plan that is on top."""
         from app.tui.screens.plan import PlanScreen
         from app.tui.screens.run import RunScreen
 

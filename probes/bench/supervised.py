@@ -8,7 +8,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 import msgspec
 
@@ -16,6 +17,7 @@ from probes.bench.measured import BenchRefused
 
 _LAUNCH = (sys.executable, "-P", "-m", "probes.bench.supervisor")
 ENDING_S = 8.0  # the supervisor's own bounds: a grace of 0.5 s, killing at most 5 s
+_SAMPLE = b'{"at_s":'
 OUTPUT_BYTES = 1 << 20  # of a command's output kept, where its score is looked for in it
 
 
@@ -95,8 +97,28 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
         return self.user_s + self.system_s
 
 
-async def supervised(order: Order) -> JobRun:
-    """One run. Cancelling ends it with all that it started. Raises BenchRefused where it cannot be started."""
+class TreeSample(msgspec.Struct, frozen=True, kw_only=True):
+    """The process tree `at_s` after its start. `pss_bytes`, `processes` and `threads` are of that moment, the others
+    sums since the start; None: unreadable, or not read since the sample before.
+    """
+
+    at_s: float
+    pss_bytes: int | None
+    cpu_s: float
+    processes: int
+    threads: int
+    read_bytes: int | None
+    written_bytes: int | None
+
+
+Hear: TypeAlias = Callable[[TreeSample], None]
+
+
+async def supervised(order: Order, hear: Hear | None = None) -> JobRun:
+    """One run. Cancelling ends it with all that it started. Raises BenchRefused where it cannot be started.
+
+    `hear` gets a sample a second while it runs, the first three at once; runs under 3 s have none.
+    """
     child = subprocess.Popen(
         _LAUNCH,
         stdin=subprocess.PIPE,
@@ -106,7 +128,15 @@ async def supervised(order: Order) -> JobRun:
         start_new_session=True,
     )
     assert child.stdin is not None and child.stdout is not None
-    answering = asyncio.ensure_future(asyncio.to_thread(_talk, child, msgspec.json.encode(_plain(order))))
+    loop = asyncio.get_running_loop()
+
+    def heard(line: bytes) -> None:
+        if hear is not None:
+            loop.call_soon_threadsafe(hear, msgspec.json.decode(line, type=TreeSample))
+
+    answering = asyncio.ensure_future(
+        asyncio.to_thread(_talk, child, msgspec.json.encode(_plain(order)), heard)
+    )
     try:
         answer = await asyncio.shield(answering)
     finally:
@@ -125,7 +155,7 @@ def _plain(order: Order) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(msgspec.structs.asdict(order)).encode())
 
 
-def _talk(child: subprocess.Popen[bytes], order: bytes) -> bytes:
+def _talk(child: subprocess.Popen[bytes], order: bytes, heard: Callable[[bytes], None]) -> bytes:
     """Its answer; stdin stays open, for its end would end the run."""
     assert child.stdin is not None and child.stdout is not None
     try:
@@ -133,7 +163,13 @@ def _talk(child: subprocess.Popen[bytes], order: bytes) -> bytes:
         child.stdin.flush()
     except BrokenPipeError:
         return b""
-    return child.stdout.read()
+    answer = b""
+    for line in child.stdout:
+        if line.startswith(_SAMPLE):
+            heard(line)
+        else:
+            answer = line
+    return answer
 
 
 async def _end(child: subprocess.Popen[bytes], answering: asyncio.Future[bytes]) -> None:

@@ -1,8 +1,8 @@
 """Runs one command with all that it starts: `python -P -m probes.bench.supervisor`. Standard library only.
 
-The order is a JSON line on stdin, the answer a JSON line on stdout. As their subreaper (prctl(2)) it gets what
-daemonises; when the command has ended, the time is up, or stdin ends (who ordered it wants no more, or was killed),
-all that is left is ended. So nothing outlives the run.
+The order is a JSON line on stdin, the answer a JSON line on stdout, after one for each sample inside a long run. As
+their subreaper (prctl(2)) it gets what daemonises; when the command has ended, the time is up, or stdin ends (who
+ordered it wants no more, or was killed), all that is left is ended. So nothing outlives the run.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from probes.bench import energy, group_counters, perf_events, process_tree
 from probes.bench.engine.lifetime import tie_to
 from probes.bench.engine.memory_policy import prefer_node
 from probes.bench.engine.priority import set_priority
+from probes.bench.inside import Inside, Sample
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 GRACE_S = 0.5
@@ -70,6 +71,9 @@ class Supervisor:
         self.faults = [0, 0, 0, 0]  # minor, major; voluntary, involuntary switches
         self.peak_rss = 0
         self.peak_pss = self.pss_samples = 0
+        self.pss: int | None = None  # since the last sample inside the run
+        self.inside = Inside(_tell)
+        self.began_ns = 0
         self.next_pss = self.next_energy = 0.0
         self.io: list[int] | None = [0, 0]
         self.status: int | None = None
@@ -94,7 +98,7 @@ class Supervisor:
         before = group_counters.counted(group)
         counters = perf_events.Counters()
         self.energy = energy.Energy()
-        began_ns, problem = self._start()
+        self.began_ns, problem = self._start()
         if problem:
             self._reap()
             return {"problem": problem}
@@ -110,7 +114,7 @@ class Supervisor:
             "problem": "",
             "stopped": stopped,
             "status": self.status,
-            "wall_s": (ended_ns - began_ns) / 1e9,
+            "wall_s": (ended_ns - self.began_ns) / 1e9,
             "user_s": self.user_s,
             "system_s": self.system_s,
             "peak_rss_bytes": self.peak_rss if self.peak_rss > floor else None,
@@ -249,7 +253,11 @@ class Supervisor:
             if pss is not None:
                 self.peak_pss = max(pss, self.peak_pss)
                 self.pss_samples += 1
+                self.pss = pss
             self.next_pss = now + max(PSS_S, PSS_COST * (time.monotonic() - now))
+        if self.inside.due(at_s := (time.perf_counter_ns() - self.began_ns) / 1e9):
+            self.inside.take(at_s, pids, self.pss, self.user_s + self.system_s, self.io)
+            self.pss = None
 
     def _maybe_over(self, poll: select.poll, tails: dict[int, Tail], fd: int) -> None:
         """Nothing was read: the other end is closed, or it was taken already."""
@@ -295,6 +303,15 @@ class Supervisor:
             self.faults = [have + one for have, one in zip(self.faults, more, strict=True)]
             if pid == self.child:
                 self.status = os.waitstatus_to_exitcode(status)
+
+
+def _tell(sample: Sample) -> None:
+    """Left out where nobody reads them: one that is stopped must not hold up who watches the command."""
+    if select.select((), (1,), (), 0)[1]:
+        try:
+            os.write(1, json.dumps(sample).encode() + b"\n")
+        except BrokenPipeError:
+            pass
 
 
 def _delays_on() -> bool:

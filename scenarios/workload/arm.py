@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from probes.bench.measured import Measured, NotApplicable, Spent
-from probes.bench.supervised import OUTPUT_BYTES, JobRun, supervised
+from probes.bench.supervised import OUTPUT_BYTES, JobRun, TreeSample, supervised
 from probes.units import duration, size
 from scenarios.model import Run
 from scenarios.plan import Metric
 from scenarios.workload.cold import Cold
+from scenarios.workload.inside import Curves
 from scenarios.workload.score import Score
 from scenarios.workload.settings import Stay
 from scenarios.workload.variants import Job
@@ -115,6 +116,7 @@ class JobArm:
         stay: Stay | None = None,
         cold: Cold | None = None,
         allowance: Allowance | None = None,
+        curves: Curves | None = None,
     ) -> None:
         """`private`: what the command said on standard error is not told. `stay`: where variants change settings."""
         self.run = run
@@ -128,6 +130,7 @@ class JobArm:
         self.stay = stay
         self.cold = cold
         self.allowance = allowance or Allowance()
+        self.curves = curves or Curves(run)
         self.runs = self.failed = self._in_a_row = 0
         self.problem = ""  # why the last one failed
         self._left_said = False
@@ -150,7 +153,7 @@ class JobArm:
         order = self.job.order(
             keep=keep, group=self.group, most_bytes=self.allowance.left_bytes, at_most_s=self.at_most_s
         )
-        job = await supervised(order)
+        job = await supervised(order, self._sampled)
         if self.stay is not None:
             self.stay.check()
         self._tell_left(job)
@@ -173,6 +176,9 @@ class JobArm:
         else:
             self._in_a_row = 0
         return Measured(seconds=job.wall_s, values=values, operations=1, cpu_s=job.cpu_s)
+
+    def _sampled(self, sample: TreeSample) -> None:
+        self.curves.tell(self.variant, self.runs, sample)
 
     async def beside(self, argv: Sequence[str], option: str, *, bounded: bool = True) -> None:
         """Another command in the variant's environment and directory, not timed. Raises NotApplicable if it fails,

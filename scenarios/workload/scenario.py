@@ -21,6 +21,7 @@ from scenarios.workload.arm import WALL, Allowance, JobArm
 from scenarios.workload.cold import Cold
 from scenarios.workload.findings import failing, finding, sentences
 from scenarios.workload.group import group_action, lacking, place
+from scenarios.workload.inside import Curves
 from scenarios.workload.plan import actions, commands, left_out, variant
 from scenarios.workload.plan import sentences as planned_sentences
 from scenarios.workload.request import LEAST_SERIES, Request, request
@@ -137,7 +138,7 @@ class CommandUnderVariants(Scenario):
             run.options, run.options.string("cwd") or str(run.plan.options.get("cwd") or _here())
         )
         changes = [action for job in wanted.jobs for action in job.settings]
-        allowance = Allowance(wanted.most_bytes)
+        allowance, curves = Allowance(wanted.most_bytes), Curves(run)
         async with AsyncExitStack() as stay:
             settings = await stay.enter_async_context(Stay(run, changes)) if changes else None
             arms = [
@@ -152,6 +153,7 @@ class CommandUnderVariants(Scenario):
                     stay=settings,
                     cold=Cold(run, job, wanted.cold) if wanted.cold else None,
                     allowance=allowance,
+                    curves=curves,
                 )
                 for job in wanted.jobs
             ]

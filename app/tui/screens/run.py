@@ -113,6 +113,7 @@ class RunScreen(Base):
         Binding("o", "report", "report"),
         Binding("f", "facts", "facts read", show=False),
         Binding("p", "raw", "raw values", show=False),
+        Binding("i", "inside", "inside a run", show=False),
     ]
 
     step_words: ClassVar[str] = ""
@@ -129,12 +130,14 @@ class RunScreen(Base):
 
     def footed(self, action: str) -> bool:
         """Replay's own keys stand in the footer where there is something to replay."""
+        if action == "inside":
+            return bool(self.session().inside)
         return not self.feed.growing and action in ("jump(1)", "first", "speed(1)")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("freeze", "play"):
             return self.feed.growing == (action == "freeze")
-        return True
+        return action != "inside" or bool(self.session().inside)
 
     def action_freeze(self) -> None:
         self.action_play()
@@ -185,6 +188,9 @@ class RunScreen(Base):
 
     def action_report(self) -> None:
         self.shell.open_report(self.feed.path)
+
+    def action_inside(self) -> None:
+        self.shell.show_run("inside")
 
     def action_facts(self) -> None:
         self.shell.open_facts(self.feed.session)

@@ -129,13 +129,13 @@ def plot_lines(
             legend += [(f"{mark} ", role), (words, "text"), ("   ", "text")]
         if cells(title) + cells(legend) - 3 <= width:
             break
-    drawn = [_coloured(row, by_mark) for row in rows]
+    drawn = [coloured(row, by_mark) for row in rows]
     if rows and (at := rows[-1].find("0  ")) >= 0:  # the first tick says the unit
         drawn[-1] = [(f"{rows[-1][:at]}0 s{rows[-1][at + 3 :]}", "dim")]
     return [split(title, legend[:-1], width), *drawn]
 
 
-def _coloured(row: str, roles: dict[str, str]) -> Line:
+def coloured(row: str, roles: dict[str, str]) -> Line:
     """Splits at the markers; everything before the axis (labels hold letters that are ASCII markers) is dim."""
     edge = max((row.find(c) for c in "┤│└|+"), default=-1)
     head, body = row[: edge + 1], row[edge + 1 :]

@@ -8,13 +8,14 @@ import resource
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from probes.bench.measured import BenchRefused
 from probes.bench.process_tree import descendants, state
-from probes.bench.supervised import JobRun, Order, supervised
+from probes.bench.supervised import JobRun, Order, TreeSample, supervised
 from tests.real.polled import within
 
 pytestmark = pytest.mark.real
@@ -136,3 +137,19 @@ def test_after_kill_9_of_who_ordered_it_nothing_is_left(tmp_path: Path) -> None:
     owner.send_signal(signal.SIGKILL)
     owner.wait()
     assert within(lambda: gone(tmp_path / "pid"))
+
+
+def test_a_run_is_looked_into_once_a_second(tmp_path: Path) -> None:
+    heard: list[TreeSample] = []
+    child = f"{sys.executable} -c '{SPIN.format(cpu_s=0.4)}'"
+    script = f"{child}; head -c 3000000 /dev/zero > {tmp_path}/x; sleep 3.2 & sleep 3.2; wait"
+    job = asyncio.run(supervised(order("sh", "-c", script), heard.append))
+    assert job.status == 0 and len(heard) >= 3
+    assert all(a.at_s < b.at_s and a.cpu_s <= b.cpu_s for a, b in pairwise(heard))
+    last = heard[-1]
+    assert 0.35 <= last.cpu_s <= job.cpu_s + 0.02 and last.at_s <= job.wall_s  # ticks are 0.01 s
+    assert max(s.processes for s in heard) >= 3 and max(s.pss_bytes or 0 for s in heard) > 100_000
+    assert last.written_bytes == job.written_bytes
+    short: list[TreeSample] = []
+    asyncio.run(supervised(order("true"), short.append))
+    assert not short
