@@ -3,8 +3,8 @@
     python -m tests.benchmarks.sampling [--groups 20] [--seconds 1] [--dir DIR]
 
 Two jobs, each one run for all of its slices: a busy loop for each CPU, and synced writes of 4 KiB. They count what they
-have done where we read it, without a call of theirs. For a slice without, the supervisor is stopped (SIGSTOP). Groups in
-ABBA or BAAB order, drawn; the interval is Student's over the groups' log ratios. Wanted: within 0.99 and 1.01; on a busy
+have done where we read it, without a call of theirs. For a slice without, the supervisor is stopped (SIGSTOP). Groups
+in ABBA or BAAB order; the interval is Student's over the groups' log ratios. Wanted: within 0.99 and 1.01; on a busy
 machine the interval is as wide as its noise. Beside it the CPU time of the supervisor, of the time that it was not
 stopped.
 """
