@@ -128,9 +128,9 @@ def blocks_svg(
         parts.append(
             f'<text x="{(_SIDE + _WIDE) / 2}" y="12" text-anchor="middle">{_short(title, 90)}</text>'
         )
-    for n, lines in enumerate(runs):
-        for line in lines:
-            drawn = [place(px, py) for px, py in line[:_MOST] if math.isfinite(px) and math.isfinite(py)]
+    for n, ours in enumerate(runs):
+        for run in ours:
+            drawn = [place(px, py) for px, py in run[:_MOST] if math.isfinite(px) and math.isfinite(py)]
             points = " ".join(f"{px:.1f},{py:.1f}" for px, py in drawn)
             parts.append(
                 f'<polyline points="{points}" fill="none" stroke="{_SIDES[n % len(_SIDES)]}" opacity="0.35"/>'
