@@ -16,6 +16,7 @@ from probes.host import Host, once_if_still
 from probes.system.caches import caches
 from probes.system.numa import ROOT, Numa, numa
 from probes.system.topology import Topology, cpuinfo, distinct, topology
+from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 
 Scheme: TypeAlias = Literal["NPS", "SNC", "Cluster-on-Die", "node per die", "nodes per socket"]
@@ -61,7 +62,7 @@ def nodes_per_socket(host: Host) -> NodesPerSocket | Absent:
     if isinstance(table.per_socket, Absent):
         return table.per_socket
     info = cpuinfo(host)
-    if any("hypervisor" in entry.get("flags", "").split() for entry in info[:1]):
+    if host.once(virtualisation).virtual:
         return Absent("a virtual machine: the hypervisor makes the nodes", "unsupported", ROOT)
     line = host.text("/proc/cmdline", 1 << 16)
     off = re.search(r"\bnuma=off\b", line) if present(line) else None

@@ -9,6 +9,7 @@ import msgspec
 from probes.host import Host, once_if_still
 from probes.system.cpulist import read_cpus
 from probes.system.topology import Topology, distinct, topology
+from probes.system.virtualisation import virtualisation
 from probes.types import Absent, AbsentKind, present
 
 ROOT = "/sys/devices/system/node"
@@ -135,6 +136,9 @@ def _doubt(host: Host, nodes: tuple[NumaNode, ...], placed: Topology) -> str:
         why = f"the kernel was started with {fake[0]}" if fake else "the firmware's table is broken"
         return f"{several} of {len(owners)} CPUs belong to more than one node: {why}"
     # Fewer nodes than sockets can be meant (NPS0, interleaving); a node in pieces of several sockets beside others not.
+    # A guest's sockets and nodes are both made up, each by an option of its own.
+    if host.once(virtualisation).virtual:
+        return ""
     sockets = {
         node.number: {placed.ids[n] for n in node.cpus if n in placed.ids} for node in nodes if node.cpus
     }

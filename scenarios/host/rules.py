@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from probes.host import Host
 from probes.system.cgroup import cgroup
 from probes.system.cpulist import as_list
 from probes.system.throttle import quota_files
-from probes.system.topology import ROOT, topology
+from probes.system.topology import ROOT, Topology, cpuinfo, topology
 from probes.types import Absent, present
 from probes.units import number, percent
 from scenarios.finding import Evidence, Finding, Remedy
@@ -98,9 +99,12 @@ def offline(host: Host) -> Iterator[Finding]:
         raise Unreadable(f"{ROOT}/offline: {off.reason}")
     control = host.text(f"{ROOT}/smt/control")
     by_choice = present(control) and control.strip() in ("off", "forceoff")
-    missing = it.offline
+    # On s390 what is not configured is spare, kept aside for this machine (admin-guide/s390, cpu/cpuN/configure).
+    missing = frozenset(n for n in it.offline if host.text(f"{ROOT}/cpu{n}/configure", 64) != "0")
     # With SMT off each online core has one thread, and its siblings, one or three a core, are the others.
     if by_choice and len(missing) <= 3 * len(it.online):
+        return
+    if _first_threads(host, it):
         return
     if missing:
         first = min(missing)
@@ -129,6 +133,21 @@ def offline(host: Host) -> Iterator[Finding]:
                 ),
             ),
         )
+
+
+def _first_threads(host: Host, it: Topology) -> bool:
+    """POWER with fewer threads a core than it could run (ppc64_cpu --smt=off, usual under KVM): the first ones of
+    each are on. Its kernels tell that by nothing else before 6.6, and number a core's threads one after the other.
+    """
+    if not any(entry.get("cpu", "").startswith("POWER") for entry in cpuinfo(host)[:1]):
+        return False
+    for threads in (8, 4, 2):
+        counts = Counter(n // threads for n in it.online)
+        used = next(iter(counts.values()), 0)
+        as_usual = all(n % threads < used for n in it.online) and len(set(counts.values())) == 1
+        if 0 < used < threads and as_usual and {n // threads for n in it.offline} <= set(counts):
+            return True
+    return False
 
 
 def quota(host: Host) -> Iterator[Finding]:

@@ -187,6 +187,15 @@ def _crossed(root: Path) -> Tree:
     )
 
 
+def _crossed_guest(root: Path) -> Tree:
+    return _two(root, nodes={0: frozenset(range(0, 16, 2)), 1: frozenset(range(1, 16, 2))}, info=GUEST)
+
+
+def _arm_guest(root: Path) -> Tree:
+    tree = machine(root, cores=runs(8, 1), sockets=runs(8, 1), ids=[-1] * 8, nodes={0: span((0, 7))}, info=ARM)
+    return tree.files("/sys/class/dmi/id", sys_vendor="QEMU", product_name="KVM Virtual Machine")
+
+
 def _guest_of_sockets(root: Path) -> Tree:
     return machine(root, cores=runs(8, 1), sockets=runs(8, 1), nodes={0: span((0, 7))}, info=GUEST)
 
@@ -319,6 +328,8 @@ MACHINES: dict[str, Odd] = {
     ),
     "torn distances": Odd(build=_torn_distances, counts=(2, 8, 16), nodes=2, words="1 node a socket"),
     "nodes across sockets": Odd(build=_crossed, counts=(2, 8, 16), nodes=None, words=None, found=("numa.table",)),
+    "a guest with nodes across sockets": Odd(build=_crossed_guest, counts=(2, 8, 16), nodes=2, words=None),
+    "an ARM guest": Odd(build=_arm_guest, counts=(8, 8, 8), words=None),
     "a guest with a socket a CPU": Odd(build=_guest_of_sockets, counts=(8, 8, 8), words=None),
     "a guest with nodes, one bare": Odd(build=_guest_with_nodes, counts=(8, 8, 8), nodes=2, words=None),
     "lists with holes": Odd(build=_holes, counts=(2, 16, 16), nodes=2, words="SNC off", drawn=("CPUs 0-3,8-11",)),

@@ -67,6 +67,32 @@ def test_cpus_switched_off(tree: Tree, offline: str, control: str, titles: list[
     assert not evidence or found[0].evidence[0].text == evidence
 
 
+@pytest.mark.parametrize(
+    ("offline", "titles"),
+    [
+        ("1-7,9-15,17-23,25-31", []),  # SMT off: the first thread of each core is left
+        ("2-7,10-15,18-23,26-31", []),  # two threads a core
+        ("1-7,9-15,17-31", ["29 CPUs are switched off"]),  # and a core is gone with them
+        ("5", ["1 CPU is switched off"]),
+        ("1-2,5,9-15", ["10 CPUs are switched off"]),
+    ],
+)
+def test_threads_of_power_that_are_not_used(tree: Tree, offline: str, titles: list[str]) -> None:
+    off = parse_list(offline) or frozenset()
+    tree.files(f"/{CPU}", present="0-31", offline=offline)
+    tree.put("/proc/cpuinfo", "".join(f"processor\t: {n}\ncpu\t\t: POWER8\n\n" for n in range(32) if n not in off))
+    for n in range(32):
+        tree.put(f"/{CPU}/cpu{n}/online", f"{int(n not in off)}\n")
+    assert [f.title for f in rules.offline(tree.host())] == titles
+
+
+def test_spare_processors_of_a_mainframe(tree: Tree) -> None:
+    tree.files(f"/{CPU}", present="0-3", offline="1-3")
+    for n, (online, configured) in enumerate(((1, 1), (0, 1), (0, 0), (0, 0))):
+        tree.files(f"/{CPU}/cpu{n}", online=online, configure=configured)
+    assert [f.title for f in rules.offline(tree.host())] == ["1 CPU is switched off"]
+
+
 @pytest.mark.parametrize("file", ["cpu.max", "parent"])
 def test_a_quota_of_our_group_or_of_one_above_it(tree: Tree, file: str) -> None:
     tree.put("/proc/self/cgroup", "0::/a/b\n")
