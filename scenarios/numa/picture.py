@@ -152,11 +152,13 @@ def _distances(it: Machine) -> Iterator[str]:
         for p in rows:
             yield f"node {p.number:<5}" + "".join(f"{value:>4}" for value in p.distances)
         return
-    by_way: dict[str, set[int]] = {"own memory": set(), "same socket": set(), "other sockets": set()}
+    own, same, other, bare = "own memory", "same socket", "other sockets", "nodes without CPUs"
+    by_way: dict[str, set[int]] = {own: set(), same: set(), other: set(), bare: set()}
     for here, p in enumerate(rows):
         for there, value in enumerate(p.distances):
             near = bool(p.sockets) and p.sockets == rows[there].sockets
-            by_way["own memory" if here == there else "same socket" if near else "other sockets"].add(value)
+            way = same if near else other if p.cpus and rows[there].cpus else bare
+            by_way[own if here == there else way].add(value)
     yield "distances: " + ", ".join(f"{way} {_span(seen)}" for way, seen in by_way.items() if seen)
 
 

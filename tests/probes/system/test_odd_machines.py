@@ -192,7 +192,9 @@ def _crossed_guest(root: Path) -> Tree:
 
 
 def _arm_guest(root: Path) -> Tree:
-    tree = machine(root, cores=runs(8, 1), sockets=runs(8, 1), ids=[-1] * 8, nodes={0: span((0, 7))}, info=ARM)
+    tree = machine(
+        root, cores=runs(8, 1), sockets=runs(8, 1), ids=[-1] * 8, nodes={0: span((0, 7))}, info=ARM
+    )
     return tree.files("/sys/class/dmi/id", sys_vendor="QEMU", product_name="KVM Virtual Machine")
 
 

@@ -80,7 +80,9 @@ def test_cpus_switched_off(tree: Tree, offline: str, control: str, titles: list[
 def test_threads_of_power_that_are_not_used(tree: Tree, offline: str, titles: list[str]) -> None:
     off = parse_list(offline) or frozenset()
     tree.files(f"/{CPU}", present="0-31", offline=offline)
-    tree.put("/proc/cpuinfo", "".join(f"processor\t: {n}\ncpu\t\t: POWER8\n\n" for n in range(32) if n not in off))
+    tree.put(
+        "/proc/cpuinfo", "".join(f"processor\t: {n}\ncpu\t\t: POWER8\n\n" for n in range(32) if n not in off)
+    )
     for n in range(32):
         tree.put(f"/{CPU}/cpu{n}/online", f"{int(n not in off)}\n")
     assert [f.title for f in rules.offline(tree.host())] == titles
