@@ -21,6 +21,7 @@ from probes import sosreport
 from probes.captured_paths import outside, resolve
 from probes.command import run_command
 from probes.hang_safe.client import GuardedReader, Hung, NotStarted
+from probes.number_text import hexadecimal, signed
 from probes.rights import denied, hidden
 from probes.safe_read import TooLarge, decode, list_directory, read_regular
 from probes.types import Absent, AbsentKind
@@ -84,10 +85,8 @@ class Host:
         text = self.text(path, 4096)
         if isinstance(text, Absent):
             return text
-        try:
-            return int(text, 16 if text.strip().startswith("0x") else 10)
-        except ValueError:
-            return Absent(f"{path} holds no number: {text[:40]!r}", "invalid", path)
+        value = hexadecimal(text) if text.strip().startswith("0x") else signed(text)
+        return Absent(f"{path} holds no number: {text[:40]!r}", "invalid", path) if value is None else value
 
     def listing(self, path: str, *, may_hang: bool = False) -> tuple[str, ...] | Absent:
         """The names in a directory, sorted."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from probes.number_text import signed, whole
+
 _FIRST = 3  # the number of the field after the name
 _MOST = 42 - _FIRST + 1
 _LEAST = 22 - _FIRST + 1  # fields of any kernel since 2.6
@@ -22,10 +24,8 @@ class ProcessStat(NamedTuple):
 
     def number(self, field: int) -> int:
         """As proc_pid_stat(5) counts them; 0 where the kernel is too old to tell it, or a capture holds no number."""
-        try:
-            return int(self.fields[field - _FIRST])
-        except (IndexError, ValueError):
-            return 0
+        at = field - _FIRST
+        return (signed(self.fields[at]) or 0) if at < len(self.fields) else 0
 
     @property
     def state(self) -> str:
@@ -80,8 +80,9 @@ def parse_stat(text: str) -> ProcessStat | None:
     head, opening, rest = text.partition("(")
     name, closing, tail = rest.rpartition(")")
     fields = tail.split(None, _MOST)
-    there = opening and closing and head.strip().isdecimal() and len(fields) >= _LEAST
-    return ProcessStat(int(head), name, fields) if there else None
+    pid = whole(head)
+    there = opening and closing and pid is not None and len(fields) >= _LEAST
+    return ProcessStat(pid, name, fields) if there and pid is not None else None
 
 
 def own_stat(pid: int | str = "self") -> ProcessStat | None:

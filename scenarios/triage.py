@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Literal
 
-from probes.host import Host
+from probes.host import Host, OutOfTime
 from probes.system.firewall.summary import firewall_facts
 from probes.system.summary import Entry, summary_facts
 from scenarios import events as ev
@@ -86,6 +86,8 @@ def apply_rule(rule: Rule, host: Host, time: Callable[[], float]) -> Iterator[ev
     except Inapplicable as why:
         yield ev.Checked(t=time(), rule=rule.id, state="not applicable", reason=str(why))
         return
+    except OutOfTime:
+        unknown = OUT_OF_TIME
     except Exception as error:  # a broken rule is said, and the others go on
         reason = f"the rule failed: {type(error).__name__}: {error}"
         yield ev.Checked(t=time(), rule=rule.id, state="unreadable", reason=reason)
@@ -103,14 +105,24 @@ def examine(host: Host, time: Callable[[], float], *, facts: bool = True) -> Ite
     Without `facts` the rules alone.
     """
     if facts:
-        yield from fact_events(host, time)
-        yield from offers(host, time)
-        yield from as_events(firewall_facts(host), time)
-        yield from as_events(glances(host), time)
+        yield from _as_far_as_time(fact_events(host, time), "facts", time)
+        yield from _as_far_as_time(offers(host, time), "scenarios", time)
+        yield from _as_far_as_time(as_events(firewall_facts(host), time), "the firewall", time)
+        yield from _as_far_as_time(as_events(glances(host), time), "the scenarios' facts", time)
     for problem in written().problems:
         yield ev.Note(t=time(), text=f"a rule was left out: {problem}")
     for rule in all_rules():
-        for event in apply_rule(rule, host, time):
+        for event in _as_far_as_time(apply_rule(rule, host, time), rule.id, time):
             if host.out_of_time and isinstance(event, ev.Checked) and event.state == "ok":
                 event = ev.Checked(t=event.t, rule=rule.id, state="unreadable", reason=OUT_OF_TIME)
             yield event
+
+
+def _as_far_as_time(
+    events: Iterator[ev.AnyEvent], what: str, time: Callable[[], float]
+) -> Iterator[ev.AnyEvent]:
+    """The time is over for the part that is busy; the others still say that they were not read."""
+    try:
+        yield from events
+    except OutOfTime:
+        yield ev.Note(t=time(), text=f"{what}: {OUT_OF_TIME}")

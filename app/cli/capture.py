@@ -7,12 +7,15 @@ import os
 
 import click
 
-from app.output import out
+from app.output import complain, out
 from app.output_file import write_bytes
 from app.printable import printable
 from probes.recorded_host import RecordedHost, write
 from probes.redaction import Redaction, kept, users
+from probes.time_limit import in_time
 from probes.units import size
+
+MOST_S = 120.0  # usually two seconds, the commands among them
 
 
 @click.command()
@@ -27,9 +30,11 @@ def capture(output: str, redact: bool) -> int:
     from scenarios.triage import examine
 
     host = RecordedHost()
-    for _ in examine(host, lambda: 0.0):
+    for _ in in_time(examine(host, lambda: 0.0), host, MOST_S):
         pass
     host.ask_commands()
+    if host.out_of_time:
+        complain(f"capture: not everything was read within {MOST_S:.0f} s: the file holds what was")
     names = (os.uname().nodename,)
     packed = io.BytesIO()  # `output` may be a pipe, which no tar is written to
     if redact:

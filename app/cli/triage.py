@@ -16,6 +16,7 @@ from app.recording.writer import encoded
 from app.report import result, triage_text
 from app.undo.leftovers import mentions
 from probes.host import Host
+from probes.time_limit import in_time
 from scenarios import events as ev
 from scenarios.finding import SEVERITIES
 
@@ -72,5 +73,5 @@ def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEven
     yield header("triage", {"root": root} if root else {})
     for line in mentions() if root is None else ():
         yield ev.Note(t=now(), text=line)
-    yield from examine(host, now, facts=facts)
+    yield from in_time(examine(host, now, facts=facts), host, MOST_S)
     yield ev.Ended(t=now(), status="done")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from probes.number_text import whole, wholes
+
 MOST_PROCESSES = 1000  # a fork bomb does not keep us
 
 
@@ -30,7 +32,7 @@ def _own(pid: int) -> int:
         lines = Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError):
         return 0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("write_bytes:"))
+    return sum(whole(line.partition(":")[2]) or 0 for line in lines if line.startswith("write_bytes:"))
 
 
 def _children(pid: int) -> list[int]:
@@ -44,5 +46,5 @@ def _children(pid: int) -> list[int]:
             text = Path(f"/proc/{pid}/task/{thread}/children").read_text(encoding="ascii")
         except (OSError, UnicodeDecodeError):
             continue
-        found += [int(word) for word in text.split() if word.isdecimal()]
+        found += wholes(text.split()) or []
     return found

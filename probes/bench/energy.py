@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from probes.number_text import whole
+
 ROOT = "/sys/class/powercap"
 KINDS = {"package": "energy_package_j", "dram": "energy_dram_j"}
 
@@ -20,19 +22,19 @@ class Energy:
         self._spent: dict[str, float] = {}
         for zone in sorted(Path(root).glob("intel-rapl:*")):
             kind = next((k for k in KINDS if _text(zone / "name").startswith(k)), "")
-            now, most = _text(zone / "energy_uj"), _text(zone / "max_energy_range_uj")
-            if kind and now.isdecimal() and most.isdecimal():
-                self._zones.append((kind, zone, int(most)))
-                self._last[zone] = int(now)
+            now, most = whole(_text(zone / "energy_uj")), whole(_text(zone / "max_energy_range_uj"))
+            if kind and now is not None and most is not None:
+                self._zones.append((kind, zone, most))
+                self._last[zone] = now
                 self._spent.setdefault(kind, 0.0)
 
     def look(self) -> None:
         for kind, zone, most in self._zones:
-            text = _text(zone / "energy_uj")
-            if text.isdecimal():
-                spent = int(text) - self._last[zone]
+            now = whole(_text(zone / "energy_uj"))
+            if now is not None:
+                spent = now - self._last[zone]
                 self._spent[kind] += (spent if spent >= 0 else spent + most) / 1e6
-                self._last[zone] = int(text)
+                self._last[zone] = now
 
     def joules(self) -> dict[str, float | None]:
         return {name: self._spent.get(kind) for kind, name in KINDS.items()}

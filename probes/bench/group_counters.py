@@ -6,6 +6,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from probes.number_text import whole
+
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 PRESSURES = {"cpu_pressure_s": "cpu", "io_pressure_s": "io", "memory_pressure_s": "memory"}
 # pswpin is counted by group since Linux 6.13; before it what was evicted and came back tells the same (since 5.9)
@@ -41,15 +43,15 @@ def enter(folder: str) -> None:
 def _stalled(path: str) -> float | None:
     """Of the line `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234` (microseconds)."""
     for line in _text(path).splitlines():
-        kind, total = line.partition(" ")[0], line.rpartition("total=")[2]
-        if kind == "some" and total.isdecimal():
-            return int(total) / 1e6
+        kind, total = line.partition(" ")[0], whole(line.rpartition("total=")[2])
+        if kind == "some" and total is not None:
+            return total / 1e6
     return None
 
 
 def _pages(stat: dict[str, str], names: tuple[str, ...]) -> float | None:
-    found = next((stat[name] for name in names if name in stat), "")
-    return float(int(found) * _PAGE) if found.isdecimal() else None
+    found = whole(next((stat[name] for name in names if name in stat), ""))
+    return None if found is None else float(found * _PAGE)
 
 
 def _pairs(path: str) -> dict[str, str]:

@@ -18,6 +18,7 @@ import msgspec
 
 from probes.bench import members
 from probes.host import Host
+from probes.number_text import whole
 from probes.process_stat import ProcessStat
 from probes.types import Absent, present
 
@@ -201,7 +202,7 @@ def _waited_us(host: Host, folder: str) -> int | Absent:
     text = host.text(f"{folder}/io.pressure")
     if isinstance(text, Absent):
         return text
-    found = re.search(r"^some .*\btotal=(\d+)", text, re.MULTILINE)
+    found = re.search(r"^some .*\btotal=([0-9]{1,19})\b", text, re.MULTILINE)
     return int(found[1]) if found else Absent(f"{folder}/io.pressure has no total", "invalid", folder)
 
 
@@ -220,7 +221,7 @@ def _process_bytes(host: Host, pids: Sequence[int]) -> Bytes:
             return text
         fields = dict(line.partition(": ")[::2] for line in text.splitlines())
         for index, name in enumerate(("read_bytes", "write_bytes")):
-            total[index] += int(fields[name]) if fields.get(name, "").isdecimal() else 0
+            total[index] += whole(fields.get(name, "")) or 0
     return total[0], total[1]
 
 
@@ -244,7 +245,9 @@ class _GroupBytes:
         text = self.host.text(self.path)
         if isinstance(text, Absent):
             return text
-        read, write = (sum(map(int, re.findall(rf"\b{name}=(\d+)", text))) for name in ("rbytes", "wbytes"))
+        read, write = (
+            sum(map(int, re.findall(rf"\b{name}=([0-9]{{1,19}})\b", text))) for name in ("rbytes", "wbytes")
+        )
         return read, write
 
     def rates(self, seconds: float) -> tuple[Rate, Rate]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from probes.host import Host
+from probes.number_text import whole
 from probes.process_stat import ProcessStat, parse_stat
 from probes.system.disk.mounts import mounts
 from probes.types import Absent
@@ -79,7 +80,7 @@ def group_pids(host: Host, folder: str) -> tuple[int, ...]:
         seen += 1
         text = host.text(f"{at}/cgroup.procs")
         if isinstance(text, str):
-            found.update(dict.fromkeys(int(word) for word in text.split() if word.isdecimal()))
+            found.update(dict.fromkeys(pid for word in text.split() if (pid := whole(word)) is not None))
         names = host.listing(at)
         if not isinstance(names, Absent):
             waiting += [f"{at}/{name}" for name in names if host.exists(f"{at}/{name}/cgroup.procs")]

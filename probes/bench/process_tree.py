@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from probes.number_text import whole, wholes
 from probes.process_stat import own_stat
 
 MOST_PROCESSES = 4000  # a fork bomb does not keep us looking
@@ -33,7 +34,7 @@ def children(pid: int) -> list[int]:
     found: list[int] = []
     for thread in _threads(pid):
         text = _text(f"/proc/{pid}/task/{thread}/children")
-        found += [int(word) for word in text.split()]
+        found += wholes(text.split()) or []
     return found
 
 
@@ -104,17 +105,17 @@ class Look:
     def _thread(self, pid: int, thread: int) -> None:
         times = _text(f"/proc/{pid}/task/{thread}/schedstat").split()
         stat = own_stat(f"{pid}/task/{thread}")
-        if len(times) < 2 or stat is None:
+        numbers = wholes(times[:2])
+        if numbers is None or len(numbers) < 2 or stat is None:
             return
-        spent = Spent(int(times[0]), int(times[1]), stat.blocked_ticks)
+        spent = Spent(numbers[0], numbers[1], stat.blocked_ticks)
         last = self._now.get(thread)
         if last is not None and spent.ran_ns < last.ran_ns:
             self._before = _sum(self._before, last)
         self._now[thread] = spent
         for line in _text(f"/proc/{pid}/task/{thread}/sched").splitlines():
             if line.startswith("se.nr_migrations"):
-                moved = line.rpartition(":")[2].strip()
-                self._migrated[thread] = int(moved) if moved.isdecimal() else 0
+                self._migrated[thread] = whole(line.rpartition(":")[2]) or 0
                 break
 
     @property
@@ -144,10 +145,8 @@ def pss(pids: list[int]) -> int | None:
 def read_and_written(pid: int) -> tuple[int, int] | None:
     """Bytes that it and the children it waited for caused to be read and written (/proc/PID/io); also of a zombie."""
     values = dict(line.split(": ") for line in _text(f"/proc/{pid}/io").splitlines())
-    try:
-        return int(values["read_bytes"]), int(values["write_bytes"])
-    except (KeyError, ValueError):
-        return None
+    moved = wholes(values.get(name, "") for name in ("read_bytes", "write_bytes"))
+    return None if moved is None else (moved[0], moved[1])
 
 
 def _sum(one: Spent, other: Spent) -> Spent:

@@ -31,6 +31,7 @@ from probes.bench.workloads import (
     write_files,
 )
 from probes.host import Host
+from probes.number_text import whole
 from probes.private_directory import PrivateDirectory
 from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.failing import whose_error
@@ -379,7 +380,7 @@ class StorageBench:
         for leaf in self.leaves:
             text = self.host.text(f"/sys/class/block/{leaf}/inflight")
             if isinstance(text, str):
-                total += sum(int(word) for word in text.split() if word.isdecimal())
+                total += sum(whole(word) or 0 for word in text.split())
         return total
 
     async def close(self) -> None:

@@ -21,6 +21,7 @@ N = TypeVar("N", int, float)
 _NUMBER = re.compile(r"[0-9]{1,19}")  # 64 bits; int() refuses what has thousands of digits
 _NO_LIMIT_BYTES = 1 << 60  # version 1 writes the highest page-aligned number for "none"
 _MOST_MEMBERS = 100_000
+_LONGEST_PATH, _DEEPEST = 4096, 64
 _V1_IO = {"read_bps": "rbps", "write_bps": "wbps", "read_iops": "riops", "write_iops": "wiops"}
 
 
@@ -96,7 +97,8 @@ def folders_of(host: Host, table: tuple[Mount, ...], controller: str, path: str)
         # In a container without a namespace of its own a part of the hierarchy is mounted, and the path has the
         # whole.
         below = path.removeprefix(mount.root) if mount.root != "/" and path.startswith(mount.root) else path
-        parts = [part for part in below.split("/") if part not in ("", "..")]
+        # the kernel's paths have at most 4096 characters: a file that says otherwise is none of its
+        parts = [part for part in below[:_LONGEST_PATH].split("/") if part not in ("", "..")][:_DEEPEST]
         return tuple("/".join((mount.mountpoint, *parts[:n])) for n in range(len(parts), -1, -1))
     return ()
 

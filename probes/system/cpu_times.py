@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from probes.host import Host
+from probes.number_text import whole, wholes
 from probes.system.pulse import TICKS_PER_S
 from probes.types import Absent
 
@@ -34,13 +35,10 @@ def cpu_times(host: Host) -> dict[int, CpuTimes] | Absent:
     found: dict[int, CpuTimes] = {}
     for line in text.splitlines():
         name, *words = line.split()[:9] or [""]
-        if name.startswith("cpu") and name[3:].isascii() and name[3:].isdecimal() and len(words) >= 7:
-            try:
-                ticks = [int(word) for word in words]
-            except ValueError:
-                continue
+        number, ticks = whole(name[3:]) if name.startswith("cpu") else None, wholes(words)
+        if number is not None and ticks is not None and len(ticks) >= 7:
             steal = ticks[7] if len(ticks) > 7 else 0
-            found[int(name[3:])] = CpuTimes(
+            found[number] = CpuTimes(
                 sum(ticks[:3]) / TICKS_PER_S,
                 (ticks[3] + ticks[4]) / TICKS_PER_S,
                 (ticks[5] + ticks[6]) / TICKS_PER_S,

@@ -50,7 +50,7 @@ def distribution(host: Host) -> Distribution | Absent:
         text = host.text(path, 1 << 16)
         if present(text) and text.strip():
             line = text.strip().splitlines()[0]
-            version = re.search(r"\d+(\.\d+)*", line)
+            version = re.search(r"[0-9]{1,9}(\.[0-9]{1,9}){0,9}", line)
             words = {"ID": name, "VERSION_ID": version[0] if version else "", "PRETTY_NAME": line}
             return _from_values(words, path)
     return first if first is not None else Absent("no os-release")
@@ -74,7 +74,7 @@ def _from_values(values: dict[str, str], path: str) -> Distribution:
     name = values.get("ID", "linux")
     likes = {name, *values.get("ID_LIKE", "").split()}
     version = values.get("VERSION_ID", "")
-    major = re.match(r"\d+", version)
+    major = re.match(r"[0-9]{1,9}", version)
     return Distribution(
         id=name,
         version=version,

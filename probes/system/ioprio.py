@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.host import Host
+from probes.number_text import whole
 from probes.process_stat import parse_stat
 from probes.system.tasks import KERNEL_THREAD, tasks_hidden
 from probes.types import Absent
@@ -56,16 +57,17 @@ def priorities(host: Host) -> tuple[Priority, ...] | Absent:
     libc = ctypes.CDLL(None, use_errno=True)
     found: list[Priority] = []
     for name in names:
-        if not name.isdecimal():
+        pid = whole(name)
+        if pid is None:
             continue
         text = host.text(f"/proc/{name}/stat", 4096)
         stat = None if isinstance(text, Absent) else parse_stat(text)
         if stat is None or stat.flags & KERNEL_THREAD:
             continue
-        value = libc.syscall(number, 1, int(name))  # 1: IOPRIO_WHO_PROCESS
-        own = decoded(value, _nice(int(name))) if value >= 0 else None
+        value = libc.syscall(number, 1, pid)  # 1: IOPRIO_WHO_PROCESS
+        own = decoded(value, _nice(pid)) if value >= 0 else None
         if own:
-            found.append(Priority(int(name), stat.name, *own))
+            found.append(Priority(pid, stat.name, *own))
     unseen = (
         None if found else tasks_hidden(host)
     )  # none among those that can be seen says nothing of the others

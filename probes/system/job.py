@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.host import Host
+from probes.number_text import whole
 from probes.process_stat import parse_stat
 from probes.system.cgroup import cgroup_processes
 from probes.system.processes import Process, family_of, look
@@ -181,12 +182,11 @@ def _thread(host: Host, folder: str) -> tuple[float, int, int] | None:
     text = host.text(f"{folder}/stat", 4096)
     stat = parse_stat(text) if present(text) else None
     moves = host.text(f"{folder}/sched", 1 << 16)
-    found = re.search(r"nr_migrations\s*:\s*(\d+)", moves) if present(moves) else None
-    try:
-        waited = int(waits.split()[1]) / 1e9 if present(waits) else 0.0
-    except (IndexError, ValueError):
+    found = re.search(r"nr_migrations\s*:\s*([0-9]{1,19})\b", moves) if present(moves) else None
+    waited = whole(waits.split(" ", 2)[1]) if present(waits) and " " in waits else None
+    if stat is None or (waited is None and present(waits)):
         return None
-    return None if stat is None else (waited, int(found[1]) if found else -1, stat.last_cpu)
+    return ((waited or 0) / 1e9, int(found[1]) if found else -1, stat.last_cpu)
 
 
 def _all_waited(host: Host) -> float | None:
@@ -196,6 +196,7 @@ def _all_waited(host: Host) -> float | None:
     found = False
     for line in text.splitlines() if present(text) else ():
         words = line.split()
-        if words and re.fullmatch(r"cpu\d+", words[0]) and len(words) >= 9 and words[8].isdecimal():
-            total, found = total + int(words[8]), True
+        waited = whole(words[8]) if len(words) >= 9 and re.fullmatch(r"cpu[0-9]+", words[0]) else None
+        if waited is not None:
+            total, found = total + waited, True
     return total / 1e9 if found else None

@@ -52,7 +52,7 @@ def kernel(host: Host) -> Kernel:
     release, build, machine = _uname(host)
     cmdline = host.text("/proc/cmdline")
     boot = host.text("/proc/sys/kernel/random/boot_id")
-    found = re.match(r"\d+(?:\.\d+)*", release) if present(release) else None
+    found = re.match(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}", release) if present(release) else None
     return Kernel(
         release=release,
         build=build,

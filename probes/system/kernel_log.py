@@ -13,6 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 from probes.host import Host
+from probes.number_text import whole
 from probes.system.tasks import frame
 from probes.types import Absent, present
 
@@ -20,12 +21,12 @@ MOST_BYTES = 16 << 20
 _FILES = ("/var/log/dmesg", "/var/log/kern.log", "/var/log/messages", "/var/log/syslog")
 _CAPTURED = ("/dmesg", "/dmesg.txt", "/sos_commands/kernel/dmesg_-T")
 
-_MONOTONIC = re.compile(r"^(?:<\d+>)?\[\s*(\d+\.\d+)\]\s?(.*)$")
+_MONOTONIC = re.compile(r"^(?:<\d+>)?\[\s*([0-9]{1,15}\.[0-9]{1,15})\]\s?(.*)$")
 _SYSLOG = re.compile(r"^(?:\w{3}\s+\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) \S+ kernel: (.*)$")
 _CALENDAR = re.compile(r"^\[\w{3} \w{3}\s+\d+ [\d:]+ \d{4}\]\s?(.*)$")
 _HUNG = re.compile(
-    r"INFO: task (?P<comm>.{1,32}?):(?P<pid>\d+) "
-    r"(?:is )?blocked (?:in I/O wait )?for more than (?P<s>\d+) seconds"
+    r"INFO: task (?P<comm>.{1,32}?):(?P<pid>[0-9]{1,10}) "
+    r"(?:is )?blocked (?:in I/O wait )?for more than (?P<s>[0-9]{1,10}) seconds"
 )
 _RELEASE = re.compile(r"^\s+(?:Not tainted|Tainted: .*?) (\d+\.\d+\S*) ")
 _TAINT = re.compile(r"(?:Not tainted|Tainted: .*?) (\d+\.\d+\S*) ")  # on an oops's line of CPU and PID
@@ -206,4 +207,5 @@ def parse_record(record: str) -> LogLine:
     head, _, text = record.partition(";")
     fields = head.split(",")
     line = text.split("\n", 1)[0]
-    return LogLine(line, int(fields[2]) / 1e6 if len(fields) > 2 and fields[2].isdecimal() else None)
+    at_us = whole(fields[2]) if len(fields) > 2 else None
+    return LogLine(line, None if at_us is None else at_us / 1e6)

@@ -51,7 +51,7 @@ def meminfo(host: Host) -> dict[str, int] | Absent:
     text = host.text("/proc/meminfo")
     if isinstance(text, Absent):
         return text
-    rows = re.findall(r"^([^:\n]+):\s+(\d+)( kB)?\s*$", text, re.MULTILINE)
+    rows = re.findall(r"^([^:\n]+):[ \t]+([0-9]{1,19})( kB)?[ \t]*$", text, re.MULTILINE)
     return {name: int(number) * (1024 if unit else 1) for name, number, unit in rows}
 
 

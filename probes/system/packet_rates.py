@@ -8,6 +8,7 @@ import time
 import msgspec
 
 from probes.host import Host
+from probes.number_text import hexadecimals, real, whole
 from probes.types import Absent
 
 SOFTNET = "/proc/net/softnet_stat"
@@ -106,10 +107,8 @@ def uptime_s(host: Host) -> float | Absent:
     text = host.text("/proc/uptime")
     if isinstance(text, Absent):
         return text
-    try:
-        return float(text.split()[0])
-    except (ValueError, IndexError):
-        return Absent("/proc/uptime holds no number", "invalid", "/proc/uptime")
+    found = real(text.partition(" ")[0])
+    return Absent("/proc/uptime holds no number", "invalid", "/proc/uptime") if found is None else found
 
 
 def _total(values: tuple[int, ...] | Absent) -> int | Absent:
@@ -129,10 +128,8 @@ def _softnet(host: Host) -> list[list[int]] | Absent:
     text = host.text(SOFTNET)
     if isinstance(text, Absent):
         return text
-    try:
-        rows = [[int(word, 16) for word in line.split()] for line in text.splitlines() if line.strip()]
-    except ValueError:
-        rows = []
+    lines = (line.split()[:15] for line in text.splitlines() if line.strip())
+    rows = [row if (row := hexadecimals(words)) is not None else [] for words in lines]
     if not rows or any(len(row) < 3 for row in rows):
         return Absent(f"{SOFTNET} is not in a form that we understand", "invalid", SOFTNET)
     return rows
@@ -149,8 +146,8 @@ def _ipv6(host: Host) -> int | Absent:
 def _in_receives(text: str) -> int | None:
     for line in text.splitlines():
         words = line.split()
-        if len(words) == 2 and words[0] == "Ip6InReceives" and words[1].isdecimal():
-            return int(words[1])
+        if len(words) == 2 and words[0] == "Ip6InReceives":
+            return whole(words[1])
     return None
 
 
@@ -172,10 +169,8 @@ def _ipv4(host: Host) -> int | Absent:
     if isinstance(text, Absent):
         return text
     lines = [line.split() for line in text.splitlines() if line.startswith("Ip:")]
-    try:
-        return int(lines[1][lines[0].index("InReceives")])
-    except (ValueError, IndexError):
-        return Absent(f"{SNMP} does not count InReceives", "invalid", SNMP)
+    counted = whole(dict(zip(*lines[:2], strict=False)).get("InReceives", "")) if len(lines) > 1 else None
+    return Absent(f"{SNMP} does not count InReceives", "invalid", SNMP) if counted is None else counted
 
 
 def _interfaces(host: Host) -> dict[str, tuple[int, int]]:

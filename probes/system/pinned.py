@@ -11,6 +11,7 @@ import re
 import msgspec
 
 from probes.host import Host
+from probes.number_text import whole
 from probes.system.cpulist import parse_list
 from probes.system.topology import told, topology
 from probes.types import present
@@ -30,14 +31,13 @@ def pinned(host: Host, besides: frozenset[int] = frozenset()) -> tuple[Pinned, .
     usual = online - (told(host, "isolated") or frozenset())
     names = host.listing("/proc")
     found: list[Pinned] = []
-    for name in (
-        n for n in (names if present(names) else ())[:MOST_PROCESSES] if n.isascii() and n.isdecimal()
-    ):
-        text = host.text(f"/proc/{name}/status", 1 << 16) if int(name) not in besides else ""
+    pids = [pid for name in (names if present(names) else ()) if (pid := whole(name)) is not None]
+    for pid in pids[:MOST_PROCESSES]:
+        text = host.text(f"/proc/{pid}/status", 1 << 16) if pid not in besides else ""
         listed = re.search(r"^Cpus_allowed_list:\s*(\S+)", text, re.MULTILINE) if present(text) else None
         cpus = parse_list(listed[1]) if listed else None
         if not cpus or not present(text) or "VmSize:" not in text or cpus & online >= usual:
             continue
         called = re.match(r"Name:\t(.*)", text)
-        found.append(Pinned(int(name), called[1] if called else "", cpus & online))
+        found.append(Pinned(pid, called[1] if called else "", cpus & online))
     return tuple(found)

@@ -13,6 +13,7 @@ import os
 import msgspec
 
 from probes.host import Host
+from probes.number_text import real, whole, wholes
 from probes.process_stat import parse_stat
 from probes.safe_read import decode
 from probes.system.pulse import TICKS_PER_S
@@ -84,7 +85,7 @@ def family_of(host: Host, pid: int | None = None) -> dict[int, Process]:
         for thread in () if isinstance(threads, Absent) else threads:
             children = host.text(f"/proc/{at}/task/{thread}/children", 1 << 16)
             if isinstance(children, str):
-                waiting.extend(int(child) for child in children.split())
+                waiting.extend(wholes(children.split()) or ())
     return found
 
 
@@ -96,11 +97,12 @@ def cpu_seconds(processes: dict[int, Process]) -> float:
 def _process(host: Host, pid: str) -> Process | None:
     data = _read(host, f"/proc/{pid}/stat")
     stat = None if isinstance(data, Absent) else parse_stat(decode(data))
-    if stat is None:
+    number = whole(pid)
+    if stat is None or number is None:
         return None
     own = stat.user_ticks + stat.system_ticks
     return Process(
-        int(pid),
+        number,
         stat.name,
         stat.state,
         stat.parent,
@@ -124,10 +126,8 @@ def _io(host: Host, pid: int, waits: bool, hung: bool) -> tuple[tuple[int, int] 
         # Of a captured tree nobody knows who was allowed what: a missing file was not readable.
         return None, "permission" if data.kind in ("permission", "container", "captured") else data.kind
     counts = dict(line.partition(b": ")[::2] for line in data.splitlines())
-    try:
-        return (int(counts[b"read_bytes"]), int(counts[b"write_bytes"])), ""
-    except (KeyError, ValueError):
-        return None, "invalid"
+    moved = wholes(decode(counts.get(name, b"")) for name in (b"read_bytes", b"write_bytes"))
+    return (None, "invalid") if moved is None else ((moved[0], moved[1]), "")
 
 
 def io_bytes(host: Host, pid: int) -> tuple[int, int] | None:
@@ -159,7 +159,4 @@ def _cpus(host: Host) -> int:
 
 def _uptime_s(host: Host) -> float:
     text = host.text("/proc/uptime", 4096)
-    try:
-        return 0.0 if isinstance(text, Absent) else float(text.split()[0])
-    except (ValueError, IndexError):
-        return 0.0
+    return 0.0 if isinstance(text, Absent) else real(text.partition(" ")[0]) or 0.0

@@ -10,6 +10,7 @@ import time
 import msgspec
 
 from probes.host import Host
+from probes.number_text import real, whole, wholes
 from probes.system.disk.diskstats import DiskCounters, disk_counters
 from probes.types import Absent
 
@@ -137,17 +138,16 @@ def _cpu(host: Host) -> tuple[CpuTime | None, int, int | None, int | None]:
             cpus += 1
         elif line.startswith(("procs_running ", "procs_blocked ")):
             name, _, value = line.partition(" ")
-            if value.isdecimal():
-                tasks[name] = int(value)
+            if (number := whole(value)) is not None:
+                tasks[name] = number
     return cpu, cpus, tasks.get("procs_running"), tasks.get("procs_blocked")
 
 
 def _cpu_time(fields: list[str]) -> CpuTime | None:
-    if len(fields) < 4 or not all(f.isdecimal() for f in fields):
+    ticks = wholes(fields[:8])
+    if ticks is None or len(ticks) < 4:
         return None
-    user, nice, system, idle, iowait, irq, softirq, steal = (
-        [int(f) / TICKS_PER_S for f in fields[:8]] + [0.0] * 8
-    )[:8]
+    user, nice, system, idle, iowait, irq, softirq, steal = ([t / TICKS_PER_S for t in ticks] + [0.0] * 8)[:8]
     return CpuTime(user + nice, system + irq + softirq, idle, iowait, steal)
 
 
@@ -157,8 +157,8 @@ def _pressure(host: Host, resource: str) -> Pressure | None:
     for line in _text(host, f"/proc/pressure/{resource}").splitlines():
         kind, _, rest = line.partition(" ")
         value = rest.rpartition("total=")[2]
-        if value.isdecimal():
-            totals[kind] = int(value) / 1e6
+        if (total := whole(value)) is not None:
+            totals[kind] = total / 1e6
     return Pressure(totals["some"], totals.get("full")) if "some" in totals else None
 
 
@@ -178,7 +178,4 @@ def _text(host: Host, path: str) -> str:
 
 
 def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    return real(text)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import msgspec
 
 from probes.host import Host
+from probes.number_text import hexadecimal, whole
 from probes.process_stat import ProcessStat, parse_stat
 from probes.types import Absent, present
 
@@ -79,7 +80,7 @@ def tasks_in_d(host: Host) -> Scan | Absent:
     names = host.listing("/proc")
     if isinstance(names, Absent):
         return names
-    pids = sorted(int(n) for n in names if n.isdecimal())
+    pids = sorted(pid for name in names if (pid := whole(name)) is not None)
     if not pids:
         return Absent("/proc shows no process", kind="captured" if not host.live else "container")
     found: list[Task] = []
@@ -119,7 +120,7 @@ def _threads(host: Host, pid: int, leader: ProcessStat) -> Iterator[ProcessStat]
         return
     tids = host.listing(f"/proc/{pid}/task")
     for tid in tids if present(tids) else ():
-        if tid.isdecimal() and int(tid) != pid:
+        if whole(tid) not in (None, pid):
             stat = _stat(host, f"/proc/{pid}/task/{tid}")
             if present(stat):
                 yield stat
@@ -147,7 +148,7 @@ def _task(host: Host, pid: int, stat: ProcessStat) -> Task:
 def _switches(status: str | Absent) -> int | Absent:
     if isinstance(status, Absent):
         return status
-    match = re.search(r"^voluntary_ctxt_switches:\s*(\d+)$", status, re.MULTILINE)
+    match = re.search(r"^voluntary_ctxt_switches:\s*([0-9]{1,19})$", status, re.MULTILINE)
     return int(match.group(1)) if match else Absent("no voluntary_ctxt_switches", kind="invalid")
 
 
@@ -176,9 +177,9 @@ def files_of(host: Host, task: Task, most: int = 64) -> tuple[OpenFile, ...]:
     base = f"/proc/{task.pid}/task/{task.tid}"
     call = host.text(f"{base}/syscall", 4096, may_hang=True)
     words = call.split() if present(call) else []
-    if len(words) > 1 and words[0].isdecimal() and words[1].startswith("0x"):
-        number = int(words[1], 16)  # the first argument; a descriptor for read, write, fsync, fchdir, ...
-        if number < 1 << 16:
+    if len(words) > 1 and whole(words[0]) is not None and words[1].startswith("0x"):
+        number = hexadecimal(words[1])  # the first argument; a descriptor for read, write, fsync, fchdir, ...
+        if number is not None and number < 1 << 16:
             target = host.link(f"{base}/fd/{number}")
             if present(target) and target.startswith("/"):
                 found.append(OpenFile(target, "syscall"))

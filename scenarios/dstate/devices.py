@@ -115,5 +115,5 @@ def scheduler_holds(host: Host, name: str) -> int | Absent:
         text = host.text(path, may_hang=True)
         if isinstance(text, Absent):
             return text
-        held.append(sum(int(n) for n in re.findall(r"^busy=(\d+)", text, re.MULTILINE)))
+        held.append(sum(int(n) for n in re.findall(r"^busy=([0-9]{1,19})$", text, re.MULTILINE)))
     return sum(held) if held else Absent("debugfs shows no tags of a scheduler", kind="missing")

@@ -60,8 +60,8 @@ def discards(host: Host, leaves: Sequence[str]) -> Discards | Absent:
 
 def claim(said: str) -> int | None:
     """`/mnt: 3.9 GiB (4186771456 bytes) trimmed`; the number is there since util-linux 2.24, in other words before."""
-    found = re.search(r"\((\d+) bytes\)[^()]*$", said) or re.search(r":\s*(\d+) B\b", said)
-    found = found or re.search(r"(\d+) bytes (?:were|was) trimmed", said)
+    found = re.search(r"\(([0-9]{1,20}) bytes\)[^()]*$", said) or re.search(r":\s*([0-9]{1,20}) B\b", said)
+    found = found or re.search(r"\b([0-9]{1,20}) bytes (?:were|was) trimmed", said)
     return int(found[1]) if found else None
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from probes import units
 from probes.host import Host
+from probes.number_text import whole
 from probes.system.culprit import ranking
 from probes.system.processes import Look, family_of, look
 from probes.types import Absent
@@ -54,13 +55,14 @@ def _two_looks(host: Host) -> tuple[Look, Look]:
 def _by_memory(host: Host) -> tuple[User, ...]:
     """Resident pages, /proc/PID/statm field 2 (proc_pid_statm(5))."""
     page = os.sysconf("SC_PAGE_SIZE")
-    whole = os.sysconf("SC_PHYS_PAGES")
+    all_pages = os.sysconf("SC_PHYS_PAGES")
     sizes: list[tuple[int, int, str]] = []
     for pid, process in look(host, io=False).processes.items():
         text = host.text(f"/proc/{pid}/statm", 4096)
         fields = [] if isinstance(text, Absent) else text.split()
-        if len(fields) > 1 and fields[1].isdecimal() and int(fields[1]) > LEAST_SHARE * whole:
-            sizes.append((int(fields[1]), pid, process.name))
+        resident = whole(fields[1]) if len(fields) > 1 else None
+        if resident is not None and resident > LEAST_SHARE * all_pages:
+            sizes.append((resident, pid, process.name))
     return tuple(
         User(pid, name, _owner(pid), f"{units.size(pages * page)} of memory")
         for pages, pid, name in sorted(sizes, reverse=True)[:MOST]

@@ -46,7 +46,7 @@ class Meaning(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(n) for n in re.findall(r"\d+", version)[:4])
+    return tuple(int(n) for n in re.findall(r"[0-9]{1,9}", version)[:4])
 
 
 @lru_cache(maxsize=1)

@@ -48,7 +48,7 @@ _REAL_DEBIAN = re.compile(r"\bDebian (\d+\.\d+\.\d+)")
 
 def numbers(release: str) -> tuple[int, ...]:
     """The leading numbers of a release: "4.18.0-348.7.1.el8_5.x86_64" gives (4, 18, 0, 348, 7, 1)."""
-    found = re.match(r"\d+(?:[.-]\d+)*", release)
+    found = re.match(r"[0-9]{1,9}(?:[.-][0-9]{1,9}){0,9}", release)
     return tuple(int(n) for n in re.split(r"[.-]", found.group())) if found else ()
 
 

@@ -12,6 +12,7 @@ from probes.types import Absent
 from scenarios.rules.expression import Value
 
 MOST_BYTES = 4 << 20
+LONGEST_LINE = 16_384
 
 
 class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -80,11 +81,13 @@ def _of_text(text: str | Absent, what: Read, source: str) -> Value:
     if isinstance(text, Absent):
         return text
     if what.choice:
-        found = re.search(r"\[([^\]]*)\]", text)
+        found = re.search(r"\[([^\[\]]*)\]", text)
         return found[1] if found else _typed(text)
-    pattern = what.match or (rf"^\s*{re.escape(what.key)}\s*[:=\s]\s*(.*?)\s*$" if what.key else "")
+    pattern = what.match or (rf"^[ \t]*{re.escape(what.key)}[ \t]*[:= \t](.*)$" if what.key else "")
     if not pattern:
         return text.strip("\0 \t\r\n") if what.plain else _typed(text)
+    if len(text) > LONGEST_LINE:  # a pattern may need the square of a line's length
+        text = "\n".join(line for line in text.splitlines() if len(line) <= LONGEST_LINE)
     match = re.search(pattern, text, re.MULTILINE)
     if match is None:
         return Absent(f"{source} has no {what.key or what.match}", "unsupported", source)

@@ -9,6 +9,7 @@ import msgspec
 
 from probes.bench.refusals import Suitability, suitability
 from probes.host import Host
+from probes.number_text import whole
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.mounts import IN_MEMORY, Mount, Placement, mounts, placement
 from probes.types import Absent, present
@@ -168,7 +169,7 @@ def differences(variants: Sequence[Variant]) -> tuple[str, ...]:
 
 
 def close(levels: Sequence[str]) -> bool:
-    numbers = [float(v.rstrip(" %")) for v in levels if v.rstrip(" %").isdecimal()]
+    numbers = [n for v in levels if (n := whole(v.rstrip(" %"))) is not None]
     return len(numbers) == len(levels) and max(numbers) - min(numbers) <= _FILL_POINTS
 
 

@@ -10,6 +10,7 @@ from string import Template
 from probes.action import Action
 from probes.bench.measured import NotApplicable
 from probes.bench.supervised import Order, supervised
+from probes.number_text import whole
 from probes.units import size
 from scenarios.model import Run
 from scenarios.workload.variants import Job
@@ -64,14 +65,15 @@ class Cold:
         ran = await supervised(
             Order(argv=argv, cwd="/", env=dict(os.environ), keep=_OUTPUT, at_most_s=at_most_s)
         )
-        count, _, total = ran.output.strip().partition(" ")
-        if ran.status != 0 or ran.stopped or not total.isdecimal():
+        count, _, told = ran.output.strip().partition(" ")
+        total = whole(told)
+        if ran.status != 0 or ran.stopped or total is None:
             raise NotApplicable(f"--cold: {ran.errors.strip()[-300:] or 'the cache could not be dropped'}")
         if count == "0":
             raise NotApplicable(f"--cold: {', '.join(self.paths)}: no file there that may be read")
         if not self._told:
             self._told = True
             self.run.note(
-                f"{self.job.id}: dropped from the cache before each run: {size(int(total))} in {count} file"
+                f"{self.job.id}: dropped from the cache before each run: {size(total)} in {count} file"
                 f"{'' if count == '1' else 's'}"
             )

@@ -13,6 +13,7 @@ import msgspec
 
 from probes.action import Action
 from probes.bench.supervised import Order
+from probes.number_text import signed, whole
 from scenarios.model import Usage
 from scenarios.workload.group import LIMITS, limit
 from scenarios.workload.settings import KINDS, change
@@ -165,8 +166,8 @@ def listed(text: str) -> tuple[int, ...]:
     found: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        low, high = int(first), int(last if dash else first)
-        if not 0 <= low <= high < 1 << 16:
+        low, high = whole(first), whole(last if dash else first)
+        if low is None or high is None or not low <= high < 1 << 16:
             raise ValueError(part)
         found |= set(range(low, high + 1))
     return tuple(sorted(found))
@@ -183,21 +184,15 @@ def _cpus(text: str, where: str) -> tuple[int, ...]:
 
 
 def _node(text: str, where: str) -> int:
-    if (
-        not text.isascii()
-        or not text.isdecimal()
-        or not Path(f"/sys/devices/system/node/node{text}").is_dir()
-    ):
+    number = whole(text)
+    if number is None or not Path(f"/sys/devices/system/node/node{number}").is_dir():
         raise Usage(f"{where}: node={text}: this host has no such memory node")
-    return int(text)
+    return number
 
 
 def _nice(text: str, where: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 99
-    if not -20 <= value <= 19:
+    value = signed(text)
+    if value is None or not -20 <= value <= 19:
         raise Usage(f"{where}: nice={text}: a number from -20 to 19")
     if value < 0 and os.geteuid() != 0:
         raise Usage(f"{where}: nice={text}: below 0 needs root")

@@ -19,6 +19,7 @@ class Figures:
         self.what = what
         self.counts: Counter[str] = Counter()
         self.wrong: Counter[str] = Counter({"crashes": 0, "escapes": 0, "left": 0})
+        self.largest: dict[str, float] = {}
         self._seen: set[str] = set()
         self._next = time.monotonic() + TELL_EVERY_S
 
@@ -28,6 +29,9 @@ class Figures:
         if time.monotonic() > self._next:
             self._next = time.monotonic() + TELL_EVERY_S
             print(f"  so far: {self.told()}", flush=True)
+
+    def most(self, what: str, value: float) -> None:
+        self.largest[what] = max(value, self.largest.get(what, 0.0))
 
     def bad(self, kind: str, text: str) -> None:
         """Each kind of trouble is told once, however often it comes."""
@@ -48,7 +52,8 @@ class Figures:
     def told(self) -> str:
         counted = ", ".join(f"{n} {kind}" for kind, n in sorted(self.counts.items()))
         trouble = ", ".join(f"{n} {kind}" for kind, n in self.wrong.items())
-        return f"{self.what}: {counted}; {trouble}; peak memory {peak_mb():.0f} MB"
+        largest = "".join(f"at most {value:.3g} {what}; " for what, value in self.largest.items())
+        return f"{self.what}: {counted}; {trouble}; {largest}peak memory {peak_mb():.0f} MB"
 
     @property
     def well(self) -> bool:

@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+from probes.number_text import whole, wholes
+
 _LOOK_S = 0.1  # ten jiffies: enough to tell an idle CPU from one that serves a network card
 
 
@@ -14,9 +16,10 @@ def busy_jiffies(stat: str) -> dict[int, int]:
     found: dict[int, int] = {}
     for line in stat.splitlines():
         words = line.split()
-        if words and words[0].startswith("cpu") and words[0][3:].isdecimal() and len(words) >= 9:
-            numbers = [int(w) for w in words[1:9]]
-            found[int(words[0][3:])] = sum(numbers[:3]) + sum(numbers[5:8])
+        cpu = whole(words[0][3:]) if words and words[0].startswith("cpu") else None
+        numbers = wholes(words[1:9])
+        if cpu is not None and numbers is not None and len(numbers) == 8:
+            found[cpu] = sum(numbers[:3]) + sum(numbers[5:8])
     return found
 
 

@@ -17,7 +17,7 @@ from probes.types import Absent
 Loader: TypeAlias = Literal["nft", "iptables-nft", "iptables-legacy"]
 What: TypeAlias = Literal["none", "trivial", "check"]
 _SECONDS = 5.0
-_COUNTER = re.compile(r"counter (\w+) \{[^}]*?packets (\d+)")
+_COUNTER = re.compile(r"counter (\w+) \{[^}]*?packets ([0-9]{1,20})")
 
 
 class Treatment(msgspec.Struct, frozen=True, kw_only=True):

@@ -49,7 +49,7 @@ def md_array(host: Host, name: str) -> MdArray:
     level, state = host.text(f"{folder}/level"), host.text(f"{folder}/array_state")
     action = host.text(f"{folder}/sync_action")
     done = host.text(f"{folder}/sync_completed")  # `1234 / 5678` in sectors, or `none`
-    pair = re.match(r"(\d+) / (\d+)", done) if present(done) else None
+    pair = re.match(r"([0-9]{1,19}) / ([0-9]{1,19})\b", done) if present(done) else None
     return MdArray(
         name=name,
         level=level.strip() if present(level) else level,
@@ -86,7 +86,7 @@ def parse_thin_status(line: str) -> tuple[float, float, str] | None:
     words = line.split("thin-pool", 1)[-1].split()
     if "thin-pool" not in line or len(words) < 5:
         return None
-    metadata, data = (re.fullmatch(r"(\d+)/(\d+)", word) for word in words[1:3])
+    metadata, data = (re.fullmatch(r"([0-9]{1,19})/([0-9]{1,19})", word) for word in words[1:3])
     if not metadata or not data or not int(metadata[2]) or not int(data[2]):
         return None
     return int(data[1]) / int(data[2]), int(metadata[1]) / int(metadata[2]), words[4]

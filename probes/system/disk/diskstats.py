@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from probes.host import Host, once_if_still
+from probes.number_text import wholes
 from probes.types import Absent
 
 SECTOR_BYTES = 512
@@ -58,9 +59,9 @@ def disk_counters(host: Host) -> dict[str, DiskCounters] | Absent:
 
 def _parse(fields: list[str]) -> DiskCounters | None:
     # Fewer than 11 counters: the short lines that partitions had before Linux 2.6.25.
-    if len(fields) < 11 or not all(f.isdecimal() for f in fields):
+    n = wholes(fields)
+    if n is None or len(n) < 11:
         return None
-    n = [int(f) for f in fields]
     return DiskCounters(
         reads=n[0],
         read_bytes=n[2] * SECTOR_BYTES,

@@ -8,6 +8,7 @@ import re
 import msgspec
 
 from probes.host import Host, once_if_still
+from probes.number_text import wholes
 from probes.safe_read import decode
 from probes.system.disk.block import block_devices, device_name, layers, leaves
 from probes.types import Absent, present
@@ -67,7 +68,8 @@ def parse_mountinfo(line: str) -> Mount | None:
     """proc(5): `27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard`."""
     before, dash, after = line.partition(" - ")
     left, right = before.split(" "), after.split(" ")
-    if not dash or len(left) < 6 or len(right) < 2 or not (left[0].isdecimal() and left[1].isdecimal()):
+    numbers = wholes(left[:2])
+    if not dash or len(left) < 6 or len(right) < 2 or numbers is None:
         return None
     options = dict.fromkeys((*left[5].split(","), *(right[2].split(",") if len(right) > 2 else ())))
     return Mount(
@@ -77,8 +79,8 @@ def parse_mountinfo(line: str) -> Mount | None:
         source=unescape(right[1]),
         fstype=right[0],
         options=tuple(unescape(o) for o in options if o),
-        id=int(left[0]),
-        parent=int(left[1]),
+        id=numbers[0],
+        parent=numbers[1],
     )
 
 

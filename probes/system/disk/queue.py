@@ -51,7 +51,7 @@ def schedulers(host: Host, path: str) -> tuple[str | Absent, tuple[str, ...]]:
     if isinstance(text, Absent):
         return text, ()
     offered = tuple(word.strip("[]") for word in text.split())
-    active = re.search(r"\[([^\]]+)\]", text)
+    active = re.search(r"\[([^\[\]]+)\]", text)
     if active:
         return active[1], offered
     if len(offered) == 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from probes.host import Host
+from probes.number_text import wholes
 from probes.types import Absent, present
 
 # What write-back throttling starts with: 75 ms on a rotational queue, 2 ms else (block/blk-wbt.c,
@@ -60,10 +61,10 @@ def inflight(host: Host, device: str) -> tuple[int, int] | Absent:
     text = host.text(f"/sys/block/{device}/inflight")
     if isinstance(text, Absent):
         return text
-    words = text.split()
-    if len(words) != 2 or not all(w.isdecimal() for w in words):
+    numbers = wholes(text.split())
+    if numbers is None or len(numbers) != 2:
         return Absent("not two numbers", kind="invalid", source=f"/sys/block/{device}/inflight")
-    return int(words[0]), int(words[1])
+    return numbers[0], numbers[1]
 
 
 def hardware_queues(host: Host, device: str) -> int | Absent:

@@ -164,7 +164,7 @@ def _heeds_elevator(host: Host, state: Scheduling) -> bool:
     A device of that layer offers noop, deadline or cfq.
     """
     release = host.text("/proc/sys/kernel/osrelease")
-    major = re.match(r"\d+", release) if present(release) else None
+    major = re.match(r"[0-9]{1,9}", release) if present(release) else None
     old = not major or int(major.group()) < 5
     return old and bool(LEGACY & set(state.offered))
 

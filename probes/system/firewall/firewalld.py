@@ -17,7 +17,7 @@ _INSTALLED = (
     "/usr/lib/python2*/site-packages/firewall/config/__init__.py",
 )
 _VERSION = re.compile(r"""^VERSION\s*=\s*['"]([0-9][0-9.]*)""", re.MULTILINE)
-_NUMBER = re.compile(r"(\d+(?:\.\d+)+)")
+_NUMBER = re.compile(r"\b([0-9]{1,9}(?:\.[0-9]{1,9}){1,9})")
 
 
 class Firewalld(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 # Neighbour discovery let past: connection tracking calls it untracked, never a new flow (nf_conntrack_proto_icmpv6.c).
-NEIGHBOURS = re.compile(r"^icmpv6 type \{?[\s,]*(?:nd-[\w-]+[\s,]*)+\}? accept")
+NEIGHBOURS = re.compile(r"^icmpv6 type \{?[\s,]*nd-[\w-]+(?:[\s,]+nd-[\w-]+)*[\s,]*\}? accept")
 _BARE = re.compile(r"^[@\w][\w.:/*-]*$")  # what nft prints without quotes: addresses, names, sets
 _UNPRINTABLE = re.compile(r'[\x00-\x1f\x7f"\\]')
 _UNQUALIFIED = ("iif", "iifname", "oif", "oifname", "iiftype", "oiftype")  # printed without the word meta

@@ -26,7 +26,7 @@ _FIB = re.compile(r"\bfib ((?:saddr|daddr|mark|iif|oif)(?: \. (?:saddr|daddr|mar
 _XT = re.compile(r'\bxt match "rpfilter"')  # a quoted comment cannot hold quotes
 _QUOTED = re.compile(r'"[^"]*"')
 _JUMP = re.compile(r"\b(?:jump|goto) (\S+)")
-_PACKETS = re.compile(r"\bcounter packets (\d+)")
+_PACKETS = re.compile(r"\bcounter packets ([0-9]{1,20})\b")
 _NFPROTO = re.compile(r"\bmeta nfproto (ipv4|ipv6)\b")
 _FIELD = re.compile(r"\b(ip6|icmpv6|ip|icmp) [a-z]")  # only packets of that protocol have it
 _STATE = re.compile(
@@ -96,7 +96,7 @@ def listing_from_text(text: str, source: str = "nft list ruleset") -> Listing | 
 
 def priority_number(text: str) -> int:
     """`filter + 10`, `raw - 5`, `mangle` or `-290` as a number (0 where it is none of these)."""
-    match = re.match(r"^(-?\d+|[a-z]+)(?:\s*([+-])\s*(\d+))?$", text.strip())
+    match = re.match(r"^(-?[0-9]{1,10}|[a-z]+)(?:\s*([+-])\s*([0-9]{1,10}))?$", text.strip())
     if not match:
         return 0
     start = PRIORITIES.get(match[1], 0) if match[1].isalpha() else int(match[1])

@@ -14,7 +14,7 @@ from probes.types import Absent
 # Where the built-in chains sit: linux/netfilter_ipv6.h, enum nf_ip6_hook_priorities.
 _PRIORITY = {"raw": -300, "mangle": -150, "nat": -100, "filter": 0, "security": 50}
 _BUILT_IN = {"PREROUTING": "prerouting", "INPUT": "input", "FORWARD": "forward", "OUTPUT": "output"}
-_COUNTED = re.compile(r"^\[(\d+):\d+\] ")
+_COUNTED = re.compile(r"^\[([0-9]{1,20}):[0-9]{1,20}\] ")
 
 
 def rules_from_save(

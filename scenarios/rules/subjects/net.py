@@ -6,6 +6,7 @@ import re
 from functools import partial
 
 from probes.host import Host
+from probes.number_text import hexadecimals
 from probes.system.disk.link import pcie_link
 from probes.system.ethtool import channels, features, own_counters, rings, settings_text
 from probes.system.nic import ROOT, Nic, nics
@@ -219,11 +220,8 @@ def softnet_rows(host: Host) -> list[Row] | Absent:
     text = host.text("/proc/net/softnet_stat", 4 << 20)
     if isinstance(text, Absent):
         return text
-    rows = [
-        [int(word, 16) for word in line.split()[:3]]
-        for line in text.splitlines()
-        if re.fullmatch(r"([0-9a-fA-F]{1,16}\s*){3,}", line.strip())
-    ]
+    columns = (line.split()[:3] for line in text.splitlines())
+    rows = [row for words in columns if (row := hexadecimals(words)) is not None and len(row) == 3]
     if not rows:
         return Absent("/proc/net/softnet_stat has no line of counters", "invalid")
     processed, dropped, squeezed = (sum(row[n] for row in rows) for n in range(3))

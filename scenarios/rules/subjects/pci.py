@@ -64,5 +64,5 @@ def _irq_nodes(host: Host, device: PciDevice) -> Value:
 
 def _narrow(now: str, most: str) -> bool:
     """Fewer lanes than both ends have: power saving lowers the speed, never the width."""
-    lanes = [re.search(r" x([0-9]+)$", text) for text in (now, most)]
+    lanes = [re.search(r" x([0-9]{1,4})$", text) for text in (now, most)]
     return bool(lanes[0] and lanes[1] and int(lanes[0][1]) < int(lanes[1][1]))

@@ -1,0 +1,62 @@
+"""Numbers in foreign text, bounded: the one way from a host's, a tree's or a file's digits to an int or a float.
+
+`str.isdecimal` before `int` is none: int() raises ValueError beyond 4,300 digits, what it gives below that overflows a
+float, and other scripts' digits are decimal too. Nothing that a kernel or a program counts is longer than 64 bits.
+Standard library only: light children read with it too.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+
+_WHOLE = re.compile(r"[0-9]{1,20}")  # 64 bits have 20
+_HEXADECIMAL = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,16}")
+_REAL = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][+-]?[0-9]{1,3})?")
+LONGEST = 64  # characters, blanks around a number among them
+
+
+def whole(text: str) -> int | None:
+    """Decimal digits of a number of up to 64 bits, blanks around them; None for anything else, a sign too."""
+    digits = text.strip() if len(text) <= LONGEST else ""
+    return int(digits) if _WHOLE.fullmatch(digits) else None
+
+
+def wholes(words: Iterable[str]) -> list[int] | None:
+    """Each of them; None where one is no such number."""
+    return _all(map(whole, words))
+
+
+def signed(text: str) -> int | None:
+    """As `whole`, with or without a sign in front."""
+    stripped = text.strip() if len(text) <= LONGEST else ""
+    number = whole(stripped[1:] if stripped[:1] in ("-", "+") else stripped)
+    return -number if number is not None and stripped.startswith("-") else number
+
+
+def hexadecimal(text: str) -> int | None:
+    """Of up to 64 bits, with or without 0x."""
+    digits = text.strip() if len(text) <= LONGEST else ""
+    return int(digits, 16) if _HEXADECIMAL.fullmatch(digits) else None
+
+
+def hexadecimals(words: Iterable[str]) -> list[int] | None:
+    """As `wholes`."""
+    return _all(map(hexadecimal, words))
+
+
+def real(text: str) -> float | None:
+    """A finite number as programs print it; None for anything else, as `inf` and `nan`."""
+    digits = text.strip() if len(text) <= 2 * LONGEST else ""
+    value = float(digits) if _REAL.fullmatch(digits) else None
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _all(numbers: Iterable[int | None]) -> list[int] | None:
+    found: list[int] = []
+    for number in numbers:
+        if number is None:
+            return None
+        found.append(number)
+    return found
