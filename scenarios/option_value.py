@@ -22,7 +22,7 @@ def number(option: Option, typed: str) -> float:
         value = int(text) if whole else float(text)
     except ValueError:
         value = _with_unit(option, text, typed)
-    if not math.isfinite(value) or abs(value) >= 1 << 63:
+    if abs(value) >= 1 << 63 or not math.isfinite(value):  # in this order: the latter needs a float
         raise ValueError(f"{typed!r} is not a number to work with")
     if option.least is not None and value < option.least:
         raise ValueError(f"{typed!r} is too small: at least {option.least:g}{_bound(option, option.least)}")

@@ -12,6 +12,7 @@ from app.process import Identity, lives
 from app.recording.reader import BrokenRecording, Follower
 from app.recording.writer import LINE_LIMIT
 from app.state import recordings_dir
+from probes.number_text import whole
 from scenarios import events as ev
 
 State: TypeAlias = Literal["running", "done", "skipped", "failed", "interrupted", "dead", "unreadable"]
@@ -141,8 +142,7 @@ def parts(recording: Path) -> list[Path]:
 
 
 def _number(path: Path) -> tuple[int, str]:
-    head = path.name.partition("-")[0]
-    return (int(head) if head.isdecimal() and len(head) < 6 else 0), path.name
+    return whole(path.name.partition("-")[0]) or 0, path.name
 
 
 def demos() -> list[str]:

@@ -15,6 +15,7 @@ from probes.bench.command_written import written_by
 from probes.bench.flush import flush
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.host import Host
+from probes.number_text import whole
 from probes.private_directory import PrivateDirectory
 from probes.safe_read import decode
 from probes.system.disk.diskstats import disk_counters
@@ -175,8 +176,8 @@ class _Run:
         began, _, problem = told.partition(b"\n")
         if problem:
             raise BenchRefused(f"{self.argv[0]} cannot be started: {decode(problem)}")
-        start = int(began) if began.isdigit() else ended
-        return (ended - start) / 1e9, usage, status
+        start = whole(decode(began))
+        return (ended - (ended if start is None else start)) / 1e9, usage, status
 
     def _wait(self) -> tuple[int, int, float]:
         _, status, used = os.wait4(self._child.pid, 0)

@@ -21,6 +21,7 @@ from probes.bench.engine.lifetime import tie_to
 from probes.bench.engine.memory_policy import prefer_node
 from probes.bench.engine.priority import set_priority
 from probes.bench.inside import Inside, Sample
+from probes.number_text import whole
 
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 GRACE_S = 0.5
@@ -154,9 +155,10 @@ class Supervisor:
             said += data
         os.close(told)
         began, _, problem = said.partition(b"\n")
-        if not began.isdigit() or problem:
+        at_ns = whole(began.decode("ascii", "replace"))
+        if at_ns is None or problem:
             return 0, (problem or began).decode("utf-8", "backslashreplace").strip() or "it ended at once"
-        return int(began), ""
+        return at_ns, ""
 
     def _become(self, tell: int) -> None:
         """In the child: never returns. The time just before the command is told, then an error if there is one."""

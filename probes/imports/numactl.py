@@ -9,6 +9,7 @@ import msgspec
 from probes.imports.model import Contradiction, Noted, Refused, Result
 from probes.imports.numbers import MIB, number
 from probes.imports.source import Source
+from probes.number_text import whole
 
 _NODES = re.compile(r"^available: (\d{1,6}) nodes?")
 _CPUS = re.compile(r"^node (\d{1,6}) cpus:(.*)$")
@@ -41,7 +42,7 @@ def parse(source: Source) -> Result:
             nodes = int(found[1])
         elif (found := _CPUS.match(line)) and len(cpus) < _MOST:
             cpus[int(found[1])] = tuple(
-                int(f) for f in found[2].split()[:100_000] if f.isdecimal() and len(f) < 9
+                cpu for f in found[2].split()[:100_000] if (cpu := whole(f)) is not None
             )
         elif (found := _SIZE.match(line)) and len(sizes[found[2]]) < _MOST:
             sizes[found[2]][int(found[1])] = int(found[3])

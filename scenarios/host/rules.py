@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from probes.host import Host
+from probes.number_text import real
 from probes.system.cgroup import cgroup
 from probes.system.cpulist import as_list
 from probes.system.throttle import quota_files
@@ -81,10 +82,8 @@ def average(text: str) -> float | None:
     """The `some avg60` share (0..1) of a pressure file."""
     for field in text.split("\n", 1)[0].split():
         if field.startswith("avg60="):
-            try:
-                return float(field[6:]) / 100
-            except ValueError:
-                return None
+            found = real(field[6:])
+            return None if found is None else found / 100
     return None
 
 

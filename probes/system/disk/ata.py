@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from probes.host import Host
+from probes.number_text import real
 from probes.types import Absent, present
 
 _GENERATIONS = {1: 1.5, 2: 3.0, 3: 6.0}  # Gb/s
@@ -67,7 +68,7 @@ def ata_port(host: Host, path: str) -> AtaPort | Absent:
 def gigabits(text: str) -> float | None:
     """`6.0 Gbps` (libata) and `12.0 Gbit` (SAS) as a number; None for `<unknown>`."""
     found = re.match(r"\s*([0-9.]+)\s*Gb", text)
-    return float(found[1]) if found else None
+    return real(found[1]) if found else None
 
 
 def _speed(host: Host, path: str) -> float | None:

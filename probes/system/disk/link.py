@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 from probes.host import Host
+from probes.number_text import real
 from probes.system.disk.ata import ata_port, gigabits
 from probes.types import Absent, present
 
@@ -150,10 +151,11 @@ def _pcie_pair(host: Host, folder: str, which: str) -> tuple[float, int] | Absen
     if isinstance(width, Absent):
         return width
     found = re.match(r"([0-9.]+)\s*GT/s", speed)
+    rate = real(found[1]) if found else None
     # Width 0 and 255 and "Unknown" are what a link that is down shows.
-    if found is None or not 0 < width <= 32:
+    if rate is None or not 0 < width <= 32:
         return Absent(f"the link is down or unknown: {speed.strip()[:40]} x{width}", "unsupported", folder)
-    return float(found[1]), width
+    return rate, width
 
 
 def _pcie_words(gigatransfers: float, width: int) -> str:

@@ -6,6 +6,7 @@ import re
 from functools import partial
 
 from probes.host import Host
+from probes.number_text import real, wholes
 from probes.system.cpu import cpu, flags
 from probes.system.disk.scheduler_origin import tuned_profile
 from probes.system.frequency import ROOT, frequency
@@ -180,14 +181,14 @@ def throttle_rows(host: Host) -> list[Row] | Absent:
             [] if host.live or host.exists(ROOT) else Absent("thermal_throttle was not captured", "captured")
         )
     uptime = host.text("/proc/uptime", 256)
-    hours = re.match(r"[0-9.]+", uptime) if present(uptime) else None
+    up_s = real(uptime.partition(" ")[0]) if present(uptime) else None
     return [
         Row(
             "",
             {
                 "core": counters.get("core", 0),
                 "package": counters.get("package", 0),
-                "hours": float(hours[0]) / 3600 if hours else Absent("the uptime cannot be read"),
+                "hours": Absent("the uptime cannot be read") if up_s is None else up_s / 3600,
             },
         )
     ]
@@ -219,7 +220,7 @@ def stat_rows(host: Host) -> list[Row] | Absent:
     if isinstance(text, Absent):
         return text
     found = re.match(r"cpu +([0-9 ]+)", text)
-    ticks = [int(word) for word in found[1].split()] if found else []
+    ticks = (wholes(found[1].split()) if found else None) or []
     total = sum(ticks[:8])
     if len(ticks) < 8 or not total:
         return Absent("/proc/stat has no line for all CPUs", "invalid", "/proc/stat")

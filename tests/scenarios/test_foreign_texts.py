@@ -1,0 +1,91 @@
+"""Texts that a tree may hold keep no rule busy and make none fail: each once took for ever, or stopped triage.
+
+No time is asserted: the reading has 60 s and takes a fraction of one.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from app.cli import triage as command
+from probes.host import Host
+from probes.time_limit import in_time
+from scenarios import events as ev
+from scenarios import triage
+from scenarios.rule import Rule
+from scenarios.rules.read import Read, read
+from tests.fakes.tree import Tree
+
+MANY_DIGITS = "9" * 5000  # int() raises ValueError beyond 4,300
+MOUNT = "27 1 254:0 / / rw shared:1 - ext4 /dev/vda rw\n30 27 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+QUANTITIES = "\n".join(
+    f"{name}: {MANY_DIGITS} kB" for name in ("MemTotal", "HugePages_Total", "Hugepagesize")
+)
+
+TEXTS = {
+    "/proc/net/softnet_stat": "00a8f075 00000000 00000010 " * 6 + "(\n",  # doubled with each digit
+    "/proc/self/mountinfo": f"{MANY_DIGITS} 1 254:0 / / rw - ext4 /dev/vda rw\n{MOUNT}",
+    "/proc/self/cgroup": "0::/" + "a/" * 35_000,  # 35,000 folders of up to 70,000 letters
+    "/proc/sys/fs/file-nr": "9" * 500_000 + "x",  # the square of a line's length
+    "/proc/sys/vm/swappiness": MANY_DIGITS,
+    "/proc/vmstat": "\n" * 200_000 + f"allocstall_normal {MANY_DIGITS}",
+    "/proc/meminfo": QUANTITIES,
+    "/proc/stat": f"cpu  {MANY_DIGITS} 0 0 0\ncpu0 {' '.join([MANY_DIGITS] * 8)}\nprocs_running {MANY_DIGITS}\n",
+    "/proc/diskstats": f"8 0 sda {' '.join([MANY_DIGITS] * 17)}\n",
+    "/proc/uptime": f"{MANY_DIGITS} 1.0",
+    "/proc/1/stat": f"1 (init) S {' '.join([MANY_DIGITS] * 40)}\n",
+    "/proc/mdstat": f"md0 : active\n [{MANY_DIGITS}/{MANY_DIGITS}]\n",
+    "/proc/sys/kernel/osrelease": "9." * 50_000,
+    "/sys/block/sda/queue/scheduler": "[a " * 20_000,
+    "/sys/block/sda/inflight": f"{MANY_DIGITS} 1\n",
+}
+
+
+def test_no_text_keeps_triage_busy_or_makes_a_rule_fail(tmp_path: Path) -> None:
+    tree = Tree(tmp_path).disk("/sys/devices/a/sda")
+    for path, text in TEXTS.items():
+        tree.put(path, text)
+    tree.put("/sys/fs/cgroup/a/cpu.max", f"{MANY_DIGITS} {MANY_DIGITS}")
+    host = Host(str(tmp_path))
+    seen = list(in_time(triage.examine(host, lambda: 0.0), host, 60.0))
+    failed = [e.reason for e in seen if isinstance(e, ev.Checked) and "the rule failed" in e.reason]
+    assert failed == [] and not host.out_of_time
+    assert [e.text for e in seen if isinstance(e, ev.Note)] == []
+
+
+def test_the_command_ends_a_rule_that_is_busy_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own clock: the reading of files looks at one, an expression of the wrong form at none."""
+
+    def endless(_host: Host) -> tuple[()]:
+        while True:
+            pass
+
+    monkeypatch.setattr("probes.time_limit.AGAIN_S", 0.05)
+    monkeypatch.setattr(command, "MOST_S", 0.05)
+    rules = [Rule(f"test.{n}", "test", "endless", endless) for n in range(2)]
+    monkeypatch.setattr(triage, "all_rules", lambda: rules)
+    tree = Tree(tmp_path)
+    seen = list(command._events(Host(str(tree.root)), str(tmp_path), facts=False))
+    checks = [(e.rule, e.state, e.reason) for e in seen if isinstance(e, ev.Checked)]
+    assert checks == [(rule.id, "unreadable", triage.OUT_OF_TIME) for rule in rules]
+    assert isinstance(seen[-1], ev.Ended)
+
+
+@pytest.mark.parametrize(
+    ("what", "text", "value"),
+    [
+        (Read(path="/proc/a", key="name"), "other 1\nname   =  7 \n", 7),
+        (Read(path="/proc/a", key="name"), "name:\t12 kB\n", 12 << 10),
+        (Read(path="/proc/a", key="name"), " name 3.5", 3.5),
+        (
+            Read(path="/proc/a", match="([0-9]+)$"),
+            "x" * 20_000 + "\n42",
+            42,
+        ),  # a line beyond every bound is none of the kernel's
+    ],
+)
+def test_values_are_read_line_by_line(tmp_path: Path, what: Read, text: str, value: object) -> None:
+    Tree(tmp_path).put("/proc/a", text)
+    assert read(Host(str(tmp_path)), what, "/proc", {}) == value

@@ -1,0 +1,39 @@
+"""No function tells by `isdecimal` or `isdigit` whether `int` will take a text: it raises beyond 4,300 digits.
+
+`probes.number_text` is the one way. Read off the syntax of every module.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+ASKS = {"isdecimal", "isdigit", "isnumeric"}
+
+
+def test_no_function_asks_for_digits_and_then_calls_int() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{function.lineno} {function.name}"
+        for folder in ("probes", "scenarios", "app")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        and _asks(function)
+        and _calls_int(function)
+    ]
+    assert wrong == []
+
+
+def test_the_check_sees_one() -> None:
+    (function,) = ast.parse("def f(t):\n    return int(t) if t.isdecimal() else 0").body
+    assert isinstance(function, ast.FunctionDef) and _asks(function) and _calls_int(function)
+
+
+def _asks(function: ast.AST) -> bool:
+    return any(isinstance(node, ast.Attribute) and node.attr in ASKS for node in ast.walk(function))
+
+
+def _calls_int(function: ast.AST) -> bool:
+    calls = (node.func for node in ast.walk(function) if isinstance(node, ast.Call))
+    return any(isinstance(called, ast.Name) and called.id == "int" for called in calls)
