@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -36,8 +37,20 @@ AT_ONCE = 25  # damages that add up before the tree is whole again
 TEXTS: tuple[bytes, ...] = (
     b"", b"\n", b"0\n", b"-1\n", b"9" * 5000, b"1e999\n", b"nan\n", b"18446744073709551616\n", b"\xff\xfe\0",
     b"\0" * 4096, hostile.ATTACK.encode(), b"a:b:c\n" * 3000, b"0-4294967295\n", b"[none] [bfq\n", b"(" * 500,
-    b"/../../../etc\n", b"x" * 70_000,
+    b"/../../../etc\n", b"x" * 70_000, b" " * 70_000, b"9" * 70_000, b"\n" * 70_000, b"a/" * 35_000, b"[a " * 20_000,
 )  # fmt: skip
+
+FIGURES = (
+    b"0",
+    b"-1",
+    b"9" * 400,
+    b"9" * 5000,
+    b"18446744073709551615",
+    b"1e308",
+    b"nan",
+    b"1.2.3.4",
+    "٣".encode(),
+)
 
 
 class TooLong(BaseException):
@@ -109,15 +122,25 @@ def captured(root: Path) -> None:
 
 
 def damage(rng: random.Random, tree: Path, outside: Path) -> None:
-    paths = [Path(folder) / name for folder, below, files in os.walk(tree) for name in (*files, *below)]
+    # sorted: a seed gives the same damage on another file system
+    paths = sorted(Path(folder) / name for folder, below, files in os.walk(tree) for name in (*files, *below))
     victim = rng.choice([p for p in paths if p.parent != tree] or paths)
     how = rng.random()
     try:
         if how < 0.5 and victim.is_file() and not victim.is_symlink():
             data = victim.read_bytes()
             at = rng.randrange(len(data) + 1)
+            numbers = [found.span() for found in re.finditer(rb"[0-9]+", data)] or [(at, at)]
+            first, last = rng.choice(numbers)
             victim.write_bytes(
-                rng.choice((rng.choice(TEXTS), data[:at], data[:at] + rng.choice(TEXTS) + data[at:]))
+                rng.choice(
+                    (
+                        rng.choice(TEXTS),
+                        data[:at],
+                        data[:at] + rng.choice(TEXTS) + data[at:],
+                        data[:first] + rng.choice(FIGURES) + data[last:],
+                    )
+                )  # fmt: skip
             )
             return
         if victim.is_symlink() or not victim.is_dir():
