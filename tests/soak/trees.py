@@ -140,7 +140,7 @@ def damage(rng: random.Random, tree: Path, outside: Path) -> None:
                         data[:at] + rng.choice(TEXTS) + data[at:],
                         data[:first] + rng.choice(FIGURES) + data[last:],
                     )
-                )  # fmt: skip
+                )
             )
             return
         if victim.is_symlink() or not victim.is_dir():
