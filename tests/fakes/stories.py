@@ -49,7 +49,11 @@ FACTS: dict[str, tuple[object, str, str]] = {
     "nic.ens1f0.driver": ("mlx5_core", "/sys/class/net/ens1f0/device/driver", ""),
     "nic.ens1f0.speed": (100000, "/sys/class/net/ens1f0/speed", "Mbit/s"),
     "firewall.manager": ("firewalld 1.3.4, running", "/etc/firewalld/firewalld.conf", ""),
+    "firewall.service": ("firewalld", "/etc/firewalld/firewalld.conf", ""),
+    "firewall.service_running": (True, "/etc/firewalld/firewalld.conf", ""),
     "firewall.rules": ("17 in inet firewalld", "nft -j -t list ruleset", ""),
+    "firewall.rule_count": (17, "nft -j -t list ruleset", ""),
+    "firewall.reverse_path_rules": (["IPv6"], "nft -j -t list ruleset", ""),
     "firewall.reverse_path_ipv6": ("strict, every packet", "nft -j -t list ruleset", ""),
     "firewall.reverse_path_ipv4": ("rp_filter loose", "/proc/sys/net/ipv4/conf/*/rp_filter", ""),
 }

@@ -107,26 +107,22 @@ def _cards(session: Session) -> list[tuple[str, str]]:
 
 def _firewall(session: Session) -> str:
     """A word or two; the table and `f` have the rest."""
-    manager, rules = fact_words(session, "firewall", "manager"), fact_words(session, "firewall", "rules")
+    service, running, count, checked = (
+        fact.value if (fact := session.facts.get(f"firewall {name}")) is not None else None
+        for name in ("service", "service_running", "rule_count", "reverse_path_rules")
+    )
     unread = missing(session, "firewall", "rules")
-    if not (manager or rules or unread):
+    if service is None and count is None and not unread:
         return ""
-    old = fact_words(session, "firewall", "iptables_legacy")
-    if manager not in ("", "none"):
-        words = manager.partition(" ")[0].rstrip(",;")
-        words += ", not running" if "not running" in manager else ""
-    elif rules not in ("", "none"):
-        words = f"nftables {rules.partition(' ')[0]} rules"
-    elif old:
+    if service not in (None, "none"):
+        words = clean(str(service)) + (", not running" if running is False else "")
+    elif count:
+        words = f"nftables {value_words(count)} rule{'' if count == 1 else 's'}"
+    elif fact_words(session, "firewall", "iptables_legacy"):
         words = "iptables"
     else:
-        words = "no firewall" if rules == "none" else f"firewall ? {unread}"
-    checks = (
-        fact_words(session, "firewall", "reverse_path_ipv6"),
-        fact_words(session, "firewall", "reverse_path_ipv4"),
-    )
-    ruled = [c for c in checks if c not in ("", "none") and not c.startswith("rp_filter")]
-    return words + (", rpfilter" if ruled else "")
+        words = "no firewall" if count == 0 else f"firewall ? {unread}"
+    return words + (", rpfilter" if checked else "")
 
 
 class Headline(Panel):

@@ -1,4 +1,8 @@
-"""The firewall at a glance: who manages it, how many rules, and whether packets are checked for their way back."""
+"""The firewall at a glance: who manages it, how many rules, and whether packets are checked for their way back.
+
+Each is told in a few words and, where a view has room for less, in fields: `service`, `service_running`, `rule_count`,
+`reverse_path_rules` (the protocols that rules check).
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,12 @@ from probes.system.firewall.rp_filter import CONF as SETTINGS
 from probes.system.firewall.rp_filter import WORDS, RpFilter, rp_filter
 from probes.system.firewall.rules import Ruleset, ruleset
 from probes.system.summary import NONE, Entry, entry
-from probes.types import Absent, Fact, Unread, present
+from probes.types import Absent, Fact, Json, Unread, present
 
 UFW = "/etc/ufw/ufw.conf"
 LEGACY = (("IPv4", "/proc/net/ip_tables_names"), ("IPv6", "/proc/net/ip6_tables_names"))
 MOST_NAMES = 3
+PROTOCOLS: tuple[Protocol, ...] = ("IPv4", "IPv6")
 
 
 def firewall_facts(host: Host) -> Iterator[Entry]:
@@ -24,10 +29,14 @@ def firewall_facts(host: Host) -> Iterator[Entry]:
 
     What it asks is remembered in the host, so that the rules after it do not ask again.
     """
-    yield _manager(host)
+    yield from _manager(host)
     read = _explained(ruleset(host))
     source = ", ".join(read.sources) if isinstance(read, Ruleset) else read.source
     yield entry("firewall", "rules", read if isinstance(read, Absent) else _sizes(read.sizes), source)
+    if isinstance(read, Ruleset):
+        yield Fact("firewall", "rule_count", sum(read.sizes.values()), source)
+        checked: list[Json] = [protocol for protocol in PROTOCOLS if _checks(read, protocol)]
+        yield Fact("firewall", "reverse_path_rules", checked, source)
     legacy = [f"{protocol} {names}" for protocol, path in LEGACY if (names := _tables(host, path))]
     if legacy:
         yield Fact("firewall", "iptables_legacy", "; ".join(legacy), ", ".join(path for _, path in LEGACY))
@@ -36,27 +45,37 @@ def firewall_facts(host: Host) -> Iterator[Entry]:
     yield _ipv4(read, rp_filter(host), source)
 
 
-def _manager(host: Host) -> Entry:
+def _manager(host: Host) -> Iterator[Entry]:
     """The service that writes the rules. Rules can be there without one, and one without its rules."""
-    found = []
+    found, service = [], NONE
+    up: bool | Absent = Absent("no service is known")
     daemon = firewalld(host)
     if not isinstance(daemon, Absent):
         version = f" {daemon.version}" if present(daemon.version) else ""
         up = daemon.running
         state = "" if isinstance(up, Absent) else ", running" if up else ", not running"
         found.append(f"firewalld{version}{state}")
+        service = "firewalld"
     elif daemon.kind == "permission":  # its folder is root's on EL; whether it runs can be asked by anybody
         if running(host) is not True:
-            return Unread("firewall", "manager", daemon)
+            yield Unread("firewall", "manager", daemon)
+            return
         found.append("firewalld, running")
+        service, up = "firewalld", True
     ufw = host.text(UFW)
     if present(ufw) and written(ufw).get("ENABLED", "").lower() == "yes":
         found.append("ufw, enabled")
+        service = "ufw" if service == NONE else service
     if not found and isinstance(ufw, Absent) and ufw.kind == "captured":  # who is not in a dump may be there
-        return Unread(
+        yield Unread(
             "firewall", "manager", Absent(f"the captured tree has neither {CONF} nor {UFW}", "captured", CONF)
         )
-    return Fact("firewall", "manager", "; ".join(found) or NONE, f"{CONF}, {UFW}")
+        return
+    source = f"{CONF}, {UFW}"
+    yield Fact("firewall", "manager", "; ".join(found) or NONE, source)
+    yield Fact("firewall", "service", service, source)
+    if present(up):
+        yield Fact("firewall", "service_running", up, source)
 
 
 def _explained(read: Ruleset | Absent) -> Ruleset | Absent:

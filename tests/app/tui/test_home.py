@@ -168,23 +168,25 @@ async def test_the_glance_names_what_was_asked_for(size: str, tmp_path: Path) ->
 
 
 def test_what_firewall_there_is_in_a_few_words() -> None:
-    none = {"firewall.manager": "none", "firewall.rules": "none"}
+    none: dict[str, object] = {
+        "firewall.service": "none", "firewall.rule_count": 0, "firewall.reverse_path_rules": [],
+    }  # fmt: skip
     denied = ev.AbsentFact(t=0.0, name="", reason="nft said no", kind="permission")
     for facts, expected in (
         ({}, "firewalld, rpfilter"),
-        ({"firewall.manager": "firewalld 1.3.4, not running"}, "firewalld, not running, rpfilter"),
-        ({**none, "firewall.reverse_path_ipv6": "none"}, "no firewall"),
+        ({"firewall.service_running": False}, "firewalld, not running, rpfilter"),
+        (none, "no firewall"),
         (
-            {**none, "firewall.rules": "9 in ip nat", "firewall.reverse_path_ipv6": "none"},
+            {**none, "firewall.rule_count": 9},
             "nftables 9 rules",
         ),
         (
-            {**none, "firewall.iptables_legacy": "IPv4 filter", "firewall.reverse_path_ipv6": "none"},
+            {**none, "firewall.iptables_legacy": "IPv4 filter"},
             "iptables",
         ),
     ):
         assert words(things(session(**facts), 100)).endswith(f" · {expected}"), expected
-    unread = session("firewall", **{"firewall.manager": "none", "firewall.rules": denied})
+    unread = session("firewall", **{"firewall.service": "none", "firewall.rules": denied})
     assert words(things(unread, 100)).endswith(" · firewall ? needs root")
     assert missing(unread, "firewall", "rules") == "needs root"
     assert ("? rules: needs root", "unknown") in firewall_words(unread)
@@ -240,6 +242,7 @@ async def test_names_of_the_host_are_harmless_in_the_glance(tmp_path: Path) -> N
             (f"nic:{HOSTILE}", "speed"),
             ("firewall", "rules"),
             ("firewall", "manager"),
+            ("firewall", "service"),
         ):
             fact = ev.FactRead(t=0.0, subject=subject, name=name, value=HOSTILE, source=HOSTILE)
             app.home_session().apply(fact)

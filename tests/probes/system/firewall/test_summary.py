@@ -50,7 +50,11 @@ def test_firewalld_that_checks_every_packet(tmp_path: Path) -> None:
     facts, reasons = split(Answering(tmp_path, answers, FIREWALLD | rp(all=0, eth0=1)))
     assert facts == {
         "manager": "firewalld 1.3.4, running",
+        "service": "firewalld",
+        "service_running": True,
         "rules": "17 in inet firewalld",
+        "rule_count": 17,
+        "reverse_path_rules": ["IPv6"],
         "reverse_path_ipv6": "strict, every packet",
         "reverse_path_ipv4": "rp_filter strict",
     }
@@ -80,7 +84,10 @@ def test_no_firewall_is_a_fact_and_not_nothing(tmp_path: Path) -> None:
     facts, reasons = split(Answering(tmp_path, {NFT: NOTHING}, rp(all=2, eth0=1, lo=0)))
     assert facts == {
         "manager": "none",
+        "service": "none",
         "rules": "none",
+        "rule_count": 0,
+        "reverse_path_rules": [],
         "reverse_path_ipv6": "none",
         "reverse_path_ipv4": "rp_filter loose",
     }
