@@ -73,14 +73,14 @@ def to_do_lines(findings: list[Finding], width: int) -> list[Line]:
     out: list[Line] = []
     for finding in [f for f in findings if f.severity != "ok" and f.remedy][:FEW]:
         remedy = finding.remedy[0]
-        out += wrapped(clean(remedy.title), width, "text", indent=2, hang=2)
+        out += wrapped(remedy.title, width, "text", indent=2, hang=2)
         if remedy.warning:
-            warned = wrapped(f"▲ {clean(remedy.warning)}", width - 2, "warning", indent=4, hang=2)
+            warned = wrapped(f"▲ {remedy.warning}", width - 2, "warning", indent=4, hang=2)
             out += warned[:2]
             if len(warned) > 2:
                 out[-1] = crop([*out[-1], (" … (Enter on the finding: all of it)", "dim")], width)
         for command in remedy.commands[:MOST_COMMANDS]:
-            out += wrapped(clean(command), width, "accent", indent=4, hang=2)
+            out += wrapped(command, width, "accent", indent=4, hang=2)
     if not out:
         return []
     return [ruled(text("WHAT TO DO", "title"), [("c", "key"), (" copies the commands", "dim")], width), *out]
@@ -98,7 +98,7 @@ def _remedy(number: int, remedy: Remedy, width: int) -> list[Line]:
     )
     for name, commands in parts:
         for place, command in enumerate(commands):
-            rows = wrapped(clean(command), max(20, width - 16), "accent", hang=2)
+            rows = wrapped(command, max(20, width - 16), "accent", hang=2)
             head = name if not place else ""
             out += [[(f"    {head if not n else '':<11} ", "dim"), *row] for n, row in enumerate(rows)]
     return out

@@ -153,7 +153,7 @@ class Errands(App[int]):
         from app.tui.screens.plan import PlanScreen
 
         if not is_scenario(scenario):
-            self.say(f"{clean(scenario)} is no scenario's name")
+            self.say(f"{scenario} is no scenario's name")
             return
         offers = self.home_session().offers
         offer = next((o for o in offers if o.id == scenario), None)
@@ -161,7 +161,7 @@ class Errands(App[int]):
             offer = Offer(t=0.0, id=scenario, title=scenario, question="", takes_s=0.0)
         if offer.blocked:
             asked = f". It would answer: {clean(offer.question)}" if offer.question else ""
-            self.say(f"{clean(offer.id)} cannot run here: {clean(offer.blocked)}{asked}")
+            self.say(f"{offer.id} cannot run here: {offer.blocked}{asked}")
             return
         self.push_screen(PlanScreen(offer, proposed(argv, offer.options)))
 
@@ -192,7 +192,7 @@ class Errands(App[int]):
         try:
             feed = RunFeed(path)
         except Failure as why:
-            self.say(clean(why.text))
+            self.say(why.text)
             return
         feed.playback.finish(live=live and feed.growing)
         self.open_feed(feed)
@@ -220,7 +220,7 @@ class Errands(App[int]):
             path = launch.new_recording(scenario)
             self._runner = launch.start(scenario, argv, digest=plan.digest, recording=path)
         except (Failure, OSError) as why:
-            self.say(f"it could not be started: {clean(str(why))}")
+            self.say(f"it could not be started: {why}")
             return
         self.open_feed(RunFeed(path, live=True, awaited=True))
 
@@ -234,7 +234,7 @@ class Errands(App[int]):
             self.feed.dead = True
             if len(self.screen_stack) > 1:
                 self.pop_screen()
-            self.say(f"not run: {clean(words.removeprefix('hostdx: '))}")
+            self.say(f"not run: {words.removeprefix('hostdx: ')}")
 
     def stop_run(self) -> None:
         now = time.monotonic()
@@ -246,7 +246,7 @@ class Errands(App[int]):
 
     def stop_now(self) -> None:
         why = self.feed.stop()
-        self.say(clean(f"not stopped: {why}") if why else "stopping: everything is undone first, within 2 s")
+        self.say(f"not stopped: {why}" if why else "stopping: everything is undone first, within 2 s")
 
     def parting_words(self) -> str:
         """What is said on the way out: that a run goes on without us."""
@@ -261,12 +261,12 @@ class Errands(App[int]):
 
         def imported(outcome: Outcome) -> None:
             if outcome.error:
-                self.say(f"not imported: {clean(outcome.error.removeprefix('import: '))}")
+                self.say(f"not imported: {outcome.error.removeprefix('import: ')}")
                 return
-            self.say(clean(outcome.output.splitlines()[0] if outcome.output else f"imported {path}"))
+            self.say(outcome.output.splitlines()[0] if outcome.output else f"imported {path}")
             then()
 
-        self.say(clean(f"importing {path}"))
+        self.say(f"importing {path}")
         hostdx(self, ["import", "--", str(path)], imported)
 
     def toggle_raw(self) -> None:
@@ -281,7 +281,7 @@ class Errands(App[int]):
 
         def show(outcome: Outcome) -> None:
             if outcome.error:
-                self.say(f"no report: {clean(outcome.error)}")
+                self.say(f"no report: {outcome.error}")
             else:
                 self.message = ""
                 self.push_screen(ReportScreen(path.name, msgspec.json.decode(outcome.output, type=Document)))
@@ -295,7 +295,7 @@ class Errands(App[int]):
 
         def show(outcome: Outcome) -> None:
             if outcome.error:
-                self.say(f"no comparison: {clean(outcome.error)}")
+                self.say(f"no comparison: {outcome.error}")
             else:
                 self.message = ""
                 document = msgspec.json.decode(outcome.output, type=Document)
@@ -309,7 +309,7 @@ class Errands(App[int]):
 
         def show(outcome: Outcome) -> None:
             if outcome.error:
-                self.say(f"no page: {clean(outcome.error)}")
+                self.say(f"no page: {outcome.error}")
             else:
                 self.push_screen(ExplainScreen(scenario, outcome.output))
 
@@ -318,7 +318,7 @@ class Errands(App[int]):
     def save_report(self, path: Path) -> None:
         def save(outcome: Outcome) -> None:
             if outcome.error:
-                self.say(f"no report: {clean(outcome.error)}")
+                self.say(f"no report: {outcome.error}")
             else:
                 self.save_text(path.name, outcome.output)
 
@@ -331,11 +331,11 @@ class Errands(App[int]):
             try:
                 if directory != Path.cwd():
                     state.private(directory)
-                self.say(f"saved {clean(str(_written(directory, stem, text)))}")
+                self.say(f"saved {_written(directory, stem, text)}")
                 return
             except (OSError, Failure) as why:
                 trouble = why
-        self.say(f"not saved: {clean(str(trouble))}")
+        self.say(f"not saved: {trouble}")
 
     def copy(self, text: str, what: str) -> None:
         if not text:
@@ -355,7 +355,7 @@ class Errands(App[int]):
             if self.left:
                 self.push_screen(UndoScreen(self.left))
             elif asked:
-                self.say(clean(outcome.error) or "nothing is left over")
+                self.say(outcome.error or "nothing is left over")
 
         hostdx(self, LOOK, show)
 

@@ -164,7 +164,7 @@ class Shell(Errands):
             try:
                 changed = feed.poll() or changed
             except Failure as why:
-                self.say(clean(why.text))
+                self.say(why.text)
                 feed.dead = changed = True
             self.watch_runner()
         if changed:

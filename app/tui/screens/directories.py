@@ -46,7 +46,7 @@ class Explained(Panel):
         assert isinstance(screen, DirectoriesScreen)
         place = screen.place
         if place is not None and place.refusal:
-            return wrapped(f"✗ {clean(place.path)}: {clean(place.refusal)}", width, "unknown")
+            return wrapped(f"✗ {place.path}: {place.refusal}", width, "unknown")
         words = "space ticks a directory, the first one is the baseline A; Enter takes those that are ticked."
         if screen.several:
             return wrapped(words, width, "dim")
@@ -91,7 +91,7 @@ class DirectoriesScreen(Base):
 
     def _told(self, outcome: Outcome) -> None:
         if outcome.error:
-            self.shell.say(f"the mounts could not be read: {clean(outcome.error)}; + types a path")
+            self.shell.say(f"the mounts could not be read: {outcome.error}; + types a path")
             return
         told = msgspec.json.decode(outcome.output, type=list[Place])
         known = {place.path for place in told}
@@ -127,16 +127,16 @@ class DirectoriesScreen(Base):
         named = max((len(p.path) for p in self._places), default=8)
         tick: Line = [(f"[{letter}] ", "accent" if number >= 0 else "dim")]
         what: Line = [
-            *pad(text(clean(place.path), "strong"), min(named, width // 3)),
+            *pad(text(place.path, "strong"), min(named, width // 3)),
             ("  ", "text"),
-            *pad(text(clean(place.device)), 9),
+            *pad(text(place.device), 9),
             (" ", "text"),
-            *pad(text(clean(place.model), "dim"), 16 if width > 90 else 8),
+            *pad(text(place.model, "dim"), 16 if width > 90 else 8),
             (" ", "text"),
-            *pad(text(clean(place.fstype)), 6),
+            *pad(text(place.fstype), 6),
         ]
         if place.refusal:
-            return crop([*tick, *what, (f"  ✗ {clean(place.refusal)}", "unknown")], width)
+            return crop([*tick, *what, (f"  ✗ {place.refusal}", "unknown")], width)
         free = f"{units.size(place.free_bytes)} free" if place.free_bytes is not None else ""
         return crop([*tick, *what, (f" {free:>13}", "text")], width)
 
@@ -153,7 +153,7 @@ class DirectoriesScreen(Base):
         if place.path in self.ticked:
             self.ticked.remove(place.path)
         elif place.refusal:
-            self.shell.say(f"it cannot be measured: {clean(place.refusal)}")
+            self.shell.say(f"it cannot be measured: {place.refusal}")
             return
         else:
             self.ticked = [*self.ticked, place.path] if self.several else [place.path]

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from textual.widget import Widget
 
-from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, crop, split, text, wrapped
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
@@ -20,13 +19,13 @@ def page_lines(page: str, width: int) -> list[Line]:
     out: list[Line] = []
     for kind, words in _parts(page):
         if kind == "as it is":
-            out.append(crop(text(clean(words), "accent"), width))
+            out.append(crop(text(words, "accent"), width))
         elif kind == "heading":
-            out += [*([BLANK] if out else []), *wrapped(clean(words), min(width, MOST_COLUMNS), "title")]
+            out += [*([BLANK] if out else []), *wrapped(words, min(width, MOST_COLUMNS), "title")]
         elif kind == "blank":
             out.append(BLANK)
         else:
-            out += wrapped(clean(words), min(width, MOST_COLUMNS), hang=2 if kind == "item" else 0)
+            out += wrapped(words, min(width, MOST_COLUMNS), hang=2 if kind == "item" else 0)
     return out
 
 
@@ -61,7 +60,7 @@ class ExplainHead(Panel):
         self._scenario = scenario
 
     def draw(self, width: int, height: int) -> list[Line]:
-        return [split(text("explain", "title"), text(clean(self._scenario), "dim"), width)]
+        return [split(text("explain", "title"), text(self._scenario, "dim"), width)]
 
 
 class ExplainScreen(Base):

@@ -42,15 +42,15 @@ class About(Panel):
         assert isinstance(screen, GroupsScreen)
         verdict = screen.verdict
         words = f"{verdict.variant} against {verdict.baseline}, {verdict.metric}: {effect_words(verdict)}"
-        out = wrapped(clean(words), width, "strong")
-        out += wrapped(clean(verdict.reason or ""), width) if verdict.reason else []
+        out = wrapped(words, width, "strong")
+        out += wrapped(verdict.reason or "", width) if verdict.reason else []
         why = explanation(verdict)
-        out += wrapped(clean(why), width) if why else []
+        out += wrapped(why, width) if why else []
         load = next((w for w in _loads(screen.session) if w.id == verdict.workload), None)
         if load is not None and load.why:
-            out += [BLANK, *wrapped(clean(load.why), width, "dim")]
+            out += [BLANK, *wrapped(load.why, width, "dim")]
         if load is not None and load.equivalent:
-            out += wrapped(f"the same with another tool: {clean(load.equivalent)}", width, "dim", hang=2)
+            out += wrapped(f"the same with another tool: {load.equivalent}", width, "dim", hang=2)
         return out[: max(3, self.screen.size.height // 3)]
 
 

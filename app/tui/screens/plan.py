@@ -41,11 +41,11 @@ class PlanHead(Panel):
         screen = self.screen
         assert isinstance(screen, PlanScreen)
         left: Line = [
-            (f" {clean(screen.offer.id)} › ", "dim"),
+            (f" {screen.offer.id} › ", "dim"),
             ("plan", "title"),
             (" › live › verdict", "dim"),
         ]
-        return [grounded(split(left, text(f"{clean(screen.offer.title)} ", "strong"), width), width, "bar")]
+        return [grounded(split(left, text(f"{screen.offer.title} ", "strong"), width), width, "bar")]
 
 
 class PlanScreen(Base):
@@ -139,7 +139,7 @@ class PlanScreen(Base):
                 keys = {"directories": "d names directories", "budget": "b changes the budget"}
                 ways = [said for action, said in keys.items() if self.check_action(action, ())]
                 return [
-                    *wrapped(f"No plan: {clean(words)}", width, "critical"),
+                    *wrapped(f"No plan: {words}", width, "critical"),
                     BLANK,
                     text(", ".join([*ways, "O shows every option"]) + "."),
                 ]
@@ -149,15 +149,15 @@ class PlanScreen(Base):
         chosen = " ".join(arguments(self.values, self.offer.options))
         return [
             *plan_lines(plan, width),
-            *([BLANK, text(f"options    {clean(chosen)}", "dim")] if chosen else []),
+            *([BLANK, text(f"options    {chosen}", "dim")] if chosen else []),
         ]
 
     def _needs(self, width: int) -> list[Line]:
-        out = wrapped(clean(self.offer.question), width, "strong")
+        out = wrapped(self.offer.question, width, "strong")
         first = "one thing" if len(self.missing) == 1 else f"{len(self.missing)} things"
         out += [BLANK, text(f"Before it can be planned, {first} must be named:")]
         for option in self.missing:
-            out += wrapped(f"{clean(option.name)}: {clean(option.help)}", width, "strong", indent=2, hang=2)
+            out += wrapped(f"{option.name}: {option.help}", width, "strong", indent=2, hang=2)
         words = "Enter asks for it, O shows every option. Nothing is changed by planning."
         return [*out, BLANK, *wrapped(words, width, "dim")]
 
@@ -178,7 +178,7 @@ class PlanScreen(Base):
             self.shell.say("there is no plan to start" if self.ready else "there is no plan yet")
             return
         if plan.refusal:
-            self.shell.say(f"it cannot be done here: {clean(plan.refusal)}")
+            self.shell.say(f"it cannot be done here: {plan.refusal}")
             return
         if not plan.needs_consent and not plan.commands:
             self._begin(plan)

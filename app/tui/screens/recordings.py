@@ -64,9 +64,9 @@ def _line(one: Listing, told: dict[str, Answer | None], width: int) -> Line:
     left.append((f"{clean(entry.scenario):<9} ", "strong"))
     if answer is not None:
         left.append((f"{SIGNS.get(answer.weight, '?')} ", answer.weight))
-        left.append((clean(answer.sentence), "text"))
+        left.append((answer.sentence, "text"))
     else:
-        left += [(_where(entry), "text"), (f"  {clean(entry.reason or '')}", "dim")]
+        left += [(_where(entry), "text"), (f"  {entry.reason or ''}", "dim")]
     return split(left, [(clock(entry.seconds), "dim")], width)
 
 
@@ -203,11 +203,11 @@ class RecordingsScreen(Base):
             try:
                 path.unlink()
             except OSError as why:
-                self.shell.say(f"not deleted: {clean(str(path))}: {clean(why.strerror or str(why))}")
+                self.shell.say(f"not deleted: {path}: {why.strerror or str(why)}")
                 return
             self._marks.pop(str(path), None)
             self.action_again()
-            self.shell.say(f"deleted {clean(path.name)}")
+            self.shell.say(f"deleted {path.name}")
 
         question = f"Delete {clean(path.name)} for good?"
         self.app.push_screen(ChoiceScreen(question, {"y": "delete it"}, "Esc keeps it"), answered)
@@ -233,7 +233,7 @@ class RecordingsScreen(Base):
             try:
                 self.shell.replay(self.chosen)
             except Failure as why:
-                self.shell.say(clean(why.text))
+                self.shell.say(why.text)
 
     def action_report(self) -> None:
         if self.chosen is not None:

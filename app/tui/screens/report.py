@@ -11,7 +11,6 @@ from textual.widget import Widget
 from app.report.document import Document
 from app.report.markdown import rendered
 from app.tui.document_lines import document_lines
-from app.tui.glyphs import clean
 from app.tui.lines import Line, grounded, split, text
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
@@ -27,7 +26,7 @@ class ReportHead(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         left: Line = [(" hostdx › ", "dim"), ("report", "title")]
-        return [grounded(split(left, text(f"{clean(self._recording)} ", "dim"), width), width, "bar")]
+        return [grounded(split(left, text(f"{self._recording} ", "dim"), width), width, "bar")]
 
 
 class ReportScreen(Base):

@@ -64,7 +64,7 @@ def _changed(feed: RunFeed, width: int) -> list[Line]:
         words, role = f" ! STILL CHANGED  {clean(one.title)}: {now} (was {before}){more}", "critical"
         line = split([(words, role)], [("u", "key"), (" puts it back now ", "strong")], width)
         return [grounded(line, width, "critical")]
-    head: Line = [(f" ▲ CHANGED NOW  {clean(one.title)}: {now} (was {before}){more}", "warning")]
+    head: Line = [(f" ▲ CHANGED NOW  {one.title}: {now} (was {before}){more}", "warning")]
     left_s = time_left(feed.session)
     back = text(
         f"put back in at most {units.duration(left_s)} " if left_s else "put back at the end ", "strong"
@@ -93,7 +93,7 @@ class RunHead(Panel):
         elif feed.dead and feed.playback.at_end:
             right = [("the runner is gone: it was killed, or the host went down ", "warning")]
         else:
-            right = [(clean(session.doing or "starting"), "text"), (" ", "text")]
+            right = [(session.doing or "starting", "text"), (" ", "text")]
         return [grounded(split(left, right, width), width, "bar"), *_changed(feed, width)]
 
 

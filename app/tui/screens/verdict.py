@@ -40,7 +40,7 @@ def headline_lines(session: Session, width: int) -> list[Line]:
     """The sentence, on the tint of its severity."""
     said = answer(session)
     edge = (" ▌ ", f"{said.weight}@{said.weight}")
-    rows = wrapped(clean(said.sentence), width - 4, "strong")
+    rows = wrapped(said.sentence, width - 4, "strong")
     out = [grounded([edge, *row], width, said.weight) for row in rows]
     ended = session.ended
     if ended is not None and ended.status != "done" and session.verdicts:
@@ -54,9 +54,7 @@ def headline_lines(session: Session, width: int) -> list[Line]:
 def trust_lines(session: Session, width: int) -> list[Line]:
     """Signs, the red ones first; a sign whose text is long takes lines of its own."""
     signs = sorted(trust(session), key=lambda s: s.state != "critical")
-    return flowed(
-        [(f"{MARKS[s.state]} {clean(s.text)}", _TRUST_ROLES[s.state]) for s in signs], width, gap="   "
-    )
+    return flowed([(f"{MARKS[s.state]} {s.text}", _TRUST_ROLES[s.state]) for s in signs], width, gap="   ")
 
 
 def doubt_lines(session: Session, width: int) -> list[Line]:
@@ -69,7 +67,7 @@ def doubt_lines(session: Session, width: int) -> list[Line]:
         declared = event.state == "kept" and event.action.irreversible  # a trim: it was said beforehand
         if event.state not in ("failed", "kept") or declared:
             continue
-        out += wrapped(f"! not undone: {clean(event.action.title)}: {clean(event.reason)}", width, "critical")
+        out += wrapped(f"! not undone: {event.action.title}: {event.reason}", width, "critical")
     if more := beyond_bounds(session):
         out += wrapped(more, width, "warning")
     return out

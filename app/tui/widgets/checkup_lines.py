@@ -18,9 +18,9 @@ def checkup_lines(session: Session, width: int, brief: bool = False) -> list[Lin
     out: list[Line] = []
     for one in ranked(session):
         if brief:
-            out.append(crop([(f"{one.sign} ", one.role), (clean(one.words), "text")], width))
+            out.append(crop([(f"{one.sign} ", one.role), (one.words, "text")], width))
             continue
-        rows = wrapped(clean(one.words), width - 2, "text", hang=3)
+        rows = wrapped(one.words, width - 2, "text", hang=3)
         out += [[(f"{one.sign} " if not n else "  ", one.role), *row] for n, row in enumerate(rows)]
         if one.following is not None:
             out += _step(one.following, width, "     ", "dim")

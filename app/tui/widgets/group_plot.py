@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from app.recording.session import Session
-from app.tui.glyphs import clean
 from app.tui.lines import Line, cells, merged, split, text
 from app.tui.widgets.block_plot import BlockPlot, label, leading_metric, plot_lines, variants
 from app.tui.widgets.effects import margin_of, title_of
@@ -157,7 +156,7 @@ def _title(
             (" / ", "dim"),
             (label(session, course.baseline, 18), roles.get(course.baseline, "a")),
         ]
-    left.append((f" in {clean(metric)}, by group", "dim"))
+    left.append((f" in {metric}, by group", "dim"))
     late = any(c.counted is not None and c.counted < len(c.values) for c in found)
     right = "finished   " if session.ended is None and workload != session.workload else ""
     right += "grey: after it was decided   " if late else ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.recording.session import Session
-from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, text
 from app.tui.widgets.panel import Panel
 from probes import units
@@ -26,7 +25,7 @@ def live_line(pulse: ev.Pulse, threads: int | None, width: int) -> Line:
         name = max(pulse.devices, key=lambda n: (pulse.devices[n][2], n))
         read, written, used = pulse.devices[name]
         line += [
-            (f"   {clean(name)} ", "dim"),
+            (f"   {name} ", "dim"),
             (f"{units.rate(read + written)}", "text"),
             (f" {used * 100:.0f} % busy", "dim"),
         ]

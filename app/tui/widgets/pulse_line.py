@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.recording.session import Session
-from app.tui.glyphs import clean, spark
+from app.tui.glyphs import spark
 from app.tui.lines import Line, cells, text
 from app.tui.widgets.panel import Panel
 from probes import units
@@ -79,7 +79,7 @@ def pulse_lines(session: Session, width: int, most: int = 2) -> list[Line]:
         uses = [p.devices.get(busiest, (0, 0, 0))[2] for p in recent]
         items.append(
             [
-                (f"{clean(busiest)} ", "dim"),
+                (f"{busiest} ", "dim"),
                 *_trace(uses),
                 (f" {last.devices[busiest][2] * 100:.0f} %", "text"),
             ]
@@ -91,7 +91,7 @@ def pulse_lines(session: Session, width: int, most: int = 2) -> list[Line]:
     if len(own) > 1:  # whose the traffic is cannot be told, only where it goes
         for name in own[:4]:
             rate = last.devices[name][0] + last.devices[name][1]
-            items.append([(f"{clean(name)} ", "dim"), (units.rate(rate), "text")])
+            items.append([(f"{name} ", "dim"), (units.rate(rate), "text")])
     if last.devices:
         foreign = others(session)
         if foreign is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, text
 from app.tui.widgets.panel import Panel
 
@@ -31,8 +30,8 @@ class RecordingsLine(Panel):
         examples = self.shell.examples
         if height < 2 or not self.screen.has_class("-high"):
             first = f"EXAMPLES  {examples[0].name}: {examples[0].result}" if examples else ""
-            return [[*line, ("   r lists the examples   ", "dim"), (clean(first), "text")]]
+            return [[*line, ("   r lists the examples   ", "dim"), (first, "text")]]
         out = [line, text("EXAMPLES", "title")] if examples else [line]
         for one in examples[: 4 if height > 5 else 3]:
-            out.append(crop([(f"  {one.name:<16} ", "strong"), (clean(one.result), "text")], width))
+            out.append(crop([(f"  {one.name:<16} ", "strong"), (one.result, "text")], width))
         return out

@@ -31,7 +31,7 @@ def remark_lines(session: Session, width: int, most: int) -> list[Line]:
                 event.t,
                 [
                     (f"{SIGNS[role]} ", role),
-                    (said + (f": {clean(event.reason)}" if event.state == "failed" else ""), "text"),
+                    (said + (f": {event.reason}" if event.state == "failed" else ""), "text"),
                 ],
             )
         )

@@ -24,7 +24,7 @@ def _takes(seconds: float) -> str:
 def _missing(offer: Offer) -> Line:
     """Only what is missing here: what it needs and has, nobody has to know."""
     if offer.blocked:
-        return [(f"✗ {clean(offer.blocked)}", "unknown")]
+        return [(f"✗ {offer.blocked}", "unknown")]
     asked = [option.name for option in offer.options if option.required]
     return [(f"asks for {', '.join(map(clean, asked))}", "dim")] if asked else []
 
@@ -55,13 +55,13 @@ def _whole(offer: Offer, width: int) -> list[Line]:
     """The question, and what one gets; before all of that, why it cannot run here."""
     parts: list[Span] = []
     if offer.blocked:
-        parts.append((f"✗ cannot run here: {clean(offer.blocked)}", "unknown"))
+        parts.append((f"✗ cannot run here: {offer.blocked}", "unknown"))
     if offer.question:
-        parts.append((clean(offer.question), "strong"))
+        parts.append((offer.question, "strong"))
     if offer.answers:
-        parts.append((clean(offer.answers), "dim"))
+        parts.append((offer.answers, "dim"))
     if offer.blocked and offer.needs:
-        parts.append((f"needs {clean(offer.needs)}", "dim"))
+        parts.append((f"needs {offer.needs}", "dim"))
     words: list[Span] = []
     for number, (part, role) in enumerate(parts):
         split_up = part.split()

@@ -50,7 +50,7 @@ def _second(finding: Finding, remedy_first: bool, width: int) -> Line:
     words = finding.evidence[0].text if finding.evidence else ""
     if finding.remedy and (not words or remedy_first):
         words = f"do: {finding.remedy[0].title}"
-    return crop([(" " * indent, "text"), (clean(words), "dim")], width) if words else []
+    return crop([(" " * indent, "text"), (words, "dim")], width) if words else []
 
 
 def _whole(finding: Finding, width: int) -> list[Line]:
@@ -62,7 +62,7 @@ def _whole(finding: Finding, width: int) -> list[Line]:
         out.append([*head, *line])
         head = [(" " * indent, "text")]
     for evidence in finding.evidence:
-        out += wrapped(clean(evidence.text), width, "dim", indent=indent)
+        out += wrapped(evidence.text, width, "dim", indent=indent)
     return out
 
 
