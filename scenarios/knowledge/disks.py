@@ -14,6 +14,7 @@ from scenarios.knowledge.load import load
 
 TERABYTE = 10**12
 _FILL_BYTES_PER_S = 200e6
+EXCEEDED = 1.1  # of a link's payload rate: reckoned without all of its overhead, so a little more is nothing
 
 
 class DiskClass(msgspec.Struct, frozen=True):
@@ -67,11 +68,16 @@ def endurance_share(device: BlockDevice, written_bytes: int) -> float | None:
 
 
 def link_share(device: BlockDevice, bytes_per_s: float) -> float | None:
-    """Share (0..1) of the link's payload rate; None where the link is not known."""
+    """Share (0..1) of the link's payload rate; None where the link is not known.
+
+    None as well where the measured rate exceeds it: then the figure is not true (an emulated link, one that saved power
+    when it was read), and nothing may be concluded from it.
+    """
     link = device.link
     if not present(link) or not present(link.bytes_per_s) or not link.bytes_per_s:
         return None
-    return bytes_per_s / link.bytes_per_s
+    share = bytes_per_s / link.bytes_per_s
+    return share if share <= EXCEEDED else None
 
 
 def fill_s(size_bytes: float) -> float:
