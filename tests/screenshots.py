@@ -31,11 +31,22 @@ SHOTS = (
     Shot("keys", keys=("question_mark",)),
     *(
         Shot(f"{demo}-live", demo, 0.5)
-        for demo in ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate", "numa")
+        for demo in ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate", "numa", "kernel")
     ),
     *(
         Shot(f"{demo}-verdict", demo)
-        for demo in ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate", "numa", "trend", "box")
+        for demo in (
+            "storage",
+            "rpfilter",
+            "iosched",
+            "fstrim",
+            "null",
+            "dstate",
+            "numa",
+            "kernel",
+            "trend",
+            "box",
+        )
     ),
     Shot("finding", "rpfilter", 1.0, ("tab", "enter")),
 )

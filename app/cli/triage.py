@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import click
 
+from app.cli.color_option import color_option
 from app.cli.plan import events_option, header
 from app.cli.root_option import host_at
-from app.output import complain, out, raw
-from app.printable import printable
+from app.output import complain, out, out_parts, raw
 from app.recording.session import Session
 from app.recording.writer import encoded
 from app.report import result, triage_text
@@ -27,7 +27,7 @@ COULD_BE_WORSE = 1  # exit status: a finding at or above --fail-on
 MOST_S = 30.0
 
 
-@click.command(params=[events_option])
+@click.command(params=[events_option, color_option()])
 @click.option(
     "--root",
     type=click.Path(),
@@ -56,8 +56,8 @@ def triage(
     elif not events and form == "md":
         out(triage_text.markdown(session).rstrip("\n"))
     elif not events:
-        for line in triage_text.lines(session, facts=facts, unknown=unknown):
-            out(printable(line))
+        for part in triage_text.told(session, facts=facts, unknown=unknown):
+            out_parts([part])
     return COULD_BE_WORSE if fail_on and result.reaches(session, fail_on) else 0
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from app.recording.session import Session
 from scenarios import events as ev
+from scenarios.plan import Plan
 
 SPEEDS: tuple[float, ...] = (0.5, 1, 2, 4, 8, 16, 32, 64, float("inf"))
 GROUP_GAP_S = 0.05  # events closer together than this were written by one thing that happened
@@ -35,17 +36,18 @@ def snapshot(session: Session) -> Session:
     return copy
 
 
-def mark(event: ev.AnyEvent) -> str:
-    """What `j` stops at, in a few words; empty for everything else."""
+def mark(event: ev.AnyEvent, plan: Plan | None = None) -> str:
+    """What `n` stops at, in a few words as the plan calls it; empty for everything else."""
     match event:
         case ev.Step(state="started"):
-            return f"step {event.title}"
+            return f"step: {event.title}"
         case ev.Step(state="skipped" | "failed"):
             return f"{event.title} {event.state}"
         case ev.Found():
-            return f"finding {event.finding.id}"
+            return f"finding: {event.finding.title}"
         case ev.Verdict() | ev.SeriesVerdict():
-            return f"verdict {event.workload}"
+            titles = {w.id: w.title for w in plan.workloads} if plan is not None else {}
+            return f"verdict: {titles.get(event.workload, event.workload)}"
         case ev.ActionEvent():
             return f"{event.state} {event.action.title}"
         case ev.Ended():
@@ -98,7 +100,9 @@ class Playback:
     @property
     def next_mark(self) -> str:
         index = bisect_right(self._marks, self.position - 1)
-        return mark(self.events[self._marks[index]]) if index < len(self._marks) else ""
+        if index >= len(self._marks):
+            return ""
+        return mark(self.events[self._marks[index]], self.session.plan)
 
     def advance(self, seconds: float) -> bool:
         """Lets `seconds` of the viewer's time pass; True where the screen must be drawn again."""

@@ -82,7 +82,10 @@ def _found_out(session: Session) -> Answer | None:
     told = next((f for f in session.findings.values() if f.answers), None)
     if told is not None:  # the scenario's own answer: a verdict alone would blame what is not there
         decided = told.confidence == "measured"
-        return Answer(told.title, told.severity if decided else "unknown", _asked(session))
+        if told.severity == "ok" and verdicts and all(v.verdict == "inconclusive" for v in verdicts):
+            decided = False  # no green where nothing was decided
+        sentence = f"{_kernel(session)}{told.title}"
+        return Answer(sentence, told.severity if decided else "unknown", _asked(session))
     if changed:
         asked = _asked(session)
         if asked is None:
@@ -104,6 +107,13 @@ def _found_out(session: Session) -> Answer | None:
     if session.findings:
         return Answer(session.worst_first[0].title, "ok")
     return None
+
+
+def _kernel(session: Session) -> str:
+    """`kernel 6.12.94: ` before a battery's answer: what tells one such recording from the next."""
+    release = session.facts.get("kernel release")
+    battery = session.began is not None and session.began.scenario == "kernel"
+    return f"kernel {release.value}: " if battery and release is not None else ""
 
 
 def _undecided(session: Session, verdicts: list[ev.Verdict]) -> Answer:

@@ -14,6 +14,7 @@ from scenarios.imported import SCENARIO
 from scenarios.option_value import arguments
 
 SAID_AGAIN = frozenset({"dir"})  # of the options; the others may hold what is no reader's business
+NEEDED = ("cmd", "variant", "pid", "cgroup", "user")  # no run without them, and the reader has them
 MOST_S = 3600.0  # longer than that nobody waits for an answer; then a quieter host is the better advice
 CHECKUP = "checkup"
 TO_THE_WHOLE = f"hostdx run {CHECKUP}"
@@ -72,7 +73,9 @@ def _remedy(session: Session, *severities: str) -> Remedy | None:
 
 
 def _again(session: Session, *more: str) -> str:
-    """The run's own command once more, with its directories."""
+    """The run's own command once more, with its directories; empty where it needs what is not said again."""
     assert session.began is not None
+    if any(session.began.options.get(name) for name in NEEDED):
+        return ""
     options = {name: value for name, value in session.began.options.items() if name in SAID_AGAIN}
     return shlex.join(["hostdx", "run", session.began.scenario, *arguments(options), *more])

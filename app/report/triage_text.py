@@ -14,27 +14,35 @@ from scenarios.finding import Finding, Remedy
 
 
 def lines(session: Session, *, facts: bool = False, unknown: bool = False) -> list[str]:
-    shown = [f"! {note.text}" for note in session.notes]
-    shown.append(head(session))
+    return [text for text, _ in told(session, facts=facts, unknown=unknown)]
+
+
+def told(session: Session, *, facts: bool = False, unknown: bool = False) -> list[tuple[str, str]]:
+    """(line, role): the severities as roles, `strong`, `dim`, or nothing."""
+    shown = [(f"! {note.text}", "warning") for note in session.notes]
+    shown.append((head(session), "strong"))
     for found in session.worst_first:
-        shown += ["", f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}"]
-        shown += [f"    {one.text}" + (f" [{one.source}]" if one.source else "") for one in found.evidence]
-        shown += [line for remedy in found.remedy for line in _remedy(remedy)]
+        shown += [
+            ("", ""),
+            (f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}", found.severity),
+        ]
+        shown += [
+            (f"    {one.text}" + (f" [{one.source}]" if one.source else ""), "dim") for one in found.evidence
+        ]
+        shown += [(line, "") for remedy in found.remedy for line in _remedy(remedy)]
         if found.prove:
-            shown.append(f"    prove it: {prove(found)}")
+            shown.append((f"    prove it: {prove(found)}", "strong"))
     silent = [
         check for check in session.checks.values() if check.reason and check.state in ("unreadable", "spoke")
     ]
     if silent and unknown:
-        shown += ["", *(f"? {check.rule}: {check.reason}" for check in silent)]
-        shown += [f"? {absent.label}: {absent.reason}" for absent in session.absent.values()]
+        shown += [("", ""), *((f"? {check.rule}: {check.reason}", "unknown") for check in silent)]
+        shown += [(f"? {absent.label}: {absent.reason}", "unknown") for absent in session.absent.values()]
     elif silent:
-        shown += [
-            "",
-            f"? {len(silent)} check{'s' * (len(silent) != 1)} could not be answered (--unknown shows why)",
-        ]
+        words = f"? {len(silent)} check{'s' * (len(silent) != 1)} could not be answered (--unknown shows why)"
+        shown += [("", ""), (words, "unknown")]
     if facts:
-        shown += ["", *(f"{fact.label}: {_value(fact)}" for fact in session.facts.values())]
+        shown += [("", ""), *((f"{fact.label}: {_value(fact)}", "") for fact in session.facts.values())]
     return shown
 
 

@@ -71,7 +71,9 @@ def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence
     if slower:
         title = f"{variant} is slower than {current} on {device} for {_loads(slower)}{rest}"
         if not open_ones:
-            title = f"{current} is right on {device}: {variant} is slower for {_loads(slower)}, faster for nothing"
+            title = (
+                f"keep {current} on {device}: {variant} is slower for {_loads(slower)} and faster for nothing"
+            )
         return replace(base, title=title)
     if open_ones:
         title = f"{variant} against {current} on {device}: not everything could be decided"

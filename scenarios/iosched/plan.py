@@ -23,7 +23,7 @@ def switch(leaf: str, current: str, scheduler: str) -> Action:
     queue = f"/sys/block/{leaf}/queue"
     return Action(
         kind="attribute",
-        title=f"I/O scheduler of {leaf}: {current} to {scheduler}",
+        title=f"I/O scheduler of {leaf}",
         target=f"{queue}/scheduler",
         old=current,
         new=scheduler,

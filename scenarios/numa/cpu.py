@@ -19,7 +19,7 @@ from probes.bench.placement import PlacedSlice, Placement, PlacementBench, Seat
 from probes.host import Host
 from probes.system.topology import ROOT, Topology, distinct
 from probes.types import present
-from scenarios.numa.figures import Figure, figure, ratio
+from scenarios.numa.figures import Figure, Told, figure, ratio
 
 SLICE_S = 0.04
 MOST_WORKERS = 512
@@ -29,6 +29,8 @@ LOOK_S = 0.25
 SCALED_BY = (
     "integer"  # the load of the curve from one to all: it needs no memory, so that only the CPUs bound it
 )
+
+CROWDS = {"one": "one core", "cores": "all cores", "threads": "all threads"}
 
 
 class CpuLoad(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +123,7 @@ class CpuBench:
         self._steps = _steps(len(self._all))
         self._loads = loads()
         self._slices: dict[tuple[str, str], list[PlacedSlice]] = defaultdict(list)
+        self.told: list[Told] = []  # of the last round
 
     @property
     def cells(self) -> int:
@@ -137,6 +140,12 @@ class CpuBench:
         for work, crowd in cells:
             taken = await self._bench.slice(work, _placement(crowd), SLICE_S)
             self._slices[work, crowd.id].append(taken)
+        self.told = [
+            Told(load.title, CROWDS[crowd], _value(load, slices[-1]), load.unit)
+            for load in self._loads
+            for crowd in CROWDS
+            if (slices := self._slices[load.id, crowd])
+        ]
 
     def forget(self) -> None:
         """What was measured until now does not count."""

@@ -8,10 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from scenarios.experiment.stats import over_groups
+
+
+class Told(NamedTuple):
+    """One figure of one round, for whoever watches: what, with whom, how much, of what."""
+
+    series: str
+    variant: str
+    value: float
+    unit: str
 
 
 class Figure(msgspec.Struct, frozen=True):

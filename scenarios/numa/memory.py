@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from collections.abc import Iterator
 
 import msgspec
 
@@ -19,7 +20,7 @@ from probes.system.caches import Cache, caches
 from probes.system.numa import Numa
 from probes.system.topology import Topology, distinct
 from probes.types import present
-from scenarios.numa.figures import Figure, figure
+from scenarios.numa.figures import Figure, Told, figure
 
 MIB = 1 << 20
 SLICE_S = 0.04
@@ -113,6 +114,7 @@ class MemoryBench:
         self._problems: dict[str, None] = {}
         self._refused: set[tuple[int, str]] = set()
         self.rounds = 0
+        self.told: list[Told] = []  # of the last round
 
     @property
     def cells(self) -> int:
@@ -127,6 +129,20 @@ class MemoryBench:
             if (at, what) not in self._refused:
                 await self._slice(at, what)
         self.rounds += 1
+        self.told = list(self._told())
+
+    def _told(self) -> Iterator[Told]:
+        for (at, what), values in self._values.items():
+            target = self._targets[at]
+            pair = "" if target.cpu_node is None else f", node {target.cpu_node} to {target.memory_node}"
+            copied = what != "chase"
+            series = f"copy{pair}" if copied else f"latency{pair}"
+            variant = "all cores" if what == "all" else "one core"
+            if values:
+                yield Told(series, variant, values[-1] / (1e6 if copied else 1), "MB/s" if copied else "ns")
+        for page, values in self._pages.items():
+            if values:
+                yield Told(f"latency, {page} pages", "one core", values[-1], "ns")
 
     def forget(self) -> None:
         """What was measured until now does not count."""

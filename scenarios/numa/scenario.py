@@ -190,6 +190,12 @@ class Numa(Scenario):
         while done < MOST_ROUNDS:
             await what.round()
             done += 1
+            for series, variant, value, unit in what.told:
+                run.emit(
+                    ev.SampleTaken(
+                        t=run.time(), series=series, variant=variant, block=done, value=value, unit=unit
+                    )
+                )
             spent = run.clock.now() - began
             left = max(0.0, seconds - spent)
             step.progress(f"{step.title}, round {done}", left)

@@ -10,8 +10,8 @@ from collections import defaultdict
 
 from probes.bench.stress import LOADS, StressLoad, bogo_rate, installed
 from probes.system.topology import Topology
-from scenarios.numa.cpu import CpuLoad, CpuRow, Crowd, crowds
-from scenarios.numa.figures import figure
+from scenarios.numa.cpu import CROWDS, CpuLoad, CpuRow, Crowd, crowds
+from scenarios.numa.figures import Told, figure
 
 SAMPLE_S = 0.2
 UNIT = "bogo operations/s"
@@ -27,6 +27,7 @@ class StressBench:
         self._wide = tuple(crowd for crowd in (cores, threads) if crowd is not None)
         self._rates: dict[tuple[str, str], list[float]] = defaultdict(list)
         self._loads = LOADS if installed() else ()
+        self.told: list[Told] = []  # of the last round
 
     def __bool__(self) -> bool:
         return bool(self._loads)
@@ -38,6 +39,11 @@ class StressBench:
         self._rng.shuffle(cells)
         for load, crowd in cells:
             self._rates[load.id, crowd.id].append(await bogo_rate(load, crowd.cpus, SAMPLE_S))
+        self.told = [
+            Told(load.title, CROWDS[crowd.id], self._rates[load.id, crowd.id][-1], UNIT)
+            for load in self._loads
+            for crowd in (alone, *self._wide)
+        ]
 
     def rows(self) -> tuple[CpuRow, ...]:
         return tuple(row for load in self._loads if (row := self._row(load)) is not None)

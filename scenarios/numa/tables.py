@@ -11,7 +11,7 @@ from probes.system.cpulist import as_list
 from probes.system.pci import PciDevice
 from probes.types import Absent, Json, present
 from scenarios import events as ev
-from scenarios.finding import SEVERITIES, Evidence, Finding
+from scenarios.finding import SEVERITIES, Evidence, Finding, Severity
 from scenarios.numa import remedies
 from scenarios.numa.cpu import CpuResult, CpuRow
 from scenarios.numa.figures import Figure
@@ -209,5 +209,8 @@ def with_answer(layout: Layout, found: Sequence[Finding], still_open: str) -> li
         if layout.measures
         else f"topology and settings were read, nothing measured{tail}"
     )
-    calm = Finding(id="numa.answer", severity="ok", confidence="measured", title=title, answers=True)
+    severity: Severity = (
+        "notice" if still_open or not layout.measures else "ok"
+    )  # no green for what is not known
+    calm = Finding(id="numa.answer", severity=severity, confidence="measured", title=title, answers=True)
     return [calm, *(msgspec.structs.replace(f, answers=False) for f in found)]

@@ -39,18 +39,17 @@ class Space(Panel):
 
 class HomeScreen(Base):
     DEFAULT_CSS = """
-    HomeScreen #top { layout: vertical; height: 1fr; min-height: 3; }
-    HomeScreen Suspects { height: 1fr; }
+    HomeScreen #top { height: auto; }
+    HomeScreen Suspects { height: 1fr; min-height: 3; }
     HomeScreen HostTable { display: none; }
-    HomeScreen ScenarioList { height: auto; }
-    HomeScreen.-roomy #top, HomeScreen.-high #top { margin: 1 0 0 0; }
+    HomeScreen ScenarioList { height: auto; width: 1fr; }
+    HomeScreen.-roomy Suspects, HomeScreen.-high Suspects { margin: 1 0 0 0; }
     HomeScreen.-high Whole { margin: 1 0 0 0; }
     HomeScreen.-high Space { display: block; }
     HomeScreen.-high RecordingsLine { margin: 1 0 0 0; }
     HomeScreen.-wide.-high Headline { height: 2; }
     HomeScreen.-wide.-high #top { layout: horizontal; }
-    HomeScreen.-wide.-high Suspects { width: 1fr; padding: 0 3 0 0; }
-    HomeScreen.-wide.-high HostTable { display: block; width: 40%; }
+    HomeScreen.-wide.-high HostTable { display: block; width: 40%; padding: 0 0 0 3; }
     """
     # 24 lines are what most terminals have: every line counts on the fewer of a split window
     VERTICAL_BREAKPOINTS = [*Base.VERTICAL_BREAKPOINTS[:-1], (24, "-roomy"), Base.VERTICAL_BREAKPOINTS[-1]]
@@ -77,13 +76,13 @@ class HomeScreen(Base):
         session = self.shell.home_session
         yield LiveLine(session)
         yield Space()
-        scenarios = ScenarioList(session)
-        scenarios.styles.max_height = self._most_rows()
-        yield scenarios
-        yield Whole(ScenarioList)
         with Container(id="top"):
-            yield Suspects(session)
-            yield HostTable(session)
+            scenarios, host = ScenarioList(session), HostTable(session)
+            scenarios.styles.max_height = host.styles.height = self._most_rows()
+            yield scenarios
+            yield host
+        yield Whole(ScenarioList)
+        yield Suspects(session)
         yield RecordingsLine()
 
     def _most_rows(self) -> int:
@@ -126,7 +125,9 @@ class HomeScreen(Base):
         loop.add_reader(descriptor, ready)
 
     def on_resize(self) -> None:
+        """The host's table stands beside the list, and is as high as that may get."""
         self.query_one(ScenarioList).styles.max_height = self._most_rows()
+        self.query_one(HostTable).styles.height = self._most_rows()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "undo":

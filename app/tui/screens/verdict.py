@@ -22,7 +22,6 @@ from app.tui.glyphs import clean
 from app.tui.lines import Line, flowed, grounded, text, wrapped
 from app.tui.screens.run import RunScreen
 from app.tui.widgets.checkup_lines import checkup_lines, next_lines
-from app.tui.widgets.effects import title_of
 from app.tui.widgets.group_plot import Chosen, GroupPlot
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.panel import Panel
@@ -94,14 +93,14 @@ class About(Panel):
             inner = f"95 % CI {entry.interval}" if entry.interval else ""
             why = "; ".join(filter(None, (inner, clean(verdict.reason or ""), clean(explanation(verdict)))))
             if why:
-                out += wrapped(f"{title_of(session, verdict.workload)}: {why}.", width, "dim", indent=2)
+                out += wrapped(f"{entry.name}: {why}.", width, "dim", indent=2)
         signs = trust_lines(session, width - 2)
         out += [[("  ", "text"), *line] for line in signs]
         out += stuck_lines(session, width, self.screen.size.height // 3)
         doubts = doubt_lines(session, width)
         out += doubts if self.screen.has_class("-high") else doubts[:1]
         out += imported_lines(session, width, self.screen.size.height)
-        return [*out, *next_lines(session, width)]
+        return [*out, *next_lines(session, width, brief=not self.screen.has_class("-high"))]
 
 
 class ToDo(Panel):

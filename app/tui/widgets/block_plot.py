@@ -17,6 +17,7 @@ ROLES = ("a", "b", "c", "d")
 _WINDOWS = (10, 20, 40, 60, 90, 120, 180, 240, 360, 480, 720, 960, 1440, 1800, 3600, 7200, 14400, 86400)
 MOST_POINTS = 300  # of a variant: more than one in a column
 _NO_MARK = "\x00"
+_LETTER = 2  # cells of `A'`: a longer id is a word and its label stands in brackets
 
 
 def variants(session: Session) -> dict[str, tuple[str, str]]:
@@ -31,9 +32,14 @@ def variants(session: Session) -> dict[str, tuple[str, str]]:
 
 
 def label(session: Session, variant: str, width: int = 18) -> str:
-    """`A /scratch`: the id and, where it says more, what a person reads."""
+    """`A /scratch`, `none (no rule)`: the id with what a person reads; that alone where it names the id itself."""
     named = next((v.label for v in session.plan.variants if v.id == variant), "") if session.plan else ""
-    words = variant if not named or named == variant else f"{variant} {named}"
+    if not named or named == variant:
+        words = variant
+    elif variant in named.split():
+        words = named
+    else:
+        words = f"{variant} {named}" if len(variant) <= _LETTER else f"{variant} ({named})"
     cleaned = clean(words)
     return cleaned if len(cleaned) <= width else cleaned[: width - 1] + "…"
 

@@ -6,7 +6,7 @@ from app.recording.session import Session
 from app.report.checkup import ranked
 from app.report.following import following
 from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, crop, wrapped
+from app.tui.lines import BLANK, Line, crop, split, wrapped
 from scenarios.finding import NextStep
 
 
@@ -27,14 +27,24 @@ def checkup_lines(session: Session, width: int, brief: bool = False) -> list[Lin
     return out
 
 
-def next_lines(session: Session, width: int) -> list[Line]:
-    """What to do now that the run has ended, where no finding below says it."""
+def next_lines(session: Session, width: int, brief: bool = False) -> list[Line]:
+    """What to do now that the run has ended, where nothing below says it; `brief`: for a low screen."""
     if any(f.remedy for f in session.findings.values()):
-        return []
+        return _brief(session, width) if brief else []
     steps = [
         step for step in following(session) if not step.command.startswith("hostdx replay")
     ]  # it is that
     return [BLANK, *(line for step in steps for line in _step(step, width, "", "strong"))] if steps else []
+
+
+def _brief(session: Session, width: int) -> list[Line]:
+    """In one line, with the key that copies the commands."""
+    for step in following(session)[:1]:
+        if not step.command.startswith("hostdx replay"):
+            copies: Line = [("c", "key"), (" copies the commands", "dim")]
+            words = [(f"next: {clean(step.title)}", "strong")]
+            return [BLANK, split(words, copies, width)]
+    return []
 
 
 def _step(step: NextStep, width: int, indent: str, role: str) -> list[Line]:

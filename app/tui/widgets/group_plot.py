@@ -10,6 +10,7 @@ from app.recording.session import Session
 from app.tui.lines import Line, cells, merged, split, text
 from app.tui.widgets.block_plot import BlockPlot, label, leading_metric, plot_lines, variants
 from app.tui.widgets.effects import margin_of, title_of
+from app.tui.widgets.figures_table import figure_lines
 from app.tui.widgets.stuck_table import stuck_lines, trace_line
 from probes import units
 
@@ -191,8 +192,11 @@ class GroupPlot(BlockPlot):
         chosen = self._chosen()
         if chosen is None:
             return [text("")]
-        if not chosen.workload and (stuck := stuck_lines(session, width, height - 2)):
-            return [trace_line(session, width), text(""), *stuck]
+        if not chosen.workload and session.samples and not session.blocks:
+            if trace := trace_line(session, width):
+                stuck = stuck_lines(session, width, height - 2)
+                return [trace, text(""), *(stuck or [text("no task was stuck in D for 3 s so far", "dim")])]
+            return figure_lines(session, width, height)
         found = [] if self.shell.raw_values else courses(session, *chosen)
         ascii_only = self.shell.ascii_only
         if not any(len(c.values) > 1 for c in found):

@@ -63,6 +63,11 @@ def bar(
     return merged(row)
 
 
+def _end(factor: float) -> str:
+    """`1.15 ×`, `1000 ×`: as many digits as tell it, never a power of ten written as one."""
+    return f"{factor:.0f} ×" if factor >= 10 else f"{factor:.3g} ×"
+
+
 def axis(width: int, scale: Scale) -> Line:
     """The scale's words over the bars: where 1 is, which side is slower, and how far the ends are."""
     row = [" "] * width
@@ -79,7 +84,7 @@ def axis(width: int, scale: Scale) -> Line:
 
     one = scale.cell(1.0, width)
     row[one] = "1"
-    left, right = f"{1 / scale.low:.3g} ×", f"{scale.high:.3g} ×"
+    left, right = _end(1 / scale.low), _end(scale.high)
     put(one - 9, "slower ◂") or put(one - 2, "◂")
     put(one + 2, "▸ faster") or put(one + 2, "▸")
     put(0, left)

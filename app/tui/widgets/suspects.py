@@ -11,6 +11,11 @@ from app.tui.lines import Line, cells, crop, text, wrapped
 from app.tui.widgets.picker import Picker, Row
 from scenarios.finding import Finding
 
+_KNOWN = {
+    "measured": "measured",
+    "rule": "read",
+    "hint": "a hint",
+}  # how it is known, a column of wide screens
 LEFT_OVER = "left over"  # the key of its row
 
 
@@ -27,23 +32,23 @@ def _said(finding: Finding) -> str:
     return f"{hint}{title}" + (f" ({subject})" if subject and subject not in title else "")
 
 
-def _head(finding: Finding, width: int) -> Line:
+def _head(finding: Finding, width: int, ours: bool) -> Line:
     area = clean(f"→ {finding.prove}" if finding.prove else finding.id.partition(".")[0])[:11]
-    measured = [("measured ", "ok")] if finding.confidence == "measured" and width > 100 else []
-    return [*severity_words(finding), (f"  {area:<11} ", "accent" if finding.prove else "dim"), *measured]
+    known = [(f"{_KNOWN[finding.confidence]:<9} ", "dim")] if ours and width > 100 else []
+    return [*severity_words(finding), (f"  {area:<11} ", "accent" if finding.prove else "dim"), *known]
 
 
 def _line(finding: Finding, picker: Picker, width: int) -> Line:
     """On one line as much as fits; where there are two, the title is folded."""
-    head, said = _head(finding, width), _said(finding)
+    head, said = _head(finding, width, picker.id != "suspects"), _said(finding)
     first = wrapped(said, width - cells(head))[0] if picker.tall else text(said)
     return [*head, *first]
 
 
 def _second(finding: Finding, remedy_first: bool, width: int) -> Line:
     """The rest of the title, else the first piece of evidence or what would be done about it."""
-    rest = wrapped(_said(finding), width - cells(_head(finding, width)))[1:]
-    indent = cells(_head(finding, 0))
+    indent = cells(_head(finding, width, remedy_first))
+    rest = wrapped(_said(finding), width - indent)[1:]
     if rest:
         words = " ".join(part for line in rest for part, _ in line)
         return crop([(" " * indent, "text"), (words, "text")], width)
@@ -117,12 +122,12 @@ class Suspects(Picker):
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
         checks = list(session.checks.values())
-        spoke = sum(c.state == "spoke" for c in checks)
         unreadable = sum(c.state == "unreadable" for c in checks)
         if checks and self.id == "suspects":  # a run's own checks are not what it was asked
             done = "" if session.ended is not None else "  still reading"
-            note = f"{spoke} of {len(checks)} checks found something{done}"
-            self.note = [(note, "dim")]
+            spoke, found = sum(c.state == "spoke" for c in checks), len(session.findings)
+            what = "something" if found <= spoke else f"{found} things"
+            self.note = [(f"{spoke} of {len(checks)} checks found {what}{done}", "dim")]
             if unreadable:
                 self.note += [
                     ("   ", "text"),
@@ -131,7 +136,7 @@ class Suspects(Picker):
                         "unknown",
                     ),
                 ]
-        if not self.empty or checks:
+        if self.id == "suspects" and (not self.empty or checks):
             self.empty = self._silence()
         return super().draw(width, height)
 

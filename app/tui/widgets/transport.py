@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from app.tui.feed import RunFeed
 from app.tui.glyphs import clean
-from app.tui.lines import Line, cells, split, text
+from app.tui.lines import Line, cells, crop, split, text
 from app.tui.widgets.panel import Panel
 
 
@@ -39,7 +39,7 @@ def transport_line(feed: RunFeed, width: int) -> Line:
         left.append(("   still running, Z returns to live", "accent"))
         return left
     mark = clean(play.next_mark)
-    right: Line = [(f"next: {mark[:30]}", "dim")] if mark else []
+    right = crop([(f"next: {mark}", "dim")], max(30, width // 3)) if mark else []
     room = width - cells(left) - cells(right) - 6
     if room < 8:
         return split(left, right, width)

@@ -148,6 +148,11 @@ def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) ->
     if room < _LEAST_BAR:
         name = max(_LEAST_NAME, name - (_LEAST_BAR - room))
         room = rest(name, left.cells, right.cells, size) - GAP
+    if (
+        wide and (cut := widest([e.name for e in found]) - name) > 0
+    ):  # the picture needs no more than half of it
+        name += min(cut, max(0, room - _MOST_BAR // 2))
+        room = rest(name, left.cells, right.cells, size, interval) - GAP
     picture = min(_MOST_BAR, room) if drawn and room >= _LEAST_BAR else 0
     return Layout(name, left, right, picture, size, interval, scale)
 

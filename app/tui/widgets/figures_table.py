@@ -1,0 +1,70 @@
+"""What a survey or a watch has read so far, a line a figure: where no load is under way there are no blocks to draw."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from app.recording.session import Session
+from app.tui.glyphs import clean, spark
+from app.tui.lines import Line, crop, pad, ruled, text
+from probes import units
+from scenarios import events as ev
+
+_TRACE = 24  # values drawn
+_GAP = "  "
+_MOST_NAME = 44
+_PREFIXES = ("M", "G")  # of a unit that has one already: `MB/s`
+
+
+def _value(value: float, unit: str) -> str:
+    """`1.37 k loops/s`, `24 %`."""
+    if unit == "share":
+        return units.percent(value)
+    if unit[:1] in _PREFIXES:
+        return f"{units.number(value)} {unit}"
+    return f"{units.prefixed(value)}{unit}".rstrip()
+
+
+def _course(samples: Sequence[ev.SampleTaken], width: int) -> Line:
+    """Its last values drawn, and the newest."""
+    values = [s.value for s in samples[-min(_TRACE, width) :]]
+    most = max(*values, 0.0) or 1.0
+    drawn = "".join(spark(v / most) for v in values)
+    last = samples[-1]
+    return [(f"{drawn:<{_TRACE}}{_GAP}", "accent"), (_value(last.value, last.unit), "text")]
+
+
+def figure_lines(session: Session, width: int, most: int) -> list[Line]:
+    """Empty where nothing was read. A figure of several variants has a column each, the median so far."""
+    if not session.samples or most < 3:
+        return []
+    found = {name: samples for name, samples in session.samples.items() if samples}
+    columns = list(dict.fromkeys(s.variant for samples in found.values() for s in samples))
+    rounds = max(len([s for s in samples if s.variant == samples[0].variant]) for samples in found.values())
+    note = f"{rounds} readings" if columns == [""] else f"median of {rounds} rounds"
+    rows = list(found.items())
+    room = most - (1 if columns == [""] else 2)
+    shown = rows if len(rows) <= room else sorted(rows, key=lambda row: row[1][-1].t)[-(room - 1) :]
+    names = min(_MOST_NAME, max(len(clean(name)) for name, _ in shown), width // 2)
+    out = [ruled(text("SO FAR", "title"), text(note, "dim"), width)]
+    if columns == [""]:
+        out += [
+            crop([*pad(text(clean(n)), names), (_GAP, "text"), *_course(s, width)], width) for n, s in shown
+        ]
+    else:
+        cells = [{v: _median(samples, v) for v in columns} for _, samples in shown]
+        widths = {v: max(len(clean(v)), *(len(row[v]) for row in cells)) for v in columns}
+        head = _GAP.join(f"{clean(v):>{widths[v]}}" for v in columns)
+        out.append(crop(text(f"{'':<{names}}{_GAP}{head}", "dim"), width))
+        for (name, _), row in zip(shown, cells, strict=True):
+            line = _GAP.join(f"{row[v]:>{widths[v]}}" for v in columns)
+            out.append(crop([*pad(text(clean(name)), names), (f"{_GAP}{line}", "text")], width))
+    if len(shown) < len(rows):
+        out.append(text(f"and {len(rows) - len(shown)} more in the report", "dim"))
+    return out
+
+
+def _median(samples: Sequence[ev.SampleTaken], variant: str) -> str:
+    own = [s for s in samples if s.variant == variant]
+    return _value(statistics.median(s.value for s in own), own[-1].unit) if own else ""

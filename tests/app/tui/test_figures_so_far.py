@@ -1,0 +1,129 @@
+"""What stands on the live screen where no load is under way, and the words of an axis, a legend and a list's head."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.recording import store
+from app.recording.playback import Playback, mark
+from app.recording.reader import load
+from app.recording.session import Session
+from app.report.answer import answer
+from app.tui.feed import RunFeed
+from app.tui.lines import Line
+from app.tui.widgets.block_plot import label
+from app.tui.widgets.figures_table import figure_lines
+from app.tui.widgets.interval_bar import Scale, axis
+from app.tui.widgets.verdict_list import entries, layout
+from scenarios import events as ev
+from scenarios.finding import Finding
+from scenarios.plan import Plan, Variant, Workload
+from tests.fakes.screen import grid, opened
+
+both = pytest.mark.parametrize("size", ["narrow", "wide"])
+
+
+def words(lines: list[Line]) -> list[str]:
+    return ["".join(part for part, _ in line).rstrip() for line in lines]
+
+
+def sample(series: str, value: float, unit: str, variant: str = "", block: int = 0) -> ev.SampleTaken:
+    return ev.SampleTaken(t=float(block), series=series, variant=variant, block=block, value=value, unit=unit)
+
+
+def test_a_surveys_figures_stand_in_columns_with_the_median_of_their_rounds() -> None:
+    session = Session()
+    for block, rate in enumerate((90.0, 1370.0, 100.0)):
+        session.apply(sample("integer", rate, "loops/s", "one core", block))
+        session.apply(sample("integer", 2 * rate, "loops/s", "all cores", block))
+        session.apply(sample("zlib", 2000.0 + block, "MB/s", "one core", block))
+    head, columns, integer, zlib = words(figure_lines(session, 78, 12))
+    assert head.startswith("SO FAR") and head.endswith("median of 3 rounds")
+    assert columns.split() == ["one", "core", "all", "cores"]
+    assert integer.split("  ")[0] == "integer" and "100 loops/s" in integer and "200 loops/s" in integer
+    assert zlib.endswith("2001 MB/s") or "2000 MB/s" in zlib  # never 2 kMB/s
+    assert figure_lines(Session(), 78, 12) == []
+
+
+def test_a_watchs_figures_have_their_course_and_what_has_no_room_is_counted() -> None:
+    session = Session()
+    for series in range(9):
+        session.apply(sample(f"figure {series}", 0.25, "share", block=series))
+    lines = words(figure_lines(session, 78, 6))
+    assert len(lines) == 6 and "25 %" in lines[1] and lines[-1] == "and 5 more in the report"
+
+
+@both
+async def test_a_watch_that_saw_nothing_stuck_says_so_and_draws_no_other_series(
+    size: str, tmp_path: Path
+) -> None:
+    """It showed a scatter of whichever series came last: the I/O pressure, under the question who is stuck."""
+    run = RunFeed(store.resolve("demo:dstate"))
+    run.playback.seek(4.0)
+    async with opened(tmp_path, run=run, size=size) as (app, pilot):
+        assert "tasks in D" in grid(app) and "no task was stuck in D" in grid(app) and "psi" not in grid(app)
+        run.playback.seek(20.0)
+        app.show_run("live")
+        await pilot.pause()
+        assert "STUCK TASKS" in grid(app)
+
+
+async def test_a_run_without_findings_is_not_said_to_be_reading_the_host(tmp_path: Path) -> None:
+    run = RunFeed(store.resolve("demo:fstrim"))
+    run.playback.seek(60.0)
+    async with opened(tmp_path, run=run, size="wide") as (app, _):
+        assert "FOUND SO FAR" in grid(app) and "reading the host" not in grid(app)
+
+
+@pytest.mark.parametrize("end", [1.15, 10.0, 1000.0, 1e6])
+def test_an_axis_has_no_powers_of_ten(end: float) -> None:
+    drawn = "".join(part for part, _ in axis(60, Scale(1 / end, end)))
+    assert "e+" not in drawn and f"{end:.10g} ×" in drawn
+
+
+def test_a_legend_says_each_word_once() -> None:
+    session = Session()
+    variants = (("one", "one CPU"), ("A", "/scratch"), ("none", "no rule"), ("bfq", ""))
+    plan = Plan(
+        scenario="s", title="t", question="q", variants=tuple(Variant(id=i, label=w) for i, w in variants)
+    )
+    session.apply(ev.Planned(t=0.0, plan=plan))
+    assert [label(session, i, 30) for i, _ in variants] == ["one CPU", "A /scratch", "none (no rule)", "bfq"]
+
+
+def test_what_comes_next_in_a_replay_is_named_as_the_plan_names_it() -> None:
+    load_ = Workload(id="fsync-4k-qd1", title="synced write 4k QD1", metrics=())
+    plan = Plan(scenario="s", title="t", question="q", workloads=(load_,))
+    verdict = ev.Verdict(t=1.0, workload=load_.id, metric="m", baseline="A", variant="B", verdict="slower")
+    found = ev.Found(t=2.0, finding=Finding(id="dstate.frozen", severity="warning", title="it is frozen"))
+    play = Playback([ev.Planned(t=0.0, plan=plan), verdict, found])
+    play.seek(0.5)
+    assert play.next_mark == "verdict: synced write 4k QD1" and mark(found) == "finding: it is frozen"
+
+
+def test_nothing_decided_is_never_a_green_headline() -> None:
+    """`CPUs and memory: nothing found that slows them`, when no comparison could have seen a factor of 3.6."""
+    for name, weight in (("numa", "unknown"), ("null", "ok")):
+        assert answer(load(store.resolve(f"demo:{name}"))).weight == weight
+
+
+def test_a_battery_names_its_kernel_in_the_headline() -> None:
+    said = [
+        answer(load(store.resolve(f"demo:{n}"))).sentence for n in ("kernel-5-10", "kernel-6-1", "kernel")
+    ]
+    assert len({s.split(":")[0] for s in said}) == 3 and all(s.startswith("kernel ") for s in said)
+
+
+def test_on_a_wide_screen_the_names_get_the_room_that_the_picture_does_not_need() -> None:
+    found = entries(load(store.resolve("demo:numa")))
+    assert layout(found, 116).name > 38 and layout(found, 76).name < 24
+
+
+@both
+async def test_what_to_do_stands_on_a_low_screen_too(size: str, tmp_path: Path) -> None:
+    run = RunFeed(store.resolve("demo:rpfilter"))
+    run.playback.finish()
+    async with opened(tmp_path, run=run, size=size) as (app, _):
+        assert "copies the commands" in grid(app) and "IPv6_rpfilter=no" in grid(app)
