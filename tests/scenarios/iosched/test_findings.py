@@ -34,7 +34,7 @@ def verdict(word: str, metric: str = "IOPS", *, control: bool = False) -> ev.Ver
 
 ROWS = [
     (["faster", "no material difference"], "no material difference", "warning", "is faster than", True),
-    (["slower", "no material difference"], "no material difference", "ok", "mq-deadline is right", False),
+    (["slower", "no material difference"], "no material difference", "ok", "keep mq-deadline", False),
     (["slower", "inconclusive"], "no material difference", "ok", "is slower than mq-deadline", False),
     (["faster", "inconclusive"], "no material difference", "warning", "not decided: m1", True),
     (["faster", "slower"], "no material difference", "notice", "is faster for", True),
