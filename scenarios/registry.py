@@ -6,10 +6,13 @@ Loaded by name, one at a time, so that asking for one does not import the others
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scenarios.model import Scenario, lacking
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 GROUP = "hostdx.scenarios"  # the entry point group by which another package brings one
 HERE = Path(__file__).parent
@@ -46,6 +49,13 @@ def load(name: str) -> Scenario:
         if entry.name == name:
             return _whole(entry.load()())
     raise KeyError(name)
+
+
+def entry_points(group: str) -> EntryPoints:
+    """What other packages bring. Imported only where it is asked: it takes longer than a scenario of our own."""
+    from importlib import metadata
+
+    return metadata.entry_points(group=group)
 
 
 def _whole(scenario: Scenario) -> Scenario:

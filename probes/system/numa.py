@@ -101,12 +101,13 @@ def _node(host: Host, number: int, placed: Topology, count: int) -> NumaNode:
     distances = (
         [int(word) for word in words.split() if re.fullmatch(r"[0-9]{1,5}", word)] if present(words) else []
     )
+    memory = host.text(f"{folder}/meminfo", 1 << 16)
     return NumaNode(
         number=number,
         cpus=cpus & placed.online if placed.online else cpus,
-        memory_bytes=_memory(host, f"{folder}/meminfo", "MemTotal"),
+        memory_bytes=_memory(memory, f"{folder}/meminfo", "MemTotal"),
         distances=tuple(distances) if len(distances) == count else (),
-        free_bytes=_memory(host, f"{folder}/meminfo", "MemFree"),
+        free_bytes=_memory(memory, f"{folder}/meminfo", "MemFree"),
         access=_access(host, f"{folder}/access0/initiators"),
     )
 
@@ -116,8 +117,7 @@ def _access(host: Host, folder: str) -> Access | None:
     return Access(latency, rate) if isinstance(latency, int) and isinstance(rate, int) else None
 
 
-def _memory(host: Host, path: str, name: str) -> int | Absent:
-    text = host.text(path, 1 << 16)
+def _memory(text: str | Absent, path: str, name: str) -> int | Absent:
     if isinstance(text, Absent):
         return text
     found = re.search(rf"\b{name}:\s+([0-9]{{1,18}}) kB", text)

@@ -211,11 +211,13 @@ def conflict(host: Host) -> Iterator[Finding]:
 def ignored_priorities(host: Host) -> Iterator[Finding]:
     """Processes ask for I/O priorities that no active scheduler honours (ioprio_set(2): bfq; classes: mq-deadline)."""
     states = [state for _, state in leaves_with_schedulers(host)]
+    deaf = [s.device for s in states if s.active in ("none", "kyber")]
+    if len(deaf) < len(states):
+        return  # before every process is asked
     found = priorities(host)
     if isinstance(found, Absent):
         raise Unreadable(found.reason)
-    deaf = [s.device for s in states if s.active in ("none", "kyber")]
-    if not found or len(deaf) < len(states):
+    if not found:
         return
     names = ", ".join(sorted({f"{p.comm} ({p.kind})" for p in found})[:5])
     yield Finding(

@@ -125,7 +125,7 @@ def why(host: Host, state: Scheduling) -> Why:
     for path, scheduler, line in host.once(udev_rules):
         if scheduler == active and fits(host, line, state.device):
             return Why("udev", f"a udev rule sets {scheduler}: {line}", path, scheduler)
-    boot = _boot_parameter(host)
+    boot = host.once(_boot_parameter)
     legacy = {"deadline": "mq-deadline", "noop": "none"}
     if boot and active in (boot, legacy.get(boot)) and _heeds_elevator(host, state):
         return Why("boot", f"the boot parameter elevator={boot}", "/proc/cmdline", boot)
