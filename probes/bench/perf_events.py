@@ -1,7 +1,8 @@
-"""Hardware counters of a command and all that it starts, by perf_event_open(2). Standard library only.
+"""Hardware counters by perf_event_open(2): of a command and all that it starts, and of processes that run already.
+Standard library only.
 
-Opened disabled in the parent: what it forks inherits them, and they begin at execve(2): only the command counts.
-A process's counts are added when it ends.
+A command's are opened disabled in the parent: what it forks inherits them, and they begin at execve(2): only the
+command counts. A process's counts are added when it ends.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import ctypes
 import os
 import platform
 import struct
+from collections.abc import Sequence
 
 _NUMBERS = {"x86_64": 298, "aarch64": 241, "ppc64le": 319, "s390x": 331, "riscv64": 241}
 _ATTR_BYTES = 64  # PERF_ATTR_SIZE_VER0
 _TIMES = 0b11  # PERF_FORMAT_TOTAL_TIME_ENABLED and _RUNNING
 _DISABLED, _INHERIT, _NO_KERNEL, _NO_HYPERVISOR, _ON_EXEC = 1 << 0, 1 << 1, 1 << 5, 1 << 6, 1 << 12
+_AT_EXECVE = _DISABLED | _INHERIT | _NO_HYPERVISOR | _ON_EXEC
 _CLOEXEC = 1 << 3  # PERF_FLAG_FD_CLOEXEC
 HARDWARE, SOFTWARE = 0, 1  # PERF_TYPE_*
 EVENTS = {"cycles": (HARDWARE, 0), "instructions": (HARDWARE, 1), "cache_misses": (HARDWARE, 3)}
@@ -49,14 +52,40 @@ class Counters:
         return found
 
 
-def _opened(kind: int, config: int, more: int) -> int:
-    """Its descriptor, of this process on any CPU; -1 where it cannot be had."""
+class Clocks:
+    """Of running processes of ours: cycles a nanosecond of CPU time, which is the clock they had (all together).
+
+    APERF and MPERF tell the same; a process's cycles tell it of the CPUs that it was on, and of nobody else's time.
+    """
+
+    def __init__(self, pids: Sequence[int], event: tuple[int, int] = EVENTS["cycles"]) -> None:
+        self._open: list[int] = []
+        for pid in pids:
+            descriptor = _opened(*event, 0, pid, _NO_HYPERVISOR)
+            if descriptor < 0:
+                descriptor = _opened(*event, _NO_KERNEL, pid, _NO_HYPERVISOR)
+            if descriptor >= 0:
+                self._open.append(descriptor)
+
+    def end(self) -> tuple[float | None, int]:
+        """Gigahertz, and of how many processes that ran; None where nothing was counted."""
+        counts = [struct.unpack("QQQ", os.read(descriptor, 24)) for descriptor in self._open]
+        for descriptor in self._open:
+            os.close(descriptor)
+        self._open.clear()
+        running = sum(on for _, _, on in counts)
+        cycles = sum(count for count, _, _ in counts)
+        return (cycles / running if running and cycles else None), sum(on > 0 for _, _, on in counts)
+
+
+def _opened(kind: int, config: int, more: int, pid: int = 0, how: int = _AT_EXECVE) -> int:
+    """Its descriptor, of a process on any CPU; -1 where it cannot be had."""
     number = _NUMBERS.get(platform.machine())
     if number is None:
         return -1
-    flags = _DISABLED | _INHERIT | _NO_HYPERVISOR | _ON_EXEC | more
+    flags = how | more
     attr = struct.pack("=IIQQQQQIIQ", kind, _ATTR_BYTES, config, 0, 0, _TIMES, flags, 0, 0, 0)
     call = ctypes.CDLL(None, use_errno=True).syscall
     call.restype = ctypes.c_long
     buffer = ctypes.create_string_buffer(attr, _ATTR_BYTES)
-    return int(call(ctypes.c_long(number), buffer, 0, -1, -1, ctypes.c_ulong(_CLOEXEC)))
+    return int(call(ctypes.c_long(number), buffer, pid, -1, -1, ctypes.c_ulong(_CLOEXEC)))

@@ -15,10 +15,11 @@ from collections.abc import Iterable
 
 import msgspec
 
+from probes.bench.perf_events import Clocks
 from probes.bench.placement import PlacedSlice, Placement, PlacementBench, Seat
 from probes.host import Host
 from probes.system.topology import ROOT, Topology, distinct
-from probes.types import present
+from probes.types import Absent, present
 from scenarios.numa.figures import Figure, Told, figure, ratio
 
 SLICE_S = 0.04
@@ -26,6 +27,12 @@ MOST_WORKERS = 512
 LEAST_ROUNDS = 4
 SUSTAINED_S = 2.0
 LOOK_S = 0.25
+CYCLES = "cycles of our workers (perf_event_open)"
+NO_CLOCK = Absent(
+    "no performance counter may be read here, and no cpufreq tells a clock (usual in a virtual machine)",
+    "unsupported",
+    CYCLES,
+)
 SCALED_BY = (
     "integer"  # the load of the curve from one to all: it needs no memory, so that only the CPUs bound it
 )
@@ -76,10 +83,11 @@ class CpuRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Clocked(msgspec.Struct, frozen=True, kw_only=True):
-    """While all cores worked: the mean clock of the busy CPUs, where the kernel tells one."""
+    """While all cores worked: the mean clock of the busy CPUs. `samples`: readings, or workers that were counted."""
 
-    reached_khz: int | None
+    reached_khz: int | Absent
     samples: int
+    source: str = "scaling_cur_freq"
 
 
 class CpuResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,8 +168,11 @@ class CpuBench:
         return Crowd("one", (self._rng.choice(cpus),), 1)
 
     async def sustained(self) -> Clocked:
-        """All cores under load for two seconds, and what clock they have meanwhile."""
+        """All cores under load for two seconds, and what clock they have meanwhile: by the cycles of our workers,
+        else as cpufreq tells it.
+        """
         crowd = self._cores or self._one
+        counted = Clocks(self._bench.pids)
         running = asyncio.ensure_future(self._bench.slice("floating", _placement(crowd), SUSTAINED_S))
         seen: list[int] = []
         try:
@@ -172,7 +183,12 @@ class CpuBench:
             await running
         finally:
             running.cancel()
-        return Clocked(reached_khz=sum(seen) // len(seen) if seen else None, samples=len(seen))
+            gigahertz, workers = counted.end()
+        if gigahertz is not None:
+            return Clocked(reached_khz=round(gigahertz * 1e6), samples=workers, source=CYCLES)
+        if seen:
+            return Clocked(reached_khz=sum(seen) // len(seen), samples=len(seen))
+        return Clocked(reached_khz=NO_CLOCK, samples=0, source=CYCLES)
 
     def result(self, clocked: Clocked, seconds: float) -> CpuResult:
         rows = [row for load in self._loads if (row := self._row(load)) is not None]
@@ -238,4 +254,4 @@ def _value(load: CpuLoad, taken: PlacedSlice) -> float:
 
 def _clocks(host: Host, cpus: Iterable[int]) -> list[int]:
     values = (host.integer(f"{ROOT}/cpu{n}/cpufreq/scaling_cur_freq") for n in list(cpus)[:64])
-    return [value for value in values if present(value)]
+    return [value for value in values if present(value) and value > 0]

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from probes import units
 from probes.system.clocksource import Clocksource
 from probes.system.cpulist import as_list
-from probes.system.culprit import Culprit
 from probes.system.nodes_per_socket import NodesPerSocket
 from probes.system.pci import PciDevice
 from probes.system.pcie_tags import Tags
@@ -17,10 +14,11 @@ from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.bios import BiosReading
 from scenarios.numa import remedies
-from scenarios.numa.cpu import CpuResult
+from scenarios.numa.cpu import CYCLES, Clocked, CpuResult
 from scenarios.numa.figures import Figure
 from scenarios.numa.memory import MemoryResult, Reach
-from scenarios.numa.settings import Firmware
+from scenarios.numa.settings import Firmware, Held
+from scenarios.numa.surroundings import Surroundings
 
 STEAL_SPEAKS = 0.03
 SHARE_SPEAKS = 0.9  # of a CPU that a worker should have for itself
@@ -31,22 +29,12 @@ FAR_SUSPECT = 0.35  # remote memory gives half to four fifths of the bandwidth; 
 UNEVEN_SPEAKS = 0.75
 SLOW_CLOCK_NS = 400.0
 POWER_AT_LIMIT = 0.97
-
-
-class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """What else was true while the CPUs were measured. None: not told on this host."""
-
-    quota_cores: float | None = None
-    quota_held_s: float | None = None
-    steal: float = 0.0  # share of all CPU time
-    throttled: int | None = None  # thermal events meanwhile
-    culprit: Culprit | None = None
-    foreign: dict[int, float] = {}  # CPU -> share of it that others used
-    limited_khz: int | None = None
-    highest_khz: int | None = None
-    power_w: float | None = None
-    power_limit_w: float | None = None
-    idle_only: bool = True
+HELD: dict[Held, str] = {
+    "powersave": "the governor powersave keeps the lowest clock",
+    "userspace": "the governor userspace keeps a clock that a program set",
+    "performance limit": "intel_pstate's max_perf_pct is lowered",
+    "boost off": "boost is off",
+}
 
 
 def cpu_findings(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
@@ -130,14 +118,16 @@ def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
 
 
 def _frequency(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
-    highest, limit, reached = around.highest_khz, around.limited_khz, result.clocked.reached_khz
+    highest, limit, reached = around.highest_khz, around.limited_khz, _reached_khz(result)
+    met = () if reached is None else (Evidence(_seen(result.clocked), result.clocked.source),)
     if limit is not None and highest:
         yield Finding(
             id="numa.cpu-frequency-limit",
             severity="warning",
             title=f"the CPU clock is limited to {_ghz(limit)} of {_ghz(highest)}",
             evidence=(
-                Evidence(f"scaling_max_freq {limit} kHz, cpuinfo_max_freq {highest} kHz", "cpufreq/policy*"),
+                Evidence(f"the limit {limit} kHz, the highest {highest} kHz", "cpufreq/policy*"),
+                *met,
             ),
             remedy=remedies.frequency_limit(highest),
         )
@@ -147,7 +137,8 @@ def _frequency(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
             severity="notice",
             confidence="measured",
             title=f"all cores together run at {_ghz(reached)} of {_ghz(highest)}{_because(around)}",
-            evidence=(Evidence(f"{result.clocked.samples} readings under load", "scaling_cur_freq"),),
+            evidence=met,
+            remedy=remedies.held_clock(around.held_by) if around.held_by else (),
         )
     if around.throttled:
         yield Finding(
@@ -160,7 +151,19 @@ def _frequency(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
         )
 
 
+def _reached_khz(result: CpuResult) -> int | None:
+    return result.clocked.reached_khz if present(result.clocked.reached_khz) else None
+
+
+def _seen(clocked: Clocked) -> str:
+    what = "workers" if clocked.source == CYCLES else "readings"
+    khz = clocked.reached_khz if present(clocked.reached_khz) else 0
+    return f"{_ghz(khz)} under load, {clocked.samples} {what}"
+
+
 def _because(around: Surroundings) -> str:
+    if around.held_by:
+        return f": {HELD[around.held_by]}"
     limit, power = around.power_limit_w, around.power_w
     if limit and power and power >= POWER_AT_LIMIT * limit:
         return f": the package is at its power limit of {limit:.0f} W"
@@ -178,8 +181,8 @@ def _scaling(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     worst = min(slow, key=lambda r: r.of_n.value if r.of_n else 1.0)
     assert worst.of_n is not None
     clock = ""
-    if result.clocked.reached_khz and around.highest_khz:
-        clock = f": {_ghz(result.clocked.reached_khz)} of {_ghz(around.highest_khz)}"
+    if (reached := _reached_khz(result)) and around.highest_khz:
+        clock = f": {_ghz(reached)} of {_ghz(around.highest_khz)}"
     limit = f", package power limit {around.power_limit_w:.0f} W" if around.power_limit_w else ""
     yield Finding(
         id="numa.cpu-scaling",

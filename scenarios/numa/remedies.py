@@ -5,7 +5,10 @@ from __future__ import annotations
 from probes.system.culprit import Culprit
 from scenarios.finding import Remedy
 from scenarios.knowledge.bios import VENDORS, BiosReading
+from scenarios.numa.settings import Held
 from scenarios.numa.slots import Slot
+
+CPU = "/sys/devices/system/cpu"
 
 
 def quota() -> tuple[Remedy, ...]:
@@ -43,6 +46,28 @@ def frequency_limit(highest_khz: int) -> tuple[Remedy, ...]:
             verify=("cpupower frequency-info",),
         ),
     )
+
+
+def held_clock(held_by: Held) -> tuple[Remedy, ...]:
+    verify = ("cpupower frequency-info",)
+    if held_by == "boost off":
+        command = f"echo 0 > {CPU}/intel_pstate/no_turbo || echo 1 > {CPU}/cpufreq/boost"
+        warning = "more heat and power; the firmware may forbid it"
+        return (
+            Remedy(
+                title="Switch boost on, unless it was switched off on purpose",
+                commands=(command,),
+                verify=verify,
+                warning=warning,
+            ),
+        )
+    command = (
+        f"echo 100 > {CPU}/intel_pstate/max_perf_pct"
+        if held_by == "performance limit"
+        else "cpupower frequency-set -g performance"
+    )
+    persistent = ("tuned-adm profile throughput-performance",)
+    return (Remedy(title="Let the CPUs clock up", commands=(command,), persistent=persistent, verify=verify),)
 
 
 def heat() -> tuple[Remedy, ...]:

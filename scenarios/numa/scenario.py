@@ -150,6 +150,7 @@ class Numa(Scenario):
         if stress:
             await self._stress(run, stress, seconds * STRESS_SHARE / (1 - STRESS_SHARE))
         rows = (*result.rows, *stress.rows())
+        run.fact("cpu", "clock_under_load", clocked.reached_khz, "kHz", source=clocked.source)
         run.emit(ev.Extra(t=run.time(), name="cpu", value=tables.cpu(result, rows)))
         run.emit(ev.Extra(t=run.time(), name="scaling", value=tables.scaling(result)))
         return [

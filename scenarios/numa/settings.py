@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -34,6 +35,7 @@ from scenarios.knowledge.bios import BiosReading, readings, vendor_of, wanted
 from scenarios.model import Options
 
 DMI = "/sys/class/dmi/id"
+Held: TypeAlias = Literal["powersave", "userspace", "performance limit", "boost off"]
 _CPU_VENDORS = {"AuthenticAMD": "AMD", "HygonGenuine": "AMD", "GenuineIntel": "Intel"}
 
 
@@ -199,17 +201,38 @@ def _counted(words: dict[str, int]) -> Json:
 def limited_khz(host: Host) -> int | None:
     """What somebody set as the highest frequency, where that is lower than what the CPU can; the lowest of all.
 
-    None where boost is off: some drivers lower the limit with it, and that is another setting.
+    Where boost is off, against the frequency without it: some drivers lower the limit with it, which is another
+    setting.
     """
     found = frequency(host)
-    if isinstance(found, Absent) or found.turbo is False:
+    if isinstance(found, Absent):
+        return None
+    boosted = found.turbo is not False
+    if not boosted and isinstance(found.base_khz, Absent):
         return None
     lower = []
     for folder in host.glob(f"{ROOT}/cpufreq/policy*") or host.glob(f"{ROOT}/cpu[0-9]*/cpufreq"):
         most, can = host.integer(f"{folder}/scaling_max_freq"), host.integer(f"{folder}/cpuinfo_max_freq")
-        if present(most) and present(can) and 0 < most < 0.98 * can:
+        at_most = can if boosted else host.integer(f"{folder}/base_frequency")
+        if present(most) and present(at_most) and 0 < most < 0.98 * at_most:
             lower.append(most)
     return min(lower, default=None)
+
+
+def held_by(host: Host) -> Held | None:
+    """A setting other than the limit that keeps the clock below what the CPU can."""
+    found = frequency(host)
+    if isinstance(found, Absent):
+        return None
+    if not found.active:  # an active driver's powersave is no lowest clock
+        if "powersave" in found.governors:
+            return "powersave"
+        if "userspace" in found.governors:
+            return "userspace"
+    share = host.integer(f"{ROOT}/intel_pstate/max_perf_pct")
+    if present(share) and 0 < share < 100:
+        return "performance limit"
+    return "boost off" if found.turbo is False else None
 
 
 def highest_khz(host: Host) -> int | None:

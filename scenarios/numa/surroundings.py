@@ -4,18 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from probes.host import Host
 from probes.system.cgroup import cgroup
 from probes.system.cpu_times import CpuTimes, cpu_times
-from probes.system.culprit import busiest
+from probes.system.culprit import Culprit, busiest
 from probes.system.power import Package, packages, watts
 from probes.system.processes import Process, family_of, look
 from probes.system.throttle import ThrottleReader
 from probes.types import Absent, present
-from scenarios.numa.findings import Surroundings
-from scenarios.numa.settings import highest_khz, limited_khz
+from scenarios.numa.settings import Held, held_by, highest_khz, limited_khz
 
 LEAST_CULPRIT_CPUS = 0.1
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What else was true while the CPUs were measured. None: not told on this host."""
+
+    quota_cores: float | None = None
+    quota_held_s: float | None = None
+    steal: float = 0.0  # share of all CPU time
+    throttled: int | None = None  # thermal events meanwhile
+    culprit: Culprit | None = None
+    foreign: dict[int, float] = {}  # CPU -> share of it that others used
+    limited_khz: int | None = None
+    highest_khz: int | None = None
+    held_by: Held | None = None
+    power_w: float | None = None
+    power_limit_w: float | None = None
+    idle_only: bool = True
 
 
 class Surveyor:
@@ -55,6 +73,7 @@ class Surveyor:
             foreign=_foreign(spent, own, share, seconds),
             limited_khz=limited_khz(self._host),
             highest_khz=highest_khz(self._host),
+            held_by=held_by(self._host),
             power_w=_watts(self._power, power, seconds),
             power_limit_w=_limit(power),
         )

@@ -11,16 +11,16 @@ from probes.system.pci import PciDevice
 from probes.system.pcie_tags import Tags
 from probes.types import Absent
 from scenarios.finding import Finding
-from scenarios.numa.cpu import Clocked, CpuLoad, CpuResult, CpuRow
+from scenarios.numa.cpu import NO_CLOCK, Clocked, CpuLoad, CpuResult, CpuRow
 from scenarios.numa.figures import Figure, figure, ratio
 from scenarios.numa.findings import (
-    Surroundings,
     cpu_findings,
     device_findings,
     memory_findings,
     timer_findings,
 )
 from scenarios.numa.memory import MemoryResult, Reach
+from scenarios.numa.surroundings import Surroundings
 
 GHZ = 1_000_000
 
@@ -44,7 +44,7 @@ def _cpu(of_n: float = 0.99, share: float = 1.0, reached: int | None = None) -> 
         system_call_ns=None,
         share={0: share, 1: 1.0},
         seconds=10.0,
-        clocked=Clocked(reached_khz=reached, samples=8),
+        clocked=Clocked(reached_khz=NO_CLOCK if reached is None else reached, samples=8),
         rounds=12,
     )
 
@@ -84,6 +84,13 @@ def _ids(found: list[Finding]) -> list[str]:
             ["cpu-frequency", "cpu-scaling"],
             "all cores together reach 61 % of n times one (SHA-256): 2.1 GHz of 3.5 GHz, package power limit 120 W",
         ),
+        (
+            _cpu(reached=12 * GHZ // 10),
+            Surroundings(highest_khz=35 * GHZ // 10, held_by="powersave"),
+            ["cpu-frequency"],
+            "all cores together run at 1.2 GHz of 3.5 GHz: the governor powersave keeps the lowest clock",
+        ),
+        (_cpu(reached=34 * GHZ // 10), Surroundings(highest_khz=35 * GHZ // 10, held_by="boost off"), [], ""),
         (_cpu(), Surroundings(throttled=3), ["cpu-throttled"], "throttled by heat 3 times"),
     ],
 )

@@ -18,7 +18,7 @@ from probes.bench.placement import PlacementBench
 from probes.host import Host
 from probes.system.cgroup import groups_of
 from probes.system.topology import topology
-from scenarios.numa.cpu import Clocked, CpuBench
+from scenarios.numa.cpu import NO_CLOCK, Clocked, CpuBench
 from scenarios.numa.findings import cpu_findings
 from scenarios.numa.surroundings import Surveyor
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.real
 HELD = """
 import sys, time
 from probes.host import Host
-from scenarios.numa.cpu import Clocked, CpuResult
+from scenarios.numa.cpu import NO_CLOCK, Clocked, CpuResult
 from scenarios.numa.findings import cpu_findings
 from scenarios.numa.surroundings import Surveyor
 from probes.system.throttle import ThrottleReader
@@ -43,7 +43,7 @@ while (reader.read().quota_s or 0.0) < before + 1.0 and time.monotonic() < began
 took = time.monotonic() - began
 result = CpuResult(
     rows=(), curve={}, clock_ns=None, system_call_ns=None, share={0: 0.5}, seconds=took,
-    clocked=Clocked(reached_khz=None, samples=0), rounds=1,
+    clocked=Clocked(reached_khz=NO_CLOCK, samples=0), rounds=1,
 )
 for finding in cpu_findings(result, surveyor.end(took, result.share)):
     print(finding.id, finding.severity, finding.title)
@@ -123,7 +123,7 @@ async def test_a_competitor_on_one_cpu_is_said_with_that_cpu() -> None:
         for _ in range(4):
             await cpu.round()
         took = time.monotonic() - began
-        result = cpu.result(Clocked(reached_khz=None, samples=0), took)
+        result = cpu.result(Clocked(reached_khz=NO_CLOCK, samples=0), took)
         around = surveyor.end(took, result.share)
     finally:
         os.kill(burner, signal.SIGKILL)
