@@ -84,9 +84,19 @@ def features(host: Host, card: str) -> dict[str, tuple[bool, bool]] | Absent:
 
 def own_counters(host: Host, card: str) -> dict[str, int] | Absent:
     """The driver's counters (`ethtool -S`); names differ by driver."""
-    text = host.command("ethtool", "-S", card)
-    if isinstance(text, Absent):
-        return text
+    known = host.once(_counters)
+    if card not in known or not host.still:
+        text = host.command("ethtool", "-S", card)
+        known[card] = text if isinstance(text, Absent) else _named(text)
+    return known[card]
+
+
+def _counters(host: Host) -> dict[str, dict[str, int] | Absent]:
+    """Of the cards that were asked: several rules want them, and each question is a process."""
+    return {}
+
+
+def _named(text: str) -> dict[str, int]:
     return {name: int(n) for name, n in re.findall(r"^\s*([\w.\[\]-]+): ([0-9]{1,19})$", text, re.MULTILINE)}
 
 

@@ -20,6 +20,7 @@ from probes.types import Absent, present
 MOST_BYTES = 16 << 20
 _FILES = ("/var/log/dmesg", "/var/log/kern.log", "/var/log/messages", "/var/log/syslog")
 _CAPTURED = ("/dmesg", "/dmesg.txt", "/sos_commands/kernel/dmesg_-T")
+_JOURNALS = "/sos_commands/logs/journalctl_*--boot"
 
 _MONOTONIC = re.compile(r"^(?:<\d+>)?\[\s*([0-9]{1,15}\.[0-9]{1,15})\]\s?(.*)$")
 _SYSLOG = re.compile(r"^(?:\w{3}\s+\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) \S+ kernel: (.*)$")
@@ -93,7 +94,7 @@ def kernel_log(host: Host) -> KernelLog | Absent:
         if present(text) and text.strip():
             return KernelLog(_kernel_lines(text), " ".join(argv))
         absent.append(text if isinstance(text, Absent) else Absent(f"{argv[0]} shows nothing"))
-    for path in _FILES if host.live else (*_CAPTURED, *_FILES):
+    for path in _FILES if host.live else (*_CAPTURED, *host.glob(_JOURNALS), *_FILES):
         text = host.text(path, MOST_BYTES)
         if present(text):
             return KernelLog(_kernel_lines(text), path)

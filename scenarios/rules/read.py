@@ -98,6 +98,8 @@ def _typed(text: str) -> Value:
     text = text.strip("\0 \t\r\n")
     if re.fullmatch(r"-?[0-9]{1,19}", text):
         return int(text)
+    if re.fullmatch(r"0x[0-9a-fA-F]{1,16}", text):
+        return int(text, 16)
     if re.fullmatch(r"-?[0-9]{1,15}\.[0-9]{1,15}", text):
         return float(text)
     if found := re.fullmatch(r"([0-9]{1,19}) kB", text):

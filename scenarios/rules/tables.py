@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios.rules.subjects import cpu, disk, memory, net, pci, qdisc, settings, smart
+from scenarios.rules.subjects import array, cpu, disk, memory, net, pci, qdisc, settings, smart, tcp
 from scenarios.rules.table import Table
 
 TABLES: dict[str, Table] = {
@@ -20,14 +20,15 @@ TABLES: dict[str, Table] = {
     "stack": net.stack_rows,
     "softnet": net.softnet_rows,
     "qdisc": qdisc.qdisc_rows,
-    "tcp": net.tcp_rows,
+    "tcp": tcp.tcp_rows,
     "disk": disk.disk_rows,
     "smart": smart.smart_rows,
     "partition": disk.partition_rows,
     "mount": disk.mount_rows,
-    "pool": disk.pool_rows,
-    "array": disk.array_rows,
-    "multipath": disk.multipath_rows,
+    "pool": array.pool_rows,
+    "array": array.array_rows,
+    "multipath": array.multipath_rows,
+    "mapped": array.mapped_rows,
     "pci": pci.pci_rows,
     "setting": settings.sysctl_rows,
 }

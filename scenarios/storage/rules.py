@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from probes.host import Host
+from probes.system.disk.arrays import mdstat
 from probes.system.disk.ata import ata_port
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.link import Link
@@ -186,42 +187,51 @@ def raid_state(host: Host) -> Iterator[Finding]:
     """md arrays that are degraded or being rebuilt: both slow every request (Documentation/admin-guide/md.rst)."""
     arrays = [d for d in host.once(block_devices).values() if d.kind == "md"]
     if not arrays:
-        raise Inapplicable("no md array")
+        listed = () if host.live else host.once(mdstat)  # a sosreport may hold no sysfs
+        if not listed:
+            raise Inapplicable("no md array")
+        for name, missing, busy in listed:
+            yield from _array_findings(name, missing, busy, "/proc/mdstat", "/proc/mdstat")
     for device in arrays:
         base = f"/sys/block/{device.name}/md"
         degraded, action = host.integer(f"{base}/degraded"), host.text(f"{base}/sync_action")
         busy = action.strip() if present(action) else ""
-        if present(degraded) and degraded > 0:
-            yield Finding(
-                id="storage.raid-degraded",
-                severity="critical",
-                subject=device.name,
-                alike=f"{degraded}",
-                title=f"{device.name} is degraded: {degraded} member(s) missing",
-                evidence=(Evidence(f"degraded {degraded}", f"{base}/degraded"),),
-                remedy=(
-                    Remedy(
-                        title="Find the missing member and replace it",
-                        commands=("cat /proc/mdstat", f"mdadm --detail /dev/{device.name}"),
-                        verify=(f"cat {base}/degraded",),
-                    ),
+        lost = degraded if present(degraded) else 0
+        yield from _array_findings(device.name, lost, busy, f"{base}/degraded", f"{base}/sync_action")
+
+
+def _array_findings(name: str, missing: int, busy: str, told: str, doing: str) -> Iterator[Finding]:
+    if missing > 0:
+        yield Finding(
+            id="storage.raid-degraded",
+            severity="critical",
+            subject=name,
+            alike=f"{missing}",
+            title=f"{name} is degraded: {missing} member(s) missing",
+            evidence=(Evidence(f"degraded {missing}", told),),
+            remedy=(
+                Remedy(
+                    title="Find the missing member and replace it",
+                    commands=("cat /proc/mdstat", f"mdadm --detail /dev/{name}"),
+                    verify=(f"cat {told}",),
                 ),
-            )
-        if busy in {"resync", "recover", "check", "repair", "reshape"}:
-            yield Finding(
-                id="storage.raid-busy",
-                severity="warning",
-                subject=device.name,
-                alike=busy,
-                title=f"{device.name} is in a {busy}: it competes with every request",
-                evidence=(Evidence(busy, f"{base}/sync_action"),),
-                remedy=(
-                    Remedy(
-                        title="Wait for it, or lower its speed while jobs run",
-                        commands=("cat /proc/mdstat", "cat /proc/sys/dev/raid/speed_limit_max"),
-                    ),
+            ),
+        )
+    if busy in {"resync", "recover", "recovery", "check", "repair", "reshape"}:
+        yield Finding(
+            id="storage.raid-busy",
+            severity="warning",
+            subject=name,
+            alike=busy,
+            title=f"{name} is in a {busy}: it competes with every request",
+            evidence=(Evidence(busy, doing),),
+            remedy=(
+                Remedy(
+                    title="Wait for it, or lower its speed while jobs run",
+                    commands=("cat /proc/mdstat", "cat /proc/sys/dev/raid/speed_limit_max"),
                 ),
-            )
+            ),
+        )
 
 
 def smart(host: Host) -> Iterator[Finding]:

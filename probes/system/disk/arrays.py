@@ -69,6 +69,20 @@ def md_arrays(host: Host) -> tuple[MdArray, ...]:
     return tuple(md_array(host, folder.split("/")[3]) for folder in folders)
 
 
+def mdstat(host: Host) -> tuple[tuple[str, int, str], ...]:
+    """/proc/mdstat (drivers/md/md.c, md_seq_show): name, members that are missing, what is under way ("": nothing)."""
+    text = host.text("/proc/mdstat")
+    found = []
+    for name, rest in (
+        re.findall(r"^(md\w+) : active((?:.*\n?)(?:[ \t].*\n?)*)", text, re.M) if present(text) else ()
+    ):
+        counts = re.search(r"\[([0-9]{1,5})/([0-9]{1,5})\]", rest)
+        busy = re.search(r"\b(resync|recovery|check|repair|reshape) =", rest)
+        missing = max(0, int(counts[1]) - int(counts[2])) if counts else 0
+        found.append((name, missing, busy[1] if busy else ""))
+    return tuple(found)
+
+
 def thin_pool(host: Host, name: str) -> ThinPool | None:
     """The thin pool under a device, None where there is none. LVM gives it a device whose uuid ends in `-tpool`."""
     for layer in layers(host, name):

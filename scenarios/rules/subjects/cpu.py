@@ -74,6 +74,7 @@ def host_rows(host: Host) -> list[Row]:
         "turbo": lambda: clock("turbo"),
         "tuned": lambda: tuned_profile(host),
         "deepest_us": lambda: _deepest(host),
+        "deepest_possible_us": lambda: _deepest(host, disabled_too=True),
     }
     return [Row("", columns)]
 
@@ -89,12 +90,14 @@ def _nodes(host: Host) -> Value:
     return Absent(found.doubt, "invalid") if found.doubt else len(found.nodes)
 
 
-def _deepest(host: Host) -> Value:
-    """Exit latency, in µs, of the deepest idle state that is not disabled."""
+def _deepest(host: Host, *, disabled_too: bool = False) -> Value:
+    """Exit latency, in µs, of the deepest idle state that is not disabled on all CPUs."""
     found = host.once(idle)
     if isinstance(found, Absent):
         return found
-    usable = [s.wake_us for s in found.states if s.disabled_on < s.cpus and present(s.wake_us)]
+    usable = [
+        s.wake_us for s in found.states if (disabled_too or s.disabled_on < s.cpus) and present(s.wake_us)
+    ]
     return max(usable, default=0)
 
 
@@ -200,6 +203,7 @@ def sensor_rows(host: Host) -> list[Row]:
     for path in host.glob("/sys/class/hwmon/hwmon*/temp*_input"):
         base = path.removesuffix("_input")
         now, critical = host.integer(path), host.integer(f"{base}_crit")
+        high = host.integer(f"{base}_max")
         name = host.text(path.rsplit("/", 1)[0] + "/name", 256)
         label = host.text(f"{base}_label", 256)
         words = " ".join(text.strip() for text in (name, label) if present(text)) or path.split("/")[4]
@@ -208,9 +212,37 @@ def sensor_rows(host: Host) -> list[Row]:
                 "path": path,
                 "celsius": now / 1000,
                 "critical": critical / 1000 if present(critical) else critical,
+                "high": high / 1000 if present(high) and 0 < high < 200_000 else Absent("none is told"),
                 "alarm": host.text(f"{base}_crit_alarm", 16) == "1",
             }
             rows.append(Row(words, columns))
+    return rows + _zone_rows(host)
+
+
+def _zone_rows(host: Host) -> list[Row]:
+    """Thermal zones with a critical trip point (Documentation/driver-api/thermal/sysfs-api.rst: millidegrees)."""
+    rows = []
+    for zone in host.glob("/sys/class/thermal/thermal_zone*"):
+        now, kind = host.integer(f"{zone}/temp"), host.text(f"{zone}/type", 256)
+        if isinstance(now, Absent) or not -50_000 < now < 200_000:
+            continue
+        trips = [
+            point
+            for path in host.glob(f"{zone}/trip_point_*_type")
+            if host.text(path, 64) == "critical"
+            and present(point := host.integer(path.removesuffix("_type") + "_temp"))
+            and 20_000 < point < 200_000
+        ]
+        columns: dict[str, Value] = {
+            "path": f"{zone}/temp",
+            "celsius": now / 1000,
+            "critical": min(trips) / 1000
+            if trips
+            else Absent("it has no critical trip point", "unsupported"),
+            "high": Absent("none is told", "unsupported"),
+            "alarm": False,
+        }
+        rows.append(Row(kind.strip() if present(kind) else zone.rsplit("/", 1)[-1], columns))
     return rows
 
 
@@ -225,10 +257,19 @@ def stat_rows(host: Host) -> list[Row] | Absent:
     if len(ticks) < 8 or not total:
         return Absent("/proc/stat has no line for all CPUs", "invalid", "/proc/stat")
     user, nice, system, idle_, iowait, _irq, softirq, steal = ticks[:8]
+    shares = [
+        (int(words[7]) / whole, int(number))
+        for number, rest in re.findall(r"^cpu([0-9]{1,5}) ([0-9 ]+)$", text, re.MULTILINE)
+        if len(words := ["", *rest.split()]) >= 9 and (whole := sum(map(int, words[1:9])))
+    ]
+    busiest, which = max(shares, default=(0.0, 0))
     return [
         Row(
             "",
             {
+                "cpus": len(shares),
+                "busiest_softirq": busiest if shares else Absent("/proc/stat has no line for each CPU"),
+                "busiest_softirq_cpu": which,
                 "steal": steal / total,
                 "iowait": iowait / total,
                 "system": system / max(1, user + nice + system),

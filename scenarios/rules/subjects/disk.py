@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
 from probes.host import Host
-from probes.system.disk.arrays import md_arrays, thin_pool
 from probes.system.disk.ata import ata_port
-from probes.system.disk.block import BlockDevice, block_devices, leaves
+from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, mounts, source_device
 from probes.system.disk.transport import VIRTUAL_TRANSPORTS, emulated
@@ -64,7 +62,7 @@ def _disk(host: Host, d: BlockDevice) -> Row:
             if present(d.queue.max_sectors_kb)
             else d.queue.max_sectors_kb,
             "max_hw_sectors": lambda: _kib(host, f"{base}/queue/max_hw_sectors_kb"),
-            "write_cache": d.queue.write_cache,
+            "write_cache": lambda: _write_cache(host, d, base),
             "wbt_us": d.queue.wbt_lat_usec,
             "depth": d.queue.device_queue_depth,
             "hw_queues": d.queue.hw_queues,
@@ -80,6 +78,7 @@ def _disk(host: Host, d: BlockDevice) -> Row:
             "read_only": d.read_only,
             "link": link if isinstance(link, Absent) else link.now,
             "controller": lambda: _controller(host, d),
+            "likes_wait": lambda: _likes_wait(host, d),
             "read_wait": lambda: counters("read"),
             "write_wait": lambda: counters("write"),
             "in_flight": lambda: _in_flight(host, d.name),
@@ -96,6 +95,37 @@ def _kib(host: Host, path: str) -> Value:
 def _word(host: Host, path: str) -> Value:
     text = host.text(path, 4096)
     return text if isinstance(text, Absent) else text.strip()
+
+
+def _write_cache(host: Host, d: BlockDevice, base: str) -> Value:
+    """By the queue; kernels before 4.7 tell it of SCSI disks only (Documentation/scsi: cache_type)."""
+    told = d.queue.write_cache
+    if present(told):
+        return told.strip()
+    for path in host.glob(f"{base}/device/scsi_disk/*/cache_type"):
+        return _word(host, path)
+    return told
+
+
+def _likes_wait(host: Host, d: BlockDevice) -> Value:
+    """The median of the mean read times, in ns, of at least two other disks of its model."""
+    waits = host.once(_waits_by_model).get(d.model if present(d.model) else "", [])
+    others = sorted(wait for name, wait in waits if name != d.name)
+    return (
+        others[len(others) // 2]
+        if len(others) >= 2
+        else Absent("no two other disks of its model", "unsupported")
+    )
+
+
+def _waits_by_model(host: Host) -> dict[str, list[tuple[str, float]]]:
+    found: dict[str, list[tuple[str, float]]] = {}
+    for d in host.once(block_devices).values():
+        if present(d.model) and d.model and not d.parent and not d.slaves:
+            wait = _counter(host, d.name, "read")
+            if present(wait):
+                found.setdefault(d.model, []).append((d.name, wait))
+    return found
 
 
 def _controller(host: Host, d: BlockDevice) -> Value:
@@ -252,97 +282,3 @@ def _ext4_errors(host: Host, device: Value) -> Value:
     if isinstance(device, Absent):
         return device
     return host.integer(f"/sys/fs/ext4/{device}/errors_count")
-
-
-def pool_rows(host: Host) -> list[Row] | Absent:
-    """One a thin pool of LVM: fill of data and metadata, 0..1 (root)."""
-    found: dict[str, Row] = {}
-    for device in host.once(block_devices).values():
-        if device.kind != "lvm" and not device.name.startswith("dm-"):
-            continue
-        pool = thin_pool(host, device.name)
-        if pool is not None:
-            columns: dict[str, Value] = {
-                "name": pool.name,
-                "data": pool.data,
-                "metadata": pool.metadata,
-                "mode": pool.mode,
-            }
-            found.setdefault(pool.name, Row(pool.name, columns))
-    return list(found.values())
-
-
-def array_rows(host: Host) -> list[Row]:
-    """One an md array."""
-    rows = []
-    for array in md_arrays(host):
-        base = f"/sys/block/{array.name}/md"
-        rows.append(
-            Row(
-                array.name,
-                {
-                    "name": array.name,
-                    "level": array.level,
-                    "disks": array.disks,
-                    "missing": array.missing,
-                    "action": array.action,
-                    "mismatches": partial(host.integer, f"{base}/mismatch_cnt"),
-                    "stripe_cache": partial(host.integer, f"{base}/stripe_cache_size"),
-                    "bitmap": partial(_word, host, f"{base}/bitmap/location"),
-                    "members": partial(leaves, host, array.name),
-                },
-                base,
-            )
-        )
-    return rows
-
-
-def multipath_rows(host: Host) -> list[Row] | Absent:
-    """One a multipath device: paths by `multipath -ll`, else by sysfs. `groups` counts path groups."""
-    text = host.command("multipath", "-ll")
-    told = _multipath_text(text) if present(text) else {}
-    rows = []
-    for device in host.once(block_devices).values():
-        if device.kind != "multipath":
-            continue
-        states = {s: _word(host, f"/sys/block/{s}/device/state") for s in device.slaves}
-        kernel_bad = tuple(
-            s for s, word in states.items() if word not in ("running", "live") and present(word)
-        )
-        told.setdefault(device.label or device.name, {"failed": kernel_bad, "paths": len(device.slaves)})
-        told[device.label or device.name].setdefault("slaves", device.slaves)
-    for name, values in told.items():
-        columns = {
-            "name": name,
-            "paths": Absent("not told"),
-            "failed": (),
-            "groups": text if isinstance(text, Absent) else Absent("not told"),
-            "policy": text if isinstance(text, Absent) else Absent("not told"),
-            "alua": text if isinstance(text, Absent) else Absent("not told"),
-            **values,
-        }
-        rows.append(Row(name, columns))
-    return rows
-
-
-def _multipath_text(text: str) -> dict[str, dict[str, Value]]:
-    """multipath -ll: a map's line holds `dm-N`, its groups begin with `policy=`, its paths hold H:C:T:L."""
-    found: dict[str, dict[str, Value]] = {}
-    current: dict[str, Value] | None = None
-    for line in text.splitlines():
-        head = re.match(r"([^\s|`]\S*)(?: \([^)]*\))? dm-[0-9]+ ", line + " ")
-        if head:
-            current = {"paths": 0, "failed": (), "groups": 0, "policy": "", "alua": False, "states": ()}
-            found[head[1]] = current
-        elif current is None:
-            continue
-        elif "policy=" in line:
-            current["groups"] += 1
-            current["policy"] = (re.findall(r"policy='?([\w-]+)", line) or [""])[0]
-        elif path := re.search(r"[0-9]+:[0-9]+:[0-9]+:[0-9]+ +(\S+) +\S+ +(\w+) +(\w+) +(\w+)", line):
-            current["paths"] += 1
-            if path[2] == "failed" or path[3] in ("faulty", "shaky") or path[4] == "offline":
-                current["failed"] = (*current["failed"], path[1])
-        elif "hwhandler=" in line:
-            current["alua"] = "alua" in line
-    return found

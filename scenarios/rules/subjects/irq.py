@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from probes.host import Host
-from probes.system.cpulist import parse_list
+from probes.system.cpulist import parse_list, parse_mask
 from probes.system.numa import numa
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
@@ -74,7 +74,8 @@ def _affinity(host: Host, number: str) -> frozenset[int] | None:
         cpus = parse_list(text) if present(text) and text.strip() else None
         if cpus:
             return cpus
-    return None
+    mask = host.text(f"/proc/irq/{number}/smp_affinity", 4096)
+    return parse_mask(mask) if present(mask) else None
 
 
 def _unknown(host: Host) -> Absent:

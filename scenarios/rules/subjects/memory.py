@@ -7,8 +7,11 @@ from functools import partial
 
 from probes.host import Host
 from probes.system.cgroup import folders_of, groups_of
+from probes.system.cpulist import parse_list
 from probes.system.disk.mounts import mounts
 from probes.system.numa import numa
+from probes.system.topology import topology
+from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
 from scenarios.rules.table import Row
@@ -22,7 +25,7 @@ def dimm_rows(host: Host) -> list[Row] | Absent:
         text = whole if present(whole) else text
     if isinstance(text, Absent):
         return text
-    slots: list[tuple[str, int, int, bool]] = []
+    slots: list[tuple[str, int, int, str]] = []
     for block in re.findall(r"Memory Device\n(.*?)(?=\n\s*\n|\Z)", text, re.DOTALL):
         size = _field(block, "Size")
         slots.append(
@@ -30,7 +33,7 @@ def dimm_rows(host: Host) -> list[Row] | Absent:
                 _field(block, "Locator"),
                 _speed(_field(block, "Speed")),
                 _speed(_field(block, "Configured (?:Memory|Clock) Speed")),
-                bool(re.match(r"[0-9]", size)),
+                size if re.match(r"[0-9]", size) else "",
             )
         )
     if not slots:
@@ -39,7 +42,7 @@ def dimm_rows(host: Host) -> list[Row] | Absent:
     groups: dict[str, int] = {}
     for locator, _, _, present_ in slots:
         channel = _channel(locator)
-        groups[channel] = groups.get(channel, 0) + present_
+        groups[channel] = groups.get(channel, 0) + bool(present_)
     speeds = {speed for _, speed, _, _ in filled if speed}
     used = {speed for _, _, speed, _ in filled if speed}
     return [
@@ -52,6 +55,13 @@ def dimm_rows(host: Host) -> list[Row] | Absent:
                 "configured": min(used, default=0) or Absent("the DIMMs tell no configured speed"),
                 "speeds": tuple(sorted(speeds)),
                 "uneven": len(set(groups.values())) > 1 if len(groups) > 1 else False,
+                "sizes": tuple(sorted({slot[3] for slot in filled})),
+                # Names that tell the socket alone: an odd number of modules fills no set of channels alike.
+                "odd": len(groups) <= 4
+                and any(
+                    count > 1 and count % 2 == 1 and len(slots) // len(groups) >= 8
+                    for count in groups.values()
+                ),
                 "channels": len(groups),
                 "empty_channels": sum(1 for count in groups.values() if not count),
                 "per_channel": ", ".join(
@@ -88,6 +98,12 @@ def node_rows(host: Host) -> list[Row] | Absent:
     if found.doubt:
         return Absent(found.doubt, "invalid")
     rows = []
+    sizes = [node.memory_bytes for node in found.nodes if present(node.memory_bytes)]
+    shares = [
+        node.free_bytes / node.memory_bytes
+        for node in found.nodes
+        if present(node.free_bytes) and present(node.memory_bytes) and node.memory_bytes
+    ]
     for node in found.nodes:
         text = host.text(f"/sys/devices/system/node/node{node.number}/numastat")
         counts = dict(re.findall(r"^(\w+) ([0-9]{1,19})$", text, re.MULTILINE)) if present(text) else {}
@@ -102,6 +118,9 @@ def node_rows(host: Host) -> list[Row] | Absent:
                     "number": node.number,
                     "count": len(found.nodes),
                     "kind": node.kind,
+                    "virtual": host.once(virtualisation).virtual,
+                    "largest": max(sizes, default=0) or Absent("no node tells its memory"),
+                    "most_free": max(shares) if shares else Absent("no node tells what is free"),
                     "cpus": len(node.cpus),
                     "memory": node.memory_bytes,
                     "free": node.free_bytes,
@@ -129,5 +148,20 @@ def group_rows(host: Host) -> list[Row] | Absent:
             continue
         for folder in folders_of(host, table, controller, path):
             if folder not in rows:
-                rows[folder] = Row(folder, {"path": folder, "controller": controller}, folder)
+                columns: dict[str, Value] = {
+                    "path": folder,
+                    "controller": controller,
+                    "cpus": partial(_cpus, host, folder),
+                    "online": len(host.once(topology).online) or Absent("no CPU is listed"),
+                }
+                rows[folder] = Row(folder, columns, folder)
     return list(rows.values())
+
+
+def _cpus(host: Host, folder: str) -> Value:
+    """How many CPUs the group may use."""
+    text = host.text(f"{folder}/cpuset.cpus.effective", 65536)
+    if isinstance(text, Absent):
+        return text
+    cpus = parse_list(text)
+    return len(cpus) if cpus else Absent(f"{folder}/cpuset.cpus.effective holds no CPUs", "invalid")

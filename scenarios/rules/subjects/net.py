@@ -17,11 +17,18 @@ from scenarios.rules.expression import Value
 from scenarios.rules.subjects import irq
 from scenarios.rules.table import Row
 
-_PARAVIRTUAL = frozenset({"virtio_net", "ena", "gve", "xen_netfront", "vif", "hv_netvsc", "vmxnet3"})
+# Also a management controller's card on USB, which tells a speed and duplex of no meaning.
+_PARAVIRTUAL = frozenset(
+    {"virtio_net", "ena", "gve", "xen_netfront", "vif", "hv_netvsc", "vmxnet3"}
+    | {"cdc_ether", "cdc_ncm", "cdc_subset", "rndis_host", "usbnet"}
+)
 _MOST_ASKED = 8
 _NOT_ASKED = Absent(f"asked of the first {_MOST_ASKED} cards that are up", "unsupported")
 _CUT_OFF = r"^rx_(no_buffer|out_of_buffer|no_dma_resources)|_discards(_phy)?$|missed"
 _PAUSED = r"^rx_(global_|prio[0-9]_)?pause(_ctrl_phy)?$|^rx_flow_control_xoff$|^rx_xoff_\w*$"
+_PAUSING = _PAUSED.replace("rx_", "tx_")
+_DAMAGED = r"^(port\.)?rx_(crc|fcs)_err(or)?s?(_phy)?$"
+_STUCK = r"^tx_timeout(_count|s)?$"
 _COUNTERS = (
     "rx_packets", "tx_packets", "rx_bytes", "tx_bytes", "rx_errors", "tx_errors", "rx_dropped", "tx_dropped",
     "rx_missed_errors", "rx_fifo_errors", "rx_crc_errors", "rx_frame_errors", "rx_over_errors", "rx_length_errors",
@@ -67,6 +74,9 @@ def _card(host: Host, card: Nic, emulated: bool) -> Row:
         "lro": lambda: _part(offload(host, card.name), "lro"),
         "tso": lambda: _feature(host, card.name, "tcp-segmentation-offload"),
         "checksums": lambda: _feature(host, card.name, "rx-checksumming"),
+        "sent_checksums": lambda: _feature(host, card.name, "tx-checksumming"),
+        "gso": lambda: _feature(host, card.name, "generic-segmentation-offload"),
+        "gather": lambda: _feature(host, card.name, "scatter-gather"),
         "queue_length": lambda: host.integer(f"{base}/tx_queue_len"),
         "carrier_changes": lambda: host.integer(f"{base}/carrier_changes"),
         "link": lambda: _link(host, base),
@@ -77,6 +87,9 @@ def _card(host: Host, card: Nic, emulated: bool) -> Row:
         "cut_off": partial(_driver_sum, host, card.name, _CUT_OFF),
         "exceeded": partial(_driver_sum, host, card.name, r"allowance_exceeded$"),
         "paused": partial(_driver_sum, host, card.name, _PAUSED),
+        "pausing": partial(_driver_sum, host, card.name, _PAUSING),
+        "damaged": partial(_driver_sum, host, card.name, _DAMAGED),
+        "stuck": partial(_driver_sum, host, card.name, _STUCK),
         **{name: partial(host.integer, f"{base}/statistics/{name}") for name in _COUNTERS},
     }
     return Row(card.name, columns, base)
@@ -187,7 +200,8 @@ def _driver_sum(host: Host, card: str, pattern: str) -> Value:
     found = own_counters(host, card)
     if isinstance(found, Absent):
         return found
-    return sum(count for name, count in found.items() if re.search(pattern, name))
+    counts = [count for name, count in found.items() if re.search(pattern, name)]
+    return sum(counts) if counts else Absent("its driver has no such counter", "unsupported")
 
 
 def _device(host: Host, base: str) -> str | Absent:
@@ -240,54 +254,6 @@ def softnet_rows(host: Host) -> list[Row] | Absent:
     ]
 
 
-def tcp_rows(host: Host) -> list[Row] | Absent:
-    """One row: TCP's counters since boot (RFC 4022, and Linux's own in /proc/net/netstat), buffers in bytes."""
-    values: dict[str, int] = {}
-    for path in ("/proc/net/snmp", "/proc/net/netstat"):
-        text = host.text(path)
-        if isinstance(text, str):
-            for line in text.splitlines():
-                values |= _pair(text, line)
-    if not values:
-        text = host.text("/proc/net/snmp")
-        return text if isinstance(text, Absent) else Absent("/proc/net/snmp tells nothing of TCP", "invalid")
-
-    def setting(name: str, position: int) -> Value:
-        text = host.text(f"/proc/sys/net/{name}", 4096)
-        words = text.split() if present(text) else []
-        good = len(words) > position and re.fullmatch(r"-?[0-9]{1,19}", words[position])
-        return (
-            int(words[position])
-            if good
-            else (text if isinstance(text, Absent) else Absent(f"{name}: no number"))
-        )
-
-    cards = host.once(nics).values()
-    speeds = [c.speed_mbit for c in cards if c.physical and present(c.speed_mbit) and c.state == "up"]
-    columns: dict[str, Value] = dict(values)
-    columns |= {
-        "rmem": partial(setting, "ipv4/tcp_rmem", 2),
-        "wmem": partial(setting, "ipv4/tcp_wmem", 2),
-        "rmem_max": partial(setting, "core/rmem_max", 0),
-        "wmem_max": partial(setting, "core/wmem_max", 0),
-        "scaling": partial(setting, "ipv4/tcp_window_scaling", 0),
-        "sack": partial(setting, "ipv4/tcp_sack", 0),
-        "fastest": max(speeds) * 1_000_000 if speeds else Absent("no card that is up tells its speed"),
-    }
-    return [Row("", columns)]
-
-
-def _pair(text: str, line: str) -> dict[str, int]:
-    """Two lines each: names, then numbers, both with the same head."""
-    head, _, rest = line.partition(":")
-    if not re.match(r"\s*[A-Za-z]", rest):
-        return {}
-    numbers = re.search(rf"^{re.escape(head)}:((?: -?[0-9]{{1,19}})+)\s*$", text, re.MULTILINE)
-    if numbers is None:
-        return {}
-    return {f"{head}_{name}": int(n) for name, n in zip(rest.split(), numbers[1].split(), strict=False)}
-
-
 def bond_rows(host: Host) -> list[Row] | Absent:
     """One a bond: /proc/net/bonding (Documentation/networking/bonding.rst)."""
     names = host.listing("/proc/net/bonding")
@@ -312,6 +278,8 @@ def bond_rows(host: Host) -> list[Row] | Absent:
         read = (host.integer(f"{ROOT}/{member}/mtu") for member in members)
         mtus = {mtu for mtu in read if present(mtu)}
         mode = re.search(r"^Bonding Mode: (.+)$", text, re.MULTILINE)
+        partner = re.search(r"Partner Mac Address: ([0-9a-f:]{17})", text)
+        failures = re.findall(r"^Link Failure Count: ([0-9]{1,18})$", "\n".join(ports), re.MULTILINE)
         policy = re.search(r"^Transmit Hash Policy: (\S+)", text, re.MULTILINE)
         rows.append(
             Row(
@@ -322,6 +290,10 @@ def bond_rows(host: Host) -> list[Row] | Absent:
                     "policy": policy[1] if policy else "",
                     "ports": len(ports),
                     "down": tuple(down),
+                    "partner": partner[1] if partner else Absent("the bond tells no partner", "unsupported"),
+                    "failures": sum(map(int, failures))
+                    if failures
+                    else Absent("the bond counts no failures", "unsupported"),
                     "speeds": tuple(sorted(speeds)),
                     "aggregators": len(aggregators),
                     "mtus": tuple(sorted(mtus)),

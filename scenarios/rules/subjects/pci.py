@@ -8,6 +8,7 @@ from functools import partial
 from probes.host import Host
 from probes.system.pci import PciDevice, pci_devices
 from probes.system.pcie_tags import read_request_bytes
+from probes.system.virtualisation import virtualisation
 from probes.types import Absent
 from scenarios.rules.expression import Value
 from scenarios.rules.subjects import irq
@@ -33,6 +34,7 @@ def pci_rows(host: Host) -> list[Row] | Absent:
                     "node": device.node,
                     "virtual_function": device.virtual_function,
                     "irq_nodes": partial(_irq_nodes, host, device),
+                    "guest": host.once(virtualisation).virtual,
                     "unasked": partial(_unasked, host, device),
                     "read_request": partial(read_request_bytes, host, device.address),
                     "link": link if isinstance(link, Absent) else link.now,

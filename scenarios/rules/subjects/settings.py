@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import re
+from collections.abc import Callable
 
 from probes.host import Host
 from probes.system.disk.scheduler_origin import tuned_profile
@@ -17,22 +18,53 @@ _PROFILES = ("/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/u
 _ABOUT = re.compile(r"(vm|net\.core|net\.ipv4\.tcp|kernel\.(numa_balancing|sched|io_uring)|fs\.aio)[._]?")
 
 
+def _governor(host: Host) -> str | Absent:
+    """Of all policies: theirs where they agree, else all of them."""
+    found = [
+        text.strip()
+        for path in host.glob("/sys/devices/system/cpu/cpufreq/policy*/scaling_governor")
+        if present(text := host.text(path, 256))
+    ]
+    return (
+        ", ".join(sorted(set(found))) if found else Absent("the kernel sets no CPU frequency", "unsupported")
+    )
+
+
+def _huge_pages(host: Host) -> str | Absent:
+    text = host.text("/sys/kernel/mm/transparent_hugepage/enabled", 256)
+    chosen = re.search(r"\[(\w+)\]", text) if present(text) else None
+    return chosen[1] if chosen else Absent("transparent huge pages cannot be read")
+
+
+# What tuned sets elsewhere than in /proc/sys: the option of a plugin -> its name here -> how it is now.
+_TUNED_OPTIONS = {
+    "cpu": {"governor": "CPU governor"},
+    "vm": {"transparent_hugepages": "huge pages", "transparent_hugepage": "huge pages"},
+}
+_OTHERS: dict[str, Callable[[Host], str | Absent]] = {"CPU governor": _governor, "huge pages": _huge_pages}
+
+
 def sysctl_rows(host: Host) -> list[Row] | Absent:
     """One a setting that a file or tuned asks for and that changes speed: `asked`, `by`, `live`."""
-    asked = files_ask(host)
-    if isinstance(asked, Absent):
-        return asked
-    asked |= tuned_asks(host)
+    files, by_tuned = files_ask(host), tuned_asks(host)
+    if isinstance(files, Absent) and not by_tuned:
+        return files
+    asked = (files if present(files) else {}) | by_tuned
     rows = []
     for name, (value, where) in sorted(asked.items()):
-        if not _ABOUT.match(name) or "*" in name:
+        if not (name in _OTHERS or _ABOUT.match(name)) or "*" in name:
             continue
-        live = host.text("/proc/sys/" + name.replace(".", "/"), 4096)
+        if name in _OTHERS:
+            live = _OTHERS[name](host)
+            value = live if present(live) and live in value.split("|") else value
+        else:
+            live = host.text("/proc/sys/" + name.replace(".", "/"), 4096)
         rows.append(
             Row(
                 name,
                 {
                     "name": name,
+                    "key": Absent("it is no sysctl", "unsupported") if name in _OTHERS else name,
                     "asked": _plain(value),
                     "at_least": value.startswith(">"),
                     "by": where,
@@ -107,7 +139,12 @@ def _profile(host: Host, name: str, depth: int) -> dict[str, tuple[str, str]]:
             if inner:
                 asked |= _profile(host, inner, depth + 1)
         for section in parser.sections():
-            if (parser[section].get("type") or section) == "sysctl":
+            kind = parser[section].get("type") or section
+            for option, other in _TUNED_OPTIONS.get(kind, {}).items():
+                told = parser[section].get(option)
+                if told and "$" not in told and ":" not in told:
+                    asked[other] = (told, path)
+            if kind == "sysctl":
                 # `${var}` and functions are worked out by tuned: what they give is not known here.
                 own = {k: (v or "", path) for k, v in parser[section].items() if "$" not in (v or "")}
                 asked |= own

@@ -1,0 +1,153 @@
+"""Rows about what is built of disks: arrays, pools, snapshots, multipath devices."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from probes.host import Host
+from probes.system.disk.arrays import md_arrays, parse_thin_status, thin_pool
+from probes.system.disk.block import block_devices, leaves
+from probes.types import Absent, present
+from scenarios.rules.expression import Value
+from scenarios.rules.table import Row
+
+
+def pool_rows(host: Host) -> list[Row] | Absent:
+    """One a thin pool of LVM: fill of data and metadata, 0..1 (root)."""
+    found: dict[str, Row] = {}
+    for device in host.once(block_devices).values():
+        if device.kind != "lvm" and not device.name.startswith("dm-"):
+            continue
+        pool = thin_pool(host, device.name)
+        if pool is not None:
+            columns: dict[str, Value] = {
+                "name": pool.name,
+                "data": pool.data,
+                "metadata": pool.metadata,
+                "mode": pool.mode,
+            }
+            found.setdefault(pool.name, Row(pool.name, columns))
+    if not found and not host.live:  # a sosreport without sysfs
+        for name, kind, status in mapped_devices(host):
+            if kind == "thin-pool" and (parsed := parse_thin_status(f"thin-pool {status}")) is not None:
+                label = name.removesuffix("-tpool")
+                shares = dict(zip(("data", "metadata", "mode"), parsed, strict=True))
+                found[label] = Row(label, {"name": label, **shares})
+    return list(found.values())
+
+
+def mapped_rows(host: Host) -> list[Row]:
+    """One a snapshot or mirror of the device mapper: `used` 0..1 of a snapshot, `bad` where it failed or lost a leg."""
+    rows = []
+    for name, kind, status in mapped_devices(host):
+        share = re.match(r"([0-9]{1,18})/([0-9]{1,18})", status)
+        legs = (
+            re.match(r"\S+ [0-9]+ (\w+)", status)
+            if kind == "raid"
+            else re.search(r" ([ADSRUF]+)(?: |$)", status)
+        )
+        lost = bool(legs and re.search(r"[DFSRU]", legs[1]))
+        columns: dict[str, Value] = {
+            "name": name,
+            "kind": kind,
+            "status": status,
+            "used": int(share[1]) / int(share[2]) if share and int(share[2]) else Absent("it tells no fill"),
+            "bad": lost if kind != "snapshot" else status.startswith(("Invalid", "Overflow", "Merge failed")),
+        }
+        if kind in ("snapshot", "raid", "mirror"):
+            rows.append(Row(name, columns))
+    return rows
+
+
+def mapped_devices(host: Host) -> list[tuple[str, str, str]]:
+    """`dmsetup status` (root): name, kind of target, and what the target says of itself."""
+    if host.live and not host.glob("/sys/block/dm-*"):
+        return []
+    text = host.command("dmsetup", "status")
+    lines = re.findall(r"^(\S+): [0-9]+ [0-9]+ (\S+) ?(.*)$", text, re.MULTILINE) if present(text) else []
+    return [(name, kind, status.strip()) for name, kind, status in lines]
+
+
+def array_rows(host: Host) -> list[Row]:
+    """One an md array."""
+    rows = []
+    for array in md_arrays(host):
+        base = f"/sys/block/{array.name}/md"
+        rows.append(
+            Row(
+                array.name,
+                {
+                    "name": array.name,
+                    "level": array.level,
+                    "disks": array.disks,
+                    "missing": array.missing,
+                    "action": array.action,
+                    "mismatches": partial(host.integer, f"{base}/mismatch_cnt"),
+                    "stripe_cache": partial(host.integer, f"{base}/stripe_cache_size"),
+                    "bitmap": partial(_word, host, f"{base}/bitmap/location"),
+                    "members": partial(leaves, host, array.name),
+                },
+                base,
+            )
+        )
+    return rows
+
+
+def multipath_rows(host: Host) -> list[Row] | Absent:
+    """One a multipath device: paths by `multipath -ll`, else by sysfs. `groups` counts path groups."""
+    text = host.command("multipath", "-ll")
+    if isinstance(text, Absent) and not host.live:
+        older = host.command("multipath", "-v4", "-ll")
+        text = older if present(older) else text
+    told = _multipath_text(text) if present(text) else {}
+    rows = []
+    for device in host.once(block_devices).values():
+        if device.kind != "multipath":
+            continue
+        states = {s: _word(host, f"/sys/block/{s}/device/state") for s in device.slaves}
+        kernel_bad = tuple(
+            s for s, word in states.items() if word not in ("running", "live") and present(word)
+        )
+        told.setdefault(device.label or device.name, {"failed": kernel_bad, "paths": len(device.slaves)})
+        told[device.label or device.name].setdefault("slaves", device.slaves)
+    for name, values in told.items():
+        columns = {
+            "name": name,
+            "paths": Absent("not told"),
+            "failed": (),
+            "groups": text if isinstance(text, Absent) else Absent("not told"),
+            "policy": text if isinstance(text, Absent) else Absent("not told"),
+            "alua": text if isinstance(text, Absent) else Absent("not told"),
+            **values,
+        }
+        rows.append(Row(name, columns))
+    return rows
+
+
+def _multipath_text(text: str) -> dict[str, dict[str, Value]]:
+    """multipath -ll: a map's line holds `dm-N`, its groups begin with `policy=`, its paths hold H:C:T:L."""
+    found: dict[str, dict[str, Value]] = {}
+    current: dict[str, Value] | None = None
+    for line in text.splitlines():
+        head = re.match(r"([^\s|`]\S*)(?: \([^)]*\))? dm-[0-9]+ ", line + " ")
+        if head:
+            current = {"paths": 0, "failed": (), "groups": 0, "policy": "", "alua": False, "states": ()}
+            found[head[1]] = current
+        elif current is None:
+            continue
+        elif "policy=" in line:
+            current["groups"] += 1
+            current["policy"] = (re.findall(r"policy='?([\w-]+)", line) or [""])[0]
+        elif path := re.search(r"[0-9]+:[0-9]+:[0-9]+:[0-9]+ +(\S+) +\S+ +(\w+) +(\w+) +(\w+)", line):
+            current["paths"] += 1
+            if path[2] == "failed" or path[3] in ("faulty", "shaky") or path[4] == "offline":
+                current["failed"] = (*current["failed"], path[1])
+        elif "hwhandler=" in line:
+            current["alua"] = "alua" in line
+    return found
+
+
+def _word(host: Host, path: str) -> Value:
+    text = host.text(path, 4096)
+    return text if isinstance(text, Absent) else text.strip()

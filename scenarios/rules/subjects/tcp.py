@@ -1,0 +1,89 @@
+"""One row about TCP, UDP and IP: counters since boot, buffers, tables."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from probes.host import Host
+from probes.system.nic import nics
+from probes.types import Absent, present
+from scenarios.rules.expression import Value
+from scenarios.rules.table import Row
+
+
+def tcp_rows(host: Host) -> list[Row] | Absent:
+    """One row: TCP's counters since boot (RFC 4022, and Linux's own in /proc/net/netstat), buffers in bytes."""
+    values: dict[str, int] = {}
+    for path in ("/proc/net/snmp", "/proc/net/netstat"):
+        text = host.text(path)
+        if isinstance(text, str):
+            for line in text.splitlines():
+                values |= _pair(text, line)
+    if not values:
+        text = host.text("/proc/net/snmp")
+        return text if isinstance(text, Absent) else Absent("/proc/net/snmp tells nothing of TCP", "invalid")
+
+    def setting(name: str, position: int) -> Value:
+        text = host.text(f"/proc/sys/net/{name}", 4096)
+        words = text.split() if present(text) else []
+        good = len(words) > position and re.fullmatch(r"-?[0-9]{1,19}", words[position])
+        return (
+            int(words[position])
+            if good
+            else (text if isinstance(text, Absent) else Absent(f"{name}: no number"))
+        )
+
+    cards = host.once(nics).values()
+    speeds = [c.speed_mbit for c in cards if c.physical and present(c.speed_mbit) and c.state == "up"]
+    columns: dict[str, Value] = dict(values)
+    for prefix, name in (("conntrack", "nf_conntrack"), ("arp", "arp_cache")):
+        columns |= {f"{prefix}_{key}": count for key, count in _table_counters(host, name).items()}
+    columns |= {
+        "rmem": partial(setting, "ipv4/tcp_rmem", 2),
+        "wmem": partial(setting, "ipv4/tcp_wmem", 2),
+        "rmem_max": partial(setting, "core/rmem_max", 0),
+        "wmem_max": partial(setting, "core/wmem_max", 0),
+        "scaling": partial(setting, "ipv4/tcp_window_scaling", 0),
+        "sack": partial(setting, "ipv4/tcp_sack", 0),
+        "moderate": partial(setting, "ipv4/tcp_moderate_rcvbuf", 0),
+        "timestamps": partial(setting, "ipv4/tcp_timestamps", 0),
+        "most_pages": partial(setting, "ipv4/tcp_mem", 2),
+        "pages": partial(_tcp_pages, host),
+        "arp_most": partial(setting, "ipv4/neigh/default/gc_thresh3", 0),
+        "fastest": max(speeds) * 1_000_000 if speeds else Absent("no card that is up tells its speed"),
+    }
+    return [Row("", columns)]
+
+
+def _tcp_pages(host: Host) -> Value:
+    """Pages that TCP's buffers hold (net/ipv4/proc.c, sockstat)."""
+    text = host.text("/proc/net/sockstat", 65536)
+    found = re.search(r"^TCP: .* mem ([0-9]{1,18})", text, re.MULTILINE) if present(text) else None
+    return int(found[1]) if found else Absent("/proc/net/sockstat tells no TCP memory")
+
+
+def _table_counters(host: Host, name: str) -> dict[str, int]:
+    """/proc/net/stat: names, then hexadecimal counters of each CPU; `entries` is the same in each line."""
+    text = host.text(f"/proc/net/stat/{name}", 1 << 20)
+    lines = text.splitlines() if present(text) else []
+    names = lines[0].split() if lines else []
+    wanted = {"entries": "entries", "drop": "drop", "early_drop": "early_drop", "table_fulls": "fulls"}
+    found: dict[str, int] = {}
+    for line in lines[1:]:
+        for key, word in zip(names, line.split(), strict=False):
+            if key in wanted and re.fullmatch(r"[0-9a-fA-F]{1,16}", word):
+                count = int(word, 16)
+                found[wanted[key]] = count if key == "entries" else found.get(wanted[key], 0) + count
+    return found
+
+
+def _pair(text: str, line: str) -> dict[str, int]:
+    """Two lines each: names, then numbers, both with the same head."""
+    head, _, rest = line.partition(":")
+    if not re.match(r"\s*[A-Za-z]", rest):
+        return {}
+    numbers = re.search(rf"^{re.escape(head)}:((?: -?[0-9]{{1,19}})+)\s*$", text, re.MULTILINE)
+    if numbers is None:
+        return {}
+    return {f"{head}_{name}": int(n) for name, n in zip(rest.split(), numbers[1].split(), strict=False)}

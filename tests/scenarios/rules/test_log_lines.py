@@ -1,0 +1,36 @@
+"""Lines of kernels' logs: which rule speaks of each, and which lines of a healthy start nobody may take for a fault."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scenarios.rules.known import written
+
+RULES = {rule.id: rule for rule in written(Path("/nonexistent")).rules if rule.id.startswith("log.")}
+
+DATA = Path(__file__).parents[2] / "data" / "kernel_log"
+FAULTS = [line.split("\t") for line in (DATA / "faults.tsv").read_text().splitlines()]
+INNOCENT = (DATA / "start.txt").read_text().splitlines()
+
+
+def rules_of(line: str) -> set[str]:
+    return {name for name, rule in RULES.items() if re.search(rule.read["lines"].log, line)}
+
+
+@pytest.mark.parametrize(("rule", "line"), FAULTS)
+def test_a_fault_is_found(rule: str, line: str) -> None:
+    assert rule in rules_of(line)
+
+
+@pytest.mark.parametrize("line", INNOCENT)
+def test_a_line_of_every_start_is_no_fault(line: str) -> None:
+    assert rules_of(line) == set()
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
+def test_what_is_counted_is_what_is_shown(rule: object) -> None:
+    read = rule.read  # type: ignore[attr-defined]
+    assert read["lines"].log == read["last"].log and read["last"].first
