@@ -47,7 +47,7 @@ class Inside:
         reaped_io: list[int] | None,
     ) -> None:
         """`pids`: the tree, parents first; `reaped_*`: what those had spent that the caller waited for itself."""
-        began = time.monotonic()
+        began = time.process_time()
         ticks = threads = living = 0
         io = (0, 0) if reaped_io is None else (reaped_io[0], reaped_io[1])
         readable = reaped_io is not None
@@ -81,7 +81,7 @@ class Inside:
         self._taken += 1
         if self._taken % MOST == 0:
             self._every_s *= 2
-        self._next_s = max(self._next_s + self._every_s, at_s + COST * (time.monotonic() - began))
+        self._next_s = max(self._next_s + self._every_s, at_s + COST * (time.process_time() - began))
         if self._taken >= LEAST:
             for sample in self._kept:
                 self._tell(sample)

@@ -96,8 +96,10 @@ class Look:
         self._now: dict[int, Spent] = {}
         self._before = Spent(0, 0, 0)  # of threads whose number was given to another one
         self._migrated: dict[int, int] = {}
+        self.in_d = 0  # threads in uninterruptible sleep at the last look
 
     def at(self, pids: list[int]) -> None:
+        self.in_d = 0
         for pid in pids[:FEW]:
             for thread in _threads(pid)[:MOST_THREADS]:
                 self._thread(pid, thread)
@@ -108,6 +110,7 @@ class Look:
         numbers = wholes(times[:2])
         if numbers is None or len(numbers) < 2 or stat is None:
             return
+        self.in_d += stat.state == "D"
         spent = Spent(numbers[0], numbers[1], stat.blocked_ticks)
         last = self._now.get(thread)
         if last is not None and spent.ran_ns < last.ran_ns:

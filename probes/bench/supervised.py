@@ -48,6 +48,8 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     peak_rss_bytes  of the largest process; None where it is below what the launcher itself had (execve(2) keeps it).
     read_bytes      from block devices, `written_bytes` to be written there (/proc/PID/io); None where unreadable.
     waited_s        thread seconds in a run queue, `blocked_s` waiting for block I/O (None: delay accounting is off).
+    d_s             thread seconds in uninterruptible sleep (state D), as seen at the looks, 20 times a second at most;
+                    None with too many processes at once.
     seen            share of its CPU time whose threads were looked at: `waited_s` and `blocked_s` rest on these.
     peak_pss_bytes  of all at once, as sampled five times a second at most; None with fewer than three samples.
     migrations      of its threads between CPUs (/proc/PID/task/TID/sched), as far as was seen; None where untold.
@@ -73,6 +75,7 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     written_bytes: int | None
     waited_s: float
     blocked_s: float | None
+    d_s: float | None
     seen: float
     peak_pss_bytes: int | None
     migrations: int | None

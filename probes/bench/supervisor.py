@@ -76,6 +76,8 @@ class Supervisor:
         self.inside = Inside(_tell)
         self.began_ns = 0
         self.next_pss = self.next_energy = 0.0
+        self.last_look = 0.0
+        self.d_s: float | None = 0.0  # thread seconds in state D
         self.io: list[int] | None = [0, 0]
         self.status: int | None = None
         self.ended_ns = 0
@@ -127,6 +129,7 @@ class Supervisor:
             "written_bytes": None if self.io is None else self.io[1],
             "waited_s": spent.waited_ns / 1e9,
             "blocked_s": spent.blocked_ticks / os.sysconf("SC_CLK_TCK") if _delays_on() else None,
+            "d_s": self.d_s,
             "seen": min(1.0, spent.ran_ns / 1e9 / cpu_s) if cpu_s > 0 else 1.0,
             "peak_pss_bytes": self.peak_pss if self.pss_samples >= PSS_SAMPLES else None,
             "migrations": self.look.migrations,
@@ -211,7 +214,8 @@ class Supervisor:
         for fd in tails:
             poll.register(fd, select.POLLIN | select.POLLHUP)
         until = time.monotonic() + self.order["at_most_s"]
-        next_look = time.monotonic() + LOOK_S / 5
+        self.last_look = time.monotonic()
+        next_look = self.last_look + LOOK_S / 5
         while True:
             self._reap()
             if self.status is not None:
@@ -220,11 +224,14 @@ class Supervisor:
             if now >= until:
                 return "time"
             if now >= next_look:
+                began = time.process_time()  # not by the clock: on a busy host that counts the waiting too
                 pids = process_tree.descendants(os.getpid())
+                self.look.at(pids)
+                cost_s = time.process_time() - began
                 self._sample(pids)
                 if self._wrote_too_much(pids):
                     return "bytes"
-                next_look = time.monotonic() + max(LOOK_S, LOOK_COST * (time.monotonic() - now))
+                next_look = time.monotonic() + max(LOOK_S, LOOK_COST * cost_s)
             ready = poll.poll(max(0, min(until, next_look) - time.monotonic()) * 1000 + 1)
             for fd, _ in ready:
                 if fd == 0:
@@ -245,18 +252,22 @@ class Supervisor:
         return bool(written > most)
 
     def _sample(self, pids: list[int]) -> None:
-        self.look.at(pids)
+        """After a look at the threads; what has a bound of its own."""
         now = time.monotonic()
+        many = len(pids) > process_tree.FEW
+        self.d_s = None if many or self.d_s is None else self.d_s + self.look.in_d * (now - self.last_look)
+        self.last_look = now
         if now >= self.next_energy:
             self.energy.look()
             self.next_energy = now + ENERGY_S
         if now >= self.next_pss:
+            began = time.process_time()
             pss = process_tree.pss(pids)
             if pss is not None:
                 self.peak_pss = max(pss, self.peak_pss)
                 self.pss_samples += 1
                 self.pss = pss
-            self.next_pss = now + max(PSS_S, PSS_COST * (time.monotonic() - now))
+            self.next_pss = now + max(PSS_S, PSS_COST * (time.process_time() - began))
         if self.inside.due(at_s := (time.perf_counter_ns() - self.began_ns) / 1e9):
             self.inside.take(at_s, pids, self.pss, self.user_s + self.system_s, self.io)
             self.pss = None

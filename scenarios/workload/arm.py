@@ -21,9 +21,13 @@ SEEN = 0.9  # of the CPU time: with less, what the threads waited is not known
 WALL, CPU, SCORE = "wall", "CPU time", "score"
 USER, SYSTEM, WAITING, BLOCKED = "user CPU", "system CPU", "waiting for a CPU", "block I/O"
 MEMORY = "swap and reclaim"
+OTHER_D = "other waits in state D"
 
 SHOWN = (
-    *(Metric(name, "s", better="less", judged=False) for name in (USER, SYSTEM, WAITING, BLOCKED, MEMORY)),
+    *(
+        Metric(name, "s", better="less", judged=False)
+        for name in (USER, SYSTEM, WAITING, BLOCKED, MEMORY, OTHER_D)
+    ),
     *(Metric(name, "B", better="less", judged=False) for name in ("peak RSS", "peak PSS")),
     Metric("read", "B", better="less", judged=False),
     Metric("written", "B", better="less", judged=False),
@@ -44,6 +48,8 @@ def values_of(job: JobRun) -> dict[str, float]:
 
     Waits are sums over the threads where these were seen; else the seconds in which at least one task waited (PSI
     of the run's group). A wait for a page that was swapped out or reclaimed is I/O as well: it counts as memory.
+    Not all that waits for a disk waits in the block layer: who waits for a file system's journal is in state D and in
+    no account of I/O (jbd2_log_wait_commit, xlog_wait). That is seen at the looks, less what is told above.
     """
     seen = job.seen >= SEEN
     blocked = job.blocked_s if seen and job.blocked_s is not None else job.io_pressure_s
@@ -57,6 +63,9 @@ def values_of(job: JobRun) -> dict[str, float]:
         WAITING: job.waited_s if seen else job.cpu_pressure_s,
         BLOCKED: blocked,
         MEMORY: job.memory_pressure_s,
+        OTHER_D: None
+        if job.d_s is None
+        else max(0.0, job.d_s - (blocked or 0.0) - (job.memory_pressure_s or 0.0)),
         "peak PSS": job.peak_pss_bytes,
         "swapped in": job.swapped_in_bytes,
         "reclaimed": job.reclaimed_bytes,

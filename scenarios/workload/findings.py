@@ -6,7 +6,7 @@ from probes.units import number
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words
 from scenarios.finding import Evidence, Finding
-from scenarios.workload.arm import BLOCKED, MEMORY, SYSTEM, USER, WAITING
+from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, SYSTEM, USER, WAITING
 from scenarios.workload.split import REST, Part, Split
 
 WORDS = {
@@ -15,14 +15,17 @@ WORDS = {
     WAITING: "waiting for a CPU",
     BLOCKED: "waiting for block I/O",
     MEMORY: "swap and reclaim (memory pressure)",
+    OTHER_D: "other waits that cannot be interrupted (state D; a file system's journal, for example)",
     REST: "the rest (asleep, and other waits)",
 }
 WHY_UNKNOWN = {
     WAITING: "waiting for a CPU is in the rest: its processes ended too quickly to be looked at",
-    BLOCKED: "waiting for block I/O is in the rest: it needs a control group of its own (root, cgroup2), or "
-    "kernel.task_delayacct=1 before the command starts, and processes that live longer than the looks are apart",
-    MEMORY: "swap and reclaim are in the rest: the pressure (PSI) of a control group of its own tells them, which "
-    "needs root, cgroup2 mounted writable and a kernel with PSI on",
+    BLOCKED: "waiting for block I/O is in the other waits and the rest: it needs a control group of its own (root, "
+    "cgroup2), or kernel.task_delayacct=1 before the command starts, and processes that live longer than the looks are "
+    "apart",
+    OTHER_D: "waits in state D are in the rest: there were too many processes at once to look at all of them",
+    MEMORY: "swap and reclaim are in the other waits and the rest: the pressure (PSI) of a control group of its own "
+    "tells them, which needs root, cgroup2 mounted writable and a kernel with PSI on",
 }
 
 

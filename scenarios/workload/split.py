@@ -10,9 +10,9 @@ import msgspec
 from scenarios import events as ev
 from scenarios.experiment.distributions import t_quantile
 from scenarios.experiment.stats import deviation
-from scenarios.workload.arm import BLOCKED, MEMORY, SYSTEM, USER, WAITING, WALL
+from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, SYSTEM, USER, WAITING, WALL
 
-PARTS = (USER, SYSTEM, WAITING, BLOCKED, MEMORY)
+PARTS = (USER, SYSTEM, WAITING, BLOCKED, MEMORY, OTHER_D)
 REST = "rest"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scenarios import events as ev
-from scenarios.workload.arm import BLOCKED, MEMORY, SYSTEM, USER, WAITING, WALL
+from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, SYSTEM, USER, WAITING, WALL
 from scenarios.workload.findings import sentences
 from scenarios.workload.split import REST, divided, split
 
@@ -31,14 +31,14 @@ def test_the_planted_part_is_named_with_its_interval() -> None:
             block("B", group, wall=14 + noise, user=6.0, system=1.0, waited=4.5 + noise, blocked=1.0)
         ] * 2
     found = split(blocks, "A", "B")
-    assert found is not None and found.groups == 4 and found.unknown == [MEMORY]
+    assert found is not None and found.groups == 4 and found.unknown == [MEMORY, OTHER_D]
     parts = {part.name: part for part in found.parts}
     assert parts[WALL].difference_s == pytest.approx(4.0)
     assert parts[WAITING].difference_s == pytest.approx(4.0, abs=0.1)
     assert parts[WAITING].ci95_s[0] < 4.0 < parts[WAITING].ci95_s[1] < 4.3
     assert parts[USER].difference_s == pytest.approx(0.0)
     assert sum(part.difference_s for part in found.parts[1:]) == pytest.approx(parts[WALL].difference_s)
-    assert len(sentences(found)) == 7
+    assert len(sentences(found)) == 8
 
 
 def test_two_threads_on_one_cpu_wait_for_it_and_use_no_more() -> None:
@@ -52,7 +52,7 @@ def test_a_part_that_one_run_does_not_know_is_not_guessed() -> None:
     blocks = [block(v, g, wall=2.0, user=1.0, system=0.1, waited=0.1) for v in "AB" for g in range(3)]
     blocks.append(block("B", 2, wall=2.0, user=1.0, system=0.1))
     found = split(blocks, "A", "B")
-    assert found is not None and found.unknown == [WAITING, BLOCKED, MEMORY]
+    assert found is not None and found.unknown == [WAITING, BLOCKED, MEMORY, OTHER_D]
     assert any("kernel.task_delayacct" in line for line in sentences(found))
 
 
