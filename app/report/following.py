@@ -26,12 +26,12 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     if began is None or ended is None or began.scenario in (SCENARIO, CHECKUP):
         return ()
     if ended.status == "interrupted":
-        return (NextStep("it was stopped: run it again", _again(session)),)
+        return (_again(session, "it was stopped: run it again"),)
     if ended.status != "done":
         return ()
     if any(v.control and v.verdict in ("slower", "faster") for v in session.verdicts.values()):
         return (
-            NextStep("the control moved: run it again when the host is quieter", _again(session)),
+            _again(session, "the control moved: run it again when the host is quieter"),
             NextStep("see how small a difference this host shows", "hostdx run null"),
         )
     told = [v for v in session.verdicts.values() if not v.control]
@@ -45,18 +45,18 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         needed = [v.seconds_to_decide for v in undecided if v.seconds_to_decide is not None]
         whole = math.ceil(sum(v.seconds for v in told) + sum(needed))
         if needed and whole <= MOST_S:
-            title = f"measure for {units.duration(whole)}: that decides it"
-            return (NextStep(title, _again(session, f"--budget={whole}")),)
+            return (
+                _again(session, f"measure for {units.duration(whole)}: that decides it", f"--budget={whole}"),
+            )
         words = resolution_words(undecided[0])
         return (
-            NextStep(
-                f"run it on a quieter host ({words})" if words else "run it on a quieter host",
-                _again(session),
-            ),
+            _again(session, f"run it on a quieter host ({words})" if words else "run it on a quieter host"),
         )
     missed = [v for v in told if v.verdict == "not measured"]
     if missed and len(missed) == len(told):
-        return (NextStep("give it more time", _again(session, f"--budget={math.ceil(4 * session.time)}")),)
+        had_s = session.plan.measuring_s if session.plan is not None else 0.0
+        more = math.ceil(max(4 * session.time, 2 * had_s))
+        return (_again(session, "give it more time", f"--budget={more}"),)
     if began.scenario == "null":
         return (NextStep("look for the cause: the whole host in five minutes", TO_THE_WHOLE),)
     if not any(f.severity in ("critical", "warning") for f in session.findings.values()) and (
@@ -72,10 +72,10 @@ def _remedy(session: Session, *severities: str) -> Remedy | None:
     return next(found, None)
 
 
-def _again(session: Session, *more: str) -> str:
-    """The run's own command once more, with its directories; empty where it needs what is not said again."""
+def _again(session: Session, title: str, *more: str) -> NextStep:
+    """The run's own command once more, with its directories; in words where it needs what is not said again."""
     assert session.began is not None
     if any(session.began.options.get(name) for name in NEEDED):
-        return ""
+        return NextStep(f"{title}; the same command{''.join(f' with {word}' for word in more)}", "")
     options = {name: value for name, value in session.began.options.items() if name in SAID_AGAIN}
-    return shlex.join(["hostdx", "run", session.began.scenario, *arguments(options), *more])
+    return NextStep(title, shlex.join(["hostdx", "run", session.began.scenario, *arguments(options), *more]))

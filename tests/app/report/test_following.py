@@ -46,6 +46,8 @@ LOUD = Finding(
         (ended(verdict("slower", ratio=0.9, control=True), dir=["/a"]), "the control moved",
          "hostdx run storage --dir=/a"),
         (ended(status="interrupted"), "it was stopped", "hostdx run storage"),
+        (ended(verdict("not measured", groups=0), scenario="workload", cmd="./job --token=x"),
+         "give it more time; the same command with --budget=240", ""),
     ],
 )  # fmt: skip
 def test_the_step_that_the_answer_asks_for(session: Session, words: str, command: str) -> None:

@@ -1,0 +1,143 @@
+"""`hostdx run workload` and hyperfine on the same pairs of commands, in turn: who calls a difference.
+
+    python -m tests.benchmarks.hyperfine [--times 20] [--planted 0 5 10] [--budget 20]
+
+A command counts so far that it takes about a tenth of a second; the other one so much further that it takes the
+planted per cent longer. hyperfine runs as its manual shows it (`--warmup 3 -N`, its own number of runs), all of the
+first and then all of the second. It judges nothing itself: `apart` is its own printed summary read as people read
+it (the mean ratio is further from 1 than its ±), `welch` its repository's scripts/welch_ttest.py (p < 0.05). Either
+must be 2.5 % at least, as it would otherwise call what nobody asked for; hostdx's margin is the same (`--margin
+2.5%`). Who is first is drawn.
+
+Prints, by planted difference, how often each called it slower, faster (wrong) or nothing, and the median seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import random
+import resource
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean, median, stdev, variance
+from typing import NamedTuple
+
+from scenarios.experiment.distributions import t_quantile
+
+MARGIN = 0.025
+PYTHON = str(Path(sys.executable).resolve())
+
+
+class Called(NamedTuple):
+    """`word`: of the second command: slower, faster or nothing."""
+
+    word: str
+    seconds: float
+
+
+def cpu_s(argv: Sequence[str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(argv, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def counting(to: int) -> list[str]:
+    return [PYTHON, "-S", "-E", "-c", f"for _ in range({to}): pass"]
+
+
+def pair(planted: float, wanted_s: float = 0.1) -> tuple[str, str]:
+    """Two command lines, the second one longer by `planted` in CPU time, its start included."""
+    start = min(cpu_s(counting(0)) for _ in range(10))
+    far = min(cpu_s(counting(2_000_000)) for _ in range(10))
+    each = (far - start) / 2_000_000
+    to = round((wanted_s - start) / each)
+    longer = to + round(planted * wanted_s / each)
+    return shlex.join(counting(to)), shlex.join(counting(longer))
+
+
+def hyperfine(first: str, second: str, folder: str) -> dict[str, Called]:
+    out = Path(folder) / "hyperfine.json"
+    began = time.monotonic()
+    subprocess.run(
+        ["hyperfine", "-N", "--warmup", "3", "--style", "none", "--export-json", str(out), first, second],
+        check=True,
+        capture_output=True,
+    )
+    took = time.monotonic() - began
+    a, b = (result["times"] for result in json.loads(out.read_text())["results"])
+    ratio = fmean(b) / fmean(a)
+    spread = ratio * math.hypot(stdev(a) / fmean(a), stdev(b) / fmean(b))  # as its summary prints it
+    apart = abs(ratio - 1) > spread
+    errors = variance(a) / len(a), variance(b) / len(b)
+    freedom = sum(errors) ** 2 / sum(e**2 / (len(x) - 1) for e, x in zip(errors, (a, b), strict=True))
+    welch = abs(fmean(b) - fmean(a)) > t_quantile(0.975, max(1, int(freedom))) * math.sqrt(sum(errors))
+    word = "slower" if ratio > 1 + MARGIN else "faster" if ratio < 1 / (1 + MARGIN) else "nothing"
+    return {
+        "hyperfine, apart": Called(word if apart else "nothing", took),
+        "hyperfine, welch": Called(word if welch else "nothing", took),
+    }
+
+
+def hostdx(first: str, second: str, budget: float, env: Mapping[str, str]) -> Called:
+    began = time.monotonic()
+    variants = [f"--variant={name}: cmd={shlex.quote(cmd)}" for name, cmd in (("a", first), ("b", second))]
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "app.cli", "run", "workload", *variants, "--yes", "--json",
+         f"--budget={budget:g}", f"--margin={100 * MARGIN:g}%"],
+        env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        return Called(f"exit {done.returncode}: {done.stderr.strip()[-200:]}", time.monotonic() - began)
+    word = next(v["verdict"] for v in json.loads(done.stdout)["verdicts"] if v["metric"] == "wall")
+    return Called(word if word in ("slower", "faster") else "nothing", time.monotonic() - began)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--planted", type=float, nargs="+", default=[0, 5, 10])
+    parser.add_argument("--budget", type=float, default=20.0)
+    asked = parser.parse_args()
+    rng = random.Random(1)
+    with tempfile.TemporaryDirectory() as folder:
+        env = {**os.environ, "XDG_STATE_HOME": folder, "XDG_RUNTIME_DIR": f"{folder}/run"}
+        for planted in asked.planted:
+            first, second = pair(planted / 100)
+            told: dict[str, list[Called]] = {}
+            loads = []
+            for _ in range(asked.times):
+                loads.append(os.getloadavg()[0])
+                ours = rng.random() < 0.5
+                for tool in (ours, not ours):
+                    found = (
+                        {"hostdx": hostdx(first, second, asked.budget, env)}
+                        if tool
+                        else hyperfine(first, second, folder)
+                    )
+                    for name, called in found.items():
+                        told.setdefault(name, []).append(called)
+            print(
+                f"{planted:g} % planted, {asked.times} times each, load {min(loads):.1f} to {max(loads):.1f}"
+            )
+            for name, calls in sorted(told.items()):
+                words = [c.word for c in calls]
+                other = sorted(set(words) - {"slower", "faster", "nothing"})
+                print(
+                    f"  {name:<18} slower {words.count('slower'):2}  faster {words.count('faster'):2}  "
+                    f"nothing {words.count('nothing'):2}  median {median(c.seconds for c in calls):.1f} s "
+                    + "; ".join(other),
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
