@@ -1,0 +1,125 @@
+"""Known truths, for real: what is done to a command shows in the part where it must show; figures agree with others."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from app.run.runner import Monotonic
+from probes.types import Json
+from scenarios import events as ev
+from scenarios.experiment.guarded import GuardedBlocks
+from scenarios.plan import Plan
+from scenarios.workload.arm import BLOCKED, CPU, OTHER_D, SYSTEM, USER, WAITING, WALL, JobArm
+from scenarios.workload.scenario import CommandUnderVariants
+from scenarios.workload.split import REST, Part, split
+from scenarios.workload.variants import job
+from tests.fakes.run import FakeRun
+from tests.scenarios.workload.test_arm_real import PYTHON, runs
+
+pytestmark = pytest.mark.real
+
+
+def difference(run: FakeRun, one: JobArm, other: JobArm, groups: int = 2) -> dict[str, Part]:
+    """The parts of a few groups of both."""
+    measured = GuardedBlocks(run)
+
+    async def all_groups() -> None:
+        for group in range(groups):
+            for arm in (one, other):
+                await measured.measure("command", arm.variant, arm.block, group=group)
+
+    asyncio.run(all_groups())
+    found = split(measured.counted("command"), one.variant, other.variant)
+    assert found is not None
+    return {part.name: part for part in found.parts}
+
+
+def test_one_cpu_of_two_costs_wall_and_no_cpu_time() -> None:
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    if len(cpus) < 2:
+        pytest.skip("one CPU only")
+    spin = "while time.process_time() < 0.2: sum(range(9999))"
+    both = f'{PYTHON} -S -c "import os, time\nchild = os.fork()\n{spin}\nchild and os.wait()"'
+    run = FakeRun()
+    arms = [
+        JobArm(run, job(f"{n}: cpus={c}", both, "/"), at_most_s=60.0)
+        for n, c in (("two", f"{cpus[0]},{cpus[1]}"), ("one", cpus[0]))
+    ]
+    parts = difference(run, arms[0], arms[1])
+    assert max(list(parts.values())[1:], key=lambda part: part.difference_s).name == WAITING
+    # the parts are shares of the wall time: what is used on two CPUs at once fills it half as long
+    assert parts[WALL].difference_s > 0 and parts[WAITING].difference_s > parts[USER].difference_s
+    used = [runs(arm)[0].values[CPU] for arm in arms]
+    assert used[1] == pytest.approx(used[0], rel=0.25)
+
+
+def test_a_slower_algorithm_shows_as_user_cpu() -> None:
+    run = FakeRun()
+    quick, slow = (
+        JobArm(
+            run,
+            job(
+                f"{name}:",
+                f'{PYTHON} -S -c "import time\nwhile time.process_time() < {cpu_s}: sum(range(9999))"',
+                "/",
+            ),
+            at_most_s=60.0,
+        )
+        for name, cpu_s in (("quick", 0.2), ("slow", 0.6))
+    )
+    parts = difference(run, quick, slow)
+    assert parts[USER].difference_s + parts[SYSTEM].difference_s == pytest.approx(0.4, abs=0.1)
+    assert (
+        max(
+            (parts[n] for n in (USER, SYSTEM, BLOCKED, OTHER_D, REST) if n in parts),
+            key=lambda p: p.difference_s,
+        ).name
+        == USER
+    )
+
+
+def test_the_figures_are_those_of_gnu_time(tmp_path: Path) -> None:
+    if not (gnu := shutil.which("time")):
+        pytest.skip("GNU time is not installed")
+    script = tmp_path / "job.py"
+    script.write_text(
+        "import os, time\nchild = os.fork()\na = bytearray(60 << 20)\nwhile time.process_time() < 0.2: pass\n"
+        "child and os.wait()\n"
+    )
+    told = tmp_path / "told"
+    command = f"{gnu} -o {told} -f '%e %U %S %M %R %w' {PYTHON} -S {script}"
+    ours = runs(JobArm(FakeRun(), job("a:", command, "/"), at_most_s=60.0))[0].values
+    wall, user, system, peak, faults, waits = map(float, told.read_text().split())
+    assert ours[WALL] == pytest.approx(wall, abs=0.1)  # GNU time's own start and end come on top
+    assert ours[USER] == pytest.approx(user, abs=0.03) and ours[SYSTEM] == pytest.approx(system, abs=0.03)
+    assert ours["peak RSS"] == pytest.approx(peak * 1024, rel=0.01)
+    assert (
+        faults <= ours["minor faults"] <= faults + 500 and waits <= ours["voluntary switches"] <= waits + 20
+    )
+
+
+def test_a_command_that_fails_half_the_time(tmp_path: Path) -> None:
+    """Its groups are measured again until it is given up or enough went well; one line each, and nothing is called."""
+    counter = tmp_path / "n"
+    counter.write_text("")
+    flaky = f"sh -c 'printf x >> {counter}; [ $(($(wc -c < {counter}) % 2)) = 0 ]'"
+    options: dict[str, Json] = {
+        "variant": ["good: cmd=true", f"flaky: cmd={shlex.quote(flaky)}"],
+        "cwd": "/",
+        "budget": 8.0,
+    }
+    scenario = CommandUnderVariants()
+    run = FakeRun(options=options, declared=scenario.options, clock=Monotonic())
+    run.plan = Plan(scenario="workload", title="", question="", measuring_s=8.0)
+    asyncio.run(scenario.run(run))
+    said = [note.text for note in run.of(ev.Note) if "status 1" in note.text]
+    assert said and len(said) <= 6 and all("\n" not in text for text in said)
+    found = [event.finding for event in run.of(ev.Found) if event.finding.id == "workload.failed"]
+    assert len(found) == 1 and "runs failed" in found[0].title
+    assert not [v for v in run.of(ev.Verdict) if v.verdict in ("faster", "no material difference")]
