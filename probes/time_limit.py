@@ -12,6 +12,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from probes.host import Host, OutOfTime
@@ -61,5 +62,24 @@ def in_time(parts: Iterable[T], host: Host, most_s: float) -> Iterator[T]:
             yield step
     finally:
         busy = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def alarm(most_s: float) -> Iterator[None]:
+    """Raises `OutOfTime` in the block where it takes longer; beyond the main thread it never does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def over(_number: int, _frame: object) -> None:
+        raise OutOfTime(errno.ETIME, os.strerror(errno.ETIME))
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, most_s)
+    try:
+        yield
+    finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -11,15 +11,18 @@ from app import __version__
 from app.failure import Failure
 from app.recording.writer import encoded
 from app.state import ELSEWHERE, private, recordings_dir
+from probes.host import OutOfTime
 from probes.imports.kinds import Kind, parse
 from probes.imports.model import Refused
 from probes.imports.source import Source
+from probes.time_limit import alarm
 from scenarios import events as ev
 from scenarios.imported import SCENARIO
 from scenarios.imported.recording import events
 from scenarios.imported.snapshot import Imported
 
 _TRIES = 1000
+MOST_S = 300.0  # a file of the largest size takes a minute
 UNKNOWN_HOST = "unknown host"
 
 
@@ -27,8 +30,13 @@ def read(path: Path, kind: Kind | None = None) -> Imported:
     """Raises Failure with one line: what, where, why, what next."""
     try:
         source = Source.read(path)
-        result = parse(source, kind)
+        with alarm(MOST_S):
+            result = parse(source, kind)
         modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
+    except OutOfTime:
+        raise Failure(
+            f"import: {path}: took longer than {MOST_S:.0f} s to read; import the parts of it one by one"
+        ) from None
     except Refused as why:
         hint = f"; {why.hint}" if why.hint else ""
         raise Failure(f"import: {path}: {why.why}{hint}") from None

@@ -18,6 +18,7 @@ from probes.imports.source import Source
 
 _CSV = re.compile(r"^\s*(?:\d+[.,]\d+;|\d+\.\d+,)?\s*(?:[\d.,]+|<not (?:counted|supported)>)[,;]")
 _MOST_EVENTS = 2000
+_LONGEST = 200  # what a line begins with tells the kind
 _TIMES_MS = ("task-clock", "cpu-clock")
 
 
@@ -48,7 +49,7 @@ def json_recognised(source: Source) -> bool:
 
 def csv_recognised(source: Source) -> bool:
     lines = [line.decode("latin-1") for line in source.head.split(b"\n", 60)[:60]]
-    hits = [line for line in lines if _CSV.match(line)]
+    hits = [line for line in lines if _CSV.match(line[:_LONGEST])]
     known = ("task-clock", "cycles", "instructions", "context-switches", "page-faults", "branches")
     return len(hits) >= 2 and any(name in line for line in hits for name in known)
 

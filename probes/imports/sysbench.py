@@ -101,7 +101,7 @@ def _line(run: Run, line: str) -> None:
 
 
 def _pair(run: Run, name: str, value: str) -> None:
-    rate = _PER_SECOND.search(value)
+    rate = _PER_SECOND.search(value[:200])
     per_second = number(rate[1]) if rate else None
     match name:
         case "number of threads":

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from app.failure import Failure
+from app.recording import imported
 from probes.host import Host, OutOfTime
 from probes.time_limit import in_time
 
@@ -72,3 +74,14 @@ def test_beyond_the_main_thread_the_reading_ends_at_least(tmp_path: Path) -> Non
     thread.start()
     thread.join()
     assert found == [0, 1] and host.out_of_time
+
+
+def test_an_imported_file_that_is_read_for_ever_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_text("anything")
+    monkeypatch.setattr(imported, "MOST_S", 0.05)
+    monkeypatch.setattr(imported, "parse", lambda *_: ENDLESS.fullmatch("a" * 60))
+    with pytest.raises(Failure, match=r"^import: .*/a: took longer than 0 s to read; import the parts"):
+        imported.read(tmp_path / "a")
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
