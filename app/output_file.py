@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from app.failure import Failure
+from probes.root_output import Misled, opened_by_root
 
 _HARMLESS = frozenset({(1, 3), (1, 7)})  # null and full, Documentation/admin-guide/devices.txt
 _TERMINALS = frozenset({4, 5, *range(136, 144)})
@@ -33,12 +34,19 @@ def opened(what: str, path: str, mode: int) -> int:
     except OSError as error:
         raise _unwritable(what, path, error) from None
     try:
-        descriptor = os.open(path, flags, mode)
-    except OSError as error:
+        if os.geteuid() == 0:
+            descriptor, others = opened_by_root(path, flags, mode)
+        else:
+            descriptor, others = os.open(path, flags, mode), False
+    except Misled as why:
+        raise Failure(f"{what}: {path}: {why}; name a file in a folder of root's") from None
+    except (OSError, ValueError) as error:
         raise _unwritable(what, path, error) from None
     try:
         found = os.fstat(descriptor)
         _check(what, path, found)
+        if others:
+            _check_owner(what, path, found, private=not mode & 0o077)
         if stat.S_ISREG(found.st_mode):
             os.ftruncate(descriptor, 0)
         os.set_blocking(descriptor, True)
@@ -82,7 +90,19 @@ def _check(what: str, path: str, found: os.stat_result) -> None:
         raise Failure(f"{what}: {path}: is a device, not a file; name a file")
 
 
-def _unwritable(what: str, path: str, error: OSError) -> Failure:
+def _check_owner(what: str, path: str, found: os.stat_result, *, private: bool) -> None:
+    """In a folder where others make names: not a second name of a file elsewhere, nor a private one for its owner."""
+    if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+        raise Failure(f"{what}: {path}: is one of {found.st_nlink} names of a file; name another one")
+    if private and found.st_uid != 0:
+        raise Failure(
+            f"{what}: {path}: is there already and belongs to uid {found.st_uid}, who could read it; name another one"
+        )
+
+
+def _unwritable(what: str, path: str, error: OSError | ValueError) -> Failure:
+    if isinstance(error, ValueError):
+        return Failure(f"{what}: {path!r} cannot be a path")
     if error.errno == errno.ENXIO:
         return Failure(f"{what}: {path}: no process reads this pipe; start its reader first")
     return Failure(f"{what}: {path}: cannot be written: {error.strerror}")

@@ -15,6 +15,7 @@ from probes.host import OutOfTime
 from probes.imports.kinds import Kind, parse
 from probes.imports.model import Refused
 from probes.imports.source import Source
+from probes.root_output import Misled, opened_by_root
 from probes.time_limit import alarm
 from scenarios import events as ev
 from scenarios.imported import SCENARIO
@@ -76,7 +77,13 @@ def _utc(began: str | None) -> str | None:
 def write(content: bytes, path: Path) -> None:
     """A new file. Raises Failure: it exists, or cannot be made."""
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        if os.geteuid() == 0:
+            descriptor, others = opened_by_root(str(path), flags, 0o600)
+        else:
+            descriptor, others = os.open(path, flags, 0o600), False
+    except Misled as why:
+        raise Failure(f"import: {path}: {why}; name a file in a folder of root's") from None
     except FileExistsError:
         raise Failure(f"import: {path}: exists already; name another file") from None
     except OSError as error:
@@ -85,7 +92,8 @@ def write(content: bytes, path: Path) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
     except OSError as error:
-        path.unlink(missing_ok=True)
+        if not others:  # who else rules the folder may have led that name elsewhere
+            path.unlink(missing_ok=True)
         raise Failure(f"import: {path}: cannot be written: {error.strerror}; {ELSEWHERE}") from None
 
 

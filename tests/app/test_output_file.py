@@ -143,3 +143,87 @@ def test_bytes_go_into_a_pipe_too(tmp_path: Path) -> None:
 def test_bytes_that_find_no_room_are_one_line() -> None:
     with pytest.raises(Failure, match="capture: /dev/full: cannot be written: No space left"):
         write_bytes("capture", "/dev/full", 0o600, bytes(1 << 20))
+
+
+ALICE = 65534
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="root and another user's files are needed")
+
+
+@pytest.fixture
+def alices(tmp_path: Path) -> Path:
+    """Her folder, in root's; beside it what is precious to root."""
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "passwd").write_text("root")
+    folder = tmp_path / "alice"
+    folder.mkdir()
+    os.chown(folder, ALICE, ALICE)
+    return folder
+
+
+@needs_root
+@pytest.mark.parametrize("link", ["report.md", "out"])
+@pytest.mark.parametrize("words", [("report", DEMO, "-o"), ("run", "fake", "--events")])
+def test_root_follows_no_link_of_another_users(
+    capsys: pytest.CaptureFixture[str], alices: Path, link: str, words: tuple[str, ...]
+) -> None:
+    """It was written to what the link led to, from its first byte on."""
+    precious = alices.parent / "precious"
+    target, name = (precious / "passwd", "report.md") if link == "report.md" else (precious, "out/passwd")
+    (alices / link).symlink_to(target)
+    status, _, err = typed(capsys, *words, str(alices / name))
+    assert status == 3 and f"{link} is a link in a folder that others may write to" in err
+    assert (precious / "passwd").read_text() == "root"
+
+
+@needs_root
+def test_a_link_that_is_put_there_in_between_is_not_followed(
+    alices: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After it was looked at, before it is opened: at each such moment."""
+    precious = alices.parent / "precious" / "passwd"
+    looked = os.lstat
+
+    def swapped(path: str, *, dir_fd: int | None = None) -> os.stat_result:
+        try:
+            return looked(path, dir_fd=dir_fd)
+        finally:
+            if path == "report.md":
+                (alices / path).unlink(missing_ok=True)
+                (alices / path).symlink_to(precious)
+
+    monkeypatch.setattr("probes.root_output.os.lstat", swapped)
+    for there in (False, True):
+        (alices / "report.md").unlink(missing_ok=True)
+        if there:
+            (alices / "report.md").touch()
+        with pytest.raises(Failure, match=r"report\.md: cannot be written"):
+            opened("report", str(alices / "report.md"), 0o644)
+        assert precious.read_text() == "root"
+
+
+@needs_root
+def test_what_is_for_root_alone_is_not_written_into_anothers_file(alices: Path) -> None:
+    (alices / "a.tar.gz").write_text("hers")
+    os.chown(alices / "a.tar.gz", ALICE, ALICE)
+    with pytest.raises(Failure, match=f"belongs to uid {ALICE}, who could read it"):
+        write_bytes("capture", str(alices / "a.tar.gz"), 0o600, b"the kernel's log")
+    assert (alices / "a.tar.gz").read_text() == "hers"
+    (alices / "passwd").hardlink_to(alices.parent / "precious" / "passwd")
+    with pytest.raises(Failure, match="is one of 2 names of a file"):
+        opened("report", str(alices / "passwd"), 0o644)
+
+
+@needs_root
+def test_what_root_named_is_written(alices: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In her folder, over root's own links, relative, over `..`; and what is open already."""
+    (alices.parent / "link").symlink_to("alice")
+    (alices.parent / "last").symlink_to("link/d")
+    monkeypatch.chdir(alices)
+    for name in (alices / "a", alices.parent / "link" / "b", "c", "../last", "../precious/../alice//e"):
+        write_bytes("capture", str(name), 0o600, b"x")
+    assert sorted(p.name for p in alices.iterdir()) == ["a", "b", "c", "d", "e"]
+    with (alices.parent / "open").open("wb") as file:
+        write_bytes("capture", f"/dev/fd/{file.fileno()}", 0o600, b"x")
+    assert (alices.parent / "open").read_bytes() == b"x"
+    with pytest.raises(Failure, match="Is a directory"):
+        opened("report", str(alices), 0o644)

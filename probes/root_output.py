@@ -1,0 +1,71 @@
+"""A file that root writes, by a way that nobody else chose.
+
+Who owns a folder on the way puts a link in the place of a name in it: root would write what the link leads to. So each
+part is opened by descriptor (open(2), O_NOFOLLOW), and a link is followed only where root alone could have made it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+MOST_LINKS = 40  # path_resolution(7)
+
+
+class Misled(Exception):
+    """There is a link on the way that somebody else may have made; the text says where."""
+
+
+def opened_by_root(path: str, flags: int, mode: int) -> tuple[int, bool]:
+    """The file's descriptor, and whether others may make names in its folder. Raises Misled, OSError, ValueError."""
+    todo = path.split("/")[::-1]
+    at = _folder("/" if path.startswith("/") else ".", None)
+    links = 0
+    try:
+        while True:
+            part = todo.pop()
+            last = not any(todo)
+            if part in ("", ".") and not last:
+                continue
+            trusted = _roots_alone(os.fstat(at))
+            try:
+                found = os.lstat(part, dir_fd=at) if part not in ("", ".", "..") else None
+            except FileNotFoundError:
+                found = None
+            if found is not None and stat.S_ISLNK(found.st_mode):
+                if not trusted:
+                    raise Misled(f"{part} is a link in a folder that others may write to")
+                if (
+                    last and found.st_dev == Path("/proc").stat().st_dev
+                ):  # /dev/stdout: no path, but what is open
+                    return os.open(part, flags, mode, dir_fd=at), False
+                links += 1
+                if links > MOST_LINKS:
+                    raise Misled("too many links on the way")
+                target = os.readlink(part, dir_fd=at)
+                todo += target.split("/")[::-1]
+                if target.startswith("/"):
+                    at = _moved(at, "/")
+            elif last:
+                return os.open(part or ".", flags | os.O_NOFOLLOW, mode, dir_fd=at), not trusted
+            else:
+                at = _moved(at, part)
+    finally:
+        os.close(at)
+
+
+def _roots_alone(folder: os.stat_result) -> bool:
+    """In a sticky folder others cannot rename what is root's, but they make names of their own."""
+    others = stat.S_IWOTH | (stat.S_IWGRP if folder.st_gid else 0)
+    return folder.st_uid == 0 and not folder.st_mode & others
+
+
+def _moved(at: int, part: str) -> int:
+    below = _folder(part, at)
+    os.close(at)
+    return below
+
+
+def _folder(part: str, at: int | None) -> int:
+    return os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
