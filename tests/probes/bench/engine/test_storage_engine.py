@@ -209,6 +209,28 @@ async def test_a_spent_budget_ends_writing_and_nothing_else(tmp_path: Path) -> N
         await poor.prepare()
 
 
+async def test_a_block_that_its_bytes_ended_is_measured_again_where_the_budget_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
+    allowed = [4096, 64 << 20]
+
+    async def affordable(*_: object) -> int:
+        return allowed.pop(0)
+
+    monkeypatch.setattr(bench, "_affordable", affordable)
+    try:
+        await bench.prepare(workloads=["fsync-4k-qd1"])
+        measured = await bench.block("fsync-4k-qd1", 0.02, min_operations=2)
+        assert measured.operations >= 2 and allowed == []
+        allowed[:] = [4096] * 3
+        with pytest.raises(Spent, match="before its time"):
+            await bench.block("fsync-4k-qd1", 0.02, min_operations=2)
+        assert allowed == []
+    finally:
+        await bench.close()
+
+
 def refusing(number: int, flag: int) -> Any:
     """An open(2) of a file system that does not know one of the flags."""
     real = os.open
