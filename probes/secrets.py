@@ -5,7 +5,6 @@ A guess from names and forms that are in use; a secret that looks like any other
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from typing import TypeVar, cast
@@ -39,6 +38,8 @@ _HINT = re.compile(
 
 def digest(text: str) -> str:
     """What stands for a text that is not to be recorded: the same for the same text. A short one can be guessed."""
+    import hashlib  # loads OpenSSL, which the first screen does without
+
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -153,4 +152,6 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             [(w.device, w.where, w.bytes >> 30) for w in self.writes],
         )
         body = msgspec.json.encode(done, order="deterministic")
+        import hashlib  # loads OpenSSL, which the first screen does without
+
         return msgspec.structs.replace(self, digest=hashlib.sha256(body).hexdigest()[:16])

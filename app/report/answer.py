@@ -19,6 +19,9 @@ MOST_READ = 8 << 20  # bytes of a recording that is read for its headline
 DISTRUST = "Do not trust this run"
 
 
+_LOUD = ("critical", "warning")
+
+
 class Answer(NamedTuple):
     sentence: str
     weight: Weight
@@ -35,10 +38,12 @@ def answer(session: Session) -> Answer:
         return said._replace(sentence=f"without its end; until there: {said.sentence}")
     if ended.status == "done":
         return said if said is not None else Answer("nothing to report", "ok")
-    if said is None or not _judged(session):
+    loud = any(f.confidence == "measured" and f.severity in _LOUD for f in session.findings.values())
+    if said is None or not (_judged(session) or loud):
         weight: Weight = "critical" if ended.status == "failed" else "warning"
         return Answer(f"{ended.status}: {ended.reason or 'no reason given'}", weight)
-    return said._replace(sentence=f"broken off; until then: {said.sentence}")
+    early = "failed" if ended.status == "failed" else "stopped early"
+    return said._replace(sentence=f"{early}; until then: {said.sentence}")
 
 
 def headline_of(entry: store.Listed) -> Answer | None:

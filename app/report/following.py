@@ -26,6 +26,8 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     if began is None or ended is None or began.scenario in (SCENARIO, CHECKUP):
         return ()
     if ended.status == "interrupted":
+        if found := _remedy(session, "critical", "warning"):
+            return (NextStep(found.title, found.commands[0] if found.commands else ""),)
         return (_again(session, "it was stopped: run it again"),)
     if ended.status != "done":
         return ()

@@ -28,7 +28,7 @@ OPTIONS: tuple[Option, ...] = (
 )
 
 
-def make(options: Options, planned: Callable[..., Plan]) -> Plan:
+def make(options: Options, planned: Callable[..., Plan], *, root: bool) -> Plan:
     """Raises Usage for a time below zero."""
     seconds = options.number("seconds", DEFAULT_S)
     if seconds < 0:
@@ -42,6 +42,10 @@ def make(options: Options, planned: Callable[..., Plan]) -> Plan:
         sentences=(
             f"Looks at every task's state once a second, {until}.",
             "Changes nothing, writes nothing, starts no load.",
-            "Without root the stacks and open files of other users' tasks stay unknown.",
+            *(
+                ()
+                if root
+                else ("Without root the stacks and open files of other users' tasks stay unknown.",)
+            ),
         ),
     )

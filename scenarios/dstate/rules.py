@@ -60,7 +60,9 @@ def tasks_now(host: Host) -> Iterator[Finding]:
     main = kinds.most_common(1)[0][0]
     yield Finding(
         id="iosched.tasks-in-d",
-        severity="warning" if count >= 10 else "notice",
+        severity="warning"
+        if count >= 10 or kinds[_WORDS["frozen"]]
+        else "notice",  # a thaw comes from outside
         confidence="hint",
         title=f"{_tasks(count)} in D, {'most of them ' * (count > 1)}waiting for {main}",
         evidence=tuple(evidence),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import ClassVar
 
 from probes.host import Host
@@ -45,7 +46,7 @@ class Dstate(Scenario):
         return "" if host.live else "a captured host does not move: triage reads what it held"
 
     def plan(self, host: Host, options: Options) -> Plan:
-        return make(options, self.planned)
+        return make(options, self.planned, root=os.geteuid() == 0)
 
     async def run(self, run: Run) -> None:
         seconds = run.options.number("seconds", DEFAULT_S)

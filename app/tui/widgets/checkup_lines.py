@@ -43,6 +43,8 @@ def _brief(session: Session, width: int) -> list[Line]:
         if not step.command.startswith("hostdx replay"):
             copies: Line = [("c", "key"), (" copies the commands", "dim")]
             words = [(f"next: {clean(step.title)}", "strong")]
+            if step.command.startswith("hostdx "):  # its own next run: short enough to be read
+                return [BLANK, *_step(step, width, "", "strong")]
             return [BLANK, split(words, copies, width)]
     return []
 

@@ -17,15 +17,21 @@ SPEAKS = 0.10  # a share of waiting that a person notices, as triage has it
 def live_line(pulse: ev.Pulse, threads: int | None, width: int) -> Line:
     """On a narrow screen without the number of CPUs, and without memory as long as nothing waits for it."""
     cpus = f" on {threads} CPUs" if threads and width >= WIDE else ""
-    line: Line = [("NOW  ", "title"), ("load ", "dim"), (f"{pulse.load1:.1f}", "text"), (f"{cpus}   ", "dim")]
+    apart = "   " if width >= WIDE else "  "
+    line: Line = [
+        ("NOW  ", "title"),
+        ("load ", "dim"),
+        (f"{pulse.load1:.1f}", "text"),
+        (f"{cpus}{apart}", "dim"),
+    ]
     line += [("cpu ", "dim"), (f"{pulse.cpu * 100:.0f} %", "text")]
     if pulse.steal >= 0.01:
-        line += [("   stolen ", "dim"), (f"{pulse.steal * 100:.0f} %", "warning")]
+        line += [(f"{apart}stolen ", "dim"), (f"{pulse.steal * 100:.0f} %", "warning")]
     if pulse.devices:
         name = max(pulse.devices, key=lambda n: (pulse.devices[n][2], n))
         read, written, used = pulse.devices[name]
         line += [
-            (f"   {name} ", "dim"),
+            (f"{apart}{name} ", "dim"),
             (f"{units.rate(read + written)}", "text"),
             (f" {used * 100:.0f} % busy", "dim"),
         ]
@@ -36,7 +42,7 @@ def live_line(pulse: ev.Pulse, threads: int | None, width: int) -> Line:
         if share is not None and (what != "memory" or share >= SPEAKS or width >= WIDE)
     ]
     if told:
-        line.append(("   waiting ", "dim"))
+        line.append((f"{apart}waiting ", "dim"))
         for number, (what, share) in enumerate(told):
             gap = "  " if number else ""
             line += [

@@ -11,14 +11,16 @@ from app.recording.playback import Playback, mark
 from app.recording.reader import load
 from app.recording.session import Session
 from app.report.answer import answer
+from app.report.following import following
 from app.tui.feed import RunFeed
 from app.tui.lines import Line
 from app.tui.widgets.block_plot import label
 from app.tui.widgets.figures_table import figure_lines
 from app.tui.widgets.interval_bar import Scale, axis
+from app.tui.widgets.live_line import live_line
 from app.tui.widgets.verdict_list import entries, layout
 from scenarios import events as ev
-from scenarios.finding import Finding
+from scenarios.finding import Finding, Remedy
 from scenarios.plan import Plan, Variant, Workload
 from tests.fakes.screen import grid, opened
 
@@ -127,3 +129,48 @@ async def test_what_to_do_stands_on_a_low_screen_too(size: str, tmp_path: Path) 
     run.playback.finish()
     async with opened(tmp_path, run=run, size=size) as (app, _):
         assert "copies the commands" in grid(app) and "IPv6_rpfilter=no" in grid(app)
+
+
+def stopped(*findings: Finding) -> Session:
+    session = Session()
+    session.apply(ev.Began(t=0.0, schema=ev.SCHEMA, version="1", scenario="dstate", command=[], host="h", wall="",
+                           seed=1, pid=1, pid_start=1, boot_id="", options={}))  # fmt: skip
+    for finding in findings:
+        session.apply(ev.Found(t=1.0, finding=finding))
+    session.apply(ev.Ended(t=14.0, status="interrupted", reason="stopped by request"))
+    return session
+
+
+def test_a_watch_that_was_stopped_still_says_what_it_found_and_what_to_do() -> None:
+    frozen = Finding(
+        id="dstate.frozen",
+        severity="warning",
+        confidence="measured",
+        title="touch waits for /mnt to be thawed",
+        remedy=(Remedy(title="thaw it", commands=("fsfreeze -u /mnt",)),),
+    )
+    said = answer(stopped(frozen))
+    assert (
+        said.sentence == "stopped early; until then: touch waits for /mnt to be thawed"
+        and said.weight == "warning"
+    )
+    assert [step.command for step in following(stopped(frozen))] == ["fsfreeze -u /mnt"]
+    assert answer(stopped()).sentence == "interrupted: stopped by request"
+    assert [step.command for step in following(stopped())] == ["hostdx run dstate"]
+
+
+def test_no_command_is_advised_that_lacks_what_the_run_needs() -> None:
+    """`hostdx run workload` alone ends in `name a command`."""
+    session = stopped()
+    assert session.began is not None
+    session.began.options.update(cmd="make", variant=["a:", "b: X=1"])
+    assert [step.command for step in following(session)] == [""]
+
+
+def test_the_line_of_now_has_room_for_all_that_a_busy_host_says() -> None:
+    pulse = ev.Pulse(
+        t=0.0, cpu=1.0, load1=15.5, psi_cpu=0.93, psi_io=0.37, psi_memory=0.0, steal=0.0,
+        devices={"vda": (1.0e8, 1.05e8, 0.56)},
+    )  # fmt: skip
+    line = words([live_line(pulse, 2, 78)])[0]
+    assert len(line) <= 78 and line.endswith("io 37 %")
