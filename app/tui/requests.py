@@ -156,14 +156,15 @@ class Errands(App[int]):
             self.say(f"{scenario} is no scenario's name")
             return
         offers = self.home_session().offers
-        offer = next((o for o in offers if o.id == scenario), None)
+        offer = known = next((o for o in offers if o.id == scenario), None)
         if offer is None:
             offer = Offer(t=0.0, id=scenario, title=scenario, question="", takes_s=0.0)
         if offer.blocked:
             asked = f". It would answer: {clean(offer.question)}" if offer.question else ""
             self.say(f"{offer.id} cannot run here: {offer.blocked}{asked}")
             return
-        self.push_screen(PlanScreen(offer, proposed(argv, offer.options)))
+        early = argv if known is None else None
+        self.push_screen(PlanScreen(offer, proposed(argv, offer.options), early=early))
 
     def open_finding(self, finding: Finding, *, from_files: bool = False) -> None:
         from app.tui.screens.finding import FindingScreen

@@ -13,7 +13,7 @@ from app.run.launch import HOSTDX
 from app.tui.event_child import EventChild
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, grounded, split, text, wrapped
-from app.tui.option_values import parsed, shown, wrong
+from app.tui.option_values import parsed, proposed, shown, wrong
 from app.tui.plan_text import exact_lines, plan_lines
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
@@ -62,8 +62,17 @@ class PlanScreen(Base):
     ]
     title_words = "plan"
 
-    def __init__(self, offer: Offer, values: dict[str, Json], ask: Planner | None = None) -> None:
+    def __init__(
+        self,
+        offer: Offer,
+        values: dict[str, Json],
+        ask: Planner | None = None,
+        *,
+        early: Sequence[str] | None = None,
+    ) -> None:
+        """`early`: the proposed options where the host is still read and nobody has said what the scenario takes."""
         super().__init__()
+        self._early = early
         self.offer = offer
         self.values = values
         self._ask = ask or planner
@@ -126,6 +135,12 @@ class PlanScreen(Base):
         self.shell.draw()  # the list of options may be on top
 
     def _poll(self) -> None:
+        told = next((o for o in self.shell.home_session().offers if o.id == self.offer.id), None)
+        if self._early is not None and told is not None:
+            self.offer, self.values = told, proposed(self._early, told.options)
+            self._early = None
+            self._replan()
+            self.show()
         if self._child is not None and not self._child.ended and self._child.poll():
             self.show()
 

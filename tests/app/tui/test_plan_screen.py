@@ -162,3 +162,20 @@ def test_a_page_is_folded_anew_and_its_commands_stay_as_they_are() -> None:
         *("one: two", "", "prose that goes on", "", "- an item of two lines", "- b"),
         *("", "a  command", "", "| a | b |", ""),
     ]
+
+
+async def test_a_plan_opened_before_the_host_was_read_gets_its_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key typed in the first second left a plan without `d` and `b`, and asked for nothing that it needs."""
+    monkeypatch.setattr("app.tui.screens.plan.planner", lambda _: recorded("iosched"))
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        told = [o for o in app.home_session().offers if o.id != "iosched"]
+        app.home_session().offers[:] = told
+        app.open_plan("iosched", ["--budget=90"])
+        await settled(pilot)
+        assert isinstance(app.screen, PlanScreen) and app.screen.title_words == "plan"
+        assert not app.screen.check_action("budget", ())
+        app.home_session().offers.append(OFFER)
+        await until(pilot, lambda: "one thing must be named" in grid(app))
+        assert app.screen.check_action("budget", ()) and app.screen.offer is OFFER
