@@ -147,7 +147,7 @@ def package_rows(host: Host) -> list[Row] | Absent:
     """One a RAPL package: `limit_w`, `most_w` (the limit that the maker sets), each in watts."""
     found = packages(host)
     if isinstance(found, Absent):
-        return [] if host.live else found
+        return [] if host.live or host.once(virtualisation).virtual else found
     rows = []
     for zone in host.glob("/sys/class/powercap/intel-rapl:*"):
         name = host.text(f"{zone}/name", 256)
