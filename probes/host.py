@@ -171,9 +171,9 @@ class Host:
             out = run_command(argv, timeout_s, any_status=any_status)
             return out if isinstance(out, Absent) else out.rstrip("\n")
         source = " ".join(argv)
-        if not self.exists(sosreport.FOLDER):
+        if not (kept := self.once(_kept)):
             return Absent(f"a captured tree holds no output of {source}", "captured", source)
-        for path in self.glob(f"{sosreport.FOLDER}/*/{_literal(sosreport.file_name(argv))}"):
+        if path := kept.get(sosreport.file_name(argv)):
             return self.text(path, 8 << 20)
         return Absent(f"the sosreport holds no output of {source}", "captured", source)
 
@@ -200,13 +200,25 @@ class Host:
         if name in ("", ".", ".."):
             return outside(self.root, resolve(self.root, path, last=last))
         # Thousands of files lie in hundreds of folders: a folder's symlinks are followed once.
-        real = self._folders.get(above)
-        if real is None:
-            real = self._folders[above] = resolve(self.root, above)
+        real = self._folder(self.root, above)
         local = outside(self.root, f"{real.rstrip('/')}/{name}")
         if last and os.path.islink(local):  # noqa: PTH114
             return outside(self.root, resolve(self.root, f"{real}/{name}"))
         return local
+
+    def _folder(self, root: str, path: str) -> str:
+        """A folder's host path without symlinks; each folder on the way is looked at once."""
+        real = self._folders.get(path)
+        if real is None:
+            above, _, name = path.rpartition("/")
+            if not above or name in ("", ".", ".."):
+                real = resolve(root, path)
+            else:
+                real = f"{self._folder(root, above).rstrip('/')}/{name}"
+                if os.path.islink(outside(root, real)):  # noqa: PTH114
+                    real = resolve(root, real)
+            self._folders[path] = real
+        return real
 
     def _names(self, folder: str) -> tuple[str, ...]:
         names = self.listing(folder)
@@ -307,5 +319,10 @@ def _spaces(host: Host) -> dict[str, os.statvfs_result]:
     )
 
 
-def _literal(name: str) -> str:
-    return "".join(f"[{letter}]" if letter in _MAGIC else letter for letter in name)
+def _kept(host: Host) -> dict[str, str]:
+    """The outputs of commands that a sosreport holds, by file name; of two the first."""
+    found: dict[str, str] = {}
+    for folder in host.glob(f"{sosreport.FOLDER}/*"):
+        for name in host._names(folder):
+            found.setdefault(name, f"{folder}/{name}")
+    return found

@@ -75,9 +75,18 @@ def channels(host: Host, card: str) -> Channels | Absent:
 
 def features(host: Host, card: str) -> dict[str, tuple[bool, bool]] | Absent:
     """`ethtool -k` : name -> (on, fixed)."""
-    text = host.command("ethtool", "-k", card)
-    if isinstance(text, Absent):
-        return text
+    known = host.once(_features)
+    if card not in known or not host.still:
+        text = host.command("ethtool", "-k", card)
+        known[card] = text if isinstance(text, Absent) else _switches(text)
+    return known[card]
+
+
+def _features(host: Host) -> dict[str, dict[str, tuple[bool, bool]] | Absent]:
+    return {}
+
+
+def _switches(text: str) -> dict[str, tuple[bool, bool]]:
     rows = re.findall(r"^\s*([a-z0-9-]+): (on|off)( \[.*\])?", text, re.MULTILINE)
     return {name: (state == "on", "fixed" in more) for name, state, more in rows}
 

@@ -147,7 +147,7 @@ def _worked_out(node: ast.expr, names: Names) -> Value:
         return _call(node, names)
     if isinstance(node, ast.Compare):
         return _compare(node, names)
-    parts = [_value(part, names) for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
+    parts = [_value(part, names) for part in _parts(node)]
     missing = next((part for part in parts if isinstance(part, Absent)), None)
     if missing is not None:
         return missing
@@ -157,6 +157,14 @@ def _worked_out(node: ast.expr, names: Names) -> Value:
         _numeric(node.op, parts)
         return _ARITHMETIC[type(node.op)](*parts)
     return tuple(parts)
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.UnaryOp):
+        return [node.operand]
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    return [part for part in ast.iter_child_nodes(node) if isinstance(part, ast.expr)]
 
 
 def _named(name: str, names: Names) -> Value:
