@@ -30,6 +30,22 @@ class Credentials:
     def __repr__(self) -> str:
         return "<credentials>"
 
+    def told_in(self, answer: object) -> bool:
+        """Whether some text of a parsed answer holds the password, plain or as it was sent. One of less than six
+        letters may well be a setting's value.
+        """
+        secrets = [self.header().partition(" ")[2], *([self._password] if len(self._password) >= 6 else ())]
+        left = [answer]
+        while left:
+            one = left.pop()
+            if isinstance(one, dict):
+                left += [*one.keys(), *one.values()]
+            elif isinstance(one, list):
+                left += one
+            elif isinstance(one, str) and any(secret in one for secret in secrets):
+                return True
+        return False
+
     def header(self) -> str:
         return "Basic " + base64.b64encode(f"{self._user}:{self._password}".encode()).decode()
 

@@ -141,6 +141,8 @@ class _Client:
             raise _Failed(f"{self._place.words} sent something that is no JSON", "invalid") from None
         if not isinstance(found, dict):
             raise _Failed(f"{self._place.words} sent JSON that is no object", "invalid")
+        if self._known.told_in(found):
+            raise _Failed(f"{self._place.words} sent the password back: its answer is not used", "invalid")
         return found
 
     def abandon(self) -> None:

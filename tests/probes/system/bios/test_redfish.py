@@ -5,6 +5,7 @@ credential.
 from __future__ import annotations
 
 import http.server
+import json
 import os
 import re
 import socket
@@ -146,6 +147,10 @@ class _Odd(http.server.BaseHTTPRequestHandler):
             body = b'{"Systems": {"@odata.id": "//evil.example/redfish/v1"}}'
         elif self.mode == "redirect":
             status, headers = 302, {"Location": "http://evil.example/"}
+        elif self.mode == "echo":
+            body = json.dumps({"Systems": [{"Word": f"<{HIDDEN}>"}]}).encode()
+        elif self.mode == "echo-header":
+            body = json.dumps({self.headers["Authorization"]: 1}).encode()
         elif self.mode == "several":
             body = b'{"Systems": {"@odata.id": "/redfish/v1/Systems"}, "Members": [{}, {}]}'
         elif self.mode == "broken":
@@ -192,6 +197,8 @@ def odd() -> Iterator[Callable[[str], str]]:
         ("redirect", "answered with HTTP status 302"),
         ("several", "has 2 systems: name one"),
         ("broken", "no usable answer"),
+        ("echo", "sent the password back"),
+        ("echo-header", "sent the password back"),
         ("empty", "the service has no systems"),
     ],
 )
