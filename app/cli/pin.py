@@ -60,9 +60,7 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
         raise Failure(f"pin: this host has no {cores} cores that may be used here", COULD_NOT)
     nodes = f", memory on node {', '.join(map(str, chosen.nodes))}" if chosen.nodes else ""
     crowded = "; other pinned processes use some of them" if chosen.shared else ""
-    complain(
-        printable(f"pin: {chosen.cores} core{'s' * (chosen.cores > 1)}, CPUs {chosen.listed}{nodes}{crowded}")
-    )
+    complain(printable(f"pin: {chosen.cores} core{'s' * (chosen.cores > 1)}, {chosen.words}{nodes}{crowded}"))
     if dry_run:
         return 0
     os.sched_setaffinity(0, chosen.cpus)

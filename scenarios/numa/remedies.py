@@ -191,13 +191,15 @@ def pin(slot: Slot, command: str = "COMMAND") -> tuple[Remedy, ...]:
     mems = f" -p AllowedMemoryNodes={nodes}" if nodes else ""
     return (
         Remedy(
-            title=f"Keep a job of {slot.cores} core{'s' * (slot.cores > 1)} on CPUs {slot.listed}"
+            title=f"Keep a job of {slot.cores} core{'s' * (slot.cores > 1)} on {slot.words}"
             + (f" (node {nodes})" if nodes else ""),
             commands=(f"hostdx pin --cores {slot.cores} -- {command}", *lines),
             persistent=(
                 f"systemd-run --scope -p AllowedCPUs={slot.listed}{mems} {command}",
-                f"mkdir /sys/fs/cgroup/job && echo {slot.listed} > /sys/fs/cgroup/job/cpuset.cpus"
-                + (f" && echo {nodes} > /sys/fs/cgroup/job/cpuset.mems" if nodes else ""),
+                "cd /sys/fs/cgroup && echo +cpuset > cgroup.subtree_control && mkdir job"
+                f" && echo {slot.listed} > job/cpuset.cpus"
+                + (f" && echo {nodes} > job/cpuset.mems" if nodes else ""),
+                "echo PID > /sys/fs/cgroup/job/cgroup.procs",
             ),
             verify=("taskset -cp PID", "grep allowed_list /proc/PID/status"),
         ),

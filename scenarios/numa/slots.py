@@ -28,6 +28,10 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
     def listed(self) -> str:
         return as_list(self.cpus)
 
+    @property
+    def words(self) -> str:
+        return f"CPU{'s' * (len(self.cpus) > 1)} {self.listed}"
+
 
 class Bay(msgspec.Struct, frozen=True):
     """A node (or all CPUs) with its cores by last-level cache, free ones only; `size`: how many cores it has in all."""

@@ -22,7 +22,7 @@ def test_a_command_on_one_core() -> None:
     ran = _pin("--cores", "1", "--", sys.executable, "-c", CHILD)
     cpus = eval(ran.stdout)
     assert (ran.returncode == 0 and set(cpus) < set(os.sched_getaffinity(0))) or len(cpus) == os.cpu_count()
-    assert ran.stderr.startswith("hostdx: pin: 1 core, CPUs ") and ran.stderr.count("\n") == 1
+    assert ran.stderr.startswith("hostdx: pin: 1 core, CPU") and ran.stderr.count("\n") == 1
 
 
 @pytest.mark.real

@@ -55,7 +55,11 @@ def test_more_than_it_asked_for(host: Host) -> None:
     assert found.severity == "warning" and found.title.startswith(
         "job: asked for 1 core, uses 2.00 cores (95 % CI "
     )
-    assert "taskset -c 0 COMMAND" in found.remedy[0].commands
+    remedy = found.remedy[0]
+    assert "taskset -c 0 COMMAND" in remedy.commands and remedy.title.endswith("on CPU 0")
+    _, group, join = remedy.persistent
+    assert "echo +cpuset > cgroup.subtree_control" in group and "echo 0 > job/cpuset.cpus" in group
+    assert join == "echo PID > /sys/fs/cgroup/job/cgroup.procs"
 
 
 def test_what_it_waits_for_counts_on_a_busy_host(host: Host) -> None:
