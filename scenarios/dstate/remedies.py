@@ -78,7 +78,7 @@ def remedies(
                 Remedy(
                     title="Look at the disk, its cable and its controller; drain the node before it is touched",
                     commands=(
-                        f"dmesg | grep -E '{disk}|ata[0-9]|nvme|timing out|offline device' | tail -50",
+                        f"dmesg | grep -e {disk} -e 'ata[0-9]' -e nvme -e 'timing out' -e 'offline device' | tail -50",
                         f"smartctl -a /dev/{disk}",
                         f"cat /sys/block/{disk}/device/state",
                     ),
@@ -144,13 +144,14 @@ def _another_scheduler(name: str, device: DeviceState | None) -> Remedy:
             title="Drain the node and reboot it; the device offers no other scheduler", commands=(state,)
         )
     rule = RULE.format(name)
+    written = (
+        f'ACTION=="add|change", SUBSYSTEM=="block", ENV{{DEVTYPE}}=="disk", KERNEL=="{shlex.split(name)[0]}", '
+        f'ATTR{{queue/scheduler}}="{wanted[0]}"'
+    )
     return Remedy(
         title=f"Drain the node and reboot it, with {wanted[0]} from boot on instead of {active or 'the active one'}",
         commands=(state,),
-        persistent=(
-            'echo \'ACTION=="add|change", SUBSYSTEM=="block", ENV{DEVTYPE}=="disk", '
-            f'KERNEL=="{name}", ATTR{{queue/scheduler}}="{wanted[0]}"\' > {rule}',
-        ),
+        persistent=(f"echo {shlex.quote(written)} > {rule}",),
         verify=(f"cat /sys/block/{name}/queue/scheduler",),
         undo=(f"rm {rule}",),
         warning="writing the scheduler now waits for the stuck requests and hangs as well",

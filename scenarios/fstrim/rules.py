@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 import msgspec
@@ -182,10 +183,10 @@ def online_unqueued(host: Host) -> Iterator[Finding]:
                 *remedies(host, host.once(trim_timer), chain.mountpoints),
                 Remedy(
                     title="Then mount without online discard",
-                    commands=(f"mount -o remount,nodiscard {mountpoint}",),
+                    commands=(f"mount -o remount,nodiscard {shlex.quote(mountpoint)}",),
                     persistent=(f"/etc/fstab: remove discard from the options of {mountpoint}",),
-                    verify=(f"findmnt -no OPTIONS {mountpoint}",),
-                    undo=(f"mount -o remount,discard {mountpoint}",),
+                    verify=(f"findmnt -no OPTIONS {shlex.quote(mountpoint)}",),
+                    undo=(f"mount -o remount,discard {shlex.quote(mountpoint)}",),
                 ),
             ),
             references=("Documentation/ABI/testing/sysfs-ata",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 
@@ -180,8 +181,8 @@ def quota(host: Host) -> Iterator[Finding]:
                 remedy=(
                     Remedy(
                         title="Raise the quota of this group, or start fewer threads than it has CPUs",
-                        commands=(f"cat {path.replace('cpu.stat', 'cpu.max')}",),
-                        verify=(f"grep throttled {path}",),
+                        commands=(f"cat {shlex.quote(path.replace('cpu.stat', 'cpu.max'))}",),
+                        verify=(f"grep throttled {shlex.quote(path)}",),
                     ),
                 ),
                 references=("Documentation/admin-guide/cgroup-v2.rst",),

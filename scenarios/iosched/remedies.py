@@ -58,10 +58,10 @@ def use(
         undo = (*undo, f"rm -f {module}")
     return Remedy(
         title=f"Use {scheduler} on {device}",
-        commands=(f"echo {scheduler} > {path}",),
+        commands=(f"echo {shlex.quote(scheduler)} > {path}",),
         persistent=persistent,
         verify=(f"cat {path}", "after a reboot again"),
-        undo=(f"echo {now} > {path}", *undo),
+        undo=(f"echo {shlex.quote(now)} > {path}", *undo),
         warning=warning,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 from probes.host import Host
@@ -123,7 +124,7 @@ def known_stall(host: Host) -> Iterator[Finding]:
                 remedy=(
                     Remedy(
                         title=fault.remedy,
-                        verify=("uname -r", f"cat /sys/block/{device.name}/queue/scheduler"),
+                        verify=("uname -r", f"cat /sys/block/{shlex.quote(device.name)}/queue/scheduler"),
                     ),
                     use(host, device.name, "mq-deadline", fault.scheduler, flag, why(host, state)),
                 ),
@@ -163,8 +164,10 @@ def throttling(host: Host) -> Iterator[Finding]:
                     Remedy(
                         title="Find who sets it; -1 gives it back to the kernel",
                         commands=("grep -rs wbt_lat_usec /etc/udev /etc/tuned /usr/lib/tuned /etc/rc.local",),
-                        verify=(f"cat /sys/block/{state.device}/queue/wbt_lat_usec",),
-                        undo=(f"echo {state.wbt_lat_usec} > /sys/block/{state.device}/queue/wbt_lat_usec",),
+                        verify=(f"cat /sys/block/{shlex.quote(state.device)}/queue/wbt_lat_usec",),
+                        undo=(
+                            f"echo {state.wbt_lat_usec} > /sys/block/{shlex.quote(state.device)}/queue/wbt_lat_usec",
+                        ),
                     ),
                 ),
                 references=("Documentation/ABI/stable/sysfs-block (wbt_lat_usec)",),
@@ -202,7 +205,7 @@ def conflict(host: Host) -> Iterator[Finding]:
                     Remedy(
                         title="Decide on one place that sets it, then apply it",
                         commands=(apply,),
-                        verify=(f"cat /sys/block/{device.name}/queue/scheduler",),
+                        verify=(f"cat /sys/block/{shlex.quote(device.name)}/queue/scheduler",),
                     ),
                 ),
             )

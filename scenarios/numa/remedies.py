@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from probes.system.culprit import Culprit
 from scenarios.finding import Remedy
 from scenarios.knowledge.bios import VENDORS, BiosReading
@@ -114,8 +116,8 @@ def link(address: str) -> tuple[Remedy, ...]:
     return (
         Remedy(
             title="Reseat the card or its riser, look for a slot limit in the setup, update firmware",
-            commands=(f"lspci -s {address} -vv | grep -E 'LnkCap|LnkSta'",),
-            verify=(f"cat /sys/bus/pci/devices/{address}/current_link_{{speed,width}}",),
+            commands=(f"lspci -s {shlex.quote(address)} -vv | grep -E 'LnkCap|LnkSta'",),
+            verify=(f"cat /sys/bus/pci/devices/{shlex.quote(address)}/current_link_{{speed,width}}",),
         ),
     )
 

@@ -5,6 +5,8 @@ hostdx shows these commands and never runs them.
 
 from __future__ import annotations
 
+import shlex
+
 from probes.system.firewall.firewalld import CONF
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.types import Absent
@@ -164,7 +166,7 @@ def _firewalld(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy
 def _fewer_packets(facts: Facts) -> Remedy:
     """Needs no change of the firewall: the check runs once for what GRO has merged."""
     card = facts.fastest
-    name = card.name if card is not None else "INTERFACE"
+    name = shlex.quote(card.name) if card is not None else "INTERFACE"
     return Remedy(
         title="or keep the check and let it meet fewer packets: merged frames (GRO), larger frames, more queues",
         commands=(f"ethtool -K {name} gro on", f"ip link set {name} mtu 9000", f"ethtool -l {name}"),

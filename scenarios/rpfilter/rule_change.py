@@ -41,7 +41,7 @@ def in_nftables(rule: ReversePathRule, sense: str) -> Remedy:
 
 
 def _where(rule: ReversePathRule) -> str:
-    return f"{rule.family} {rule.table} {rule.chain}"
+    return " ".join(map(shlex.quote, (rule.family, rule.table, rule.chain)))
 
 
 def _in_place(rule: ReversePathRule, sense: str) -> Remedy:
@@ -66,7 +66,7 @@ def _in_place(rule: ReversePathRule, sense: str) -> Remedy:
 def _moved(rule: ReversePathRule, sense: str) -> Remedy:
     """A chain before connection tracking (priority -200) cannot tell established flows."""
     where = _where(rule)
-    own = f"{rule.family} {rule.table} hostdx_rpf"
+    own = f"{shlex.quote(rule.family)} {shlex.quote(rule.table)} hostdx_rpf"
     after = f" index {rule.number - 1}" if rule.number else ""  # behind what lets neighbour discovery past
     changed = shlex.quote(f"ct state new {rule.statement}")
     return Remedy(
@@ -78,7 +78,7 @@ def _moved(rule: ReversePathRule, sense: str) -> Remedy:
             f"nft delete rule {where} handle HANDLE",
         ),
         persistent=(LASTS,),
-        verify=(f"nft list table {rule.family} {rule.table}", *VERIFY),
+        verify=(f"nft list table {shlex.quote(rule.family)} {shlex.quote(rule.table)}", *VERIFY),
         undo=(
             f"nft {'add' if rule.number else 'insert'} rule {where}{after} {shlex.quote(rule.statement)}",
             f"nft flush chain {own}",
@@ -136,18 +136,18 @@ def in_iptables(rule: ReversePathRule, sense: str) -> Remedy:
     saved = ("service ip6tables save  # EL", "netfilter-persistent save  # Debian, Ubuntu")
     verify = (f"{command}-save | grep rpfilter  # none, in FORWARD, or --ctstate NEW",)
     fresh = "-m conntrack --ctstate NEW"
-    here = f"{command} -t {rule.table}"
-    listing = f"{here} -L {rule.chain} -n --line-numbers"
+    here, chain = f"{command} -t {shlex.quote(rule.table)}", shlex.quote(rule.chain)
+    listing = f"{here} -L {chain} -n --line-numbers"
     if rule.exact and rule.table == "mangle":
         return Remedy(
             title=f"{title}, in the same place",
             commands=(
                 f"{listing}  # the rule's number",
-                f"{here} -R {rule.chain} NUMBER {fresh} {spec}",
+                f"{here} -R {chain} NUMBER {fresh} {spec}",
             ),
             persistent=saved,
             verify=verify,
-            undo=(f"{listing}  # the rule's number", f"{here} -R {rule.chain} NUMBER {spec}"),
+            undo=(f"{listing}  # the rule's number", f"{here} -R {chain} NUMBER {spec}"),
             warning=f"{_stays(sense)} {ORDER} {LOOSE}",
         )
     if rule.exact and rule.direct and not rule.ahead:
@@ -155,12 +155,12 @@ def in_iptables(rule: ReversePathRule, sense: str) -> Remedy:
             title=f"{title}, after connection tracking",
             commands=(
                 f"{command} -t mangle -I PREROUTING {fresh} {spec}",
-                f"{here} -D {rule.chain} {spec}",
+                f"{here} -D {chain} {spec}",
             ),
             persistent=saved,
             verify=verify,
             undo=(
-                f"{here} -I {rule.chain} {rule.number + 1} {spec}",
+                f"{here} -I {chain} {rule.number + 1} {spec}",
                 f"{command} -t mangle -D PREROUTING {fresh} {spec}",
             ),
             warning=f"{_stays(sense)} {LOOSE}",

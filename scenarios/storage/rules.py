@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 
 from probes.host import Host
@@ -87,7 +88,10 @@ def pcie_remedy(device: BlockDevice, link: Link) -> Remedy:
             "dmesg | grep 'available PCIe bandwidth'",
         ),
         persistent=("firmware set-up: PCIe speed of the slot to Auto, bifurcation x4",),
-        verify=(f"cat {link.source}", f"cat {link.source.replace('link_speed', 'link_width')}"),
+        verify=(
+            f"cat {shlex.quote(link.source)}",
+            f"cat {shlex.quote(link.source.replace('link_speed', 'link_width'))}",
+        ),
         warning="Some drives lower the link's speed while idle: read it again under load.",
     )
 
@@ -105,7 +109,7 @@ def sata_remedy(device: BlockDevice, link: Link) -> Remedy:
             "grep -o 'libata.force=[^ ]*' /proc/cmdline",
             "dmesg | grep -E 'SATA link|limiting SATA link speed'",
         ),
-        verify=(f"cat {link.source}",),
+        verify=(f"cat {shlex.quote(link.source)}",),
     )
 
 
@@ -133,7 +137,7 @@ def ncq(host: Host) -> Iterator[Finding]:
                 Remedy(
                     title="Controller to AHCI in the firmware; remove libata.force=noncq; then read it again",
                     commands=("grep -o 'libata.force=[^ ]*' /proc/cmdline", "dmesg | grep -i ncq"),
-                    verify=(f"cat /sys/block/{device.name}/device/queue_depth",),
+                    verify=(f"cat /sys/block/{shlex.quote(device.name)}/device/queue_depth",),
                 ),
             ),
             prove="storage",
@@ -169,14 +173,14 @@ def link_power(host: Host) -> Iterator[Finding]:
             remedy=(
                 Remedy(
                     title="Keep the link awake",
-                    commands=(f"echo max_performance > {path}",),
+                    commands=(f"echo max_performance > {shlex.quote(path)}",),
                     persistent=(
                         "/etc/udev/rules.d/60-hostdx-lpm.rules: "
                         'ACTION=="add", SUBSYSTEM=="scsi_host", KERNEL=="host*", '
                         'ATTR{link_power_management_policy}="max_performance"',
                     ),
-                    verify=(f"cat {path}",),
-                    undo=(f"echo {policy.strip()} > {path}",),
+                    verify=(f"cat {shlex.quote(path)}",),
+                    undo=(f"echo {shlex.quote(policy.strip())} > {shlex.quote(path)}",),
                 ),
             ),
             prove="storage",
@@ -212,8 +216,8 @@ def _array_findings(name: str, missing: int, busy: str, told: str, doing: str) -
             remedy=(
                 Remedy(
                     title="Find the missing member and replace it",
-                    commands=("cat /proc/mdstat", f"mdadm --detail /dev/{name}"),
-                    verify=(f"cat {told}",),
+                    commands=("cat /proc/mdstat", f"mdadm --detail /dev/{shlex.quote(name)}"),
+                    verify=(f"cat {shlex.quote(told)}",),
                 ),
             ),
         )
@@ -254,7 +258,7 @@ def smart(host: Host) -> Iterator[Finding]:
                 remedy=(
                     Remedy(
                         title="Save the data, then replace the disk",
-                        commands=(f"smartctl -x /dev/{name}",),
+                        commands=(f"smartctl -x /dev/{shlex.quote(name)}",),
                     ),
                 ),
             )
@@ -287,7 +291,7 @@ def downshifts(host: Host) -> Iterator[Finding]:
                 Remedy(
                     title="Reseat or replace the cable or backplane slot, then see whether it goes on counting",
                     commands=("dmesg | grep -E 'limiting SATA link speed|SATA link|exception Emask'",),
-                    verify=(f"cat {port.downshifts_source}",),
+                    verify=(f"cat {shlex.quote(port.downshifts_source)}",),
                     warning="It counts from the start of the system: a link that came back is still suspect.",
                 ),
             ),
@@ -315,7 +319,7 @@ def slow_slot(host: Host) -> Iterator[Finding]:
             remedy=(
                 Remedy(
                     title=f"Move it to a faster {what}, if its streams matter; small random reads hardly gain",
-                    verify=(f"cat {link.source}",),
+                    verify=(f"cat {shlex.quote(link.source)}",),
                 ),
             ),
             prove="storage",
