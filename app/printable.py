@@ -36,7 +36,9 @@ def printable_json(document: bytes) -> bytes:
     """
     if document.isascii() and b"\x7f" not in document:
         return document
-    return "".join(_in_json(c) if c != "\n" and unsafe(c) else c for c in document.decode()).encode()
+    text = document.decode()
+    bad = {ord(c): _in_json(c) for c in set(text) if c != "\n" and unsafe(c)}
+    return text.translate(bad).encode() if bad else document
 
 
 def _in_json(character: str) -> str:

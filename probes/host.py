@@ -67,7 +67,7 @@ class Host:
             if may_hang:
                 asked = self._guarded.ask("text", path, root=self.root or "", limit_bytes=limit_bytes)
                 return cast(str, asked).rstrip("\n")
-            data = read_regular(self._local(path), limit_bytes, follow=self.live)
+            data = self._bytes(path, limit_bytes)
         except (OSError, ValueError, Hung, NotStarted) as error:
             absent = self._absent(path, error)
             return self._setting(path, absent) if path.startswith("/proc/sys/") else absent
@@ -76,7 +76,7 @@ class Host:
     def data(self, path: str, limit_bytes: int) -> bytes | Absent:
         """A regular file's bytes, as firmware tables are; larger than `limit_bytes` is Absent, never cut."""
         try:
-            return read_regular(self._local(path), limit_bytes, follow=self.live)
+            return self._bytes(path, limit_bytes)
         except (OSError, ValueError) as error:
             return self._absent(path, error)
 
@@ -205,6 +205,17 @@ class Host:
         if last and os.path.islink(local):  # noqa: PTH114
             return outside(self.root, resolve(self.root, f"{real}/{name}"))
         return local
+
+    def _bytes(self, path: str, limit_bytes: int) -> bytes:
+        if self.live:
+            return read_regular(path, limit_bytes)
+        local = self._local(path, last=False)
+        try:
+            return read_regular(local, limit_bytes, follow=False)
+        except OSError:  # few files of a captured tree are symlinks: they are followed within it
+            if not os.path.islink(local):  # noqa: PTH114
+                raise
+        return read_regular(self._local(path), limit_bytes, follow=False)
 
     def _folder(self, root: str, path: str) -> str:
         """A folder's host path without symlinks; each folder on the way is looked at once."""
