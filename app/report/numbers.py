@@ -40,6 +40,12 @@ def numbers(session: Session) -> list[Part]:
     reached = _reached(session)
     if reached:
         parts += [Heading("What each variant reached"), reached]
+        if any(v.groups for v in session.verdicts.values()):
+            parts.append(
+                say(
+                    "Of all groups. The values of the first page are of the groups that the verdict rests on."
+                )
+            )
         if "p99" in reached.header:
             parts.append(
                 say("p99 is the latency that one operation in a hundred exceeded; it is never judged.")

@@ -170,7 +170,7 @@ def control_moved(verdict: Verdict) -> Finding:
         id="storage.control-moved",
         severity="warning",
         confidence="measured",
-        subject=verdict.workload,
+        subject=load_of(verdict.workload).title,
         title=f"do not trust this run: the control, which touches no disk, differs too: {effect_words(verdict)}",
         evidence=(Evidence(groups_words(verdict)),) if verdict.groups else (),
         remedy=(
@@ -230,7 +230,6 @@ def lesson(verdicts: Sequence[Verdict]) -> Finding | None:
         id="storage.share",
         severity="notice",
         confidence="measured",
-        subject=worst.workload,
         title=f"a job that spends 10 % of its time in {load_of(worst.workload).title} on {worst.variant} would need "
         f"{percent(gain)} less on {worst.baseline}; one that never waits for the disk gains nothing",
         evidence=(
@@ -257,7 +256,7 @@ def drift_findings(verdicts: Sequence[Verdict], directories: Sequence[str]) -> l
             id="storage.drift",
             severity="warning",
             confidence="measured",
-            subject=f"{variant} {verdict.workload}",
+            subject=f"{variant}: {load_of(verdict.workload).title}",
             title=f"{variant}: {load_of(verdict.workload).title} {'falls' if last < first else 'rises'} from "
             f"{prefixed(first).strip()} to {prefixed(last).strip()} {verdict.delta_unit} "
             f"within {duration(verdict.seconds)} of measuring",

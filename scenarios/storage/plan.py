@@ -65,7 +65,7 @@ class Layout:
             self._add(host, directory, options.integer("size") or None, explicit=bool(named))
         if not named:
             others = could_be_named(host, self.targets)
-            self.left_out += [f"not measured unless named with --dir: {line}" for line in others]
+            self.left_out += [f"not measured unless it is named: {line}" for line in others]
 
     def _add(self, host: Host, directory: str, size_bytes: int | None, *, explicit: bool) -> None:
         fit = suitability(host, directory, explicit=explicit, size_bytes=size_bytes)
@@ -169,7 +169,7 @@ def alone(one: Target) -> str:
     if not classes and not links:
         return (
             f"one directory: what {one.leaf_names} should give is not known (a virtual or loop device, or one of no "
-            "class that is listed), so its levels stand alone; name a second --dir to compare"
+            "class that is listed), so its levels stand alone; name a second directory to compare"
         )
     against = [f"what a {title} usually gives" for title in classes] + [f"its link ({now})" for now in links]
     return f"one directory: it is measured against {' and '.join(dict.fromkeys(against))}"

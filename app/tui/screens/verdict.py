@@ -142,6 +142,7 @@ class VerdictScreen(RunScreen):
     VerdictScreen.-high #parts { margin: 1 0 0 0; }
     VerdictScreen.-uncompared VerdictList { display: none; }
     VerdictScreen.-broad.-compared #parts { layout: horizontal; }
+    VerdictScreen.-broad.-high.-compared Preview { display: block; margin: 1 0 0 0; min-height: 4; }
     VerdictScreen.-broad.-compared #left { width: 62%; padding: 0 3 0 0; }
     VerdictScreen.-broad.-compared GroupPlot { width: 38%; display: block; max-height: 34; margin: 0; }
     """

@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 
 class Picker(Panel, can_focus=True):
-    """Posts `Chosen` on Enter or a click. `title` and `note` stand above the items."""
+    """Posts `Chosen` on Enter, or a click on the item under the cursor. `title` and `note` stand above the items."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "up", show=False),
@@ -167,12 +167,16 @@ class Picker(Panel, can_focus=True):
         index = self._items[event.y] if event.y < len(self._items) else -1
         shown = self.shown
         if 0 <= index < len(shown):
+            chosen = self.has_focus and shown[index].key == self.selected
             self._key = shown[index].key
             self.redraw()
-            self.action_choose()
+            if chosen or event.chain > 1:
+                self.action_choose()
+            else:
+                self.post_message(self.Moved())
 
     def on_mouse_scroll_down(self) -> None:
-        self.action_move(3)
+        self.action_move(1)
 
     def on_mouse_scroll_up(self) -> None:
-        self.action_move(-3)
+        self.action_move(-1)

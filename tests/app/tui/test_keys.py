@@ -255,6 +255,11 @@ async def test_the_mouse_does_what_enter_and_the_keys_do(size: str, tmp_path: Pa
         await keys(pilot, "tab", "down", "down")
         rows = grid(app).splitlines()
         y = max(n for n, row in enumerate(rows) if "nvme1n1 runs" in row)  # above stands all of it
+        other = max(n for n, row in enumerate(rows) if "takes a route lookup" in row)
+        for row in (other, y):  # a click on another item only goes there
+            await pilot.click(offset=(12, row))
+            await keys(pilot)
+            assert isinstance(app.screen, HomeScreen)
         await pilot.click(offset=(12, y))
         await keys(pilot)
         assert isinstance(app.screen, FindingScreen) and app.screen.finding.id == "storage.pcie-link"
