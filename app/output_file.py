@@ -8,12 +8,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from app.failure import Failure
+from app.output import out
 from probes.root_output import Misled, opened_by_root
 
 _HARMLESS = frozenset({(1, 3), (1, 7)})  # null and full, Documentation/admin-guide/devices.txt
@@ -59,19 +57,16 @@ def opened(what: str, path: str, mode: int) -> int:
     return descriptor
 
 
-@contextmanager
-def text_file(what: str, path: str) -> Iterator[IO[str]]:
-    """The same for text; what goes wrong while it is written is a Failure too."""
-    descriptor = opened(what, path, 0o644)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
-            yield file
-    except OSError as error:
-        raise _unwritable(what, path, error) from None
+def deliver(what: str, path: str | None, text: str) -> None:
+    """A text result to the file that was named; to stdout where none was, or `-`."""
+    if path is None or path == "-":
+        out(text.rstrip("\n"))
+        return
+    write_bytes(what, path, 0o644, text.encode("utf-8", "backslashreplace"))
 
 
 def write_bytes(what: str, path: str, mode: int, data: bytes) -> None:
-    """The same for bytes at once."""
+    """All of it at once; what goes wrong while it is written is a Failure too."""
     descriptor = opened(what, path, mode)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -9,8 +9,7 @@ import msgspec
 
 from app.cli.options import Number
 from app.failure import USAGE, Failure
-from app.output import out
-from app.output_file import text_file
+from app.output_file import deliver
 from app.printable import printable_json
 from app.report.result import encoded
 from scenarios import events as ev
@@ -68,11 +67,7 @@ def compare(
     """
     a, b = _sides(recordings, tuple(ctx.meta["hostdx.b"]), against)
     text = _text(_compared(a, b, margin), form)
-    if output is None or output == "-":
-        out(text.rstrip("\n"))
-        return 0
-    with text_file("compare", output) as file:
-        file.write(text)
+    deliver("compare", output, text)
     return 0
 
 

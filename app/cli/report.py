@@ -8,8 +8,7 @@ import click
 import msgspec
 
 from app.cli.recording_argument import recording_argument
-from app.output import out
-from app.output_file import text_file
+from app.output_file import deliver
 from app.printable import printable_json
 from app.recording import store as recordings
 from app.recording.reader import load
@@ -36,11 +35,7 @@ def report(recording: str, form: str, output: str | None, with_arguments: bool) 
     path = recordings.resolve(recording)
     session = load(path)
     text = _json(path, session) if form == "json" else _document(path, session, form, with_arguments)
-    if output is None or output == "-":
-        out(text.rstrip("\n"))
-        return 0
-    with text_file("report", output) as file:
-        file.write(text)
+    deliver("report", output, text)
     return 0
 
 

@@ -35,7 +35,6 @@ class Trimmed(NamedTuple):
     said: str
     requested: int | None
     requests: int | None
-    took_s: float
     rest_s: float | None
     waited_s: float
 
@@ -79,10 +78,7 @@ async def trim(run: Run, action: Action, leaves: Sequence[str], pattern: Pattern
             requested = after.bytes - before.bytes
         if before.requests is not None and after.requests is not None:
             requests = after.requests - before.requests
-    return Trimmed(
-        claim(applied.value), applied.value, requested, requests, ended - began, rest_s,
-        run.clock.now() - began,
-    )  # fmt: skip
+    return Trimmed(claim(applied.value), applied.value, requested, requests, rest_s, run.clock.now() - began)
 
 
 async def _rest(run: Run, leaves: Sequence[str], pattern: Pattern, ended: float) -> float | None:

@@ -33,7 +33,6 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     held_by: Held | None = None
     power_w: float | None = None
     power_limit_w: float | None = None
-    idle_only: bool = True
 
 
 class Surveyor:

@@ -12,7 +12,7 @@ import pytest
 from app import locks
 from app.cli.entry import run_command_line
 from app.failure import Failure
-from app.output_file import opened, text_file, write_bytes
+from app.output_file import deliver, opened, write_bytes
 from app.recording import events_output
 from app.recording.events_output import Tee
 from scenarios import events as ev
@@ -66,8 +66,7 @@ def test_a_pipe_that_nobody_reads_is_not_waited_for(
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     path = tmp_path / "report.md"
     path.write_text("what was there before, and longer")
-    with text_file("report", str(path)) as file:
-        file.write("new")
+    deliver("report", str(path), "new")
     assert path.read_text() == "new"
 
 

@@ -18,7 +18,6 @@ class RpFilter(msgspec.Struct, frozen=True, kw_only=True):
     everywhere: int  # conf/all
     default: int | Absent  # conf/default: for interfaces that are yet to come
     own: dict[str, int]  # by interface, without lo
-    valid_mark: dict[str, int] = {}  # src_valid_mark where it is set
     drops: int | Absent = 0  # IPReversePathFilter since boot
 
     def effective(self, interface: str) -> int:
@@ -46,21 +45,16 @@ def _rp_filter(host: Host) -> RpFilter | Absent:
         return everywhere
     names = host.listing(CONF)
     own: dict[str, int] = {}
-    marks: dict[str, int] = {}
     for name in names if not isinstance(names, Absent) else ():
         if name in ("all", "default", "lo"):
             continue
         value = host.integer(f"{CONF}/{name}/rp_filter")
         if not isinstance(value, Absent):
             own[name] = value
-        mark = host.integer(f"{CONF}/{name}/src_valid_mark")
-        if not isinstance(mark, Absent) and mark:
-            marks[name] = mark
     return RpFilter(
         everywhere=everywhere,
         default=host.integer(f"{CONF}/default/rp_filter"),
         own=own,
-        valid_mark=marks,
         drops=dropped(host),
     )
 

@@ -83,7 +83,7 @@ class Here(Layout):
 
 
 def trimmed(claimed: int | None, requested: int | None, rest_s: float | None = 0.0) -> Trimmed:
-    return Trimmed(claimed, "said", requested, 3, 1.0, rest_s, 6.0)
+    return Trimmed(claimed, "said", requested, 3, rest_s, 6.0)
 
 
 def ledger(tmp_path: Path, fstype: str, release: str, *steps: Trimmed, deleted: int = 0) -> list[Row]:
