@@ -7,6 +7,7 @@ A number has three digits that count and never an exponent; everywhere number, b
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
@@ -129,6 +130,11 @@ def _two(seconds: int, large: int, name: str, small: int, smaller: str) -> str:
     head, rest = divmod(seconds, large)
     tail = rest // small
     return f"{head} {name} {tail} {smaller}" if tail else f"{head} {name}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """`a, b, c and 4 more`."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def percent(share: float) -> str:

@@ -11,7 +11,7 @@ from app.report.document import Bullets, Document, Mono, Part, Picture, Section,
 from app.report.effects_svg import Bar, bars_svg
 from app.report.extra import value_text
 from probes.units import effect as effect_text
-from probes.units import number, percent, prefixed, rate, smallest_effect, times
+from probes.units import listed, number, percent, prefixed, rate, smallest_effect, times
 from scenarios.compare.comparison import Comparison, Side
 from scenarios.compare.differences import Difference, Experiment
 from scenarios.compare.take import FigureKey
@@ -60,7 +60,7 @@ def _short(side: Side, other: Side) -> str:
         named = (f"{', '.join(side.hosts)}, {side.first[:16].replace('T', ' ')}",)
     else:
         named = side.names
-    return ", ".join(named[:3]) + (f" and {len(named) - 3} more" if len(named) > 3 else "")
+    return listed(named, 3)
 
 
 def headline(found: Comparison) -> str:
@@ -237,16 +237,16 @@ def _differences(found: Comparison) -> list[Part]:
         return [say(f"{prints.same} facts are the same on both sides, none differs.")] if prints.same else []
     groups = {e.group for e in found.effects} or {g for d in prints.differences for g in d.moves}
     lists = {what: [d for d in prints.differences if fits(d)] for what, fits in LISTED.items()}
-    in_lists = [d for listed in lists.values() for d in listed]
+    in_lists = [d for among in lists.values() for d in among]
     shown = [d for d in prints.differences if d not in in_lists][:MOST_FACTS]
     rows = [
         (d.component, f"{d.subject} {d.name}".strip(), _values(d, d.a), _values(d, d.b), _moves(d, groups))
         for d in shown
     ]
-    for what, listed in lists.items():
-        if listed:
-            only_a, only_b = _only(listed, "a"), _only(listed, "b")
-            rows.append((listed[0].component, what, only_a, only_b, _moves(listed[0], groups)))
+    for what, among in lists.items():
+        if among:
+            only_a, only_b = _only(among, "a"), _only(among, "b")
+            rows.append((among[0].component, what, only_a, only_b, _moves(among[0], groups)))
     parts: list[Part] = [
         Table(("what", "fact", "A", "B", "was seen to move"), tuple(rows)),
         say(
@@ -262,14 +262,14 @@ def _differences(found: Comparison) -> list[Part]:
     return parts
 
 
-def _only(listed: Sequence[Difference], side: Literal["a", "b"]) -> str:
+def _only(among: Sequence[Difference], side: Literal["a", "b"]) -> str:
     """`crc64, sha1_ssse3`, with the value where it tells more than that it is there: `HZ 250`."""
     found = []
-    for one in listed:
+    for one in among:
         name = one.name.removeprefix("config.")
         for value in one.a if side == "a" else one.b:
             found.append(name if value in (True, "y") else f"{name} {value_text(value)}")
-    return _some(tuple(found)) or "none"
+    return listed(tuple(found), 12) or "none"
 
 
 def _values(difference: Difference, values: tuple[object, ...]) -> str:
@@ -311,18 +311,16 @@ def _left_out(found: Comparison) -> list[Part]:
             items.append((f"loads that only {side} has:", ", ".join(_key(k) for k in keys)))
     prints = found.fingerprints
     if prints.unknown:
-        items.append((f"{len(prints.unknown)} facts were read on one side only:", _some(prints.unknown)))
+        items.append((f"{len(prints.unknown)} facts were read on one side only:", listed(prints.unknown, 12)))
     if prints.varying:
-        items.append((f"{len(prints.varying)} facts differ within a side as well:", _some(prints.varying)))
+        items.append(
+            (f"{len(prints.varying)} facts differ within a side as well:", listed(prints.varying, 12))
+        )
     return [Bullets(tuple(items))] if items else []
 
 
 def _key(key: FigureKey) -> str:
     return f"{key.workload} ({key.variant})" if key.variant else key.workload
-
-
-def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")
 
 
 def _method(found: Comparison) -> list[Part]:

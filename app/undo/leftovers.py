@@ -11,6 +11,7 @@ from app.undo.undo import Leftover
 from probes.host import Host
 from probes.system.disk.backing import devices_under
 from probes.types import Absent
+from probes.units import listed
 from scenarios.plan import Plan
 
 MOST_NAMED = 3
@@ -36,8 +37,7 @@ def _what(leftover: Leftover) -> str:
     settings = [_setting(entry) for entry in leftover.settings]
     if not settings:
         return "no setting"
-    more = len(settings) - MOST_NAMED
-    return ", ".join(settings[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return listed(settings, MOST_NAMED)
 
 
 def _setting(entry: Entry) -> str:

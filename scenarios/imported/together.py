@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from probes import units
+from probes.units import listed
 from scenarios import events as ev
 from scenarios.experiment.trend import LEAST_ROUNDS
 from scenarios.finding import Evidence, Finding, Remedy, Severity
@@ -65,7 +66,7 @@ def _runs(names: Sequence[str]) -> str:
     found = [_NUMBERED.fullmatch(name) for name in names]
     heads = {m[1] for m in found if m is not None}
     if None in found or len(heads) != 1:
-        return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+        return listed(names, 20)
     numbers = [int(m[2]) for m in found if m is not None]
     parts: list[str] = []
     start = last = numbers[0]

@@ -10,6 +10,7 @@ import msgspec
 
 from probes.system.cpulist import as_list, parse_list
 from probes.types import Json
+from probes.units import listed
 from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, Place
 
 COLUMNS = 80
@@ -131,10 +132,7 @@ def _devices(devices: list[DeviceShape]) -> Iterator[str]:
     parts = []
     for kind, some in groupby(sorted(devices, key=lambda d: d.kind), key=lambda d: d.kind):
         names = [d.name for d in some]
-        more = len(names) - _DEVICES_A_LINE
-        parts.append(
-            f"{kind} {', '.join(names[:_DEVICES_A_LINE])}" + (f" and {more} more" if more > 0 else "")
-        )
+        parts.append(f"{kind} {listed(names, _DEVICES_A_LINE)}")
     if parts:
         yield "; ".join(parts)
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from probes.system.firewall.rp_filter import WORDS, RpFilter
 from probes.types import Absent
+from probes.units import listed
 from scenarios.finding import Remedy
 
 FILE = "/etc/sysctl.d/90-rpfilter.conf"
@@ -29,7 +30,9 @@ def loose(setting: RpFilter) -> Remedy | None:
 
 def strict(setting: RpFilter, interfaces: tuple[str, ...]) -> Remedy:
     """Strict on these, as they are set themselves."""
-    title = f"let rp_filter be strict (1) on {_names(interfaces)}, and leave the other interfaces as they are"
+    title = (
+        f"let rp_filter be strict (1) on {listed(interfaces, 4)}, and leave the other interfaces as they are"
+    )
     return _change(setting, dict.fromkeys(interfaces, 1), title, STRICT_DROPS)
 
 
@@ -81,7 +84,3 @@ def _change(setting: RpFilter, wanted: Mapping[str, int], title: str, warning: s
 def _key(name: str) -> str:
     """With slashes, for an interface's name may hold dots: sysctl(8)."""
     return f"net/ipv4/conf/{name}/rp_filter"
-
-
-def _names(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")

@@ -17,6 +17,7 @@ from probes.system.firewall.rp_filter import WORDS, RpFilter, rp_filter
 from probes.system.firewall.rules import Ruleset, ruleset
 from probes.system.summary import NONE, Entry, entry
 from probes.types import Absent, Fact, Json, Unread, present
+from probes.units import listed
 
 UFW = "/etc/ufw/ufw.conf"
 LEGACY = (("IPv4", "/proc/net/ip_tables_names"), ("IPv6", "/proc/net/ip6_tables_names"))
@@ -145,7 +146,5 @@ def _modes(setting: RpFilter) -> str:
     told = []
     for mode, names in sorted(by_mode.items(), reverse=True):
         if mode:
-            shown = ", ".join(names[:MOST_NAMES])
-            more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-            told.append(f"{WORDS.get(mode, mode)} on {shown}{more}")
+            told.append(f"{WORDS.get(mode, mode)} on {listed(names, MOST_NAMES)}")
     return ", ".join(told)
