@@ -31,7 +31,17 @@ SHOTS = (
     Shot("keys", keys=("question_mark",)),
     *(
         Shot(f"{demo}-live", demo, 0.5)
-        for demo in ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate", "numa", "kernel")
+        for demo in (
+            "storage",
+            "rpfilter",
+            "iosched",
+            "fstrim",
+            "null",
+            "dstate",
+            "numa",
+            "kernel",
+            "workload",
+        )
     ),
     *(
         Shot(f"{demo}-verdict", demo)
@@ -44,10 +54,12 @@ SHOTS = (
             "dstate",
             "numa",
             "kernel",
+            "workload",
             "trend",
             "box",
         )
     ),
+    Shot("workload-inside", "workload", 1.0, ("i", "i")),
     Shot("finding", "rpfilter", 1.0, ("tab", "enter")),
 )
 

@@ -116,7 +116,8 @@ def inside(session: Session) -> list[Part]:
     parts: list[Part] = [
         say(
             f"A sample a second of the command's whole process tree, by each run's own clock: {count}. Shown is "
-            "the median over the runs; a thin line is one run. Warm-up, failed and disturbed runs are not among them."
+            "the median over those that still ran at that second; a thin line is one run. Warm-up, failed and "
+            "disturbed runs are not among them."
         ),
         _table(by_field),
     ]
