@@ -119,7 +119,7 @@ def rule_file(path: Path) -> RuleFile:
         return RuleFile((), (f"{path}: {error.strerror}",))
     except UnicodeDecodeError as error:
         return RuleFile((), (f"{path}:{data[: error.start].count(10) + 1}: not UTF-8",))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # tomllib's own, and int()'s of thousands of digits
         found = re.search(r"at line (\d+)", str(error))
         return RuleFile((), (f"{path}:{found[1] if found else 1}: {error}",))
     lines = [n for n, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[\s*rule\s*\]\]", line)]

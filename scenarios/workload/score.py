@@ -32,7 +32,7 @@ class Score:
         """A finite number above 0, or None."""
         try:
             value = float(self._from_json(output) if self._pattern is None else self._from_text(output))
-        except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+        except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError):
             return None
         return value if math.isfinite(value) and value > 0 else None
 

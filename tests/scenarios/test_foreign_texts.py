@@ -12,8 +12,11 @@ from probes.host import Host
 from probes.time_limit import in_time
 from scenarios import events as ev
 from scenarios import triage
+from scenarios.knowledge.load import tables
 from scenarios.rule import Rule
 from scenarios.rules.read import Read, read
+from scenarios.rules.rule_file import rule_file
+from scenarios.workload.score import Score
 from tests.fakes.tree import Tree
 
 MANY_DIGITS = "9" * 5000  # int() raises ValueError beyond 4,300
@@ -89,3 +92,18 @@ def test_the_command_ends_a_rule_that_is_busy_for_ever(
 def test_values_are_read_line_by_line(tmp_path: Path, what: Read, text: str, value: object) -> None:
     Tree(tmp_path).put("/proc/a", text)
     assert read(Host(str(tmp_path)), what, "/proc", {}) == value
+
+
+def test_a_file_of_a_sites_with_thousands_of_digits_is_one_problem(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text(f"[[rule]]\nid = {MANY_DIGITS}\n")
+    assert [p.startswith(f"{file}:1: ") for p in rule_file(file).problems] == [True]
+    with pytest.raises(ValueError, match=rf"^{file}: Exceeds"):
+        tables(file)
+
+
+@pytest.mark.parametrize("digits", [4000, 5000])
+def test_a_score_of_thousands_of_digits_is_none(digits: int) -> None:
+    """JSON's whole numbers have no bound of their own; a float has one."""
+    assert Score("json:score").find(f'{{"score": {"9" * digits}}}') is None
+    assert Score("score=(.*)").find(f"score={'9' * digits}") is None
