@@ -91,7 +91,11 @@ def smart_report(host: Host, name: str) -> Smart | Absent:
         told = host.command("smartctl", kept, f"/dev/{name}")
         if present(told) and _PASSED.search(told):
             return of_text(told)
-    return text
+    controller = re.match(r"nvme[0-9]+", name)
+    log = host.command("nvme", "smart-log", f"/dev/{name}")
+    if isinstance(log, Absent) and controller:
+        log = host.command("nvme", "smart-log", f"/dev/{controller[0]}")
+    return of_nvme_log(log) if present(log) else text
 
 
 def of_json(answer: str) -> Smart | Absent:
@@ -130,6 +134,26 @@ def of_json(answer: str) -> Smart | Absent:
         reallocated=replaced if present(replaced) else _count(told.get("scsi_grown_defect_list")),
         pending=attribute(_PENDING),
         uncorrectable=attribute(_UNCORRECTABLE),
+    )
+
+
+def of_nvme_log(told: str) -> Smart | Absent:
+    """`nvme smart-log` as a person reads it (nvme-cli): it tells no health of its own, so the critical bits do."""
+
+    def line(name: str) -> int | Absent:
+        found = re.search(rf"^{name}\s*: *(0x[0-9a-fA-F]{{1,8}}|[0-9,]{{1,20}})", told, re.MULTILINE)
+        return int(found[1].replace(",", ""), 0) if found else _UNTOLD
+
+    critical = line("critical_warning")
+    if isinstance(critical, Absent):
+        return Absent("nvme smart-log tells no critical_warning")
+    return Smart(
+        passed=critical & ~2 == 0,  # heat alone is no failing disk
+        critical=critical,
+        used=_share(line("percentage_used")),
+        spare=_share(line("available_spare")),
+        least_spare=_share(line("available_spare_threshold")),
+        media_errors=line("media_errors"),
     )
 
 

@@ -34,7 +34,24 @@ def pool_rows(host: Host) -> list[Row] | Absent:
                 label = name.removesuffix("-tpool")
                 shares = dict(zip(("data", "metadata", "mode"), parsed, strict=True))
                 found[label] = Row(label, {"name": label, **shares})
+        if not found:
+            found = _of_lvs(host)
     return list(found.values())
+
+
+def _of_lvs(host: Host) -> dict[str, Row]:
+    """By a sosreport's `lvs -a -o ...`: LV, VG, Attr (`t` first: lvs(8)), size, data and metadata in %."""
+    found: dict[str, Row] = {}
+    for path in host.glob("/sos_commands/lvm2/lvs_-a_-o_*"):
+        text = host.text(path, 8 << 20)
+        line = r"^\s*(\S+)\s+(\S+)\s+t\S{9}\s+\S+\s+([0-9]{1,3}\.[0-9]+)\s+([0-9]{1,3}\.[0-9]+)"
+        for pool, group, data, metadata in re.findall(line, text, re.MULTILINE) if present(text) else ():
+            name = f"{group}-{pool}"
+            shares = {"data": float(data) / 100, "metadata": float(metadata) / 100}
+            found[name] = Row(
+                name, {"name": name, **shares, "mode": Absent("lvs does not tell", "unsupported")}
+            )
+    return found
 
 
 def mapped_rows(host: Host) -> list[Row]:
