@@ -195,7 +195,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.fc-link", "warning", {f"{FC}/port_state": "Online", f"{FC}/statistics/link_failure_count": "0x2000"}),
     ("storage.raid-degraded", "critical", {"proc/mdstat": "md0 : active raid1 sdb1[1]\n      1 blocks [2/1] [_U]\n"}),
     ("storage.thin-pool", "warning", {MAPPED: "vg-pool-tpool: 0 9 thin-pool 1 500/4096 9700/10000 - rw x -"}),
-    ("storage.thin-pool", "warning", {"sos_commands/lvm2/lvs_-a_-o_lv_tags": "  pool  vg twi-aotz-- 1.00t   98.20  45.10\n"}),
+    ("storage.thin-pool", "warning", {"sos_commands/lvm2/lvs_-a_-o_x": "  pool vg twi-aotz-- 1.00t 98.20 45.10\n"}),
     ("storage.mapped", "warning", {MAPPED: "vg-snap: 0 1000000 snapshot 990000/1000000 4096"}),
     ("storage.mapped", "warning", {MAPPED: "vg-r1: 0 1000000 raid raid1 2 AD 1000000/1000000 idle 0 0 -"}),
     ("storage.multipath", "warning", {"sos_commands/multipath/multipath_-v4_-ll":
