@@ -278,6 +278,14 @@ def bond_rows(host: Host) -> list[Row] | Absent:
         read = (host.integer(f"{ROOT}/{member}/mtu") for member in members)
         mtus = {mtu for mtu in read if present(mtu)}
         mode = re.search(r"^Bonding Mode: (.+)$", text, re.MULTILINE)
+        told = {
+            port[1]: int(speed[1])
+            for p in ports
+            if (port := re.match(r"Slave Interface: (\S+)", p))
+            and (speed := re.search(r"^Speed: ([0-9]{1,7}) Mbps", p, re.MULTILINE))
+        }
+        active = re.search(r"^Currently Active Slave: (\S+)", text, re.MULTILINE)
+        used = told.get(active[1]) if active else None
         partner = re.search(r"Partner Mac Address: ([0-9a-f:]{17})", text)
         failures = re.findall(r"^Link Failure Count: ([0-9]{1,18})$", "\n".join(ports), re.MULTILINE)
         policy = re.search(r"^Transmit Hash Policy: (\S+)", text, re.MULTILINE)
@@ -289,6 +297,7 @@ def bond_rows(host: Host) -> list[Row] | Absent:
                     "mode": mode[1] if mode else "",
                     "policy": policy[1] if policy else "",
                     "ports": len(ports),
+                    "slower": used < max(told.values()) if used is not None else Absent("all ports are used"),
                     "down": tuple(down),
                     "partner": partner[1] if partner else Absent("the bond tells no partner", "unsupported"),
                     "failures": sum(map(int, failures))
