@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from app.run.runner import Monotonic
-from probes.types import Json
+from probes.host import Host
+from probes.types import Absent, Json
 from scenarios import events as ev
 from scenarios.experiment.guarded import GuardedBlocks
 from scenarios.plan import Plan
 from scenarios.workload.arm import BLOCKED, CPU, OTHER_D, SYSTEM, USER, WAITING, WALL, JobArm
+from scenarios.workload.group import place
 from scenarios.workload.scenario import CommandUnderVariants
 from scenarios.workload.split import REST, Part, split
 from scenarios.workload.variants import job
@@ -102,6 +104,31 @@ def test_the_figures_are_those_of_gnu_time(tmp_path: Path) -> None:
     assert (
         faults <= ours["minor faults"] <= faults + 500 and waits <= ours["voluntary switches"] <= waits + 20
     )
+
+
+def test_the_figures_are_those_of_its_control_group() -> None:
+    """cpu.stat of a group that nothing else was ever in; made by hand, as the journal's part is tested elsewhere."""
+    root = place(Host())
+    if isinstance(root, Absent):
+        pytest.skip(root.reason)
+    group = Path(root) / f"hostdx-test-{os.getpid()}"
+    group.mkdir()
+    try:
+        spin = (
+            "import os, time\nchild = os.fork()\nwhile time.process_time() < 0.2: pass\nchild and os.wait()"
+        )
+        arm = JobArm(
+            FakeRun(),
+            job("a:", shlex.join([PYTHON, "-S", "-c", spin]), "/"),
+            at_most_s=60.0,
+            group=str(group),
+        )
+        ours = runs(arm)[0].values
+        told = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
+    finally:
+        group.rmdir()
+    assert ours[CPU] == pytest.approx(int(told["usage_usec"]) / 1e6, abs=0.05)
+    assert ours[USER] == pytest.approx(int(told["user_usec"]) / 1e6, abs=0.05)
 
 
 def test_a_command_that_fails_half_the_time(tmp_path: Path) -> None:
