@@ -236,6 +236,7 @@ class Inside(Event, frozen=True, tag="inside"):
     """A command's process tree while it runs, once a second. `at_s`: since its start; `run` counts the variant's runs.
 
     "PSS" (B), "threads" and "processes" are of that moment, "CPU" (s), "read" and "written" (B) sums since the start.
+    "temperature" (°C, the hottest CPU package) and "frequency" (Hz, mean) are the host's at that moment.
     What could not be read is left out.
     """
 

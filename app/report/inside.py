@@ -42,6 +42,8 @@ FIELDS = (
     Field("threads", "threads", "", False),
     Field("read", "read", "B/s", True),
     Field("written", "written", "B/s", True),
+    Field("temperature", "CPU temperature", "°C", False),
+    Field("frequency", "CPU frequency", "Hz", False),
 )
 
 
@@ -150,6 +152,8 @@ def amount(value: float, field: Field) -> str:
         return units.size(value)
     if field.unit == "B/s":
         return units.rate(value)
+    if field.unit == "Hz":
+        return units.frequency(value)
     return units.number(value, 3 if field.rate else 4)
 
 

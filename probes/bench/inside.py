@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from probes.bench import process_tree
+from probes.bench.climate import Climate
 from probes.process_stat import own_stat
 
 EVERY_S = 1.0
@@ -27,8 +28,9 @@ Sample: TypeAlias = dict[str, float | None]
 class Inside:
     """`take` where it is `due`; `tell` gets the samples as they are taken, the first LEAST of them at once."""
 
-    def __init__(self, tell: Callable[[Sample], None], every_s: float = EVERY_S) -> None:
+    def __init__(self, tell: Callable[[Sample], None], every_s: float = EVERY_S, root: str = "/sys") -> None:
         self._tell = tell
+        self._climate = Climate(root)
         self._every_s = self._next_s = every_s
         self._kept: list[Sample] = []
         self._taken = 0
@@ -76,6 +78,7 @@ class Inside:
                 "threads": threads,
                 "read_bytes": self._io[0] if readable else None,
                 "written_bytes": self._io[1] if readable else None,
+                **self._climate.read(),
             }
         )
         self._taken += 1

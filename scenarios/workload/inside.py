@@ -30,6 +30,8 @@ class Curves:
             "threads": sample.threads,
             "read": sample.read_bytes,
             "written": sample.written_bytes,
+            "temperature": sample.celsius,
+            "frequency": sample.hertz,
         }
         known = {name: value for name, value in values.items() if value is not None}
         self.run.emit(

@@ -19,7 +19,7 @@ from scenarios import events as ev
 from tests.fakes.screen import grid, keys, opened
 from tests.fakes.stories import HOSTILE, write
 
-CPU, PSS, THREADS, READ, WRITTEN = FIELDS
+CPU, PSS, THREADS, READ, WRITTEN, HEAT, CLOCK = FIELDS
 MIB = 1 << 20
 
 
@@ -112,7 +112,9 @@ def test_the_report_has_a_table_and_pictures(name: str) -> None:
         ("0.375", "0.375", "0.375", "0.5", "0.5"),
         ("1.5", "1.5", "1.5", "1.5", "2"),
     ]
-    assert {row[0] for row in table.rows} == {f.title for f in FIELDS if f is not READ}  # nothing was read
+    assert {row[0] for row in table.rows} == {
+        f.title for f in FIELDS if f not in (READ, HEAT, CLOCK)
+    }  # nothing read, no sensors
     pictures = [part for part in parts if isinstance(part, Picture)]
     assert len(pictures) == 4
     for picture in pictures:
@@ -143,7 +145,7 @@ async def test_the_curves_on_the_screen_live_and_after_the_end(size: str, tmp_pa
         assert "CPUs busy, median over the runs" in shown and "1 run\n" in shown and "2 runs\n" in shown
         await keys(pilot, "i")
         assert "memory (PSS) in B" in grid(app) and "8 MiB" in grid(app)
-        await keys(pilot, "k", "k")
+        await keys(pilot, "k", "k", "k", "k")
         assert "written in B/s" in grid(app) and "5 MB/s" in grid(app)
         await keys(pilot, "Z")
         assert isinstance(app.screen, VerdictScreen)

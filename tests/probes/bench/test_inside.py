@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from probes.bench import inside, process_tree
+from probes.bench.climate import Climate
 from probes.process_stat import ProcessStat, parse_stat
 
 TICKS = inside._TICKS
@@ -42,7 +45,7 @@ Tree = dict[int, tuple[ProcessStat, tuple[int, int] | None]]
 
 def test_sums_over_the_tree_and_what_was_waited_for(tree: Tree) -> None:
     told: list[inside.Sample] = []
-    one = inside.Inside(told.append)
+    one = inside.Inside(told.append, root="/nonexistent")
     tree[7] = (stat(7, 2 * TICKS, TICKS, threads=3), (10, 100))
     tree[8] = (stat(8, TICKS, 0), (5, 50))
     tree[9] = (stat(9, TICKS, 0, state="Z"), None)
@@ -54,6 +57,8 @@ def test_sums_over_the_tree_and_what_was_waited_for(tree: Tree) -> None:
     one.take(2.0, [7, 8, 9], None, 0.5, [1, 1])
     one.take(3.0, [7], None, 0.5, None)
     assert told[0] == {
+        "celsius": None,
+        "hertz": None,
         "at_s": 1.0,
         "pss_bytes": 4096,
         "cpu_s": 5.5,
@@ -79,3 +84,21 @@ def test_a_short_run_tells_nothing_and_a_long_one_ever_less(tree: Tree) -> None:
             one.take(float(second), [7], None, 0.0, [0, 0])
             taken += 1
     assert taken < 3000 and told[-1]["at_s"] > 86000  # type: ignore[operator]
+
+
+def test_temperature_and_frequency_of_a_made_up_host(tmp_path: Path) -> None:
+    for zone, kind, temp in (
+        (0, "acpitz", "99000"),
+        (1, "x86_pkg_temp", "61500"),
+        (2, "x86_pkg_temp", "58000"),
+    ):
+        folder = tmp_path / f"class/thermal/thermal_zone{zone}"
+        folder.mkdir(parents=True)
+        (folder / "type").write_text(f"{kind}\n")
+        (folder / "temp").write_text(f"{temp}\n")
+    for cpu, khz in ((0, "2000000"), (1, "3000000"), (2, "<unknown>")):
+        folder = tmp_path / f"devices/system/cpu/cpu{cpu}/cpufreq"
+        folder.mkdir(parents=True)
+        (folder / "scaling_cur_freq").write_text(f"{khz}\n")
+    assert Climate(str(tmp_path)).read() == {"celsius": 61.5, "hertz": 2.5e9}
+    assert Climate("/nonexistent").read() == {"celsius": None, "hertz": None}
