@@ -48,7 +48,7 @@ class Cpuwatch(Scenario):
     )
 
     def blocked(self, host: Host) -> str:
-        return "" if host.live else "a captured host does not move"
+        return "" if host.live else "a captured tree cannot be watched"
 
     def plan(self, host: Host, options: Options) -> Plan:
         target = _target(options)

@@ -24,7 +24,7 @@ _TITLES: dict[Kind, str] = {
     "suspended": "{n} for {subject}: the device-mapper device is suspended",
     "device": "{n} for {subject}: the device holds requests and completes none",
     "scheduler": "{n} for {subject}, and nothing reaches the device: its scheduler holds the requests",
-    "throttled": "{n} for {subject}, which is idle: probably held by a limit of its control group",
+    "throttled": "{n} for {subject}, which is idle: probably limited by its control group",
     "paths": "{n} for {subject}, whose paths are idle: probably none is usable and the requests are queued",
     "idle": "{n} for {subject}, which is idle: who above the driver holds the requests is not known",
     "busy": "{n} long for {subject}, which is slow but completes requests",

@@ -43,7 +43,7 @@ class Dstate(Scenario):
     options: ClassVar[tuple[Option, ...]] = OPTIONS
 
     def blocked(self, host: Host) -> str:
-        return "" if host.live else "a captured host does not move: triage reads what it held"
+        return "" if host.live else "a captured tree cannot be watched; `hostdx triage --root` reads its tasks"
 
     def plan(self, host: Host, options: Options) -> Plan:
         return make(options, self.planned, root=os.geteuid() == 0)

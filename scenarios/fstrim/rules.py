@@ -28,7 +28,7 @@ _LAYER_REMEDIES: dict[str, Remedy] = {
         "(cryptsetup(8), --allow-discards). Without a reason against it, leave it as it is.",
     ),
     "md": Remedy(
-        title="md RAID 4/5/6 swallows discards unless told that its members return zeros afterwards",
+        title="md RAID 4/5/6 drops discards unless it is set that its members return zeros afterwards",
         commands=("cat /sys/module/raid456/parameters/devices_handle_discard_safely",),
         verify=("lsblk -D",),
         warning="raid456.devices_handle_discard_safely=Y on members that do not return zeros corrupts parity.",
@@ -195,6 +195,6 @@ def online_unqueued(host: Host) -> Iterator[Finding]:
 
 RULES: tuple[Rule, ...] = (
     Rule("fstrim.never", "fstrim", "SSDs that are never trimmed", untrimmed),
-    Rule("fstrim.swallowed", "fstrim", "layers that swallow discards", swallowed),
+    Rule("fstrim.swallowed", "fstrim", "layers that drop discards", swallowed),
     Rule("fstrim.online-unqueued", "fstrim", "online discard without queued TRIM", online_unqueued),
 )

@@ -135,7 +135,7 @@ def _sentences(found: Layout, on: Target, bound: int, why: str) -> tuple[str, ..
     if total:
         lines.append(
             f"writers press with at most {total / 1e6:.0f} MB/s together, for that bound: --most-written says how many "
-            "bytes (less spares the disk and presses less)"
+            "bytes (less spares the disk and loads it less)"
         )
     lines.append(
         "is not stopped by others who wait longer on this device: switching and syncing look the same; "
