@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from app.recording.session import Session
 from probes import units
 from scenarios import events as ev
-from scenarios.experiment.wording import effect_cells, explanation, titled
+from scenarios.experiment.wording import effect_cells, explanation, not_measured, titled
 from scenarios.finding import Severity
 
 SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}
@@ -104,7 +104,7 @@ def _sentence(session: Session, verdict: ev.Verdict, short: bool) -> str:
         )
     why = f": {verdict.reason}" if verdict.reason else ""
     if verdict.verdict == "not measured":
-        return f"{title}: not measured{why}"
+        return not_measured(title, verdict.reason)
     return f"{title}: {left} against {right} in {verdict.metric}: {verdict.verdict}{within}{why}"
 
 

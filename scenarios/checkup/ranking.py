@@ -10,6 +10,7 @@ import msgspec
 from probes.units import percent, smallest_effect
 from scenarios import events as ev
 from scenarios.checkup.item import ORDER, Item, State, line
+from scenarios.experiment.wording import not_measured
 from scenarios.finding import SEVERITIES, Evidence, Finding, NextStep, Remedy, Severity
 from scenarios.model import Outcome, Scenario
 
@@ -35,7 +36,7 @@ def item(scenario: Scenario, outcome: Outcome) -> Item:
 
 
 def unmeasured(scenario: Scenario, reason: str, command: str) -> Item:
-    words = f"{scenario.suspect}: not measured: {reason}"
+    words = not_measured(scenario.suspect, reason)
     step = NextStep("measure it alone", command)
     return Item(scenario=scenario.id, state="not measured", words=words, following=(step,))
 
@@ -96,7 +97,7 @@ def _judged(scenario: Scenario, outcome: Outcome) -> tuple[State, str]:
         v for v in outcome.verdicts if not v.control and v.verdict not in ("not measured", "not applicable")
     ]
     if not judged and not outcome.findings:
-        return "not measured", f"{suspect}: not measured: {outcome.reason or outcome.answer}"
+        return "not measured", not_measured(suspect, outcome.reason or outcome.answer)
     if scenario.id == "null":
         return "resolution", outcome.answer
     if any(v.control and v.verdict in ("slower", "faster") for v in outcome.verdicts):

@@ -43,7 +43,9 @@ class Dstate(Scenario):
     options: ClassVar[tuple[Option, ...]] = OPTIONS
 
     def blocked(self, host: Host) -> str:
-        return "" if host.live else "a captured tree cannot be watched; `hostdx triage --root` reads its tasks"
+        return (
+            "" if host.live else "a captured tree cannot be watched; `hostdx triage --root` reads its tasks"
+        )
 
     def plan(self, host: Host, options: Options) -> Plan:
         return make(options, self.planned, root=os.geteuid() == 0)

@@ -24,6 +24,7 @@ from scenarios.experiment.guarded import GuardedBlocks
 from scenarios.experiment.judge import Judge, judges_for
 from scenarios.experiment.sequential import BATCH, orders
 from scenarios.experiment.stats import sign_test
+from scenarios.experiment.wording import not_measured
 from scenarios.guards.watch import Watch
 from scenarios.model import Run
 from scenarios.plan import Workload
@@ -131,7 +132,7 @@ class _Experiment:
             reason = self.spent or self._does_not_fit(warm=True)
         judges = judges_of(max(self.pace.groups_that_fit, self.fewest))
         if reason:
-            self.run.note(f"{self.workload.title}: not measured: {reason}")
+            self.run.note(not_measured(self.workload.title, reason))
         broken_off = "" if reason else await self._groups(judges)
         return [self._verdict(judge, reason, broken_off) for judge in judges]
 

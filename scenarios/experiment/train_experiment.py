@@ -23,6 +23,7 @@ from scenarios.experiment.sequential import orders
 from scenarios.experiment.slices import LEAST_S, SliceLength, Warm, length_event, longest_slice, slice_length
 from scenarios.experiment.train_pace import TrainPace
 from scenarios.experiment.trains import Trains, event_of, groups_of, in_blocks, sides_of, warm
+from scenarios.experiment.wording import not_measured
 from scenarios.guards.watch import Watch, told
 from scenarios.model import Run
 from scenarios.plan import Workload
@@ -168,7 +169,7 @@ class TrainExperiment:
         """It is not measured; its verdicts say why."""
         self.judges = self.judges or self._new_judges()
         self.reason = why
-        self.run.note(f"{self.workload.title}: not measured: {why}")
+        self.run.note(not_measured(self.workload.title, why))
 
     async def go(self, seconds: float) -> None:
         """Trains until everything is decided or the seconds are over; one train at least where it fits."""

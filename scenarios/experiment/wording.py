@@ -19,6 +19,10 @@ def titled(title: str, *, control: bool) -> str:
     return f"{title} (control)" if control else title
 
 
+def not_measured(what: str, why: str | None = None) -> str:
+    return f"{what}: not measured" + (f": {why}" if why else "")
+
+
 def effect_words(verdict: ev.Verdict) -> str:
     """`27 % slower (95 % CI 24 to 30 %)`, `no material difference (95 % CI 2 % slower to 3 % faster)`."""
     size, interval = effect_cells(verdict)

@@ -87,9 +87,14 @@ def quote(extra: Json) -> str:
     where = f" in {answer.directory}" if answer.directory else ""
     odd = [r.title for r in known if r.verdict in ("slower", "faster")]
     told = f"; it called a difference where there was none ({', '.join(odd)})" if odd else ""
-    if answer.unknown:
-        told += f"; not measured: {', '.join(r.title for r in answer.unknown)}"
-    return f"measured against itself{where}, this host has a resolution after one minute of {', '.join(parts)}{told}"
+    return (
+        f"measured against itself{where}, this host has a resolution after one minute of {', '.join(parts)}{told}"
+        f"{_left_out(answer)}"
+    )
+
+
+def _left_out(answer: Answer) -> str:
+    return f"; not measured: {', '.join(r.title for r in answer.unknown)}" if answer.unknown else ""
 
 
 def findings(answer: Answer, verdicts: Sequence[ev.Verdict], culprits: Sequence[str]) -> list[Finding]:
@@ -129,7 +134,7 @@ def _resolution(answer: Answer, culprits: Sequence[str], clean: bool) -> Finding
     }[severity]
     if answer.unknown:  # half an answer is not "ok"
         severity = "notice" if severity == "ok" else severity
-        title += f"; not measured: {', '.join(r.title for r in answer.unknown)}"
+        title += _left_out(answer)
     return Finding(
         id="null.resolution",
         severity=severity,
