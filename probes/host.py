@@ -208,7 +208,7 @@ class Host:
 
     def _bytes(self, path: str, limit_bytes: int) -> bytes:
         if self.live:
-            return read_regular(path, limit_bytes)
+            return read_regular(self._local(path), limit_bytes)
         local = self._local(path, last=False)
         try:
             return read_regular(local, limit_bytes, follow=False)
