@@ -24,6 +24,7 @@ Scheme: TypeAlias = Literal["NPS", "SNC", "Cluster-on-Die", "node per die", "nod
 _SUB_NUMA = {85, 106, 108, 143, 207, 173, 174, 175, 221, 87, 133}
 _CLUSTER_ON_DIE = {63, 79, 86}
 _ZEN, _ROME = 0x17, 0x30
+_CASCADE_LAKE = 85
 
 
 class NodesPerSocket(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +68,8 @@ def nodes_per_socket(host: Host) -> NodesPerSocket | Absent:
     line = host.text("/proc/cmdline", 1 << 16)
     off = re.search(r"\bnuma=off\b", line) if present(line) else None
     scheme = _scheme(info[0] if info else {})
+    if scheme == "SNC" and _number(info[0], "model") == _CASCADE_LAKE and _node_a_die(host, table):
+        scheme = "node per die"  # the two dies of a Xeon Platinum 9200 are a node each without any setting
     if table.per_socket < 1:
         return NodesPerSocket(scheme=scheme, value=0, by_kernel=off[0] if off else "")
     if table.per_socket != int(table.per_socket):
@@ -90,6 +93,12 @@ def _scheme(entry: dict[str, str]) -> Scheme:
             return "Cluster-on-Die"
         return "SNC" if model in _SUB_NUMA else "nodes per socket"
     return "nodes per socket"
+
+
+def _node_a_die(host: Host, table: Numa) -> bool:
+    placed = host.once(topology)
+    dies = set(placed.dies.values())
+    return len(dies) > len(distinct(placed.sockets)) and dies == {n.cpus for n in table.nodes if n.cpus}
 
 
 def _number(entry: dict[str, str], key: str) -> int:

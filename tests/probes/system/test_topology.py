@@ -158,6 +158,16 @@ def test_which_setting_explains_the_nodes(
     assert present(it) and it.words == said
 
 
+@pytest.mark.parametrize(("a_die", "said"), [(2, "2 nodes a socket"), (4, "SNC 2")])
+def test_two_dies_in_a_package_are_no_setting(cpus: Build, a_die: int, said: str) -> None:
+    tree = _nodes(cpus, 2, 2, "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 85\n")
+    for n in range(8):
+        first = n // a_die * a_die
+        tree.files(f"{ROOT}/cpu{n}/topology", die_cpus_list=f"{first}-{first + a_die - 1}")
+    it = nodes_per_socket(tree.host())
+    assert present(it) and it.words == said
+
+
 def test_one_node_over_two_sockets(cpus: Build) -> None:
     cpus([[0]], socket=0)
     tree = (
