@@ -98,10 +98,11 @@ def node_rows(host: Host) -> list[Row] | Absent:
     if found.doubt:
         return Absent(found.doubt, "invalid")
     rows = []
-    sizes = [node.memory_bytes for node in found.nodes if present(node.memory_bytes)]
+    alike = [node for node in found.nodes if node.kind == "usual"]  # CXL and a graphics card's memory are no measure
+    sizes = [node.memory_bytes for node in alike if present(node.memory_bytes)]
     shares = [
         node.free_bytes / node.memory_bytes
-        for node in found.nodes
+        for node in alike
         if present(node.free_bytes) and present(node.memory_bytes) and node.memory_bytes
     ]
     for node in found.nodes:
