@@ -101,10 +101,14 @@ def table_lines(found: Table, width: int, roles: Sequence[str]) -> list[Line]:
         cells = [row[:-1] for row in cells]
         room += _GAP
         del widths[-1], least[-1]
+    gap = " " * _GAP
+    if sum(least) > room:  # no word is cut: the columns move together first
+        gap = " "
+        room += (_GAP - 1) * (len(widths) - 1)
     while sum(widths) > room:
         slack = [widths[n] - least[n] for n in range(len(widths))]
         if max(slack) <= 0:
-            break  # no word is cut: the terminal may wrap the line
+            break  # the terminal may wrap the line
         widths[max(range(len(widths)), key=lambda n: (slack[n] > 0, widths[n]))] -= 1
     out: list[Line] = []
     for index, row in enumerate(cells):
@@ -118,7 +122,6 @@ def table_lines(found: Table, width: int, roles: Sequence[str]) -> list[Line]:
                 text.rjust(w) if n in found.right else text.ljust(w)
                 for n, (text, w) in enumerate(zip(shown, widths, strict=True))
             ]
-            gap = " " * _GAP
             effect = found.header.index("effect") if index and "effect" in found.header else 0
             before, after = gap.join(aligned[:effect]), gap.join(aligned[effect:])
             head = "  " + before + (gap if effect else "")

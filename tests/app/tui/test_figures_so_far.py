@@ -107,7 +107,7 @@ def test_what_comes_next_in_a_replay_is_named_as_the_plan_names_it() -> None:
 
 def test_nothing_decided_is_never_a_green_headline() -> None:
     """`CPUs and memory: nothing found that slows them`, when no comparison could have seen a factor of 3.6."""
-    for name, weight in (("numa", "unknown"), ("null", "ok")):
+    for name, weight in (("numa", "notice"), ("null", "ok")):
         assert answer(load(store.resolve(f"demo:{name}"))).weight == weight
 
 
