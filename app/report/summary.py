@@ -113,7 +113,8 @@ def table_lines(found: Table, width: int, roles: Sequence[str]) -> list[Line]:
     out: list[Line] = []
     for index, row in enumerate(cells):
         parts = [
-            textwrap.wrap(c, w, break_long_words=False) or [""] for c, w in zip(row, widths, strict=True)
+            textwrap.wrap(c, w, break_long_words=False, break_on_hyphens=False) or [""]
+            for c, w in zip(row, widths, strict=True)
         ]
         role = "dim" if index == 0 else roles[index - 1]
         for height in range(max(map(len, parts))):
