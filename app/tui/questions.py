@@ -9,6 +9,7 @@ from app.recording.session import Session
 from scenarios import events as ev
 
 _LOCAL = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "reiserfs"})
+_IMAGE = "/dev/loop"
 _NOT_FOR_DATA = ("/boot", "/efi", "/snap", "/run", "/usr", "/proc", "/sys", "/dev")
 MOST_DIRECTORIES = 3
 AT_HOME = "/var/tmp"  # of the root file system: what may be written to without being named
@@ -50,7 +51,9 @@ def filled_in(scenario: str, session: Session, pulse: ev.Pulse | None) -> list[s
             return list(finding.prove_options)
     directories = [path for path, _ in _mounts(session)]
     if scenario in ("storage", "checkup"):
-        others = [path for path in directories if path != "/"][:MOST_DIRECTORIES]
+        # an image in a file is no disk of its own, and mostly too small to be measured
+        own = [path for path, source in _mounts(session) if path != "/" and not source.startswith(_IMAGE)]
+        others = own[:MOST_DIRECTORIES]
         return [f"--dir={path}" for path in (AT_HOME, *others)] if others else []
     if scenario in ("fstrim", "iosched"):
         busy = _busiest(session, pulse) if scenario == "iosched" else ""

@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from app.tui.command import Outcome, hostdx
 from app.tui.glyphs import clean
-from app.tui.lines import Line, crop, pad, text, wrapped
+from app.tui.lines import Line, cells, crop, pad, text, wrapped
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
@@ -136,7 +136,9 @@ class DirectoriesScreen(Base):
             *pad(text(place.fstype), 6),
         ]
         if place.refusal:
-            return crop([*tick, *what, (f"  ✗ {place.refusal}", "unknown")], width)
+            fits = cells([*tick, *what]) + len(place.refusal) + 4 <= width
+            why = place.refusal if fits else "cannot be measured"  # the lines below say all of it
+            return crop([*tick, *what, (f"  ✗ {why}", "unknown")], width)
         free = f"{units.size(place.free_bytes)} free" if place.free_bytes is not None else ""
         return crop([*tick, *what, (f" {free:>13}", "text")], width)
 

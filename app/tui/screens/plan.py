@@ -116,7 +116,9 @@ class PlanScreen(Base):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         names = {o.name for o in self.offer.options}
         if action in ("start", "name"):
-            return bool(self.missing) == (action == "name") and (action == "name" or self.plan is not None)
+            if action == "name" or self.missing:
+                return bool(self.missing) == (action == "name")
+            return self.plan is not None and not self.plan.refusal
         if action == "exact":
             return not self.missing
         if action == "directories":

@@ -179,3 +179,20 @@ async def test_a_plan_opened_before_the_host_was_read_gets_its_options(
         app.home_session().offers.append(OFFER)
         await until(pilot, lambda: "one thing must be named" in grid(app))
         assert app.screen.check_action("budget", ()) and app.screen.offer is OFFER
+
+
+@both
+async def test_a_plan_that_is_refused_offers_no_start(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.tui.screens.plan.planner", lambda _: recorded("iosched"))
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        screen = PlanScreen(OFFER, {"dir": "/x"})
+        app.push_screen(screen)
+        await ready(pilot)
+        assert "Enter start" in grid(app)
+        refused = Plan(scenario="iosched", title="t", question="q", refusal="no space")
+        monkeypatch.setattr(PlanScreen, "plan", refused)
+        screen.show()
+        await settled(pilot)
+        assert "Enter start" not in grid(app) and "d directory" in grid(app)

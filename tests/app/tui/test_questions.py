@@ -82,6 +82,13 @@ def test_the_plan_is_filled_in_as_far_as_the_host_tells(
     assert filled_in(scenario, host(*mounts, finding=found), now) == ["--dir", "/named"]
 
 
+def test_an_image_in_a_file_is_not_proposed_for_a_comparison() -> None:
+    """It was, and the plan that key 2 opened could not run: too little space on a loop device of 1 GiB."""
+    mounts = ("/mnt/image ext4 on /dev/loop0 (rw)", "/data xfs on /dev/sdb1 (rw)")
+    assert filled_in("storage", host(*mounts), None) == ["--dir=/var/tmp", "--dir=/data"]
+    assert filled_in("storage", host(*mounts[:1]), None) == []
+
+
 async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
