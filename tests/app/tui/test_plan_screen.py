@@ -189,7 +189,7 @@ async def test_a_plan_that_is_refused_offers_no_start(
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         screen = PlanScreen(OFFER, {"dir": "/x"})
         app.push_screen(screen)
-        await ready(pilot)
+        await ready(app, pilot)
         assert "Enter start" in grid(app)
         refused = Plan(scenario="iosched", title="t", question="q", refusal="no space")
         monkeypatch.setattr(PlanScreen, "plan", refused)
