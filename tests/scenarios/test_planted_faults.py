@@ -175,7 +175,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
         for k, v in (("name", f"C{s}"), ("latency", late), ("disable", str(s)))}),
     ("host.temperature", "warning", {f"{ZONE}/type": "x86_pkg_temp", f"{ZONE}/temp": "99000",
                                      f"{ZONE}/trip_point_0_type": "critical", f"{ZONE}/trip_point_0_temp": "100000"}),
-    ("host.fan", "warning", {"sys/class/hwmon/hwmon2/fan1_alarm": "1"}),
+    ("host.fan", "notice", {"sys/class/hwmon/hwmon2/fan1_alarm": "1"}),
     ("host.isolated", "notice", {f"{CPU}/isolated": "1-7"}),
     ("host.mitigations", "notice", {f"{CPU}/vulnerabilities/spec_rstack_overflow": "Mitigation: IBPB"}),
     ("host.tasks", "warning", {"proc/loadavg": "1 1 1 2/32500 9", f"{SYS}/kernel/pid_max": "32768"}),
