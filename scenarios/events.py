@@ -388,28 +388,7 @@ class Ended(Event, frozen=True, tag="end"):
 
 
 AnyEvent: TypeAlias = (
-    Began
-    | Planned
-    | Offer
-    | FactRead
-    | AbsentFact
-    | Checked
-    | Step
-    | ActionEvent
-    | Block
-    | Train
-    | SliceLength
-    | SampleTaken
-    | Inside
-    | Group
-    | Estimate
-    | Guard
-    | Verdict
-    | SeriesVerdict
-    | Pulse
-    | Progress
-    | Found
-    | Extra
-    | Note
-    | Ended
-)
+    Began | Planned | Offer | FactRead | AbsentFact | Checked | Step | ActionEvent | Block | Train | SliceLength
+    | SampleTaken | Inside | Group | Estimate | Guard | Verdict | SeriesVerdict | Pulse | Progress | Found | Extra
+    | Note | Ended
+)  # fmt: skip
