@@ -74,7 +74,12 @@ def memory_modules(host: Host) -> Iterator[Finding]:
     if table.doubt or len(table.nodes) < 2:
         raise Inapplicable("one node, or nodes that are not credible")
     setting = nodes_per_socket(host)
-    if isinstance(setting, Absent) or setting.scheme == "nodes per socket" or setting.l3_as_numa is not False:
+    # Where the scheme is not known, a node a socket is still a socket: its modules are missing.
+    if (
+        isinstance(setting, Absent)
+        or (setting.scheme == "nodes per socket" and setting.value != 1)
+        or setting.l3_as_numa is not False
+    ):
         raise Inapplicable("nodes whose memory the firmware or a hypervisor lays out by itself")
     bare = [node for node in table.nodes if node.kind == "CPUs only"]
     if not bare or len(bare) == table.with_cpus:

@@ -165,6 +165,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("memory.cache-pressure", "notice", {f"{SYS}/vm/vfs_cache_pressure": "1000"}),
     ("memory.reclaim", "notice", {"proc/vmstat": "allocstall_normal 0\nallocstall_movable 9000000\ncompact_stall 0\n"}),
     ("memory.uneven-nodes", "notice", {f"{NODE}/meminfo": "Node 1 MemTotal: 16000000 kB\nNode 1 MemFree: 8000000 kB"}),
+    ("numa.node-without-memory", "notice", {f"{NODE}/meminfo": "Node 1 MemTotal: 0 kB\nNode 1 MemFree: 0 kB"}),
     ("host.pcie-errors", "warning", {"sys/bus/pci/devices/0000:17:00.0/aer_rootport_total_err_cor": "5100"}),
     ("host.cooling", "warning", {f"{COOLER}/type": "intel_powerclamp", f"{COOLER}/cur_state": "40"}),
     ("host.uncore", "warning", {f"{UNCORE}/max_freq_khz": "1200000", f"{UNCORE}/initial_max_freq_khz": "2400000"}),
