@@ -17,6 +17,8 @@ from scenarios import events as ev
 from scenarios.experiment.drift import Drift, drifts
 from scenarios.experiment.wording import drift_text
 
+_LARGEST = 1e100  # what a recording gives beyond it was not measured, and overflows a sum
+
 State: TypeAlias = Literal["ok", "notice", "unknown", "critical"]
 MARKS: dict[State, str] = {"ok": "✓", "notice": "▲", "unknown": "?", "critical": "!"}
 REACHED = 0.95  # of a load's bytes must show in the disks' own counters
@@ -98,7 +100,7 @@ def _by_group(session: Session, verdict: ev.Verdict) -> tuple[list[float], list[
     groups: dict[int, dict[str, list[float]]] = {}
     for b in session.blocks.get(verdict.workload, ()):
         value = b.values.get(verdict.metric, math.nan)
-        if counts(b) and math.isfinite(value):
+        if counts(b) and abs(value) < _LARGEST:
             groups.setdefault(b.group, {}).setdefault(b.variant, []).append(value)
     both = [g for g in groups.values() if verdict.baseline in g and verdict.variant in g]
     left, right = ([fmean(g[side]) for g in both] for side in (verdict.baseline, verdict.variant))
