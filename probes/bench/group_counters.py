@@ -1,28 +1,37 @@
-"""What a version 2 control group has counted: stalls (PSI), swap-ins, reclaim. Standard library only: a light child
-reads it. Documentation/admin-guide/cgroup-v2.rst, Documentation/accounting/psi.rst."""
+"""What a version 2 control group has counted: stalls (PSI), swap-ins, reclaim, how often it met its memory limit.
+Standard library only: a light child reads it. Documentation/admin-guide/cgroup-v2.rst, .../accounting/psi.rst."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from probes.number_text import whole
+from probes.number_text import whole, wholes
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 PRESSURES = {"cpu_pressure_s": "cpu", "io_pressure_s": "io", "memory_pressure_s": "memory"}
 # pswpin is counted by group since Linux 6.13; before it what was evicted and came back tells the same (since 5.9)
 SWAPPED_IN = ("pswpin", "workingset_refault_anon")
-RECLAIMED = ("pgsteal",)
+RECLAIMED = "pgsteal"
+REFAULTED = ("workingset_refault_anon", "workingset_refault_file")  # taken away, and soon wanted again
+LIMITS = ("high", "max")  # memory.events: allocations that met the limit and had to reclaim
 
 
 def counted(folder: str) -> dict[str, float | None]:
-    """Since the group was made: seconds in which at least one of its tasks waited, bytes; None where not counted."""
+    """Since the group was made: seconds in which at least one of its tasks waited (`*_full_s`: all that were not idle),
+    bytes, times; None where not counted.
+    """
     found: dict[str, float | None] = {
-        name: _stalled(f"{folder}/{which}.pressure") for name, which in PRESSURES.items()
+        name: _stalled(f"{folder}/{which}.pressure", "some") for name, which in PRESSURES.items()
     }
+    found["memory_full_s"] = _stalled(f"{folder}/memory.pressure", "full")
     stat = _pairs(f"{folder}/memory.stat")
-    found["swapped_in_bytes"] = _pages(stat, SWAPPED_IN)
+    found["swapped_in_bytes"] = _pages(stat, next((name for name in SWAPPED_IN if name in stat), ""))
     found["reclaimed_bytes"] = _pages(stat, RECLAIMED)
+    found["refaulted_bytes"] = _pages(stat, *REFAULTED)
+    events = _pairs(f"{folder}/memory.events")
+    times = wholes(events.get(name, "") for name in LIMITS)
+    found["limit_hits"] = None if times is None else float(sum(times))
     return found
 
 
@@ -40,18 +49,19 @@ def enter(folder: str) -> None:
     Path(folder, "cgroup.procs").write_text("0\n", encoding="ascii")
 
 
-def _stalled(path: str) -> float | None:
-    """Of the line `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234` (microseconds)."""
+def _stalled(path: str, kind: str) -> float | None:
+    """Of the line `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234` (microseconds), or of that of `full`."""
     for line in _text(path).splitlines():
-        kind, total = line.partition(" ")[0], whole(line.rpartition("total=")[2])
-        if kind == "some" and total is not None:
+        total = whole(line.rpartition("total=")[2])
+        if line.partition(" ")[0] == kind and total is not None:
             return total / 1e6
     return None
 
 
-def _pages(stat: dict[str, str], names: tuple[str, ...]) -> float | None:
-    found = whole(next((stat[name] for name in names if name in stat), ""))
-    return None if found is None else float(found * _PAGE)
+def _pages(stat: dict[str, str], *names: str) -> float | None:
+    """Bytes of all these counts of pages together; None where one is missing."""
+    found = wholes(stat.get(name, "") for name in names)
+    return None if found is None else float(sum(found) * _PAGE)
 
 
 def _pairs(path: str) -> dict[str, str]:

@@ -54,7 +54,9 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     peak_pss_bytes  of all at once, as sampled five times a second at most; None with fewer than three samples.
     migrations      of its threads between CPUs (/proc/PID/task/TID/sched), as far as was seen; None where untold.
     *_pressure_s    seconds in which at least one of its tasks waited (PSI of its group); None without a group.
-    swapped_in_bytes, reclaimed_bytes  of its group, where the memory controller counts for it.
+    memory_full_s   as memory_pressure_s, of all of its tasks that were not idle at once.
+    swapped_in_bytes, reclaimed_bytes  of its group, where the memory controller counts for it; `refaulted_bytes`: what
+                    was taken away and soon wanted again; `limit_hits`: times that it met memory.max or memory.high.
     instructions, cycles, cache_misses  of the last level; None where perf events are not there or not allowed.
     energy_*_j      joules of the whole host meanwhile (RAPL); None where it cannot be read.
     left            processes that were still alive when it ended and were ended; `survivors` could not be.
@@ -84,6 +86,9 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     memory_pressure_s: float | None
     swapped_in_bytes: float | None
     reclaimed_bytes: float | None
+    memory_full_s: float | None
+    refaulted_bytes: float | None
+    limit_hits: float | None
     instructions: float | None
     cycles: float | None
     cache_misses: float | None

@@ -22,6 +22,8 @@ WALL, CPU, SCORE = "wall", "CPU time", "score"
 USER, SYSTEM, WAITING, BLOCKED = "user CPU", "system CPU", "waiting for a CPU", "block I/O"
 MEMORY = "swap and reclaim"
 OTHER_D = "other waits in state D"
+ALL_WAIT, HITS = "swap and reclaim, all tasks at once", "times at the memory limit"
+SWAPPED_IN, RECLAIMED, REFAULTED = "swapped in", "reclaimed", "refaulted"
 
 SHOWN = (
     *(
@@ -31,8 +33,9 @@ SHOWN = (
     *(Metric(name, "B", better="less", judged=False) for name in ("peak RSS", "peak PSS")),
     Metric("read", "B", better="less", judged=False),
     Metric("written", "B", better="less", judged=False),
-    Metric("swapped in", "B", better="less", judged=False),
-    Metric("reclaimed", "B", better="less", judged=False),
+    Metric(ALL_WAIT, "s", better="less", judged=False),
+    *(Metric(name, "B", better="less", judged=False) for name in (SWAPPED_IN, RECLAIMED, REFAULTED)),
+    Metric(HITS, "", better="less", judged=False),
     Metric("minor faults", "", better="less", judged=False),
     Metric("major faults", "", better="less", judged=False),
     Metric("voluntary switches", "", better="less", judged=False),
@@ -67,8 +70,11 @@ def values_of(job: JobRun) -> dict[str, float]:
         if job.d_s is None
         else max(0.0, job.d_s - (blocked or 0.0) - (job.memory_pressure_s or 0.0)),
         "peak PSS": job.peak_pss_bytes,
-        "swapped in": job.swapped_in_bytes,
-        "reclaimed": job.reclaimed_bytes,
+        ALL_WAIT: job.memory_full_s,
+        SWAPPED_IN: job.swapped_in_bytes,
+        RECLAIMED: job.reclaimed_bytes,
+        REFAULTED: job.refaulted_bytes,
+        HITS: job.limit_hits,
         "migrations": job.migrations if seen else None,
         "instructions": job.instructions,
         "cycles": job.cycles,

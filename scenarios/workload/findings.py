@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from probes.units import number
+from probes.units import number, size
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words
 from scenarios.finding import Evidence, Finding
 from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, SYSTEM, USER, WAITING
+from scenarios.workload.memory_limit import AtLimit
 from scenarios.workload.split import REST, Part, Split
 
 WORDS = {
@@ -29,19 +30,20 @@ WHY_UNKNOWN = {
 }
 
 
-def finding(verdict: ev.Verdict, found: Split) -> Finding:
-    """Of a verdict on the wall time that is slower or faster."""
+def finding(verdict: ev.Verdict, found: Split, limit: AtLimit | None = None) -> Finding:
+    """Of a verdict on the wall time that is slower or faster. `limit`: what was met at a memory limit."""
     whole, parts = found.parts[0], found.parts[1:]
     named = sorted(parts, key=lambda part: -part.difference_s * (1 if whole.difference_s > 0 else -1))[0]
-    title = (
-        f"{found.variant} is {effect_words(verdict)} than {found.baseline}, most of it {WORDS[named.name]}"
-    )
+    cause = WORDS[named.name]
+    if limit is not None and limit.named:
+        cause = f"reclaim at the memory limit of {limit.side}"
+    title = f"{found.variant} is {effect_words(verdict)} than {found.baseline}, most of it {cause}"
     return Finding(
         id="workload.wall",
         severity="notice",
         confidence="measured",
         title=title,
-        evidence=tuple(Evidence(text) for text in sentences(found)),
+        evidence=tuple(Evidence(text) for text in sentences(found, limit)),
     )
 
 
@@ -56,16 +58,42 @@ def failing(variant: str, failed: int, runs: int, last: str) -> Finding:
     )
 
 
-def sentences(found: Split) -> list[str]:
-    """The whole difference, each part by its size, and what could not be told apart."""
+def sentences(found: Split, limit: AtLimit | None = None) -> list[str]:
+    """The whole difference, what a memory limit did, each part by its size, and what could not be told apart."""
     whole, *parts = found.parts
     lines = [
         f"wall time of a run: {found.baseline} {number(whole.baseline_s)} s, {found.variant} "
         f"{number(whole.variant_s)} s: {_words(whole)}, over {found.groups} groups"
     ]
+    if limit is not None:
+        lines += limit_sentences(limit)
     for part in sorted(parts, key=lambda part: -abs(part.difference_s)):
         lines.append(f"of that {WORDS[part.name]}: {_words(part)}")
     return lines + [WHY_UNKNOWN[name] for name in found.unknown if name in WHY_UNKNOWN]
+
+
+def limit_sentences(limit: AtLimit) -> list[str]:
+    """What the group counted at its limit, and what that was paid in."""
+    told = (
+        (limit.reclaimed_bytes, "taken away"),
+        (limit.refaulted_bytes, "of it soon wanted again"),
+        (limit.swapped_in_bytes, "swapped in"),
+    )
+    moved = ", ".join(f"{size(value)} {what}" for value, what in told if value)
+    lines = [
+        f"the control group of {limit.side} met memory.max or memory.high {number(limit.hits)} times a run, that of "
+        f"{limit.other} {number(limit.other_hits)} times"
+        + (f"; a run of {limit.side}: {moved}" if moved else "")
+    ]
+    if limit.all_wait_s:
+        lines.append(
+            f"for {number(limit.all_wait_s)} s a run all that {limit.side} had to run stood still for memory"
+        )
+    lines.append(
+        f"reclaim that a command does itself, and the faults after it, are its own system CPU and its own waits: "
+        f"{limit.paid.name} together {_words(limit.paid)}"
+    )
+    return lines
 
 
 def _words(part: Part) -> str:

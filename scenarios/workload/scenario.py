@@ -22,6 +22,7 @@ from scenarios.workload.cold import Cold
 from scenarios.workload.findings import failing, finding, sentences
 from scenarios.workload.group import group_action, lacking, place
 from scenarios.workload.inside import Curves
+from scenarios.workload.memory_limit import at_limit
 from scenarios.workload.plan import actions, commands, left_out, variant
 from scenarios.workload.plan import sentences as planned_sentences
 from scenarios.workload.request import LEAST_SERIES, Request, request
@@ -205,14 +206,22 @@ async def _compare(run: Run, wanted: Request, arms: list[JobArm]) -> None:
         run.emit(
             ev.Extra(t=run.time(), name="where", value=[msgspec.to_builtins(s) for s in splits.values()])
         )
+    limits = {pair: found for pair in splits if (found := at_limit(blocks, *pair))}
+    if limits:
+        run.emit(
+            ev.Extra(
+                t=run.time(), name="memory limit", value=[msgspec.to_builtins(met) for met in limits.values()]
+            )
+        )
     for verdict in verdicts:
         found = splits.get((verdict.baseline, verdict.variant))
         if verdict.metric != WALL or found is None:
             continue
+        limit = limits.get((verdict.baseline, verdict.variant))
         if verdict.verdict in ("slower", "faster"):
-            run.found(finding(verdict, found))
+            run.found(finding(verdict, found, limit))
         else:
-            for line in sentences(found):
+            for line in sentences(found, limit):
                 run.note(line)
 
 

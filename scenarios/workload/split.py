@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -48,42 +49,60 @@ def divided(values: Mapping[str, float], known: Sequence[str]) -> dict[str, floa
     return {WALL: wall, **parts, REST: max(0.0, wall - math.fsum(parts.values()))}
 
 
-def split(blocks: Sequence[ev.Block], baseline: str, variant: str) -> Split | None:
-    """Over the groups that count; None with fewer than 2. A part that is missing in one run is not known."""
-    both = [
+class Groups(NamedTuple):
+    """Groups that count, with every run of either side divided; `known` parts are in all of them."""
+
+    known: list[str]
+    runs: list[dict[str, list[dict[str, float]]]]
+
+    def part(self, baseline: str, variant: str, *names: str) -> Part:
+        """These parts together."""
+        one, other = (
+            [_mean([math.fsum(run[name] for name in names) for run in sides[side]]) for sides in self.runs]
+            for side in (baseline, variant)
+        )
+        differences = [b - a for a, b in zip(one, other, strict=True)]
+        n, mean = len(differences), _mean(differences)
+        half = t_quantile(0.975, n - 1) * deviation(differences) / math.sqrt(n)
+        return Part(
+            name=", ".join(names),
+            baseline_s=_mean(one),
+            variant_s=_mean(other),
+            difference_s=mean,
+            ci95_s=(mean - half, mean + half),
+        )
+
+
+def steady(blocks: Sequence[ev.Block], baseline: str, variant: str) -> list[ev.Block]:
+    """The runs of the two that count and were measured."""
+    return [
         b for b in blocks if b.variant in (baseline, variant) and b.phase == "steady" and WALL in b.values
     ]
+
+
+def groups_of(blocks: Sequence[ev.Block], baseline: str, variant: str) -> Groups | None:
+    """None with fewer than 2. A part that is missing in one run is not known."""
+    both = steady(blocks, baseline, variant)
     known = [name for name in PARTS if all(name in b.values for b in both)]
     groups: dict[int, dict[str, list[dict[str, float]]]] = {}
     for block in both:
         sides = groups.setdefault(block.group, {baseline: [], variant: []})
         sides[block.variant].append(divided(block.values, known))
     whole = [sides for sides in groups.values() if all(sides.values())]
-    if len(whole) < 2:
+    return Groups(known, whole) if len(whole) >= 2 else None
+
+
+def split(blocks: Sequence[ev.Block], baseline: str, variant: str) -> Split | None:
+    """Over the groups that count; None with fewer than 2."""
+    groups = groups_of(blocks, baseline, variant)
+    if groups is None:
         return None
     return Split(
         baseline=baseline,
         variant=variant,
-        groups=len(whole),
-        parts=[_part(name, whole, baseline, variant) for name in (WALL, *known, REST)],
-        unknown=[name for name in PARTS if name not in known],
-    )
-
-
-def _part(
-    name: str, groups: Sequence[Mapping[str, Sequence[Mapping[str, float]]]], baseline: str, variant: str
-) -> Part:
-    one = [_mean([run[name] for run in sides[baseline]]) for sides in groups]
-    other = [_mean([run[name] for run in sides[variant]]) for sides in groups]
-    differences = [b - a for a, b in zip(one, other, strict=True)]
-    n, mean = len(differences), _mean(differences)
-    half = t_quantile(0.975, n - 1) * deviation(differences) / math.sqrt(n)
-    return Part(
-        name=name,
-        baseline_s=_mean(one),
-        variant_s=_mean(other),
-        difference_s=mean,
-        ci95_s=(mean - half, mean + half),
+        groups=len(groups.runs),
+        parts=[groups.part(baseline, variant, name) for name in (WALL, *groups.known, REST)],
+        unknown=[name for name in PARTS if name not in groups.known],
     )
 
 

@@ -1,0 +1,145 @@
+"""`hostdx run workload` on a loud host, simulated: how often nothing is called a difference, or slower is called faster.
+
+    python -m tests.benchmarks.short_runs [--runs 1000] [--only MODEL]
+
+The experiment's own code (`compare` with the scenario's own load: wall and CPU time judged, four groups at least) on a
+fake clock. A run takes 0.1 s where nothing disturbs it and costs 0.15 s besides; the host makes it 20 to 30 % (sd of
+the logarithm) longer or shorter, heavy-tailed, or drifting; CPU time gets half of that and 3 % of its own.
+A run is wrong when one metric at least calls a difference that is not there, or the wrong direction.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import math
+import random
+from collections.abc import Callable
+from typing import TypeAlias
+
+from probes.bench.measured import Measured
+from scenarios.experiment.distributions import binomial_interval
+from scenarios.experiment.interleaved import compare
+from scenarios.model import Options
+from scenarios.workload.arm import CPU, WALL
+from scenarios.workload.request import request
+from tests.fakes import FakeClock, FakeRun
+
+COMMAND_S = 0.1
+BESIDE_S = 0.15  # a run costs this, too: the supervisor's start
+MODELS = (
+    "heavy tails 25 %",
+    "stretched 25 %",
+    "drifts of 5 s, 30 %",
+    "drifts of 1 s, 30 %",
+    "a neighbour now and then",
+)
+BUDGETS_S = (6.0, 15.0, 60.0)  # about 5, 14 and 58 groups
+EFFECTS = (0.0, 0.1)
+MARGINS = (0.025, 0.05)
+
+Noise: TypeAlias = Callable[[float], float]
+
+
+def noise_of(model: str, rng: random.Random) -> Noise:
+    """ln of the host's slowness at a moment; asked at rising times."""
+    if model == "heavy tails 25 %":
+        return lambda _: 0.25 / math.sqrt(3) * student(rng)
+    if model == "stretched 25 %":  # others only ever take time away
+        return lambda _: rng.expovariate(4.0)
+    if model.startswith("drifts"):
+        length_s = 5.0 if "5 s" in model else 1.0
+        return Wandering(rng, length_s).at
+    phase, period = rng.uniform(0, 10), math.exp(rng.uniform(math.log(0.5), math.log(10)))
+    return lambda at: (0.5 if (at + phase) % period < period / 2 else 0.0) + 0.1 / math.sqrt(3) * student(rng)
+
+
+def student(rng: random.Random) -> float:
+    """Student's t with 3 degrees of freedom: variance 3."""
+    return rng.gauss(0, 1) / math.sqrt(rng.gammavariate(1.5, 2) / 3)
+
+
+class Wandering:
+    """Autocorrelated over `length_s`, sd 0.25, and heavy-tailed noise of its own, sd 0.15."""
+
+    def __init__(self, rng: random.Random, length_s: float) -> None:
+        self.rng, self.length_s = rng, length_s
+        self.level, self.before = rng.gauss(0, 0.25), 0.0
+
+    def at(self, at_s: float) -> float:
+        rho = math.exp(-(at_s - self.before) / self.length_s)
+        self.level = rho * self.level + self.rng.gauss(0, 0.25 * math.sqrt(1 - rho * rho))
+        self.before = at_s
+        return self.level + 0.15 / math.sqrt(3) * student(self.rng)
+
+
+class ShortRuns:
+    """Implements `Arm`."""
+
+    def __init__(
+        self, variant: str, seconds: float, clock: FakeClock, noise: Noise, rng: random.Random
+    ) -> None:
+        self.variant, self.seconds, self.clock, self.noise, self.rng = variant, seconds, clock, noise, rng
+
+    async def activate(self) -> None:
+        pass
+
+    async def quiesce(self) -> None:
+        pass
+
+    async def block(self, seconds: float) -> Measured:
+        slow = self.noise(self.clock.now())
+        wall = self.seconds * math.exp(slow)
+        cpu = self.seconds * math.exp(slow / 2 + self.rng.gauss(0, 0.03))
+        self.clock.advance(wall + BESIDE_S)
+        return Measured(seconds=wall, values={WALL: wall, CPU: cpu}, operations=1, cpu_s=cpu)
+
+
+async def words(model: str, effect: float, budget_s: float, margin: float, seed: int) -> dict[str, str]:
+    """The verdicts by metric, of the second command, which takes `effect` longer."""
+    rng = random.Random(f"{model} {effect} {budget_s} {margin} {seed}")
+    run = FakeRun(seed=rng.randrange(1 << 30))
+    noise = noise_of(model, rng)
+    wanted = request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
+    arms = [
+        ShortRuns(v, COMMAND_S * (1 + more), run.clock, noise, rng) for v, more in (("A", 0.0), ("B", effect))
+    ]
+    verdicts, _ = await compare(
+        run, wanted.load, arms, budget_s=budget_s, family=len(wanted.pairs), margin=margin, pairs=wanted.pairs
+    )
+    return {verdict.metric: verdict.verdict for verdict in verdicts}
+
+
+def wrong(found: dict[str, str], effect: float) -> bool:
+    bad = ("faster",) if effect else ("faster", "slower")
+    return any(word in bad for word in found.values())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--only", choices=MODELS)
+    asked = parser.parse_args()
+    for model in [asked.only] if asked.only else MODELS:
+        for budget_s in BUDGETS_S:
+            for margin in MARGINS:
+                cells = []
+                for effect in EFFECTS:
+                    found = [
+                        asyncio.run(words(model, effect, budget_s, margin, seed))
+                        for seed in range(asked.runs)
+                    ]
+                    bad = sum(wrong(one, effect) for one in found)
+                    low, high = binomial_interval(bad, asked.runs)
+                    right = sum(one[WALL] == "slower" for one in found)
+                    cells.append(f"{100 * bad / asked.runs:4.1f} [{100 * low:.1f}, {100 * high:.1f}] %")
+                    if effect:
+                        cells.append(f"found {100 * right / asked.runs:3.0f} %")
+                print(
+                    f"{model:26} {budget_s:3.0f} s  margin {100 * margin:3.1f} %  {'  '.join(cells)}",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""A memory limit is named where the group's counters tell it, and only there; on made-up counters."""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+import pytest
+
+from scenarios import events as ev
+from scenarios.workload.arm import (
+    ALL_WAIT,
+    BLOCKED,
+    HITS,
+    MEMORY,
+    RECLAIMED,
+    REFAULTED,
+    SWAPPED_IN,
+    SYSTEM,
+    USER,
+    WAITING,
+    WALL,
+)
+from scenarios.workload.findings import finding, sentences
+from scenarios.workload.memory_limit import at_limit
+from scenarios.workload.split import split
+
+FREE = {WALL: 0.6, USER: 0.4, SYSTEM: 0.1, WAITING: 0.0, BLOCKED: 0.02, MEMORY: 0.0, HITS: 0.0}
+# as a command that touches 24 MiB under memory.max=20M in a guest: +2.05 s, of it +1.35 system CPU, +0.43 memory
+BOUND = FREE | {
+    WALL: 2.65,
+    SYSTEM: 1.45,
+    MEMORY: 0.43,
+    BLOCKED: 0.2,
+    HITS: 1200.0,
+    RECLAIMED: 33e6,
+    REFAULTED: 27e6,
+    SWAPPED_IN: 27e6,
+    ALL_WAIT: 0.3,
+}
+
+
+def measured(one: dict[str, float], other: dict[str, float], noise: float = 0.02) -> list[ev.Block]:
+    rng = random.Random(1)
+    return [
+        ev.Block(
+            t=0.0,
+            workload="command",
+            variant=variant,
+            group=group,
+            index=0,
+            seconds=values[WALL],
+            values={name: value * (1 + rng.gauss(0, noise)) for name, value in values.items()},
+        )
+        for group in range(4)
+        for variant, values in (("A", one), ("B", other), ("B", other), ("A", one))
+    ]
+
+
+def verdict(word: str) -> ev.Verdict:
+    return ev.Verdict(t=0.0, workload="command", metric=WALL, baseline="A", variant="B", verdict=word)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("swapped", "side"), [(False, "B"), (True, "A")])
+def test_reclaim_that_is_the_commands_own_system_cpu_is_the_limits(swapped: bool, side: str) -> None:
+    blocks = measured(BOUND, FREE) if swapped else measured(FREE, BOUND)
+    found, limit = split(blocks, "A", "B"), at_limit(blocks, "A", "B")
+    assert found is not None and limit is not None and limit.named and limit.side == side
+    assert max(found.parts[1:], key=lambda part: abs(part.difference_s)).name == SYSTEM  # what it used to say
+    told = finding(verdict("faster" if swapped else "slower"), found, limit)
+    assert told.title.endswith(f"most of it reclaim at the memory limit of {side}")
+    text = "\n".join(one.text for one in told.evidence)
+    assert "times a run" in text and "swapped in" in text and SYSTEM in text
+    assert abs(limit.paid.difference_s) == pytest.approx(1.96, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {MEMORY: 0.0},  # met, and cheap: the page cache of the log that it writes
+        {WALL: 4.0, USER: 2.4},  # most of it is its own work
+        {WALL: 6.0},  # most of it is sleep
+    ],
+)
+def test_a_limit_that_is_met_beside_another_cause_is_told_and_not_named(changed: dict[str, float]) -> None:
+    blocks = measured(FREE, BOUND | changed)
+    found, limit = split(blocks, "A", "B"), at_limit(blocks, "A", "B")
+    assert found is not None and limit is not None and not limit.named
+    assert "memory limit" not in finding(verdict("slower"), found, limit).title
+    assert any("memory.max" in line for line in sentences(found, limit))
+
+
+def test_without_psi_it_is_told_and_not_named() -> None:
+    blocks = measured(*({k: v for k, v in side.items() if k != MEMORY} for side in (FREE, BOUND)))
+    limit = at_limit(blocks, "A", "B")
+    assert limit is not None and not limit.named
+
+
+def test_stalls_that_scatter_around_nothing_name_nothing() -> None:
+    blocks = measured(FREE, BOUND)
+    blocks = [
+        msgspec.structs.replace(b, values=b.values | {MEMORY: 0.0 if b.group else b.values[MEMORY]})
+        for b in blocks
+    ]
+    limit = at_limit(blocks, "A", "B")
+    assert limit is not None and not limit.named
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (FREE, BOUND | {HITS: 0.0}),
+        (FREE | {HITS: 1000.0}, BOUND),  # both are at their limits
+        ({k: v for k, v in FREE.items() if k != HITS}, BOUND),  # no control group of its own
+    ],
+)
+def test_without_the_groups_word_nothing_is_said(one: dict[str, float], other: dict[str, float]) -> None:
+    assert at_limit(measured(one, other), "A", "B") is None
