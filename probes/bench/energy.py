@@ -40,6 +40,11 @@ class Energy:
         return {name: self._spent.get(kind) for kind, name in KINDS.items()}
 
 
+def readable(root: str = ROOT) -> bool:
+    """Whether any of its counters can be read."""
+    return any(value is not None for value in Energy(root).joules().values())
+
+
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="ascii").strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from probes.bench.leaf_bytes import LeafBytes
 from probes.bench.measured import Measured, NotApplicable, Spent
 from probes.bench.supervised import OUTPUT_BYTES, JobRun, TreeSample, supervised
 from probes.units import duration, size
@@ -19,11 +20,14 @@ IN_A_ROW = 3  # failures after which a variant is given up
 SAID = 5  # failures that are said, a variant
 SEEN = 0.9  # of the CPU time: with less, what the threads waited is not known
 WALL, CPU, SCORE = "wall", "CPU time", "score"
+ENERGY = "energy"
+LEAST_J = 1e-6  # a count of RAPL's: a run that ended before its counters moved (every ms) is no stall
 USER, SYSTEM, WAITING, BLOCKED = "user CPU", "system CPU", "waiting for a CPU", "block I/O"
 MEMORY = "swap and reclaim"
 OTHER_D = "other waits in state D"
 ALL_WAIT, HITS = "swap and reclaim, all tasks at once", "times at the memory limit"
 SWAPPED_IN, RECLAIMED, REFAULTED = "swapped in", "reclaimed", "refaulted"
+DEVICES_READ, DEVICES_WRITTEN = "devices read, by everybody", "devices written, by everybody"
 
 SHOWN = (
     *(
@@ -33,6 +37,7 @@ SHOWN = (
     *(Metric(name, "B", better="less", judged=False) for name in ("peak RSS", "peak PSS")),
     Metric("read", "B", better="less", judged=False),
     Metric("written", "B", better="less", judged=False),
+    *(Metric(name, "B", better="less", judged=False) for name in (DEVICES_READ, DEVICES_WRITTEN)),
     Metric(ALL_WAIT, "s", better="less", judged=False),
     *(Metric(name, "B", better="less", judged=False) for name in (SWAPPED_IN, RECLAIMED, REFAULTED)),
     Metric(HITS, "", better="less", judged=False),
@@ -79,6 +84,7 @@ def values_of(job: JobRun) -> dict[str, float]:
         "instructions": job.instructions,
         "cycles": job.cycles,
         "cache misses": job.cache_misses,
+        ENERGY: _energy_j(job),
         "energy, packages": job.energy_package_j,
         "energy, DRAM": job.energy_dram_j,
         "peak RSS": job.peak_rss_bytes,
@@ -90,6 +96,12 @@ def values_of(job: JobRun) -> dict[str, float]:
         "involuntary switches": job.involuntary_switches,
     }
     return {name: float(value) for name, value in values.items() if value is not None}
+
+
+def _energy_j(job: JobRun) -> float | None:
+    """Packages and DRAM together, as far as they can be read."""
+    known = [value for value in (job.energy_package_j, job.energy_dram_j) if value is not None]
+    return max(LEAST_J, sum(known)) if known else None
 
 
 class Allowance:
@@ -132,6 +144,7 @@ class JobArm:
         cold: Cold | None = None,
         allowance: Allowance | None = None,
         curves: Curves | None = None,
+        devices: LeafBytes | None = None,
     ) -> None:
         """`private`: what the command said on standard error is not told. `stay`: where variants change settings."""
         self.run = run
@@ -146,6 +159,7 @@ class JobArm:
         self.cold = cold
         self.allowance = allowance or Allowance()
         self.curves = curves or Curves(run)
+        self.devices = devices or LeafBytes(run.host, ())
         self.runs = self.failed = self._in_a_row = 0
         self.problem = ""  # why the last one failed
         self._left_said = False
@@ -168,12 +182,16 @@ class JobArm:
         order = self.job.order(
             keep=keep, group=self.group, most_bytes=self.allowance.left_bytes, at_most_s=self.at_most_s
         )
+        self.devices.begin()
         job = await supervised(order, self._sampled)
+        moved = self.devices.moved()
         if self.stay is not None:
             self.stay.check()
         self._tell_left(job)
         self.allowance.spend(job)
         values = values_of(job)
+        if moved is not None:
+            values |= {DEVICES_READ: float(moved.read_bytes), DEVICES_WRITTEN: float(moved.write_bytes)}
         problem = failure(job, self.at_most_s, self.private)
         if not problem and self.score is not None:
             found = self.score.find(job.output)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from probes.action import Action
-from probes.bench.energy import Energy
+from probes.bench.energy import readable
 from probes.bench.perf_events import Counters
 from probes.secrets import digest, masked_tree
 from probes.types import Absent
@@ -54,7 +54,7 @@ def left_out(root: str | Absent) -> tuple[str, ...]:
             "instructions, cycles and cache misses: no hardware counters here, or perf events not allowed"
         )
     counters.end()
-    if not any(value is not None for value in Energy().joules().values()):
+    if not readable():
         found.append("energy: no RAPL counters here, or not as root")
     return tuple(found)
 

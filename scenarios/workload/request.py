@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
+from probes.bench.energy import readable
 from scenarios.model import Options, Usage
 from scenarios.plan import Metric, Workload
-from scenarios.workload.arm import CPU, SCORE, SHOWN, WALL
+from scenarios.workload.arm import CPU, ENERGY, SCORE, SHOWN, WALL
 from scenarios.workload.cold import ALL
 from scenarios.workload.score import Score
 from scenarios.workload.variants import Job, job, made, split, startable
@@ -118,6 +119,8 @@ _DEFAULTS: dict[str, object] = {"at-most": 600.0, "score-better": "more"}
 
 def _load(score: str, better: str, at_most_s: float) -> Workload:
     judged = [Metric(WALL, "s", better="less"), Metric(CPU, "s", better="less")]
+    if readable():
+        judged.append(Metric(ENERGY, "J", better="less"))
     if score:
         judged.append(Metric(SCORE, "", better="less" if better == "less" else "more"))
     return Workload(

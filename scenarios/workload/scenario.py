@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import msgspec
 
+from probes.bench.leaf_bytes import LeafBytes, named_directories
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.host import Host
 from probes.types import Absent
@@ -43,7 +44,9 @@ class CommandUnderVariants(Scenario):
         "Running all of A and then all of B measures the hour as well: runs that alternate do not, and a "
         "difference in wall time says little until it is known what was waited for."
     )
-    answers: ClassVar[str] = "wall, CPU time and score of your command, with the parts of the difference"
+    answers: ClassVar[str] = (
+        "wall, CPU time, energy and score of your command, with the parts of the difference"
+    )
     takes_s: ClassVar[float] = BUDGET_S
     needs: ClassVar[str] = "--cmd, --variant"
     options: ClassVar[tuple[Option, ...]] = (
@@ -124,7 +127,10 @@ class CommandUnderVariants(Scenario):
             variants=tuple(variant(job, private=private) for job in wanted.jobs),
             workloads=(wanted.load,),
             steps=(PlannedStep("measure", "measure and judge", budget),),
-            reads=("/proc/PID/{io,stat,schedstat,sched,smaps_rollup} of the command's own processes",),
+            reads=(
+                "/proc/PID/{io,stat,schedstat,sched,smaps_rollup} of the command's own processes",
+                "/proc/diskstats",
+            ),
             actions=actions(wanted, root),
             left_out=left_out(root),
             seconds=budget,
@@ -155,6 +161,7 @@ class CommandUnderVariants(Scenario):
                     cold=Cold(run, job, wanted.cold) if wanted.cold else None,
                     allowance=allowance,
                     curves=curves,
+                    devices=LeafBytes(run.host, named_directories(job.cwd, job.env.values())),
                 )
                 for job in wanted.jobs
             ]

@@ -1,4 +1,4 @@
-"""`hostdx run workload` on a loud host, simulated: how often nothing is called a difference, or slower is called faster.
+"""`hostdx run workload` on a loud host, simulated: how often nothing is called a difference, or a loss a gain.
 
     python -m tests.benchmarks.short_runs [--runs 1000] [--only MODEL]
 

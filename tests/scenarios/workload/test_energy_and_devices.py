@@ -1,0 +1,108 @@
+"""Energy is judged where RAPL can be read, in the family of the others; the bytes of the disks below a run."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+
+from probes.bench import energy
+from probes.bench.leaf_bytes import LeafBytes, Moved, named_directories
+from probes.bench.measured import Measured
+from probes.bench.supervised import JobRun
+from probes.host import Host
+from scenarios.experiment.interleaved import compare
+from scenarios.model import Options
+from scenarios.workload import request as asked
+from scenarios.workload.arm import CPU, ENERGY, LEAST_J, WALL, values_of
+from tests.fakes import FakeRun
+from tests.fakes.clock import FakeClock
+from tests.probes.bench.test_energy import zone
+
+
+def ran(package_j: float | None, dram_j: float | None) -> JobRun:
+    zero: dict[str, object] = dict.fromkeys(JobRun.__struct_fields__, 0)
+    return JobRun(**zero | {"energy_package_j": package_j, "energy_dram_j": dram_j})  # type: ignore[arg-type]
+
+
+def test_energy_is_packages_and_memory_and_never_nothing() -> None:
+    assert values_of(ran(20.0, 3.0))[ENERGY] == 23.0
+    assert values_of(ran(20.0, None))[ENERGY] == 20.0
+    assert ENERGY not in values_of(ran(None, None))
+    assert values_of(ran(0.0, None))[ENERGY] == LEAST_J  # ended before the counters moved: no stall
+
+
+class Burning:
+    """Implements `Arm`: as long as the other, with other joules."""
+
+    def __init__(self, variant: str, joules: float, clock: FakeClock, rng: random.Random) -> None:
+        self.variant, self.joules, self.clock, self.rng = variant, joules, clock, rng
+
+    async def activate(self) -> None:
+        pass
+
+    async def quiesce(self) -> None:
+        pass
+
+    async def block(self, seconds: float) -> Measured:
+        self.clock.advance(1.0)
+        near = [1 + self.rng.gauss(0, 0.01) for _ in range(3)]
+        values = {WALL: near[0], CPU: near[1], ENERGY: self.joules * near[2]}
+        return Measured(seconds=near[0], values=values, operations=1)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_verdict_on_energy_where_rapl_is_there(
+    there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if there:
+        zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
+    monkeypatch.setattr(asked, "readable", lambda: energy.readable(str(tmp_path)))
+    wanted = asked.request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
+    clock, rng = FakeClock(), random.Random(1)
+    run = FakeRun(clock=clock)
+    arms = [Burning("A", 30.0, clock, rng), Burning("B", 36.0, clock, rng)]
+    verdicts, _ = asyncio.run(compare(run, wanted.load, arms, budget_s=120.0, family=1, pairs=wanted.pairs))
+    told = {verdict.metric: verdict.verdict for verdict in verdicts}
+    alike = "no material difference"
+    assert told == {WALL: alike, CPU: alike} | ({ENERGY: "slower"} if there else {})
+    assert {verdict.alpha for verdict in verdicts} == {0.05 / len(verdicts)}
+
+
+def captured(root: Path, sda: int, sdb: int) -> None:
+    line = "   8  {} {} 10 0 {} 5 20 0 {} 7 0 9 12\n"
+    (root / "proc").mkdir(exist_ok=True)
+    (root / "proc/diskstats").write_text(
+        line.format(0, "sda", sda, 2 * sda) + line.format(16, "sdb", sdb, 2 * sdb)
+    )
+
+
+def test_the_disks_below_a_run_move_everybodys_bytes(tmp_path: Path) -> None:
+    captured(tmp_path, 100, 100)
+    below = LeafBytes(Host(str(tmp_path)), ())
+    below.begin()
+    assert below.moved() is None
+    below.leaves = ("sda", "sdb")
+    below.begin()
+    captured(tmp_path, 150, 101)
+    assert below.moved() == Moved(51 * 512, 102 * 512)
+    captured(tmp_path, 5, 101)
+    assert below.moved() is None  # it was taken out and put in again
+
+
+def test_the_directories_that_a_variant_names(tmp_path: Path) -> None:
+    assert named_directories("/", [str(tmp_path), "/nowhere", "8", "relative"]) == ("/", str(tmp_path))
+
+
+def test_the_disk_under_a_directory(tmp_path: Path) -> None:
+    proc, disk = tmp_path / "proc/self", tmp_path / "sys/devices/x/block/sda"
+    proc.mkdir(parents=True)
+    disk.mkdir(parents=True)
+    (disk / "dev").write_text("8:0\n")
+    for folder, name in (("sys/dev/block", "8:0"), ("sys/class/block", "sda"), ("sys/block", "sda")):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / name).symlink_to("/sys/devices/x/block/sda")
+    (proc / "mountinfo").write_text("27 1 8:0 / / rw - ext4 /dev/sda rw\n")
+    assert LeafBytes(Host(str(tmp_path)), ("/data", "/scratch")).leaves == ("sda",)
