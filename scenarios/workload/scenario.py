@@ -213,7 +213,7 @@ async def _compare(run: Run, wanted: Request, arms: list[JobArm]) -> None:
         run.emit(
             ev.Extra(t=run.time(), name="where", value=[msgspec.to_builtins(s) for s in splits.values()])
         )
-    limits = {pair: found for pair in splits if (found := at_limit(blocks, *pair))}
+    limits = {pair: met for pair in splits if (met := at_limit(blocks, *pair))}
     if limits:
         run.emit(
             ev.Extra(
