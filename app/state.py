@@ -7,8 +7,10 @@ import stat
 from pathlib import Path
 
 from app.failure import Failure
+from probes.exposure import ruled_by_others
 
 ELSEWHERE = "make room there, or name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
+ROOTS_OWN = "as root set XDG_STATE_HOME to a directory that is root's all the way up (default: /var/lib)"
 ROOM_BYTES = 16 << 10  # a journal's first entries and a recording's first lines
 
 
@@ -31,9 +33,12 @@ def journal_dir() -> Path:
 
 
 def runtime_dir() -> Path:
-    """`$XDG_RUNTIME_DIR/hostdx`, for root else `/run/hostdx`, else `/tmp/hostdx-UID`."""
+    """`$XDG_RUNTIME_DIR/hostdx`, for root else `/run/hostdx`, else `/tmp/hostdx-UID`.
+
+    Not below another user's directory: `su` leaves root the variable of who called it.
+    """
     base = os.environ.get("XDG_RUNTIME_DIR", "")
-    if base.startswith("/"):
+    if base.startswith("/") and not ruled_by_others(base):
         return Path(base) / "hostdx"
     if os.geteuid() == 0:
         return Path("/run/hostdx")
@@ -43,12 +48,18 @@ def runtime_dir() -> Path:
 def private(directory: Path, mode: int = 0o700) -> Path:
     """Makes the directory for us alone and checks that it is ours: in `/tmp` anybody could have made it first.
 
-    `mode` may let others read (who measures is no secret), never write.
+    `mode` may let others read (who measures is no secret), never write. Root makes nothing where others rule a folder
+    on the way: they could put a link to any place there.
     """
     if directory.parent.name == "hostdx":
         private(directory.parent)  # who may write there could put another directory in this one's place
+    if who := ruled_by_others(str(_that_is_there(directory.parent))):
+        raise Failure(f"{directory}: {who}; {ROOTS_OWN}")
     try:
-        directory.mkdir(mode=mode, parents=True, exist_ok=True)
+        for parent in reversed(directory.parents):
+            if not parent.exists():
+                parent.mkdir(mode=0o755, exist_ok=True)  # whatever the umask is
+        directory.mkdir(mode=mode, exist_ok=True)
         found = directory.lstat()
     except OSError as error:
         raise Failure(f"{directory}: cannot be made: {error.strerror}; {_elsewhere(directory)}") from None
@@ -80,6 +91,11 @@ def check_room() -> None:
         raise Failure(
             f"{directory}: the undo journal cannot be written: {error.strerror}; so nothing was begun; {ELSEWHERE}"
         ) from None
+
+
+def _that_is_there(directory: Path) -> Path:
+    """It, or the nearest one above."""
+    return next((path for path in (directory, *directory.parents) if os.path.lexists(path)), Path("/"))
 
 
 def _elsewhere(directory: Path) -> str:

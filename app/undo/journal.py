@@ -19,14 +19,13 @@ from msgspec.structs import replace
 
 from app.failure import Failure
 from app.process import Identity
-from app.state import ELSEWHERE
+from app.state import ELSEWHERE, ROOTS_OWN
 from probes.action import Action
 from probes.exposure import ruled_by_others
 from probes.private_directory import Inode
 
 SCHEMA = "hostdx-journal/1"
 SIZE_LIMIT = 64 << 20
-_MOVED = "as root set XDG_STATE_HOME to a directory that is root's all the way up (default: /var/lib)"
 
 State: TypeAlias = Literal["reverted", "kept", "failed"]
 
@@ -140,7 +139,7 @@ class Journal:
     def create(cls, path: Path, header: Header) -> Journal:
         """Raises Failure where it cannot be written: then nothing may be changed."""
         if why := _ruled(path):
-            raise Failure(f"{why}; so nothing was changed; {_MOVED}")
+            raise Failure(f"{why}; so nothing was changed; {ROOTS_OWN}")
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
             descriptor = os.open(path, flags, 0o600)
@@ -354,7 +353,7 @@ def _check_trust(path: Path, descriptor: int) -> None:
     if found.st_size > SIZE_LIMIT:
         raise Failure(f"{path}: larger than {SIZE_LIMIT >> 20} MiB; not a journal")
     if why := _ruled(path):
-        raise Failure(f"{why}; not trusted; {_MOVED}")
+        raise Failure(f"{why}; not trusted; {ROOTS_OWN}")
 
 
 def _ruled(path: Path) -> str:

@@ -1,0 +1,51 @@
+"""Where root keeps its recordings, journals and locks when others rule the place that the environment names."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.failure import Failure
+from app.state import private, recordings_dir, runtime_dir
+
+
+def ruled(where: str) -> str:
+    return f"{where} belongs to alice" if "/alice" in where else ""
+
+
+def test_root_makes_nothing_below_another_users_state_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "alice"
+    home.mkdir()
+    monkeypatch.setattr("app.state.ruled_by_others", ruled)
+    monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
+    with pytest.raises(Failure, match="belongs to alice; as root set XDG_STATE_HOME"):
+        private(recordings_dir())
+    assert list(home.iterdir()) == []
+
+
+def test_roots_locks_do_not_lie_in_the_runtime_directory_of_who_called_su(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.state.ruled_by_others", ruled)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "alice"))
+    assert runtime_dir() == Path("/run/hostdx")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "root"))
+    assert runtime_dir() == tmp_path / "root" / "hostdx"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: only root can be led astray")
+def test_a_directory_that_belongs_to_another_user_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chown(home, 65534, 65534)
+    monkeypatch.setenv("XDG_STATE_HOME", str(home))
+    with pytest.raises(Failure, match="uid 65534"):
+        private(recordings_dir())
+    assert list(home.iterdir()) == []
