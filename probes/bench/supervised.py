@@ -50,7 +50,10 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     waited_s        thread seconds in a run queue, `blocked_s` waiting for block I/O (None: delay accounting is off).
     d_s             thread seconds in uninterruptible sleep (state D), as seen at the looks, 20 times a second at most;
                     None with too many processes at once.
-    seen            share of its CPU time whose threads were looked at: `waited_s` and `blocked_s` rest on these.
+    refetching_s    thread seconds waiting for pages that had been taken away (in `blocked_s` too), `reclaiming_s` in
+                    reclaim of its own (mostly system CPU); None unless each task told its delays at its end (root).
+    seen            share of its CPU time whose threads `waited_s` and `blocked_s` rest on: 1 where each told at its
+                    end, else the share `looked` at, on which `migrations` rest.
     peak_pss_bytes  of all at once, as sampled five times a second at most; None with fewer than three samples.
     migrations      of its threads between CPUs (/proc/PID/task/TID/sched), as far as was seen; None where untold.
     *_pressure_s    seconds in which at least one of its tasks waited (PSI of its group); None without a group.
@@ -78,7 +81,10 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     waited_s: float
     blocked_s: float | None
     d_s: float | None
+    refetching_s: float | None
+    reclaiming_s: float | None
     seen: float
+    looked: float
     peak_pss_bytes: int | None
     migrations: int | None
     cpu_pressure_s: float | None

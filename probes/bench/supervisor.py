@@ -16,7 +16,7 @@ import signal
 import time
 from typing import Any
 
-from probes.bench import energy, group_counters, perf_events, process_tree
+from probes.bench import energy, exits, group_counters, perf_events, process_tree
 from probes.bench.engine.lifetime import tie_to
 from probes.bench.engine.memory_policy import prefer_node
 from probes.bench.engine.priority import set_priority
@@ -74,6 +74,8 @@ class Supervisor:
         self.peak_pss = self.pss_samples = 0
         self.pss: int | None = None  # since the last sample inside the run
         self.inside = Inside(_tell)
+        self.exits = exits.Exits()
+        self.reaped: set[int] = set()
         self.began_ns = 0
         self.next_pss = self.next_energy = 0.0
         self.last_look = 0.0
@@ -113,6 +115,12 @@ class Supervisor:
         self._reap()
         spent = self.look.total
         cpu_s = self.user_s + self.system_s
+        looked = min(1.0, spent.ran_ns / 1e9 / cpu_s) if cpu_s > 0 else 1.0
+        self.exits.hear()
+        told = exits.spent(self.exits.of(os.getpid()), self.reaped, cpu_s)
+        self.exits.end()
+        delays = _delays_on()
+        blocked_s = spent.blocked_ticks / os.sysconf("SC_CLK_TCK") if told is None else told.blocked_s
         return {
             "problem": "",
             "stopped": stopped,
@@ -127,10 +135,13 @@ class Supervisor:
             "involuntary_switches": self.faults[3],
             "read_bytes": None if self.io is None else self.io[0],
             "written_bytes": None if self.io is None else self.io[1],
-            "waited_s": spent.waited_ns / 1e9,
-            "blocked_s": spent.blocked_ticks / os.sysconf("SC_CLK_TCK") if _delays_on() else None,
+            "waited_s": spent.waited_ns / 1e9 if told is None else told.waited_s,
+            "blocked_s": blocked_s if delays else None,
+            "refetching_s": told.refetching_s if told is not None and delays else None,
+            "reclaiming_s": told.reclaiming_s if told is not None and delays else None,
             "d_s": self.d_s,
-            "seen": min(1.0, spent.ran_ns / 1e9 / cpu_s) if cpu_s > 0 else 1.0,
+            "seen": looked if told is None else 1.0,
+            "looked": looked,
             "peak_pss_bytes": self.peak_pss if self.pss_samples >= PSS_SAMPLES else None,
             "migrations": self.look.migrations,
             **stalls,
@@ -227,6 +238,7 @@ class Supervisor:
                 began = time.process_time()  # not by the clock: on a busy host that counts the waiting too
                 pids = process_tree.descendants(os.getpid())
                 self.look.at(pids)
+                self.exits.hear()
                 cost_s = time.process_time() - began
                 self._sample(pids)
                 if self._wrote_too_much(pids):
@@ -309,6 +321,7 @@ class Supervisor:
             elif self.io is not None:
                 self.io = [have + more for have, more in zip(self.io, both, strict=True)]
             _, status, used = os.wait4(pid, 0)
+            self.reaped.add(pid)
             self.user_s += used.ru_utime
             self.system_s += used.ru_stime
             self.peak_rss = max(self.peak_rss, used.ru_maxrss * 1024)

@@ -25,6 +25,7 @@ LEAST_J = 1e-6  # a count of RAPL's: a run that ended before its counters moved 
 USER, SYSTEM, WAITING, BLOCKED = "user CPU", "system CPU", "waiting for a CPU", "block I/O"
 MEMORY = "swap and reclaim"
 OTHER_D = "other waits in state D"
+OWN_RECLAIM = "reclaim of its own"  # in swap and reclaim; as far as it computes, in system CPU as well
 ALL_WAIT, HITS = "swap and reclaim, all tasks at once", "times at the memory limit"
 SWAPPED_IN, RECLAIMED, REFAULTED = "swapped in", "reclaimed", "refaulted"
 DEVICES_READ, DEVICES_WRITTEN = "devices read, by everybody", "devices written, by everybody"
@@ -38,7 +39,7 @@ SHOWN = (
     Metric("read", "B", better="less", judged=False),
     Metric("written", "B", better="less", judged=False),
     *(Metric(name, "B", better="less", judged=False) for name in (DEVICES_READ, DEVICES_WRITTEN)),
-    Metric(ALL_WAIT, "s", better="less", judged=False),
+    *(Metric(name, "s", better="less", judged=False) for name in (ALL_WAIT, OWN_RECLAIM)),
     *(Metric(name, "B", better="less", judged=False) for name in (SWAPPED_IN, RECLAIMED, REFAULTED)),
     Metric(HITS, "", better="less", judged=False),
     Metric("minor faults", "", better="less", judged=False),
@@ -54,15 +55,19 @@ SHOWN = (
 def values_of(job: JobRun) -> dict[str, float]:
     """By metric; what is not known is left out.
 
-    Waits are sums over the threads where these were seen; else the seconds in which at least one task waited (PSI
-    of the run's group). A wait for a page that was swapped out or reclaimed is I/O as well: it counts as memory.
+    Waits are sums over the threads where these were seen, or told at their end; else the seconds in which at least one
+    task waited (PSI of the run's group). A wait for a page that was swapped out or reclaimed is I/O as well: it counts
+    as memory.
     Not all that waits for a disk waits in the block layer: who waits for a file system's journal is in state D and in
     no account of I/O (jbd2_log_wait_commit, xlog_wait). That is seen at the looks, less what is told above.
     """
     seen = job.seen >= SEEN
     blocked = job.blocked_s if seen and job.blocked_s is not None else job.io_pressure_s
+    memory, refetching = job.memory_pressure_s, job.memory_pressure_s or 0.0
+    if job.refetching_s is not None:
+        memory, refetching = job.refetching_s + (job.reclaiming_s or 0.0), job.refetching_s
     if blocked is not None:
-        blocked = max(0.0, blocked - (job.memory_pressure_s or 0.0))
+        blocked = max(0.0, blocked - refetching)
     values: dict[str, float | None] = {
         WALL: job.wall_s,
         CPU: job.cpu_s,
@@ -70,17 +75,16 @@ def values_of(job: JobRun) -> dict[str, float]:
         SYSTEM: job.system_s,
         WAITING: job.waited_s if seen else job.cpu_pressure_s,
         BLOCKED: blocked,
-        MEMORY: job.memory_pressure_s,
-        OTHER_D: None
-        if job.d_s is None
-        else max(0.0, job.d_s - (blocked or 0.0) - (job.memory_pressure_s or 0.0)),
+        MEMORY: memory,
+        OWN_RECLAIM: job.reclaiming_s,
+        OTHER_D: None if job.d_s is None else max(0.0, job.d_s - (blocked or 0.0) - refetching),
         "peak PSS": job.peak_pss_bytes,
         ALL_WAIT: job.memory_full_s,
         SWAPPED_IN: job.swapped_in_bytes,
         RECLAIMED: job.reclaimed_bytes,
         REFAULTED: job.refaulted_bytes,
         HITS: job.limit_hits,
-        "migrations": job.migrations if seen else None,
+        "migrations": job.migrations if job.looked >= SEEN else None,
         "instructions": job.instructions,
         "cycles": job.cycles,
         "cache misses": job.cache_misses,

@@ -11,7 +11,7 @@ import msgspec
 from scenarios import events as ev
 from scenarios.experiment.distributions import t_quantile
 from scenarios.experiment.stats import deviation
-from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, SYSTEM, USER, WAITING, WALL
+from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, OWN_RECLAIM, SYSTEM, USER, WAITING, WALL
 
 PARTS = (USER, SYSTEM, WAITING, BLOCKED, MEMORY, OTHER_D)
 REST = "rest"
@@ -40,9 +40,12 @@ class Split(msgspec.Struct, frozen=True, kw_only=True):
 def divided(values: Mapping[str, float], known: Sequence[str]) -> dict[str, float]:
     """One run's wall time in its parts. They are sums over threads: where several work or wait at once, and the sums
     are more than the wall time, each second of it is divided in the proportion of the sums, and nothing is left over.
+    Reclaim of its own is system CPU by the kernel's account (it seldom sleeps): where it is known it counts once.
     """
     wall = values[WALL]
     parts = {name: values[name] for name in known}
+    if SYSTEM in parts and MEMORY in parts:
+        parts[SYSTEM] = max(0.0, parts[SYSTEM] - values.get(OWN_RECLAIM, 0.0))
     total = math.fsum(parts.values())
     scale = wall / total if total > wall else 1.0
     parts = {name: value * scale for name, value in parts.items()}

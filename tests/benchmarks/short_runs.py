@@ -33,7 +33,11 @@ MODELS = (
     "drifts of 5 s, 30 %",
     "drifts of 1 s, 30 %",
     "a neighbour now and then",
+    "full host, heavy tails 60 %",
+    "full host, drifts of 2 s, 60 %",
+    "full host, drifts of 10 s, 60 %",
 )
+FULL = math.log(5)  # a full host makes a run five times as long: fewer groups fit
 BUDGETS_S = (6.0, 15.0, 60.0)  # about 5, 14 and 58 groups
 EFFECTS = (0.0, 0.1)
 MARGINS = (0.025, 0.05)
@@ -47,6 +51,11 @@ def noise_of(model: str, rng: random.Random) -> Noise:
         return lambda _: 0.25 / math.sqrt(3) * student(rng)
     if model == "stretched 25 %":  # others only ever take time away
         return lambda _: rng.expovariate(4.0)
+    if model.startswith("full host"):
+        if "tails" in model:
+            return lambda _: FULL + 0.6 / math.sqrt(3) * student(rng)
+        drifting = Wandering(rng, 10.0 if "10 s" in model else 2.0, scale=2.0)
+        return lambda at: FULL + drifting.at(at)
     if model.startswith("drifts"):
         length_s = 5.0 if "5 s" in model else 1.0
         return Wandering(rng, length_s).at
@@ -60,17 +69,17 @@ def student(rng: random.Random) -> float:
 
 
 class Wandering:
-    """Autocorrelated over `length_s`, sd 0.25, and heavy-tailed noise of its own, sd 0.15."""
+    """Autocorrelated over `length_s`, sd 0.25, and heavy-tailed noise of its own, sd 0.15; both times `scale`."""
 
-    def __init__(self, rng: random.Random, length_s: float) -> None:
-        self.rng, self.length_s = rng, length_s
+    def __init__(self, rng: random.Random, length_s: float, scale: float = 1.0) -> None:
+        self.rng, self.length_s, self.scale = rng, length_s, scale
         self.level, self.before = rng.gauss(0, 0.25), 0.0
 
     def at(self, at_s: float) -> float:
         rho = math.exp(-(at_s - self.before) / self.length_s)
         self.level = rho * self.level + self.rng.gauss(0, 0.25 * math.sqrt(1 - rho * rho))
         self.before = at_s
-        return self.level + 0.15 / math.sqrt(3) * student(self.rng)
+        return self.scale * (self.level + 0.15 / math.sqrt(3) * student(self.rng))
 
 
 class ShortRuns:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from probes.bench.exits import Exits
 from probes.bench.measured import BenchRefused
 from probes.bench.process_tree import descendants, state
 from probes.bench.supervised import JobRun, Order, TreeSample, supervised
@@ -52,6 +53,16 @@ def test_two_that_share_a_cpu_wait_for_it() -> None:
     job = measured("sh", "-c", f"{spin} & {spin}; wait", cpus=(cpu,))
     assert job.cpu_s >= 0.6 and job.wall_s >= 0.6
     assert job.waited_s >= 0.25  # while one of them ran the other one waited
+
+
+def test_processes_too_quick_to_be_looked_at_are_told_at_their_end() -> None:
+    exits = Exits()
+    allowed = exits.of(os.getpid()) is not None
+    exits.end()
+    if not allowed:
+        pytest.skip("taskstats needs root and the host's own process numbers")
+    job = measured("sh", "-c", "for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; (/bin/true &); done", cpus=(0,))
+    assert job.status == 0 and job.seen == 1.0 > job.looked
 
 
 def test_taskset_holds_for_the_command() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scenarios import events as ev
-from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, SYSTEM, USER, WAITING, WALL
+from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, OWN_RECLAIM, SYSTEM, USER, WAITING, WALL
 from scenarios.workload.findings import sentences
 from scenarios.workload.split import REST, divided, split
 
@@ -58,3 +58,11 @@ def test_a_part_that_one_run_does_not_know_is_not_guessed() -> None:
 
 def test_one_group_tells_nothing() -> None:
     assert split([block("A", 0, wall=1.0), block("B", 0, wall=2.0)], "A", "B") is None
+
+
+def test_reclaim_that_each_task_told_is_memory_and_not_system_cpu_as_well() -> None:
+    told = {WALL: 2.0, USER: 0.4, SYSTEM: 1.0, MEMORY: 1.2, OWN_RECLAIM: 0.7}
+    found = divided(told, (USER, SYSTEM, MEMORY))
+    assert found[SYSTEM] == pytest.approx(0.3) and found[MEMORY] == 1.2 and found[REST] == pytest.approx(0.1)
+    assert divided(told | {OWN_RECLAIM: 3.0}, (USER, SYSTEM, MEMORY))[SYSTEM] == 0.0
+    assert divided(told, (USER, SYSTEM))[SYSTEM] == 1.0  # memory is not known of all runs

@@ -1,0 +1,194 @@
+"""What every task spent in its life, told by the kernel as it ends: taskstats over generic netlink, for root.
+
+Tasks too quick to be looked at are in it as well. linux/taskstats.h, linux/genetlink.h,
+Documentation/accounting/taskstats.rst. Standard library only: a light child reads it.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+_GENERIC, _CONTROLLER = 16, 16  # NETLINK_GENERIC, GENL_ID_CTRL
+_GET_FAMILY, _FAMILY_ID, _FAMILY_NAME = 3, 1, 2  # CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_ID, ..._NAME
+_GET, _LISTEN, _DEAF = 1, 3, 4  # TASKSTATS_CMD_GET, ..._ATTR_REGISTER_CPUMASK, ..._DEREGISTER_CPUMASK
+_STATS, _OF_TASK = 3, 4  # TASKSTATS_TYPE_STATS, ..._AGGR_PID (one thread; _AGGR_TGID sums a process's)
+_HEAD = 20  # nlmsghdr and genlmsghdr
+_REQUEST = 1  # NLM_F_REQUEST
+_RCVBUFFORCE = 33  # SO_RCVBUFFORCE
+TICK_S = 0.01  # the longest that there is
+BUFFER_BYTES = 8 << 20
+ANSWER_S = 0.2
+MOST = 50_000  # tasks of the whole host kept: with more nothing is told
+OLDEST, ODD = 9, 15  # versions: thrashing is told since 9; 15 alone has fields in between
+_DELAYS = struct.Struct("=Q8xQ8xQ8xQ")  # from 24: CPU, block I/O, swap-in; time on a CPU (exact)
+_PARENT = struct.Struct("=II")  # from 128: the task, its parent's process
+_RECLAIM = struct.Struct("=Q8xQ")  # from 320: reclaim, thrashing
+_LEAST_BYTES = 344
+_RCV_MOST = 1 << 16
+
+
+class Ended(NamedTuple):
+    """One task. Nanoseconds: running (as of its last tick: up to one more is missing), waiting for a CPU, for block
+    I/O; for memory: swapping in, reclaiming itself, for pages that had just been reclaimed (in part the same).
+    """
+
+    task: int
+    parent: int
+    ran_ns: int
+    waited_ns: int
+    blocked_ns: int
+    swapping_ns: int
+    reclaiming_ns: int
+    thrashing_ns: int
+
+    @property
+    def refetching_ns(self) -> int:
+        """Waiting for what was taken away, no second counted twice; in `blocked_ns` as well."""
+        return max(self.swapping_ns, self.thrashing_ns)
+
+
+class Exits:
+    """Listens from its making on; `hear` often enough, `of` at the end, `end` it then. Where it is not there or not
+    allowed (no root, a container's own process numbers), `of` is None.
+    """
+
+    def __init__(self) -> None:
+        self._socket: socket.socket | None = None
+        self._family = 0
+        self._ended: list[Ended] = []
+        self._complete = False
+        try:
+            self._cpus = Path("/sys/devices/system/cpu/possible").read_bytes().strip() + b"\0"
+            self._open()
+        except (OSError, struct.error):
+            self._complete = False
+
+    def _open(self) -> None:
+        talk = self._socket = socket.socket(
+            socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _GENERIC
+        )
+        talk.bind((0, 0))
+        talk.setsockopt(socket.SOL_SOCKET, _RCVBUFFORCE, BUFFER_BYTES)
+        talk.settimeout(ANSWER_S)
+        self._send(_CONTROLLER, _GET_FAMILY, _FAMILY_NAME, b"TASKSTATS\0")
+        answer = talk.recv(_RCV_MOST)
+        for kind, data in _attributes(answer[_HEAD:]):
+            if kind == _FAMILY_ID:
+                self._family = struct.unpack_from("=H", data)[0]
+        if self._family:
+            self._send(self._family, _GET, _LISTEN, self._cpus, acknowledge=True)
+            (refused,) = struct.unpack_from("=i", talk.recv(_RCV_MOST), 16)
+            self._complete = not refused
+        talk.setblocking(False)
+
+    def _send(self, family: int, command: int, kind: int, data: bytes, *, acknowledge: bool = False) -> None:
+        size = 4 + len(data)
+        body = struct.pack("=BBHHH", command, 1, 0, size, kind) + data + b"\0" * (-size % 4)
+        flags = _REQUEST | (4 if acknowledge else 0)  # NLM_F_ACK
+        assert self._socket is not None
+        self._socket.send(struct.pack("=IHHII", 16 + len(body), family, flags, 0, 0) + body)
+
+    def hear(self) -> None:
+        """Takes what has come; what did not fit into the buffer is lost, and then nothing is told."""
+        while self._complete and self._socket is not None:
+            try:
+                message = self._socket.recv(_RCV_MOST)
+            except BlockingIOError:
+                return
+            except OSError:  # ENOBUFS
+                self._complete = False
+                return
+            self._ended += ended_tasks(message, self._family)
+            self._complete = len(self._ended) <= MOST
+
+    def of(self, ancestor: int) -> list[Ended] | None:
+        """All that ended of what this process started, however deep; orphans too where it is their subreaper."""
+        return descendants(self._ended, ancestor) if self._complete else None
+
+    def end(self) -> None:
+        if self._socket is not None:
+            try:
+                if self._family:
+                    self._send(self._family, _GET, _DEAF, self._cpus)
+            except OSError:
+                pass
+            self._socket.close()
+            self._socket = None
+
+
+class Spent(NamedTuple):
+    """Seconds of all threads together. `refetching_s` is in `blocked_s` too, `reclaiming_s` in part in the CPU time."""
+
+    waited_s: float
+    blocked_s: float
+    refetching_s: float
+    reclaiming_s: float
+
+
+def spent(ended: list[Ended] | None, reaped: set[int], cpu_s: float) -> Spent | None:
+    """None where some of them are missing: one that was waited for, or more CPU time than ticks can be short of."""
+    if ended is None or not reaped <= {one.task for one in ended}:
+        return None
+    if sum(one.ran_ns for one in ended) / 1e9 + TICK_S * len(ended) < 0.9 * cpu_s:
+        return None
+    return Spent(
+        sum(one.waited_ns for one in ended) / 1e9,
+        sum(one.blocked_ns for one in ended) / 1e9,
+        sum(one.refetching_ns for one in ended) / 1e9,
+        sum(one.reclaiming_ns for one in ended) / 1e9,
+    )
+
+
+def ended_tasks(message: bytes, family: int) -> Iterator[Ended]:
+    """Of one datagram; a layout that is not known gives nothing."""
+    at = 0
+    while at + _HEAD <= len(message):
+        size, kind = struct.unpack_from("=IH", message, at)
+        if size < _HEAD:
+            return
+        for outer, of_task in _attributes(message[at + _HEAD : at + size]) if kind == family else ():
+            for inner, stats in _attributes(of_task) if outer == _OF_TASK else ():
+                if inner == _STATS and (found := _ended(stats)) is not None:
+                    yield found
+        at += (size + 3) & ~3
+
+
+def _ended(stats: bytes) -> Ended | None:
+    if len(stats) < _LEAST_BYTES:
+        return None
+    (version,) = struct.unpack_from("=H", stats)
+    if version < OLDEST or version == ODD:
+        return None
+    waited, blocked, swapping, ran = _DELAYS.unpack_from(stats, 24)
+    task, parent = _PARENT.unpack_from(stats, 128)
+    reclaiming, thrashing = _RECLAIM.unpack_from(stats, 320)
+    return Ended(task, parent, ran, waited, blocked, swapping, reclaiming, thrashing)
+
+
+def descendants(ended: list[Ended], ancestor: int) -> list[Ended]:
+    """A task's parent ended later, or lives: then it is the ancestor itself, who gets the orphans, or a stranger."""
+    parents = {one.task: one.parent for one in ended}
+    ours = {ancestor}
+    strangers: set[int] = set()
+    for one in ended:
+        path = []
+        at = one.parent
+        while at not in ours and at not in strangers and at in parents and at not in path:
+            path.append(at)
+            at = parents[at]
+        (ours if at in ours else strangers).update((*path, at))
+    return [one for one in ended if one.parent in ours and one.task != ancestor]
+
+
+def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at + 4 <= len(data):
+        size, kind = struct.unpack_from("=HH", data, at)
+        if size < 4:
+            return
+        yield kind & 0x3FFF, data[at + 4 : at + size]
+        at += (size + 3) & ~3
