@@ -8,11 +8,16 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from app.failure import Failure
-from app.output import out
+from app.output import coloured as in_colour
+from app.output import out, out_parts
 from probes.root_output import Misled, opened_by_root
+
+Line: TypeAlias = tuple[str, str]  # text that may have several lines, and their role
 
 _HARMLESS = frozenset({(1, 3), (1, 7)})  # null and full, Documentation/admin-guide/devices.txt
 _TERMINALS = frozenset({4, 5, *range(136, 144)})
@@ -57,10 +62,21 @@ def opened(what: str, path: str, mode: int) -> int:
     return descriptor
 
 
-def deliver(what: str, path: str | None, text: str) -> None:
-    """A text result to the file that was named; to stdout where none was, or `-`."""
+def deliver(what: str, path: str | None, text: str, coloured: Iterable[Sequence[Line]] = ()) -> None:
+    """A text result to the file that was named; to stdout where none was, or `-`.
+
+    `coloured` are its blocks with roles, for a terminal that shows colours; without them it has none.
+    """
     if path is None or path == "-":
-        out(text.rstrip("\n"))
+        if not coloured or not in_colour():
+            out(text.rstrip("\n"))
+            return
+        for number, block in enumerate(coloured):
+            if number:
+                out("")
+            for lines, role in block:
+                for line in lines.split("\n"):
+                    out_parts([(line, role)])
         return
     write_bytes(what, path, 0o644, text.encode("utf-8", "backslashreplace"))
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import click
 import msgspec
 
+from app.cli.color_option import color_option
 from app.cli.options import Number
 from app.failure import USAGE, Failure
 from app.output_file import deliver
-from app.printable import printable_json
 from app.report.result import encoded
 from scenarios import events as ev
 from scenarios.compare.comparison import Comparison
@@ -66,9 +66,19 @@ def compare(
     Two recordings need no `--`. Side A is the baseline: before the change, the old node, the old kernel.
     """
     a, b = _sides(recordings, tuple(ctx.meta["hostdx.b"]), against)
-    text = _text(_compared(a, b, margin), form)
-    deliver("compare", output, text)
+    found = _compared(a, b, margin)
+    if form == "json":
+        document = {"schema": ev.SCHEMA, **msgspec.to_builtins(found)}
+        deliver("compare", output, encoded(document) + "\n")
+    else:
+        from app.report.comparison import comparison
+        from app.report.delivery import deliver_document
+
+        deliver_document("compare", output, comparison(found), form)
     return 0
+
+
+compare.params.append(color_option())
 
 
 def _sides(
@@ -100,15 +110,3 @@ def _compared(a: Sequence[str], b: Sequence[str], margin: float) -> Comparison:
     if both := set(left) & set(right):
         raise Failure(f"compare: {sorted(both)[0]} stands on both sides", USAGE)
     return compared(takes(left), takes(right), margin=margin)
-
-
-def _text(found: Comparison, form: str) -> str:
-    if form == "json":
-        return encoded({"schema": ev.SCHEMA, **msgspec.to_builtins(found)}) + "\n"
-    from app.report import html, markdown
-    from app.report.comparison import comparison
-
-    document = comparison(found)
-    if form == "document":
-        return printable_json(msgspec.json.encode(document)).decode()
-    return html.rendered(document) if form == "html" else markdown.rendered(document)

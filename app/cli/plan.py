@@ -13,10 +13,11 @@ import click
 import msgspec
 
 from app import __version__, failure
+from app.cli.color_option import color_option
 from app.cli.root_option import host_at
 from app.cli.scenario_command import Scenarios
 from app.failure import Failure
-from app.output import complain, out, raw
+from app.output import complain, out, out_parts, raw
 from app.printable import printable, printable_json
 from app.process import identity
 from app.recording.writer import encoded
@@ -61,8 +62,8 @@ def _plan(
         body = msgspec.to_builtins(plan) if plan is not None else {"scenario": scenario.id, "refusal": reason}
         out(printable_json(msgspec.json.encode({"schema": ev.SCHEMA, **body})).decode())
     elif plan is not None and not reason:
-        for line in plan_lines(plan):
-            out(printable(line))
+        for parts in plan_lines(plan):
+            out_parts(parts)
     elif plan is not None and plan.reads and scenario.reads_anyway:
         out(printable(f"hostdx run {scenario.id} only reads here: {'; '.join(plan.reads)}"))
     if reason:
@@ -123,6 +124,7 @@ def _extra() -> list[click.Parameter]:
     return [
         click.Option(("--json", "as_json"), is_flag=True, help="Print the plan as one JSON document."),
         events_option,
+        color_option(),
         click.Option(("--root",), type=click.Path(), help="Look at a captured tree instead of this host."),
     ]
 

@@ -8,7 +8,7 @@ from app.report.document import Bullets, Code, Mono, Part, Picture, Section, Str
 from app.report.effects_svg import effects_svg
 from app.report.following import following
 from app.report.trust import MARKS, trust
-from app.report.verdict_table import rows, table
+from app.report.verdict_table import beside, rows, table
 from probes.units import duration
 from scenarios import events as ev
 from scenarios.imported import SCENARIO
@@ -53,6 +53,7 @@ def _result(session: Session) -> list[Part]:
     if found is not None:
         picture = effects_svg(rows(session))
         parts += [found, *((Picture((), picture),) if picture else ())]
+        parts += [say(values)] if (values := beside(session)) else []
     if variants and compared:
         shown = ((Strong(v.id), v.label + (f", {v.detail}" if v.detail else "")) for v in variants)
         parts.append(Bullets(tuple(shown)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from app.report import escape
 from app.report.document import (
     Bullets,
@@ -17,30 +19,40 @@ from app.report.document import (
     Words,
 )
 
+Block: TypeAlias = list[tuple[str, str]]  # lines with their role on a terminal (app.output.out_parts)
+
 
 def rendered(document: Document) -> str:
-    parts = [f"# {escape.text(document.title)}", _words(document.lead)]
+    return "\n\n".join("\n".join(line for line, _ in block) for block in blocks(document)) + "\n"
+
+
+def blocks(document: Document) -> list[Block]:
+    """What a blank line parts, each line with what it is for."""
+    found: list[Block] = [
+        [(f"# {escape.text(document.title)}", "strong")],
+        [(_words(document.lead), "strong")],
+    ]
     apart = next((section for section in document.sections if section.appendix), None)
     for section in document.sections:
         if section is apart:
-            parts.append("---")
-        parts.append(f"## {escape.text(section.title)}")
-        parts += [_part(part) for part in section.parts]
-    return "\n\n".join(part for part in parts if part) + "\n"
+            found.append([("---", "dim")])
+        found.append([(f"## {escape.text(section.title)}", "strong")])
+        found += [_part(part) for part in section.parts]
+    return [block for block in found if any(line for line, _ in block)]
 
 
-def _part(part: Part) -> str:
+def _part(part: Part) -> Block:
     match part:
         case Heading():
-            return f"### {escape.text(part.text)}"
+            return [(f"### {escape.text(part.text)}", "strong")]
         case Paragraph():
-            return _words(part.words)
+            return [(_words(part.words), "")]
         case Bullets():
-            return "\n".join(f"- {_words(item)}" for item in part.items)
+            return [(f"- {_words(item)}", "") for item in part.items]
         case Picture():
-            return escape.block("\n".join(part.lines), "") if part.lines else ""
+            return [(escape.block("\n".join(part.lines), ""), "")] if part.lines else []
         case Code():
-            return escape.block("\n".join(part.lines), part.language)
+            return [(escape.block("\n".join(part.lines), part.language), "")]
         case Table():
             return _table(part)
 
@@ -60,11 +72,11 @@ def _word(word: str | Mono | Strong) -> str:
             return escape.text(word)
 
 
-def _table(table: Table) -> str:
+def _table(table: Table) -> Block:
     rule = ["---:" if n in table.right else "---" for n in range(len(table.header))]
     lines = [[escape.text(name) for name in table.header], rule]
     lines += [[_cell(cell) for cell in row] for row in table.rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return [("| " + " | ".join(line) + " |", "dim" if n < 2 else "") for n, line in enumerate(lines)]
 
 
 def _cell(cell: str | Mono) -> str:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
 from probes.action import Action
 from probes.units import duration, percent, size
 from scenarios.experiment.wording import titled
 from scenarios.plan import Plan, Written
 
-NAME = 11  # cells of a row's name
+NAME = 12  # cells of a row's name
 WARNED = "▲ changes"
 
 
@@ -28,16 +30,13 @@ class Row(NamedTuple):
 def plan_rows(plan: Plan) -> list[Row]:
     """Everything below the question. A row with the role `picture` is a line of a drawing."""
     rows = [Row("✗ cannot", plan.refusal, "critical"), Row("", "")] if plan.refusal else []
-    for n, variant in enumerate(plan.variants):
-        label = variant.id if variant.label == variant.id else f"{variant.id}  {variant.label}"
-        detail = f"   {variant.detail}" if variant.detail else ""
-        rows.append(Row("" if n else "compares", label + detail))
+    rows += [Row("" if n else "compares", line) for n, line in enumerate(_sides(plan))]
     if plan.differs:
         differing = f"they also differ in: {'; '.join(plan.differs)}; so verdicts say “this stack”"
         rows.append(Row("", differing, "dim"))
     if plan.workloads:
         titles = (titled(w.title, control=w.control) for w in plan.workloads)
-        rows.append(Row("measures", ", ".join(titles)))
+        rows.append(Row("measures", "; ".join(titles)))  # a title may have a comma
     if plan.seconds:  # before the changes: with many of them the screen ends there
         rows.append(Row("takes", _time(plan)))
     rows += [Row("" if n else "writes", written(item)) for n, item in enumerate(plan.writes)]
@@ -52,11 +51,24 @@ def plan_rows(plan: Plan) -> list[Row]:
     return rows + [Row("" if n else "in words", line) for n, line in enumerate(plan.sentences)]
 
 
+def _sides(plan: Plan) -> list[str]:
+    """The variants in columns: what each is called, what it is, its details."""
+    same = all(v.label in ("", v.id) for v in plan.variants)
+    columns = [(v.id, "" if same else v.label, v.detail) for v in plan.variants]
+    widths = [max(map(cell_len, column)) for column in zip(*columns, strict=True)]
+    return [
+        "  ".join(
+            cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True) if width
+        ).rstrip()
+        for row in columns
+    ]
+
+
 def _time(plan: Plan) -> str:
     other = plan.seconds - plan.measuring_s
     if not plan.measuring_s:
         return duration(plan.seconds)
-    measuring = f"{duration(plan.measuring_s)} of measuring"
+    measuring = f"at most {duration(plan.measuring_s)} of measuring"
     return f"{measuring} + {duration(other)} of preparation" if other >= 1 else measuring
 
 
@@ -98,14 +110,17 @@ def written(item: Written) -> str:
     return f"at most {size(item.bytes)} to {item.device}{where}, {wear}"
 
 
-def plan_lines(plan: Plan) -> list[str]:
-    """For the command line: as on the screen, with what is read and the digest that `--consent` takes."""
-    lines = [plan.question or plan.title, ""]
-    for row in plan_rows(plan):
-        drawn = row.role == "picture"
-        lines.append(row.words if drawn else f"  {row.name:<{NAME}}{' ' * row.indent}{row.words}".rstrip())
-    if plan.reads:
-        lines.append(f"  {'reads':<{NAME}}{'; '.join(plan.reads)}")
-    if plan.digest:
-        lines.append(f"  {'plan':<{NAME}}{plan.digest}")
+def plan_lines(plan: Plan) -> list[list[tuple[str, str]]]:
+    """For the command line, each of (text, role): as on the screen, with what is read and the digest that `--consent`
+    takes."""
+    lines = [[(plan.question or plan.title, "strong")], [("", "")]]
+    rows = plan_rows(plan)
+    rows += [Row("reads", "; ".join(plan.reads), "dim")] if plan.reads else []
+    rows += [Row("plan", plan.digest, "dim")] if plan.digest else []
+    for row in rows:
+        if row.role == "picture" or not row.words:
+            lines.append([(row.words, "")])
+            continue
+        name = "warning" if row.name == WARNED else "dim"
+        lines.append([(f"  {row.name:<{NAME}}{' ' * row.indent}", name), (row.words, row.role)])
     return lines

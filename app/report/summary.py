@@ -15,7 +15,7 @@ from app.report import checkup, trust, wording
 from app.report.answer import answer
 from app.report.document import Mono, Table
 from app.report.following import following
-from app.report.verdict_table import rows, table
+from app.report.verdict_table import beside, rows, table
 from app.state import recordings_dir
 from scenarios.finding import NextStep
 
@@ -50,6 +50,8 @@ def summary(session: Session, recording: Path | None, width: int = WIDE) -> list
             lines += _wrapped(name, width, "dim", "  ")
         roles = [_ROLES.get(row.verdict.verdict, "unknown") for row in rows(session)]
         lines += table_lines(compared, width, roles)
+        if values := beside(session):
+            lines += _wrapped(values, width, "dim", "  ")
     for text in wording.unmeasured(session, verdicts):
         lines += _wrapped(text, width, "unknown", "  ")
     for series in session.series:

@@ -21,6 +21,12 @@ from scenarios.plan import Metric
 _NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 
+MEDIANS = (
+    "Values are the medians of each side's blocks; the effect is estimated within groups, where drift cancels, and "
+    "need not be their quotient."
+)
+
+
 class Row(NamedTuple):
     """`left` and `right` are the medians of baseline and variant, None where no block has the metric."""
 
@@ -51,6 +57,19 @@ def rows(session: Session) -> list[Row]:
         left, right = (None if value is None else amount(value, unit) for value in sides)
         found.append(Row(title, left, right, *effect_cells(v), v))
     return found
+
+
+def beside(session: Session) -> str:
+    """What the values are, where they do not fit the effect beside them; empty where they do."""
+    for row in rows(session):
+        verdict = row.verdict
+        left, right = (_median(session, verdict, side) for side in (verdict.baseline, verdict.variant))
+        if not left or not right or not verdict.ratio or min(left, right, verdict.ratio) <= 0:
+            continue
+        quotient = right / left if _metric(session, verdict).better == "more" else left / right
+        if abs(math.log(quotient / verdict.ratio)) > math.log1p(verdict.margin):
+            return MEDIANS
+    return ""
 
 
 def table(session: Session) -> Table | None:

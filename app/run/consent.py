@@ -31,7 +31,7 @@ def asked(plan: Plan, *, yes: bool, digest: str) -> bool:
             f"see `hostdx plan {plan.scenario}`, then add --yes or --consent {plan.digest}"
         )
     for line in plan_text.plan_lines(plan):
-        output.say(line)
+        output.say("".join(words for words, _ in line).rstrip())
     if not _answered_yes("go ahead? [y/N] "):
         raise Failure("not agreed to; nothing was changed")
     return True

@@ -47,6 +47,19 @@ def crop(line: Sequence[Span], width: int) -> Line:
     return out if width > 0 else []
 
 
+def shortened(words: str, width: int) -> str:
+    """At most `width` cells; what is cut is cut in the middle: names that begin alike often differ at their end."""
+    words = clean(words)
+    if cell_len(words) <= width or width < 1:
+        return words if width > 0 else ""
+    tail, room = "", (width - 1) * 2 // 5
+    for letter in reversed(words):
+        if cell_len(letter + tail) > room:
+            break
+        tail = letter + tail
+    return f"{set_cell_size(words, width - 1 - cell_len(tail)).rstrip()}…{tail.lstrip()}"
+
+
 def pad(line: Sequence[Span], width: int, role: str = "text") -> Line:
     """Exactly `width` cells: cropped or filled with blanks."""
     cut = crop(line, width)

@@ -36,8 +36,12 @@ def plan_lines(plan: Plan, width: int) -> list[Line]:
 
 
 def _named(row: Row, width: int) -> list[Line]:
-    """The row's words folded beside its name."""
-    lines = wrapped(row.words, width - NAME, row.role, indent=row.indent, hang=2 * bool(row.indent))
+    """The row's words beside its name, folded where they must be: columns stand only in a line that fits."""
+    whole = clean(row.words)
+    if row.indent + cell_len(whole) <= width - NAME:
+        lines: list[Line] = [[(" " * row.indent + whole, row.role)]]
+    else:
+        lines = wrapped(row.words, width - NAME, row.role, indent=row.indent, hang=2 * bool(row.indent))
     role = "warning" if row.name == WARNED else "dim"
     return [[(f"{row.name if not n else '':<{NAME}}", role), *line] for n, line in enumerate(lines)]
 

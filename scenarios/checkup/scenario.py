@@ -83,8 +83,7 @@ class Checkup(Scenario):
             sentences=(
                 f"runs {', '.join(told)} one after another, each with a recording of its own "
                 "(`hostdx plan NAME` says what it reads)",
-                f"takes about {budget:.0f} s, less where an answer is clear early",
-                "changes no setting; a stop keeps everything that was measured until then",
+                "ends early where an answer is clear (--all goes on); a stop keeps what was measured until then",
             ),
             left_out=tuple(f"{part.id}: {part.why_not or SHORT}" for part in found if part.id not in told),
             refusal="" if able else "no scenario of a checkup can run here",

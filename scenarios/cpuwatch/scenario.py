@@ -58,10 +58,7 @@ class Cpuwatch(Scenario):
             steps=(PlannedStep("watch", "watch the job", seconds),),
             reads=("/proc/PID/{stat,status}", "/proc/PID/task/TID/{stat,schedstat,sched}", "/proc/schedstat"),
             seconds=seconds,
-            sentences=(
-                f"looks at {_words(target)} once a second for {seconds:.0f} s",
-                "changes nothing, starts no load, moves no process",
-            ),
+            sentences=(f"looks at {_words(target)} once a second; starts no load, moves no process",),
         )
 
     async def run(self, run: Run) -> None:

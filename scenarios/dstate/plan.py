@@ -33,15 +33,14 @@ def make(options: Options, planned: Callable[..., Plan], *, root: bool) -> Plan:
     seconds = options.number("seconds", DEFAULT_S)
     if seconds < 0:
         raise Usage("--seconds must not be negative")
-    until = f"for {seconds:.0f} s" if seconds else "until it is stopped"
+    until = "" if seconds else ", until it is stopped"
     return planned(
         options={"seconds": seconds},
         steps=(PlannedStep("watch", WATCH, seconds),),
         reads=READS,
         seconds=seconds,
         sentences=(
-            f"Looks at every task's state once a second, {until}.",
-            "Changes nothing, writes nothing, starts no load.",
+            f"Looks at every task's state once a second{until}; starts no load.",
             *(
                 ()
                 if root

@@ -14,6 +14,10 @@ BEGUN_WITH_S = 1.0
 CONTROL_S = 3.0  # kept for each control that still waits: it must be measured whatever the others take
 LEAST_LOAD_S = 4.0  # of a load's budget: the warm-up and a first look on a usual disk
 WARM_UP_PART = 0.25  # of a load's share of the budget, at most
+MAY_BE_LEFT_OUT = (
+    "measured in this order; a load whose first look does not fit into the time that is left is reported as not "
+    "measured (raise --budget)"
+)
 SPARE = 1.2  # of the seconds until a first look: some trains are measured again
 
 

@@ -204,7 +204,7 @@ def make(
         seconds=sum(step.seconds for step in steps),
         measuring_s=measuring,
         commands=(asked.command,) if asked.command else (),
-        sentences=_sentences(asked, layout, pattern, trimming, sum(step.seconds for step in steps)),
+        sentences=_sentences(asked, layout, pattern, trimming),
         left_out=(layout.no_trim,) if layout.no_trim and not asked.round else (),
         refusal=refused,
     )
@@ -250,13 +250,6 @@ def _would_do(layout: Layout) -> list[str]:
     return [text for text in (most, known.memory if known else "") if text]
 
 
-def _wear(layout: Layout) -> str:
-    share = endurance_share(layout.devices[0], layout.most_bytes) if layout.devices else None
-    return (
-        "its rated endurance is not known" if share is None else f"{100 * share:.3f} % of its rated endurance"
-    )
-
-
 def _writes(layout: Layout) -> tuple[Written, ...]:
     share = endurance_share(layout.devices[0], layout.most_bytes) if layout.devices else None
     return (
@@ -264,20 +257,17 @@ def _writes(layout: Layout) -> tuple[Written, ...]:
     )
 
 
-def _sentences(
-    asked: Request, layout: Layout, pattern: Pattern, trimming: int, seconds: float
-) -> tuple[str, ...]:
+def _sentences(asked: Request, layout: Layout, pattern: Pattern, trimming: int) -> tuple[str, ...]:
     if layout.refusal:
         return ()
-    most = f"at most {in_words(layout.most_bytes)} are written in all ({_wear(layout)})"
     here = f"in {layout.directory} ({layout.device})"
     lines = [
-        f"runs your command {here} and deletes what it left in its TMPDIR there: {most}; it is killed then, with 50 "
-        "looks a second, by what the kernel accounts to it and by the disk's counters, others' writes included"
+        f"runs your command {here} and deletes what it left in its TMPDIR there; it is killed beyond the "
+        "writing limit, with 50 looks a second, by what the kernel accounts to it and by the disk's counters, others' "
+        "writes included"
         if asked.command
-        else f"writes new files {here} and deletes what it left: {most}",
-        f"takes about {seconds:.0f} s, in {asked.phases if trimming or asked.round else 2} phase(s) of "
-        f"{pattern.blocks} blocks",
+        else f"writes new files {here} and deletes what it left",
+        f"measures {asked.phases if trimming or asked.round else 2} phase(s) of {pattern.blocks} blocks",
     ]
     if trimming:
         lines.append(

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 
 from probes.action import Action
-from probes.bench.budget import GIB
 from probes.bench.mixes import files_bytes
 from probes.host import Host
 from probes.types import present
@@ -73,7 +72,7 @@ def make(host: Host, options: Options, planned: Callable[..., Plan], *, root: bo
         seconds=found.budget_s + prepare_s + 2.0,
         measuring_s=found.budget_s,
         left_out=() if found.refusal else _left_out(found, on),
-        sentences=() if found.refusal else _sentences(found, on, bound, kind.why if kind else ""),
+        sentences=() if found.refusal else _sentences(found, on, kind.why if kind else ""),
         refusal=found.refusal,
     )
 
@@ -122,13 +121,12 @@ def _left_out(found: Layout, on: Target) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _sentences(found: Layout, on: Target, bound: int, why: str) -> tuple[str, ...]:
+def _sentences(found: Layout, on: Target, why: str) -> tuple[str, ...]:
     lines = [
         "first reads which scheduler is active and why, and what hangs in D (also `hostdx triage`, without root)",
         f"switches the scheduler of {on.names} between {on.current} and {', '.join(found.variants)}, again and again",
         "puts it back after every block of another scheduler, with nr_requests and its tunables; wbt is never written",
-        f"writes at most {bound / GIB:.1f} GiB, into files without a name that leave nothing",
-        f"takes about {found.budget_s:.0f} s of measuring at most; large effects stop earlier",
+        "the files have no name even while it runs; large effects end it earlier",
         *_seconds(found),
     ]
     total = next((job.write_rate * job.mix.writers for job in found.jobs if job.write_rate), 0)

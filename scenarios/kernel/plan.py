@@ -123,14 +123,12 @@ class Layout(OwnDirectory):
 
     def _sentences(self) -> tuple[str, ...]:
         lines = [
-            f"measures {len(self.workloads)} everyday loads in slices of some hundredths of a second, in turn, for at "
-            f"most {self.budget_s:.0f} s",
-            "sends packets within this host only (127.0.0.1), changes no setting",
+            "measures the loads in turn, in slices of some hundredths of a second",
+            "sends packets within this host only (127.0.0.1)",
         ]
         if self.fit is not None:
             lines += [
-                f"writes {size(self.file_bytes)} of test files to {self.directory} ({self.device}), and at most "
-                f"{size(MOST_WRITTEN_BYTES)} in all; leaves no file",
+                f"{size(self.file_bytes)} of this are the test files; the rest is the limit of the writing loads",
                 STOPS_ITSELF,
                 *self.fit.notes,
             ]

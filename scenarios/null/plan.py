@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from probes.bench.workloads import Load, load_of, prepared_bytes
 from probes.host import Host
-from scenarios.experiment.campaign import LEAST_LOAD_S
+from probes.units import size
+from scenarios.experiment.campaign import LEAST_LOAD_S, MAY_BE_LEFT_OUT
 from scenarios.guards.bystanders import STOPS_ITSELF
 from scenarios.knowledge.disks import fill_s
 from scenarios.model import Options, Usage, directory_action
@@ -60,7 +61,7 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
         rights=(f"write permission in {place.directory}",) if place.fit else (),
         seconds=budget + _prepare_s(place),
         measuring_s=budget,
-        sentences=_sentences(place, budget),
+        sentences=_sentences(place),
         left_out=(f"storage: {place.refusal}",) if place.refusal else (),
         refusal=place.refusal if place.explicit else "",
     )
@@ -94,17 +95,14 @@ def most_written(place: Place) -> int:
     return max(MOST_WRITTEN_BYTES, 2 * _file_bytes(place))
 
 
-def _sentences(place: Place, budget: float) -> tuple[str, ...]:
+def _sentences(place: Place) -> tuple[str, ...]:
+    """What the plan's fields do not say."""
     if place.fit is None:
-        return (
-            f"measures the CPU against itself for at most {budget:.0f} s",
-            "writes nothing, changes no setting",
-        )
+        return ("without a directory only the CPU is measured against itself",)
     return (
-        f"writes {_file_bytes(place) >> 20} MiB of test files to {place.directory} ({place.device}), "
-        f"and with synced writes at most {most_written(place) >> 30} GiB in all",
-        f"takes about {budget + _prepare_s(place):.0f} s: {budget:.0f} s of measuring at most, and the preparation",
-        "leaves no file (they have no name even while it runs), changes no setting",
         STOPS_ITSELF,
+        MAY_BE_LEFT_OUT,
+        f"{size(_file_bytes(place))} of this are the test files, without a name even while it runs; the rest is the "
+        "limit of the synced writes",
         *place.fit.notes,
     )

@@ -17,6 +17,7 @@ from probes.system.numa import Numa, numa
 from probes.system.pci import pci_devices
 from probes.system.topology import Topology, topology
 from probes.types import present
+from scenarios.experiment.campaign import MAY_BE_LEFT_OUT
 from scenarios.model import COMMON_OPTIONS, Options, Usage, directory_action
 from scenarios.numa import locality
 from scenarios.numa.machine import Machine, machine
@@ -225,7 +226,7 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> Plan:
         seconds=budget + 8.0 if it.measures else 1.0,
         measuring_s=budget,
         picture=picture(it.shape) if it.shape.places else (),
-        sentences=_sentences(it, budget),
+        sentences=_sentences(it),
         left_out=it.left_out,
         refusal="" if it.shape.places else "this tree tells nothing of its processors",
     )
@@ -268,18 +269,13 @@ def _steps(it: Layout, budget: float) -> tuple[PlannedStep, ...]:
     )
 
 
-def _sentences(it: Layout, budget: float) -> tuple[str, ...]:
+def _sentences(it: Layout) -> tuple[str, ...]:
     if not it.measures:
-        return ("only reads: measures nothing, changes nothing",)
+        return ("only reads: measures nothing",)
     variants = " ".join(f"--variant '{line}'" for _, line in it.commands)
     own = (f"for a command of your own: hostdx run workload --cmd COMMAND {variants}",) if variants else ()
-    files = (
-        f"writes a test file of {it.disk.file_bytes >> 20} MiB that is removed"
-        if it.disk
-        else "writes nothing"
-    )
     return (
-        f"loads {len(it.cpus)} CPUs in slices for at most {budget:.0f} s; {files}, changes no setting",
-        "moves its own workers only; no process of anybody else is touched",
+        f"loads {len(it.cpus)} CPUs in slices; moves its own workers only, no process of anybody else is touched",
+        MAY_BE_LEFT_OUT,
         *own,
     )

@@ -14,7 +14,8 @@ from probes.bench.refusals import Suitability, suitability
 from probes.bench.workloads import LOADS, Load, fio_equivalent, write_file_bytes
 from probes.host import Host
 from probes.types import Absent, present
-from scenarios.experiment.campaign import CONTROL_S, LEAST_LOAD_S
+from probes.units import size
+from scenarios.experiment.campaign import CONTROL_S, LEAST_LOAD_S, MAY_BE_LEFT_OUT
 from scenarios.experiment.slices import LEAST_S
 from scenarios.guards.bystanders import STOPS_ITSELF
 from scenarios.knowledge.disks import disk_class, endurance_share, fill_s
@@ -138,26 +139,12 @@ def written(targets: Sequence[Target], size_bytes: int) -> tuple[Written, ...]:
     return tuple(found)
 
 
-def wear(one: Written) -> str:
-    if one.endurance_share is None:
-        return "its rated endurance is not known"
-    return f"{100 * one.endurance_share:.3f} % of its rated endurance"
-
-
 def sentences(plan: Plan, size_bytes: int, notes: Sequence[str]) -> tuple[str, ...]:
-    """The plan in plain words."""
-    lines: list[str] = []
-    if plan.writes:
-        most = max(one.bytes for one in plan.writes)
-        in_all = " in all" if len(plan.writes) > 1 else ""  # the limit is the run's, not each device's
-        where = " and ".join(f"to {one.device} ({wear(one)})" for one in plan.writes)
-        lines.append(f"will write at most {most / 2**30:.0f} GiB{in_all} {where}")
-    lines.append(
-        f"takes about {plan.seconds:.0f} s: {plan.measuring_s:.0f} s of measuring at most, "
-        f"and the preparation of files of {size_bytes / 2**20:.0f} MiB"
-    )
-    lines.append("leaves no file (they have no name even while it runs), changes no setting")
-    lines.append(STOPS_ITSELF)
+    """What the plan's fields do not say."""
+    lines = [STOPS_ITSELF, *([MAY_BE_LEFT_OUT] if len(plan.variants) > 1 else [])]
+    if len(plan.writes) > 1:
+        lines.append("the writing limit holds for all devices together")
+    lines.append(f"the test files have {size(size_bytes)} each and no name even while it runs")
     return (*lines, *notes)
 
 

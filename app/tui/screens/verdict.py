@@ -16,10 +16,11 @@ from app.report.answer import answer
 from app.report.checkup import items
 from app.report.numbers import imported
 from app.report.trust import MARKS, trust
+from app.report.verdict_table import beside
 from app.report.wording import beyond_bounds
 from app.tui.details import commands_of, finding_lines, to_do_lines
 from app.tui.glyphs import clean
-from app.tui.lines import Line, flowed, grounded, text, wrapped
+from app.tui.lines import Line, crop, flowed, grounded, text, wrapped
 from app.tui.screens.run import RunScreen
 from app.tui.widgets.checkup_lines import checkup_lines, next_lines
 from app.tui.widgets.group_plot import Chosen, GroupPlot
@@ -56,20 +57,23 @@ def trust_lines(session: Session, width: int) -> list[Line]:
     return flowed([(f"{MARKS[s.state]} {s.text}", _TRUST_ROLES[s.state]) for s in signs], width, gap="   ")
 
 
-def doubt_lines(session: Session, width: int) -> list[Line]:
-    """What else must be known to read the table."""
-    out: list[Line] = []
-    differs = session.plan.differs if session.plan else ()
-    if differs and session.verdicts:
-        out += wrapped("Also different: " + ", ".join(clean(d) for d in differs) + ".", width, "dim")
+def doubt_lines(session: Session, width: int, *, brief: bool = False) -> list[Line]:
+    """What else must be known to read the table, the worst first; `brief`: one line, cut with an ellipsis."""
+    said: list[tuple[str, str]] = []
     for event in session.actions.values():
         declared = event.state == "kept" and event.action.irreversible  # a trim: it was said beforehand
-        if event.state not in ("failed", "kept") or declared:
-            continue
-        out += wrapped(f"! not undone: {event.action.title}: {event.reason}", width, "critical")
+        if event.state in ("failed", "kept") and not declared:
+            said.append((f"! not undone: {event.action.title}: {event.reason}", "critical"))
     if more := beyond_bounds(session):
-        out += wrapped(more, width, "warning")
-    return out
+        said.append((more, "warning"))
+    if values := beside(session):
+        said.append((values, "dim"))
+    differs = session.plan.differs if session.plan else ()
+    if differs and session.verdicts:
+        said.append(("Also different: " + ", ".join(clean(d) for d in differs) + ".", "dim"))
+    if brief:
+        return [crop(text(words, role), width) for words, role in said[:1]]
+    return [line for words, role in said for line in wrapped(words, width, role)]
 
 
 class Headline(Panel):
@@ -97,8 +101,7 @@ class About(Panel):
         signs = trust_lines(session, width - 2)
         out += [[("  ", "text"), *line] for line in signs]
         out += stuck_lines(session, width, self.screen.size.height // 3)
-        doubts = doubt_lines(session, width)
-        out += doubts if self.screen.has_class("-high") else doubts[:1]
+        out += doubt_lines(session, width, brief=not self.screen.has_class("-high"))
         out += imported_lines(session, width, self.screen.size.height)
         return [*out, *next_lines(session, width, brief=not self.screen.has_class("-high"))]
 

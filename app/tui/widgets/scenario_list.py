@@ -26,7 +26,7 @@ def _missing(offer: Offer) -> Line:
     if offer.blocked:
         return [(f"✗ {offer.blocked}", "unknown")]
     asked = [option.name for option in offer.options if option.required]
-    return [(f"asks for {', '.join(map(clean, asked))}", "dim")] if asked else []
+    return [(f"needs {', '.join(map(clean, asked))}", "dim")] if asked else []
 
 
 def _row(head: Line, offer: Offer, width: int) -> Line:

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
 from app.recording.session import Session
 from app.report import wording
 from app.report.verdict_table import pair, rows
 from app.tui.glyphs import clean
-from app.tui.lines import Line, crop, pad, text
+from app.tui.lines import Line, crop, pad, shortened, text
 from app.tui.widgets.effects import margin_of
 from app.tui.widgets.interval_bar import Scale, axis, bar, common_scale
 from app.tui.widgets.picker import Picker, Row
@@ -66,6 +66,7 @@ class Layout(NamedTuple):
     size: int
     interval: int
     scale: Scale
+    tails: bool = False  # names that must be cut differ at their end only
 
 
 def key_of(verdict: ev.Verdict) -> str:
@@ -140,6 +141,7 @@ def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) ->
     def rest(*columns: int) -> int:
         return width - sum(c + GAP for c in columns if c)
 
+    whole = name
     name = min(name, max(_LEAST_NAME, width // 3 if wide else width // 4 - 1))
     room = rest(name, left.cells, right.cells, size, interval) - GAP
     if room < _LEAST_BAR or not wide:
@@ -148,13 +150,13 @@ def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) ->
     if room < _LEAST_BAR:
         name = max(_LEAST_NAME, name - (_LEAST_BAR - room))
         room = rest(name, left.cells, right.cells, size) - GAP
-    if (
-        wide and (cut := widest([e.name for e in found]) - name) > 0
-    ):  # the picture needs no more than half of it
-        name += min(cut, max(0, room - _MOST_BAR // 2))
-        room = rest(name, left.cells, right.cells, size, interval) - GAP
+    least = _MOST_BAR // 2 if wide else _LEAST_BAR  # more than that the picture does not need
+    if (more := min(whole - name, room - least)) > 0:
+        name, room = name + more, room - more
     picture = min(_MOST_BAR, room) if drawn and room >= _LEAST_BAR else 0
-    return Layout(name, left, right, picture, size, interval, scale)
+    names = {clean(e.name) for e in found}
+    tails = len({set_cell_size(n, name - 1) for n in names}) < len(names)
+    return Layout(name, left, right, picture, size, interval, scale, tails)
 
 
 def _left(entry: Entry, wide: bool) -> Quantity:
@@ -168,9 +170,14 @@ def _value(value: Quantity, at: Column) -> Line:
     return [(value.number.rjust(at.number), "text"), *pad([(f" {value.unit}", "dim")], at.unit + 1)]
 
 
+def named(name: str, at: Layout) -> Line:
+    """In its column, so cut that no two rows look alike."""
+    return pad(text(shortened(name, at.name) if at.tails else name), at.name)
+
+
 def _line(entry: Entry, table: VerdictList, width: int) -> Line:
     at = table.laid
-    line = pad(text(entry.name), at.name)
+    line = named(entry.name, at)
     gap = (" " * GAP, "text")
     if not entry.measured:
         return crop([*line, gap, (entry.size, entry.role)], width)
@@ -179,8 +186,10 @@ def _line(entry: Entry, table: VerdictList, width: int) -> Line:
     if at.right.cells:
         line += [gap, *_value(entry.right, at.right)]
     if at.bar:
-        picture = bar(
-            entry.ratio, entry.ci95, at.bar, at.scale, margin=margin_of(table.session()), role=entry.role
+        margin = margin_of(table.session())
+        none = entry.ratio is None  # a band alone would look like a result of exactly 1
+        picture = (
+            [] if none else bar(entry.ratio, entry.ci95, at.bar, at.scale, margin=margin, role=entry.role)
         )
         line += [gap, *pad(picture, at.bar)]
     line += [gap, *pad([(entry.size, entry.role)], at.size)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -299,6 +300,32 @@ def test_colour_is_where_a_terminal_is_or_where_it_is_asked_for(
     assert "\x1b[33m" in typed(capsys, *run, "--color", "always")[1]
     assert "\x1b[" not in typed(capsys, *run, "--color", "never")[1]
     assert "\x1b[" not in typed(capsys, *run)[1]  # nothing is left of what another one asked for
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("plan", "fake"),
+        ("report", "demo:storage"),
+        ("compare", "demo:kernel-5-10", "demo:kernel"),
+        ("recordings",),
+    ],
+)
+def test_colour_adds_nothing_but_colour(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    plain = typed(capsys, *command)[1]
+    coloured = typed(capsys, *command, "--color", "always")[1]
+    assert ("\x1b[" not in plain and "\x1b[1m" in coloured) or "\x1b[2m" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).splitlines() == plain.splitlines()
+
+
+def test_a_file_and_json_have_no_colour(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    to_file = ("report", "demo:storage", "--color", "always", "-o", str(tmp_path / "r.md"))
+    assert typed(capsys, *to_file)[0] == 0 and "\x1b[" not in (tmp_path / "r.md").read_text()
+    assert "\x1b[" not in typed(capsys, "report", "demo:storage", "--color", "always", "--format", "json")[1]
+    assert "\x1b[" not in typed(capsys, "plan", "fake", "--color", "always", "--json")[1]
 
 
 def test_help_lists_what_works(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from app.recording.reader import load
 from app.recording.session import Session
 from app.report.summary import summary
 from app.report.trust import trust
-from app.report.verdict_table import amount, rows, table
+from app.report.verdict_table import MEDIANS, amount, beside, rows, table
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 from scenarios.plan import Metric, Plan, Variant, Workload
@@ -56,6 +56,14 @@ def test_both_sides_medians_and_the_largest_effect_first() -> None:
     found = table(told)
     assert found is not None and found.header == ("load", "A", "B", "effect", "95 % CI", "groups")
     assert found.rows[0] == ("load large", "2 k/s", "6.05 k/s", "3 × faster", "2.5 to 3.5 ×", "6")
+
+
+@pytest.mark.parametrize(("ratio", "word", "told"), [(3.0, "faster", ""), (1.05, "inconclusive", MEDIANS)])
+def test_what_the_values_are_is_said_where_they_do_not_fit_the_effect(
+    ratio: float, word: ev.VerdictWord, told: str
+) -> None:
+    blocks = (block("A", 2000, 0), block("B", 6000, 0))
+    assert beside(session(verdict("large", word, ratio), *blocks)) == told
 
 
 def test_nothing_measured_has_no_table_and_no_trust() -> None:

@@ -17,7 +17,7 @@ from app.tui.screens.verdict import VerdictScreen, headline_lines, trust_lines
 from app.tui.widgets.group_plot import Chosen, courses, group_plot_lines
 from app.tui.widgets.interval_bar import Scale, bar
 from app.tui.widgets.stuck_table import stuck_lines
-from app.tui.widgets.verdict_list import VerdictList, entries, layout
+from app.tui.widgets.verdict_list import VerdictList, entries, layout, named
 from scenarios import events as ev
 from tests.fakes.screen import feed, grid, keys, opened
 
@@ -49,6 +49,15 @@ def test_no_width_cuts_the_effects_words(storage: Session, width: int) -> None:
     whole = at.name + sum(2 + c for c in (at.left.cells, at.right.cells, at.bar, at.size, at.interval) if c)
     assert whole <= width
     assert at.size == max(len(e.size) for e in found if e.measured)
+
+
+@pytest.mark.parametrize("width", [78, 118, 160])
+@pytest.mark.parametrize("demo", ["storage", "numa", "iosched", "rpfilter"])
+def test_no_two_rows_look_alike(demo: str, width: int) -> None:
+    found = entries(load(store.resolve(f"demo:{demo}")))
+    at = layout(found, width)
+    shown = ["".join(part for part, _ in named(e.name, at)) for e in found]
+    assert len(set(shown)) == len(shown)
 
 
 def test_the_margin_shines_through_an_interval_that_reaches_into_it() -> None:

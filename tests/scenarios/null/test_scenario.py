@@ -12,6 +12,7 @@ from probes.bench.refusals import Suitability
 from probes.bench.workloads import prepared_bytes
 from probes.host import Host
 from probes.system.disk.mounts import Mount, Placement
+from probes.units import size
 from scenarios import events as ev
 from scenarios.model import Clock, Options, Refused, Usage
 from scenarios.null import plan as null_plan
@@ -213,9 +214,9 @@ def test_the_plan_says_what_is_written_before_it_is(tmp_path: Path) -> None:
     plan = scenario.plan(Host(), Options({}, scenario.options))
     assert plan.digest and plan.measuring_s == null_plan.DEFAULT_BUDGET_S
     assert plan.writes[0].device == "sda"
-    files = prepared_bytes(256 << 20, null_plan.STORAGE) >> 20
-    assert plan.sentences[0].startswith(f"writes {files} MiB of test files to {tmp_path} (sda), ")
-    assert plan.sentences[0].endswith("at most 4 GiB in all")
+    files = size(prepared_bytes(256 << 20, null_plan.STORAGE))
+    assert plan.writes[0].bytes == 4 << 30 and plan.writes[0].where == str(tmp_path)
+    assert any(line.startswith(f"{files} of this are the test files") for line in plan.sentences)
     assert not plan.needs_consent
     assert plan.workloads[0].equivalent.startswith("fio ")
 
