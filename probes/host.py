@@ -314,7 +314,9 @@ def root_problem(folder: str) -> str:
 
 
 def _holds_a_host(path: str) -> bool:
-    return any(os.path.isdir(f"{path}/{name}") for name in ("sys", "proc"))  # noqa: PTH112
+    """A captured /proc has a folder sys too, which holds vm and is not /sys."""
+    sysctl = os.path.isdir(f"{path}/sys/vm")  # noqa: PTH112
+    return any(os.path.isdir(f"{path}/{name}") for name in ("proc", *(() if sysctl else ("sys",))))  # noqa: PTH112
 
 
 def _settings(host: Host) -> dict[str, str]:

@@ -145,6 +145,11 @@ def percent(share: float) -> str:
     return f"{value:.1f} %".replace(".0 %", " %") if abs(value) < 9.95 else f"{value:.0f} %"
 
 
+def change(share: float) -> str:
+    """A share with its direction, in two digits that count: `+0.014 %`, `-4.7 %`, `+190 %`."""
+    return f"{'+' if share >= 0 else ''}{number(share * 100, 2)} %"
+
+
 def times(factor: float) -> str:
     """`12.4 ×`."""
     return f"{number(factor)} ×"

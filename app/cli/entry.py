@@ -59,7 +59,11 @@ def _status(arguments: Sequence[str]) -> int:
 def _usage_line(error: click.UsageError) -> str:
     """`run storage: no such option: --foo; see `hostdx run storage --help``."""
     path = error.ctx.command_path if error.ctx is not None else "hostdx"
-    what = " ".join(error.format_message().split()).rstrip(".")
+    group = error.ctx.command if error.ctx is not None else None
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) and isinstance(group, click.Group):
+        what = f"which command? {', '.join(group.commands)}"  # its message would be the whole help
+    else:
+        what = " ".join(error.format_message().split()).rstrip(".")
     what = what[:1].lower() + what[1:] if what[1:2].islower() else what
     words = path.removeprefix("hostdx").strip()
     return f"{words + ': ' if words else ''}{what}; see `{path} --help`"

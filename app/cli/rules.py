@@ -10,14 +10,22 @@ from app.failure import USAGE, Failure
 from app.output import complain, out
 from app.printable import printable
 from app.report import result
+from probes.host import Host
+from probes.types import Absent
 from scenarios.rule import Rule
+
+MOST_ROWS = 50  # looked through for names of columns
 
 
 @click.command()
 @click.option(
     "--explain", metavar="ID", help="What this rule reads, when it finds something, why, and what to do."
 )
-@click.option("--tables", is_flag=True, help="The tables that rules of your own can look at.")
+@click.option(
+    "--tables",
+    is_flag=True,
+    help="The tables that rules of your own can look at, with their columns on this host.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def rules(explain: str | None, tables: bool, as_json: bool) -> int:
     """The read-only rules that triage asks. Your own go to /etc/hostdx/knowledge.d/*.toml."""
@@ -30,8 +38,15 @@ def rules(explain: str | None, tables: bool, as_json: bool) -> int:
     if tables:
         from scenarios.rules.tables import TABLES
 
+        host = Host()
         for name, table in TABLES.items():
             out(printable(f"{name:<12} {_first_line(table.__doc__)}"))
+            rows = table(host)
+            if isinstance(rows, Absent):
+                out(printable(f"{'':<12} not on this host: {rows.reason}"))
+            else:
+                columns = sorted({column for row in rows[:MOST_ROWS] for column in row})
+                out(printable(f"{'':<12} {', '.join(columns) or 'no row on this host'}"))
         return 0
     if explain is not None:
         near = [one for one in found if one.startswith(explain)]

@@ -11,7 +11,7 @@ from app.report import wording
 from app.report.document import Heading, Part, Picture, Table, say
 from app.report.effects_svg import blocks_svg
 from app.report.plot import Axis, Series, nice_axis, plot
-from app.report.verdict_table import counts
+from app.report.verdict_table import amount, counts
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.tail import OPERATIONS_FOR_P99, p99_ns
@@ -91,14 +91,15 @@ def _reached(session: Session) -> Table | None:
             for variant in _ordered(session, steady):
                 own = [b for b in steady if b.variant == variant and metric in b.values]
                 values = [b.values[metric] for b in own]
+                unit = _unit(session, workload, metric)
                 if values:
                     rows.append(
                         (
                             wording.workload_title(session, workload),
                             metric,
                             wording.variant_title(session, variant),
-                            units.number(median(values), 4),
-                            f"{units.number(min(values), 4)} to {units.number(max(values), 4)}",
+                            _value(median(values), metric, unit),
+                            f"{_value(min(values), metric, unit)} to {_value(max(values), metric, unit)}",
                             _p99(own),
                             str(len(values)),
                         )
@@ -106,6 +107,16 @@ def _reached(session: Session) -> Table | None:
     counted = "groups" if session.trains else "blocks"
     header = ("workload", "metric", "variant", "median", "least to most", "p99", counted)
     return Table(header, tuple(rows), frozenset({3, 4, 5, 6})).without_empty_columns() if rows else None
+
+
+def _unit(session: Session, workload: str, metric: str) -> str:
+    planned = session.plan.workloads if session.plan is not None else ()
+    return next((m.unit for w in planned if w.id == workload for m in w.metrics if m.name == metric), metric)
+
+
+def _value(value: float, metric: str, unit: str) -> str:
+    """With its unit, where the metric's name is not the unit already."""
+    return units.number(value, 4) if unit in ("", metric) else str(amount(value, unit))
 
 
 def _p99(blocks: list[ev.Block]) -> str:
@@ -124,8 +135,8 @@ def _trends(session: Session) -> Table:
     header = ("workload", "rounds", "verdict", "slope a round", "95 %", "p", "per GB")
     rows = []
     for s in session.series:
-        slope = "–" if s.slope_per_round is None else f"{s.slope_per_round * 100:+.2g} %"
-        ci = "–" if s.ci95 is None else f"{s.ci95[0] * 100:+.2g} … {s.ci95[1] * 100:+.2g} %"
+        slope = "–" if s.slope_per_round is None else units.change(s.slope_per_round)
+        ci = "–" if s.ci95 is None else " … ".join(map(units.change, s.ci95))
         p = "–" if s.p is None else f"{s.p:.2g}"
         per_gb = "–" if s.per_gb is None else f"{s.per_gb:.2g}"
         rows.append(

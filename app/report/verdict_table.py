@@ -117,8 +117,8 @@ def amount(value: float, unit: str) -> units.Quantity:
     if time in _NANOSECONDS:  # of an operation, or per packet
         scaled = units.latency(value * _NANOSECONDS[time])
         return units.Quantity(scaled.number, f"{scaled.unit}{slash}{each}")
-    if unit == "MB/s":
-        return units.decimal(value * 1e6, "B/s")
+    if unit in ("MB/s", "B/s"):
+        return units.decimal(value * (1e6 if unit == "MB/s" else 1), "B/s")
     if unit == "1/s":
         return units.decimal(value, "/s")
     scaled = units.decimal(value)

@@ -122,9 +122,9 @@ def series_sentence(session: Session, series: ev.SeriesVerdict) -> str:
     title = workload_title(session, series.workload)
     slope = ""
     if series.slope_per_round is not None:
-        slope = f": {series.slope_per_round * 100:+.2g} % a round"
+        slope = f": {units.change(series.slope_per_round)} a round"
         if series.ci95 is not None:
-            slope += f" (95 % CI {series.ci95[0] * 100:+.2g} to {series.ci95[1] * 100:+.2g} %)"
+            slope += f" (95 % CI {' to '.join(map(units.change, series.ci95))})"
     why = f"; {series.reason}" if series.reason else ""
     return f"{title}: {series.verdict} over {series.rounds} rounds{slope}{why}"
 

@@ -91,9 +91,8 @@ def summary(file: Imported) -> Finding:
         return Finding(id="import.summary", severity="ok", title=title, subject=file.name)
     leading = headline(result.measures)
     what = f"{result.tool} {result.version}" if result.version else result.tool
-    named = (
-        f"{what}, {len(result.measures)} values" if result.measures else f"{what}, {len(result.facts)} facts"
-    )
+    count, thing = (len(result.measures), "value") if result.measures else (len(result.facts), "fact")
+    named = f"{what}, {count} {thing}{'' if count == 1 else 's'}"
     title = f"{named}: {'; '.join(map(measured, leading))}" if leading else named
     evidence = (
         [Evidence(f"recomputed: {', '.join(result.recomputed)}", file.name)] if result.recomputed else []

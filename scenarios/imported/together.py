@@ -212,7 +212,7 @@ def _overview(leading: Sequence[History], results: int) -> Finding:
     parts += [f"{len(better)} gained"] if better else []
     parts += [f"{len(same)} did not change"] if same else []
     parts += [f"{rest} undecided"] if rest else []
-    severity: Severity = "warning" if worse else "ok"
+    severity: Severity = "warning" if worse else "notice" if rest == len(leading) else "ok"
     return Finding(
         id="trend.overview", severity=severity, title=", ".join(parts), subject="trend",
         evidence=tuple(Evidence(h.workload) for h in worse),

@@ -44,7 +44,9 @@ def retbleed_ibrs(host: Host) -> Answer:
     path = f"{VULNERABILITIES}/retbleed"
     text = host.text(path, 4096)
     if isinstance(text, Absent):
-        return text
+        found = cpu(host)  # it is Intel's without enhanced IBRS only (bugs.c, retbleed_select_mitigation)
+        spared = present(found.vendor) and found.vendor != "GenuineIntel"
+        return "" if spared or "ibrs_enhanced" in found.flags else text
     return text.strip() if text.strip() == "Mitigation: IBRS" else ""
 
 

@@ -172,7 +172,7 @@ def _unknown(unknown: Sequence[tuple[str, str]]) -> str:
 
 def explanation(text: RuleText) -> tuple[str, ...]:
     """What `hostdx rules --explain` prints."""
-    looks = [f"{name}: {one.path or ' '.join(one.command)}" for name, one in text.read.items()]
+    looks = [f"{name}: {one.said()}" for name, one in text.read.items()]
     severity = f"{text.severity}" + (f", warning if {text.warning}" if text.warning else "")
     severity += f", critical if {text.critical}" if text.critical else ""
     return tuple(

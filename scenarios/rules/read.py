@@ -37,6 +37,16 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     log: str = ""
     first: bool = False
 
+    def said(self) -> str:
+        """What is read and where, in one line."""
+        if self.log:
+            lines = "the last line" if self.first else "how many lines"
+            return f"{lines} of the kernel's log with {self.log}"
+        of = " ".join(self.command) or self.path
+        what = f"what stands after {self.key} in " if self.key else "how many names in " if self.count else ""
+        what = f"what {self.match} finds in " if self.match else what
+        return f"{what}{of}"
+
 
 def read(host: Host, what: Read, folder: str, row: dict[str, str]) -> Value:
     """The value, or why there is none."""

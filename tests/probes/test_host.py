@@ -187,6 +187,9 @@ def test_root_problem_says_what_is_wrong(tmp_path: Path) -> None:
     assert "Not a directory" in root_problem(str(tmp_path / "file"))
     assert "neither sys nor proc" in root_problem(str(tmp_path))
     assert isinstance(Host(str(tmp_path / "nothing")).text("/proc/version"), Absent)
+    Tree(tmp_path / "host").put("/proc/sys/vm/swappiness", "60")
+    assert "neither sys nor proc" in root_problem(str(tmp_path / "host/proc"))
+    assert root_problem(str(tmp_path / "host")) == ""
 
 
 def test_what_a_container_hides_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,13 @@ from probes import units
 
 
 @pytest.mark.parametrize(
+    "share, said", [(0.00014, "+0.014 %"), (-0.047, "-4.7 %"), (1.894, "+190 %"), (0, "+0 %")]
+)
+def test_a_change_has_its_direction_and_no_exponent(share: float, said: str) -> None:
+    assert units.change(share) == said
+
+
+@pytest.mark.parametrize(
     ("words", "expected"),
     [
         (units.size(0), "0 B"),
@@ -62,7 +69,7 @@ def test_said(words: str, expected: str) -> None:
 
 SAYERS = [
     units.size, units.capacity, units.rate, units.bits, units.frequency, units.elapsed, units.duration, units.percent,
-    units.times, units.effect, units.smallest_effect, units.number,
+    units.times, units.effect, units.smallest_effect, units.number, units.change,
 ]  # fmt: skip
 
 

@@ -95,6 +95,7 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
         (["report", "demo:nonsense"], 2, "no such demo"),
         (["report", "/etc/passwd"], 3, "line 1"),
         (["report", "/"], 3, "not a regular file"),
+        (["baseline"], 2, "baseline: which command? save, list; see `hostdx baseline --help`"),
         (["completion", "tcsh"], 2, "tcsh"),
         ([], 2, "needs a terminal"),
         (["attach"], 3, "no run is under way"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.recording.session import Session
 from app.report.document import Heading, Picture, Table
 from app.report.method import method
-from app.report.numbers import numbers
+from app.report.numbers import _value, numbers
 from scenarios import events as ev
 from scenarios.experiment.looks import level, looks
 from scenarios.guards.thresholds import THRESHOLDS
@@ -53,6 +53,12 @@ def test_how_it_was_measured_names_every_guard_with_its_threshold_and_the_looks_
     assert "0.71 % of such runs" in text
     last = 100 * level(30, looks(30), 0.05 / 7)
     assert f"{last:.2g} %" in text
+
+
+def test_a_value_has_its_unit_unless_the_metric_is_one() -> None:
+    assert _value(977.1e6, "bandwidth", "B/s") == "977 MB/s"
+    assert _value(1_380_000, "CPU time", "ns/piece") == "1.38 ms/piece"
+    assert _value(12900, "IOPS", "IOPS") == "12900"
 
 
 def test_each_side_keeps_its_letter_and_its_place_whoever_was_measured_first() -> None:

@@ -79,6 +79,12 @@ def test_what_scatters_is_said_not_called_sound() -> None:
     assert any("scatters" in title and "4.17" in title for title in titles)
 
 
+def test_nothing_decided_is_no_green_answer() -> None:
+    order = results(a=[100.0, 60, 140, 90, 120], b=[70.0, 130, 95, 60, 110])
+    [overview] = [f for f in history_findings(histories(order), order) if f.id == "trend.overview"]
+    assert overview.title.endswith("2 undecided") and overview.severity == "notice"
+
+
 def test_what_not_all_results_have_is_left_out() -> None:
     order = [*results(a=[1.0, 1.0], b=[1.0, 1.0]), *results(a=[1.0])]
     assert [h.workload for h in histories(order)] == ["a"]

@@ -61,6 +61,25 @@ def test_what_cannot_matter_here_is_not_said(tmp_path: Path) -> None:
     assert "kernel.ibrs-entry" not in _found(Host(str(tmp_path)))
 
 
+@pytest.mark.parametrize(
+    ("vendor", "flags", "said"),
+    [
+        ("GenuineIntel", "fpu ibrs ibpb", True),
+        ("GenuineIntel", "fpu ibrs ibpb ibrs_enhanced", False),
+        ("AuthenticAMD", "fpu ibrs ibpb", False),
+    ],
+)
+def test_a_capture_without_vulnerabilities_still_tells_the_processor(
+    tmp_path: Path, vendor: str, flags: str, said: bool
+) -> None:
+    host = _host(
+        tmp_path,
+        proc__sys__kernel__osrelease="6.1.0-13-amd64",
+        proc__cpuinfo=f"processor\t: 0\nvendor_id\t: {vendor}\nflags\t\t: {flags}\n",
+    )
+    assert ("kernel.ibrs-entry" in _found(host)) == said
+
+
 def test_what_costs_nothing_is_said_with_its_symptom_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

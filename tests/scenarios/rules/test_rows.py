@@ -8,11 +8,14 @@ import pytest
 
 from probes.host import Host
 from scenarios.rules.engine import answer_of, completed, finding, severity_of
+from scenarios.rules.expression import _FUNCTIONS, _LAZY
 from scenarios.rules.known import written
-from scenarios.rules.rule_file import RuleText
+from scenarios.rules.rule_file import RuleText, rule_file
 from scenarios.rules.table import Row
+from scenarios.rules.words import _FORMS
 
 RULES = written(Path("/nonexistent")).rules
+PAGE = Path(__file__).parents[3] / "scenarios/rules/README.md"
 
 
 def filled(rule: RuleText, values: dict[str, object], root: Path) -> Row:
@@ -29,6 +32,17 @@ def filled(rule: RuleText, values: dict[str, object], root: Path) -> Row:
 def test_no_file_has_a_mistake() -> None:
     assert written(Path("/nonexistent")).problems == ()
     assert len({rule.id for rule in RULES}) == len(RULES) > 80
+
+
+def test_the_page_s_rule_is_one_and_its_words_are_all(tmp_path: Path) -> None:
+    page = PAGE.read_text()
+    (tmp_path / "page.toml").write_text(page.partition("```toml\n")[2].partition("```")[0])
+    found = rule_file(tmp_path / "page.toml")
+    assert found.problems == ()
+    [rule] = found.rules
+    test_the_rows_of_a_rule(rule, tmp_path)
+    assert f"`{' '.join((*_FUNCTIONS, *sorted(_LAZY, reverse=True)))}`" in page
+    assert f"`{' '.join(_FORMS)}`" in page
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)

@@ -44,6 +44,19 @@ def test_a_sites_own_rule_is_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("what", "says"),
+    [
+        (Read(path="/proc/vmstat", key="oom_kill"), "what stands after oom_kill in /proc/vmstat"),
+        (Read(command=("tc", "-s", "qdisc"), match="x (\\d)"), "what x (\\d) finds in tc -s qdisc"),
+        (Read(log="EDAC"), "how many lines of the kernel's log with EDAC"),
+        (Read(log="EDAC", first=True), "the last line of the kernel's log with EDAC"),
+    ],
+)
+def test_what_a_rule_reads_is_explained(what: Read, says: str) -> None:
+    assert what.said() == says
+
+
+@pytest.mark.parametrize(
     ("wrong", "line", "says"),
     [
         (GOOD + '\n[[rule]]\nid = "site.x"\n', 11, "missing required field"),

@@ -1,0 +1,21 @@
+"""`hostdx rules`: what is listed, and what a rule of one's own can look at."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.cli.entry import run_command_line
+from scenarios.rules.tables import TABLES
+
+
+def test_each_table_is_shown_with_its_columns_here(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["rules", "--tables"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    told = dict(zip((line.split()[0] for line in lines[::2]), lines[1::2], strict=True))
+    assert list(told) == list(TABLES)
+    assert {"kernel", "cmdline", "smt"} <= set(told["host"].replace(",", "").split())
+
+
+def test_a_rule_says_what_it_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command_line(["rules", "--explain", "log.heat"]) == 0
+    assert "the last line of the kernel's log with (cpu clock" in capsys.readouterr().out
