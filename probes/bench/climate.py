@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from probes.number_text import signed
+
 ROOT = "/sys"
 PACKAGES = (
     "x86_pkg_temp",
@@ -38,8 +40,7 @@ class Climate:
 
 
 def _number(path: Path) -> int | None:
-    text = _text(path)
-    return int(text) if text.removeprefix("-").isdecimal() and text.isascii() and len(text) < 10 else None
+    return signed(_text(path))
 
 
 def _text(path: Path) -> str:
