@@ -54,7 +54,7 @@ class Held(Failure):
             super().__init__(f"{what}: already running: another hostdx; wait for its end")
             return
         super().__init__(
-            f"{what}: already running: {_named(holder)}; wait for its end, or stop it with `kill -INT {holder.pid}`"
+            f"{what}: already running: {_named(holder)}; wait, or stop it with `hostdx stop` or `kill -INT {holder.pid}`"
         )
 
 

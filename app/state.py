@@ -9,7 +9,7 @@ from pathlib import Path
 from app.failure import Failure
 from probes.exposure import ruled_by_others
 
-ELSEWHERE = "make room there, or name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
+ELSEWHERE = "free some space there, or name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
 ROOTS_OWN = "as root set XDG_STATE_HOME to a directory that is root's all the way up (default: /var/lib)"
 ROOM_BYTES = 16 << 10  # a journal's first entries and a recording's first lines
 

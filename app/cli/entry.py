@@ -16,9 +16,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
     lost()
     status = _status(arguments)
     if why := lost():
-        complain(
-            f"stdout: cannot be written: {why}; what is there is not the whole result; make room and ask again"
-        )
+        complain(f"stdout: cannot be written: {why}; output incomplete: free some space and run it again")
         return status or failure.COULD_NOT
     return status
 

@@ -26,9 +26,7 @@ from scenarios.events import SCHEMA
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Say what would be undone; change nothing.")
-@click.option(
-    "--forget", metavar="RUN", help="Strike a run's entries (or RUN#N: one) out, without undoing them."
-)
+@click.option("--forget", metavar="RUN", help="Forget a run's changes (or one: RUN#N) without undoing them.")
 @click.option("--yes", is_flag=True, help="Do not ask before --forget.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
@@ -50,7 +48,9 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
         elif leftover.living:
             failed = True
             who = leftover.header.who.pid
-            complain(f"undo: {leftover.header.run}: is under way (pid {who}); stop it with `kill -INT {who}`")
+            complain(
+                f"undo: {leftover.header.run}: is under way (pid {who}); stop it with `hostdx stop` or `kill -INT {who}`"
+            )
         elif dry_run:
             told += _said(undoing.foreseen(leftover), as_json=as_json)
         else:
@@ -91,14 +91,14 @@ def _forget(identifier: str, *, yes: bool, dry_run: bool) -> int:
         )
     if leftover.living:
         raise Failure(
-            printable(f"undo: {run}: is under way (pid {leftover.header.who.pid}); nothing was struck out")
+            printable(f"undo: {run}: is under way (pid {leftover.header.who.pid}); nothing was forgotten")
         )
     for entry in reversed(entries):
         out(printable(f"{entry.id}: {entry.action.title}: {entry.value}: would stay as it is now"))
     if dry_run:
         return 0
-    if not yes and not consent.agreed("strike them out? hostdx forgets them then [y/N] "):
-        raise Failure("not agreed to; nothing was struck out; --yes agrees")
+    if not yes and not consent.agreed("forget them? they stay as they are now [y/N] "):
+        raise Failure("not agreed to; nothing was forgotten; --yes agrees")
     with finish_first():
         try:
             journal = undoing.take(leftover.path, undoing.PATIENCE_S)
@@ -126,7 +126,7 @@ def _discard(path: Path, *, yes: bool, dry_run: bool) -> int:
         )
     if dry_run:
         return 0
-    if not yes and not consent.agreed("remove the journal? hostdx forgets all of it then [y/N] "):
+    if not yes and not consent.agreed("remove the journal? what the run changed stays as it is now [y/N] "):
         raise Failure("not agreed to; nothing was removed; --yes agrees")
     with finish_first():
         try:

@@ -13,6 +13,7 @@ from scenarios import events as ev
 if TYPE_CHECKING:
     from app.recording.session import Session
 
+LINE_LIMIT = 1 << 20  # bytes, line feed included
 SIZE_LIMIT = 512 << 20  # bytes unpacked: 200,000 events are about 30 MB
 RATIO_LIMIT = 100  # unpacked to packed; our own lines pack 8 to 20 times
 RATIO_FROM = 4 << 20  # bytes unpacked, from which on the ratio counts

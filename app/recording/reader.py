@@ -15,9 +15,8 @@ from typing import Any
 import msgspec
 
 from app.failure import Failure
-from app.recording.bounds import RATIO_FROM, RATIO_LIMIT, SIZE_LIMIT, VALUES_LIMIT, values_in
+from app.recording.bounds import LINE_LIMIT, RATIO_FROM, RATIO_LIMIT, SIZE_LIMIT, VALUES_LIMIT, values_in
 from app.recording.session import Session
-from app.recording.writer import LINE_LIMIT
 from scenarios import events as ev
 
 CHUNK = 1 << 20

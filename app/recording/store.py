@@ -9,8 +9,8 @@ import msgspec
 
 from app.failure import USAGE, Failure
 from app.process import Identity, lives
+from app.recording.bounds import LINE_LIMIT
 from app.recording.reader import BrokenRecording, Follower
-from app.recording.writer import LINE_LIMIT
 from app.state import recordings_dir
 from probes.number_text import whole
 from scenarios import events as ev

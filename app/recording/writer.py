@@ -13,11 +13,11 @@ import msgspec
 
 from app.failure import Failure
 from app.printable import printable_json
+from app.recording.bounds import LINE_LIMIT
 from app.state import ELSEWHERE
 from probes.secrets import masked_tree
 from scenarios import events as ev
 
-LINE_LIMIT = 1 << 20  # bytes, line feed included
 WAITING_LIMIT = 32 << 20  # bytes kept in memory while the disk is full
 
 _encoder = msgspec.json.Encoder()
@@ -171,6 +171,6 @@ class Recorder:
             self._told = True
             why = "no space left" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror)
             self._complain(
-                f"{self.path}: the recording cannot be written: {why}; going on in memory; make room there, else it is "
+                f"{self.path}: the recording cannot be written: {why}; going on in memory; free some space there, else it is "
                 "kept elsewhere at the end, or printed only"
             )

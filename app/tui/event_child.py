@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
+from app.recording.bounds import LINE_LIMIT
 from app.recording.session import Session
-from app.recording.writer import LINE_LIMIT
 from probes.inherited import for_hostdx
 from scenarios import events as ev
 

@@ -8,7 +8,8 @@ import time
 
 import msgspec
 
-from app.recording.writer import LINE_LIMIT, encoded
+from app.recording.bounds import LINE_LIMIT
+from app.recording.writer import encoded
 from app.undo.journal import Header
 from app.undo.undo import Undone, after_reboot
 from scenarios import events as ev

@@ -23,7 +23,7 @@ from app.undo.journal import Outcome, Place
 from probes.private_directory import Inode, PrivateDirectory, above, inode_of, ours
 
 MARK = ".hostdx-"
-FORGET = "; look at it, then `hostdx undo --forget` strikes it out"
+FORGET = "; look at it, then `hostdx undo --forget` removes it from the journal"
 CLOCKS_DIFFER_NS = 10**9  # a file system stamps with a clock that ticks a hundred times a second
 TIMEOUT_S = 5.0  # without anything being removed
 

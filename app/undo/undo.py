@@ -114,7 +114,7 @@ def forget(journal: Journal, identifier: str) -> list[Undone]:
     done: list[Undone] = []
     for entry in reversed(journal.open_entries):
         if identifier in (journal.header.run, entry.id):
-            outcome = Outcome("kept", "struck out by hand: left as it is")
+            outcome = Outcome("kept", "forgotten on request: left as it is")
             journal.strike(entry.id, outcome)
             done.append(Undone(entry, outcome))
     return done
@@ -150,12 +150,12 @@ def _by_reboot(entry: Entry) -> Outcome | None:
 
 def _foreseen(entry: Entry, rebooted: bool) -> str:
     if rebooted and _by_reboot(entry) is not None:
-        return "strike it out: the reboot has undone it"
+        return "forget it: the reboot has undone it"
     action = entry.action
     if action.kind == "attribute":
         return f"write {entry.old!r} back to {action.target}, unless somebody else changed it meanwhile"
     if action.kind == "command":
-        return f"run `{' '.join(action.undo)}`" if action.undo else "strike it out: it cannot be undone"
+        return f"run `{' '.join(action.undo)}`" if action.undo else "forget it: it cannot be undone"
     return f"remove the {action.resource} {entry.value}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections.abc import Sequence
 from typing import ClassVar
 
 from probes.host import Host
@@ -13,7 +14,7 @@ from scenarios.checkup.parts import Part, by_suspicion, parts, shares, values
 from scenarios.checkup.ranking import answer, item, ranked, unmeasured
 from scenarios.finding import SEVERITIES
 from scenarios.model import COMMON_OPTIONS, Options, Outcome, Run, Scenario
-from scenarios.plan import Option, Plan, PlannedStep
+from scenarios.plan import Option, Plan, PlannedStep, Written
 from scenarios.triage import examine
 
 BUDGET_S = 300.0
@@ -76,7 +77,7 @@ class Checkup(Scenario):
                 ),
             ),
             actions=tuple({a.title: a for plan in plans for a in plan.actions}.values()),
-            writes=tuple(written for plan in plans for written in plan.writes),
+            writes=_together(plans),
             rights=tuple(dict.fromkeys(right for plan in plans for right in plan.rights)),
             seconds=budget,
             measuring_s=budget,
@@ -175,6 +176,25 @@ class Checkup(Scenario):
         found = ranked(items)
         run.emit(ev.Extra(t=run.time(), name=EXTRA, value=as_json(found)))
         run.found(answer(found, ended=ended))
+
+
+def _together(plans: Sequence[Plan]) -> tuple[Written, ...]:
+    """The parts run one after another: what they write to a device adds up."""
+    found: dict[tuple[str, str], list[Written]] = {}
+    for plan in plans:
+        for one in plan.writes:
+            found.setdefault((one.device, one.where), []).append(one)
+    return tuple(
+        Written(
+            device, sum(one.bytes for one in parts_of), where, _sum([o.endurance_share for o in parts_of])
+        )
+        for (device, where), parts_of in found.items()
+    )
+
+
+def _sum(shares: Sequence[float | None]) -> float | None:
+    known = [share for share in shares if share is not None]
+    return sum(known) if len(known) == len(shares) else None
 
 
 def _named(part: Part) -> bool:

@@ -52,7 +52,7 @@ async def one_round(run: Run, layout: Layout, asked: Request, blocks: Blocks, ti
         try:
             append(path, now)
         except OSError as error:
-            lost = f"{path}: the round cannot be kept: {error.strerror}; make room there and measure it again"
+            lost = f"{path}: the round cannot be kept: {error.strerror}; free some space there and measure it again"
     rounds = alike(Kept((*kept.rounds, now)), now)
     run.emit(ev.Extra(t=run.time(), name="rounds", value=msgspec.to_builtins(rounds)))
     judge(run, layout, blocks, rounds, timer)

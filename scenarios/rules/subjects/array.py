@@ -14,7 +14,7 @@ from scenarios.rules.table import Row
 
 
 def pool_rows(host: Host) -> list[Row] | Absent:
-    """One a thin pool of LVM: fill of data and metadata, 0..1 (root)."""
+    """One row per thin pool of LVM: fill of data and metadata, 0..1 (root)."""
     found: dict[str, Row] = {}
     for device in host.once(block_devices).values():
         if device.kind != "lvm" and not device.name.startswith("dm-"):
@@ -55,7 +55,7 @@ def _of_lvs(host: Host) -> dict[str, Row]:
 
 
 def mapped_rows(host: Host) -> list[Row]:
-    """One a snapshot or mirror of the device mapper: `used` 0..1 of a snapshot, `bad` where it failed or lost a leg."""
+    """One row per snapshot or mirror of the device mapper: `used` 0..1 of a snapshot, `bad` where it failed or lost a leg."""
     rows = []
     for name, kind, status in mapped_devices(host):
         share = re.match(r"([0-9]{1,18})/([0-9]{1,18})", status)
@@ -87,7 +87,7 @@ def mapped_devices(host: Host) -> list[tuple[str, str, str]]:
 
 
 def array_rows(host: Host) -> list[Row]:
-    """One an md array."""
+    """One row per md array."""
     rows = []
     for array in md_arrays(host):
         base = f"/sys/block/{array.name}/md"
@@ -112,7 +112,7 @@ def array_rows(host: Host) -> list[Row]:
 
 
 def multipath_rows(host: Host) -> list[Row] | Absent:
-    """One a multipath device: paths by `multipath -ll`, else by sysfs. `groups` counts path groups."""
+    """One row per multipath device: paths by `multipath -ll`, else by sysfs. `groups` counts path groups."""
     text = host.command("multipath", "-ll")
     if isinstance(text, Absent) and not host.live:
         older = host.command("multipath", "-v4", "-ll")

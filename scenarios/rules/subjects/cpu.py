@@ -102,7 +102,7 @@ def _deepest(host: Host, *, disabled_too: bool = False) -> Value:
 
 
 def policy_rows(host: Host) -> list[Row] | Absent:
-    """One a frequency policy: clocks in kHz. Kernels before 4.3 have a folder for each CPU instead."""
+    """One row per frequency policy: clocks in kHz. Kernels before 4.3 have a folder for each CPU instead."""
     folders = host.glob(f"{ROOT}/cpufreq/policy*") or host.glob(f"{ROOT}/cpu[0-9]*/cpufreq")
     if not folders:
         return [] if host.live or host.exists(ROOT) else Absent("cpufreq was not captured", "captured")
@@ -144,7 +144,7 @@ def _word(host: Host, path: str) -> Value:
 
 
 def package_rows(host: Host) -> list[Row] | Absent:
-    """One a RAPL package: `limit_w`, `most_w` (the limit that the maker sets), each in watts."""
+    """One row per RAPL package: `limit_w`, `most_w` (the limit that the maker sets), each in watts."""
     found = packages(host)
     if isinstance(found, Absent):
         return [] if host.live or host.once(virtualisation).virtual else found
@@ -198,7 +198,7 @@ def throttle_rows(host: Host) -> list[Row] | Absent:
 
 
 def sensor_rows(host: Host) -> list[Row]:
-    """One a temperature sensor with a critical value (Documentation/hwmon/sysfs-interface.rst: millidegrees)."""
+    """One row per temperature sensor with a critical value (Documentation/hwmon/sysfs-interface.rst: millidegrees)."""
     rows = []
     for path in host.glob("/sys/class/hwmon/hwmon*/temp*_input"):
         base = path.removesuffix("_input")

@@ -19,7 +19,7 @@ _NO_DISKS = frozenset({"ram", "zram", "rom", "floppy", "loop"})
 
 
 def disk_rows(host: Host) -> list[Row] | Absent:
-    """One a whole disk with a size, in order of names: nothing that is built on others, no loops."""
+    """One row per whole disk with a size, in order of names: nothing that is built on others, no loops."""
     names = host.listing("/sys/block")
     if isinstance(names, Absent) and not host.once(block_devices):
         return names
@@ -153,7 +153,7 @@ def _in_flight(host: Host, name: str) -> Value:
 
 
 def partition_rows(host: Host) -> list[Row]:
-    """One a partition of a disk that tells its blocks; `start` in sectors of 512 bytes."""
+    """One row per partition of a disk that tells its blocks; `start` in sectors of 512 bytes."""
     rows = []
     for d in host.once(block_devices).values():
         if d.parent and not emulated(d.model) and present(d.queue.physical_block_bytes):
@@ -167,7 +167,7 @@ def partition_rows(host: Host) -> list[Row]:
 
 
 def mount_rows(host: Host) -> list[Row] | Absent:
-    """One a file system that is mounted, by device (bind mounts once). Shares are 0..1."""
+    """One row per file system that is mounted, by device (bind mounts once). Shares are 0..1."""
     table = host.once(mounts)
     if isinstance(table, Absent):
         return table

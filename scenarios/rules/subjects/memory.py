@@ -91,7 +91,7 @@ def _channel(locator: str) -> str:
 
 
 def node_rows(host: Host) -> list[Row] | Absent:
-    """One a NUMA node with memory: `allocated` pages and those that had to come from elsewhere, since boot."""
+    """One row per NUMA node with memory: `allocated` pages and those that had to come from elsewhere, since boot."""
     found = host.once(numa)
     if isinstance(found, Absent):
         return found

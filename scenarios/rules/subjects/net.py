@@ -37,7 +37,7 @@ _COUNTERS = (
 
 
 def card_rows(host: Host) -> list[Row] | Absent:
-    """One a card (also a virtual machine's), software interfaces left out. Speeds in bit/s, counters since boot."""
+    """One row per card (also a virtual machine's), software interfaces left out. Speeds in bit/s, counters since boot."""
     names = host.listing(ROOT)
     if isinstance(names, Absent):
         return names
@@ -134,7 +134,7 @@ def _peers(host: Host, card: Nic) -> Value:
 
 
 def stack_rows(host: Host) -> list[Row] | Absent:
-    """One a bridge, bond or VLAN: its MTU and those of what it is made of."""
+    """One row per bridge, bond or VLAN: its MTU and those of what it is made of."""
     names = host.listing(ROOT)
     if isinstance(names, Absent):
         return names
@@ -255,7 +255,7 @@ def softnet_rows(host: Host) -> list[Row] | Absent:
 
 
 def bond_rows(host: Host) -> list[Row] | Absent:
-    """One a bond: /proc/net/bonding (Documentation/networking/bonding.rst)."""
+    """One row per bond: /proc/net/bonding (Documentation/networking/bonding.rst)."""
     names = host.listing("/proc/net/bonding")
     if isinstance(names, Absent):
         return [] if names.kind in ("missing", "captured") else names

@@ -16,7 +16,7 @@ from scenarios.rules.table import Row
 
 
 def pci_rows(host: Host) -> list[Row] | Absent:
-    """One a PCI device that moves data: its link now and at most, in bytes per second; the node it is on."""
+    """One row per PCI device that moves data: its link now and at most, in bytes per second; the node it is on."""
     found = pci_devices(host)
     if isinstance(found, Absent):
         return found

@@ -45,7 +45,7 @@ _OTHERS: dict[str, Callable[[Host], str | Absent]] = {"CPU governor": _governor,
 
 
 def sysctl_rows(host: Host) -> list[Row] | Absent:
-    """One a setting that a file or tuned asks for and that changes speed: `asked`, `by`, `live`."""
+    """One row per setting that a file or tuned asks for and that changes speed: `asked`, `by`, `live`."""
     files, by_tuned = files_ask(host), tuned_asks(host)
     if isinstance(files, Absent) and not by_tuned:
         return files

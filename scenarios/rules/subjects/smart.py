@@ -9,7 +9,7 @@ from scenarios.rules.table import Row
 
 
 def smart_rows(host: Host) -> list[Row] | Absent:
-    """One a physical disk; what smartctl did not tell is absent with its reason. Shares are 0..1."""
+    """One row per physical disk; what smartctl did not tell is absent with its reason. Shares are 0..1."""
     return [
         Row(
             name,

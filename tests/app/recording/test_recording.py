@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.recording.bounds import LINE_LIMIT
 from app.recording.reader import BrokenRecording, Follower, events_of, load
-from app.recording.writer import LINE_LIMIT, Recorder, encoded
+from app.recording.writer import Recorder, encoded
 from scenarios import events as ev
 from scenarios.finding import Finding
 from tests.real.own_disk import unmount

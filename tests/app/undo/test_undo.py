@@ -95,7 +95,7 @@ def test_after_a_reboot(tmp_path: Path) -> None:
     (leftover,) = undo.leftovers()[0]
     assert not leftover.living  # its pid lives, but in another boot
     words = [change.would for change in undo.foreseen(leftover)]
-    assert words[0] == "strike it out: the reboot has undone it" and "remove the directory" in words[1]
+    assert words[0] == "forget it: the reboot has undone it" and "remove the directory" in words[1]
     taken = undo.take(path)
     assert taken is not None
     done = undo.undo_entries(taken)

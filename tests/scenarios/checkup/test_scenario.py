@@ -19,7 +19,7 @@ from scenarios.checkup.parts import Part, by_suspicion, shares
 from scenarios.checkup.scenario import CLEAR, Checkup
 from scenarios.finding import Finding, NextStep, Remedy
 from scenarios.model import COMMON_OPTIONS, Options, Outcome, Scenario
-from scenarios.plan import Option, Plan
+from scenarios.plan import Option, Plan, Written
 from tests.fakes.run import FakeRun
 
 ADVICE = NextStep("turn it off", "switch --off")
@@ -235,3 +235,14 @@ async def test_what_a_part_says_of_its_suspect(offered: Any, told: Outcome, word
     run = Conducted(outcomes={"storage": told})
     await Checkup().run(run)
     assert answered(run) == [words]
+
+
+def test_what_the_parts_write_to_a_device_adds_up() -> None:
+    def plan(*writes: Written) -> Plan:
+        return Plan(scenario="s", title="", question="", writes=writes)
+
+    null, storage = Written("sda", 4, "/a", 0.1), Written("sda", 8, "/a", 0.2)
+    other = Written("sdb", 8, "/b")
+    said = scenario_module._together([plan(null), plan(storage, other), plan(other)])
+    assert [(one.device, one.bytes, one.where) for one in said] == [("sda", 12, "/a"), ("sdb", 16, "/b")]
+    assert said[0].endurance_share == pytest.approx(0.3) and said[1].endurance_share is None

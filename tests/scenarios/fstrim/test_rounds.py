@@ -269,7 +269,9 @@ async def test_a_round_that_cannot_be_kept_is_judged_and_said(
     run, pattern = FakeRun(), Pattern(blocks=8, block_s=0.5, reference_s=0.5)
     drive = Drive(run.clock, quiet, lambda: 1.0)
     blocks = Blocks(run, drive, workloads(asked, layout, pattern), pattern, 1 << 20, None)
-    with pytest.raises(Refused, match="the round cannot be kept: No space left on device; make room there"):
+    with pytest.raises(
+        Refused, match="the round cannot be kept: No space left on device; free some space there"
+    ):
         await one_round(run, layout, asked, blocks, trim_timer(run.host))
     assert [verdict.rounds for verdict in run.of(ev.SeriesVerdict)] == [1]
     assert [len(e.value) for e in run.of(ev.Extra) if isinstance(e.value, list)] == [1]
