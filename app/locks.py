@@ -54,7 +54,8 @@ class Held(Failure):
             super().__init__(f"{what}: already running: another hostdx; wait for its end")
             return
         super().__init__(
-            f"{what}: already running: {_named(holder)}; wait, or stop it with `hostdx stop` or `kill -INT {holder.pid}`"
+            f"{what}: already running: {_named(holder)}; wait, or stop it with "
+            f"`hostdx stop` or `kill -INT {holder.pid}`"
         )
 
 

@@ -48,9 +48,7 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
         elif leftover.living:
             failed = True
             who = leftover.header.who.pid
-            complain(
-                f"undo: {leftover.header.run}: is under way (pid {who}); stop it with `hostdx stop` or `kill -INT {who}`"
-            )
+            complain(f"undo: {leftover.header.run}: is under way (pid {who}); stop it with `hostdx stop`")
         elif dry_run:
             told += _said(undoing.foreseen(leftover), as_json=as_json)
         else:

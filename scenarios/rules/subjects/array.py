@@ -55,7 +55,7 @@ def _of_lvs(host: Host) -> dict[str, Row]:
 
 
 def mapped_rows(host: Host) -> list[Row]:
-    """One row per snapshot or mirror of the device mapper: `used` 0..1 of a snapshot, `bad` where it failed or lost a leg."""
+    """One row per snapshot or mirror of the device mapper: `used` 0..1 of a snapshot, `bad`: failed or lost a leg."""
     rows = []
     for name, kind, status in mapped_devices(host):
         share = re.match(r"([0-9]{1,18})/([0-9]{1,18})", status)

@@ -37,7 +37,7 @@ _COUNTERS = (
 
 
 def card_rows(host: Host) -> list[Row] | Absent:
-    """One row per card (also a virtual machine's), software interfaces left out. Speeds in bit/s, counters since boot."""
+    """One row per card (also a virtual machine's), software interfaces left out. Speeds in bit/s, counts since boot."""
     names = host.listing(ROOT)
     if isinstance(names, Absent):
         return names

@@ -18,7 +18,7 @@ _FACTORS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 def qdisc_rows(host: Host) -> list[Row] | Absent:
-    """One row per discipline by `tc -s qdisc show` (tc(8)): packets sent and dropped since it was set; `rate` in bit/s."""
+    """One row per discipline by `tc -s qdisc show` (tc(8)): packets sent, dropped since it was set; `rate` in bit/s."""
     text = host.command("tc", "-s", "qdisc", "show")
     if isinstance(text, Absent):
         return text
