@@ -84,8 +84,9 @@ def recordings(name: str) -> tuple[Path, ...]:
     """Those of a baseline. Raises Failure where there is none of that name."""
     found = _inside(directory() / _checked(name))
     if not found:
-        known = ", ".join(b.name for b in listed()) or "none is saved"
-        raise Failure(f"baseline {name}: there is no such baseline; there are: {known}", USAGE)
+        known = ", ".join(b.name for b in listed())
+        others = f"there are: {known}" if known else "`hostdx baseline save NAME` makes one"
+        raise Failure(f"baseline {name}: there is no such baseline; {others}", USAGE)
     return found
 
 

@@ -329,6 +329,8 @@ def _method(found: Comparison) -> list[Part]:
         tuple(_side_row(name, side) for name, side in (("A", found.a), ("B", found.b))),
         frozenset({4, 5}),
     )
+    if not found.effects:
+        return [sides]
     return [
         sides,
         Bullets(

@@ -95,6 +95,11 @@ def test_what_cannot_be_compared_is_one_line(
     assert status == 2 and out == "" and says in err and err.count("\n") == 1
 
 
+def test_with_nothing_in_common_no_method_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = typed(capsys, "compare", "demo:storage", "--", "demo:kernel")
+    assert status == 0 and "Nothing can be compared" in out and "all 0 loads" not in out
+
+
 def test_a_directory_of_recordings_is_a_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = typed(capsys, "compare", str(tmp_path), "--", NEW)
     assert status == 2 and "no recording" in err

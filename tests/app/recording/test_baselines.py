@@ -39,7 +39,7 @@ def test_the_hosts_own_baselines_are_found_the_latest_first(tmp_path: Path) -> N
 
 def test_every_way_in_which_it_is_no_help_is_one_line(tmp_path: Path) -> None:
     now = recorded(tmp_path, "now", 1.0)
-    with pytest.raises(Failure, match="there is no such baseline; there are: none is saved"):
+    with pytest.raises(Failure, match="there is no such baseline; `hostdx baseline save NAME` makes one"):
         baselines.since("july", now)
     baselines.save("disks", [recorded(tmp_path, "disk", 1.0, scenario="storage")])
     with pytest.raises(Failure, match="holds no run of kernel, only of storage"):

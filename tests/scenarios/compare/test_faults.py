@@ -26,6 +26,7 @@ def _ids(release: str, **facts: Json) -> list[str]:
         ("6.8.0", "thp-alignment", {HUGE: "always"}, {HUGE: "madvise"}),
         ("5.15.0", "amd-dummy-wait", {"cpu__vendor": "AMD", "cpu__threads": 64}, {"cpu__vendor": "Intel"}),
         ("5.15.0", "xfs-log-lock", {"directory__file_system": "xfs", "cpu__threads": 64}, {"cpu__threads": 4}),
+        ("6.9.0", "sata-link-power", {"disk:sda__transport": "sata"}, {"disk:vda__transport": "virtio"}),
         ("5.10.0", "bfq-unpatched", {"disk:sda__scheduler": "bfq"}, {"disk:sda__scheduler": "mq-deadline"}),
     ],
 )  # fmt: skip
