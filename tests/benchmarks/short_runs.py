@@ -33,6 +33,7 @@ MODELS = (
     "drifts of 5 s, 30 %",
     "drifts of 1 s, 30 %",
     "a neighbour now and then",
+    "a neighbour every 1.5 s",
     "full host, heavy tails 60 %",
     "full host, drifts of 2 s, 60 %",
     "full host, drifts of 10 s, 60 %",
@@ -60,6 +61,8 @@ def noise_of(model: str, rng: random.Random) -> Noise:
         length_s = 5.0 if "5 s" in model else 1.0
         return Wandering(rng, length_s).at
     phase, period = rng.uniform(0, 10), math.exp(rng.uniform(math.log(0.5), math.log(10)))
+    if "1.5 s" in model:  # the worst of the rhythms tried for groups of a second and a bit
+        period = 1.5
     return lambda at: (0.5 if (at + phase) % period < period / 2 else 0.0) + 0.1 / math.sqrt(3) * student(rng)
 
 
