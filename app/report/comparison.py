@@ -159,8 +159,8 @@ def _doubts(found: Comparison) -> list[str]:
         )
     if found.one_after_the_other and found.a.runs + found.b.runs > 2:
         lines.append(
-            f"Order of the runs: {found.order}. A drift over that time cannot be told from an effect; A B "
-            "B A can tell it."
+            f"All runs of {found.order[0]} were made before those of {found.order[-1]}: a drift over that time "
+            "cannot be told from an effect; A B B A can tell it."
         )
     for side, text in ((found.a, "A"), (found.b, "B")):
         if side.unfinished:

@@ -100,6 +100,11 @@ def test_with_nothing_in_common_no_method_is_told(capsys: pytest.CaptureFixture[
     assert status == 0 and "Nothing can be compared" in out and "all 0 loads" not in out
 
 
+def test_sides_measured_one_after_the_other_are_said_to_be_so(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = typed(capsys, "compare", "demo:kernel-5-10", "demo:kernel-6-1", "--", "demo:kernel")
+    assert "All runs of A were made before those of B: a drift" in out
+
+
 def test_a_directory_of_recordings_is_a_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, _, err = typed(capsys, "compare", str(tmp_path), "--", NEW)
     assert status == 2 and "no recording" in err
