@@ -1,6 +1,7 @@
-"""How long and in how much memory 1,000 recordings of one shape are compared: `python -m tests.benchmarks.many [COUNT]`.
+"""How long 1,000 recordings of one shape take to compare, and in how much memory: `python -m tests.benchmarks.many`.
 
-Copies of the bundled recordings of two kernels, half of them a side; the program itself, in a process of its own.
+
+The count is an argument. Copies of the bundled recordings of two kernels, half of them a side; the program itself, in a process of its own.
 """
 
 from __future__ import annotations
