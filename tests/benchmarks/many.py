@@ -1,7 +1,7 @@
 """How long 1,000 recordings of one shape take to compare, and in how much memory: `python -m tests.benchmarks.many`.
 
-
-The count is an argument. Copies of the bundled recordings of two kernels, half of them a side; the program itself, in a process of its own.
+Copies of the bundled recordings of two kernels, half of them a side, compared by the program itself in a process of
+its own. A count may be given.
 """
 
 from __future__ import annotations
