@@ -130,6 +130,7 @@ class CommandUnderVariants(Scenario):
             reads=(
                 "/proc/PID/{io,stat,schedstat,sched,smaps_rollup} of the command's own processes",
                 "/proc/diskstats",
+                "taskstats, as root: what each task waited, told at its end; other programs' are not kept",
             ),
             actions=actions(wanted, root),
             left_out=left_out(root),
