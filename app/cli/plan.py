@@ -42,6 +42,12 @@ def _plan(
     root: str | None,
 ) -> int:
     began = time.monotonic()
+    if scenario.id == "kernel":
+        from app.cli import reboots
+
+        side = reboots.side_of(chosen)
+        if side is not None:
+            reboots.check(side)  # what the run would refuse
     if events:
         raw(encoded(header(scenario.id, chosen)))
     plan, reason, status = _made(scenario, host_at(root), Options(chosen, options))

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from app.cli import reboots
+from app.cli.entry import run_command_line
 from app.failure import Failure
 from app.state import recordings_dir
 from scenarios import events as ev
@@ -80,11 +81,13 @@ def test_the_way_through_a_series(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_an_after_needs_a_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_after_needs_a_before(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     now_in(monkeypatch, "b1")
     record(1, "b0", "5.10", before=True, host="another")
     record(2, "b0", "5.10", before=True, status="interrupted")
     record(3, "b0", "5.10")
+    assert run_command_line(["plan", "kernel", "--after"]) == 2  # as the run itself
+    assert "begin with that one" in capsys.readouterr().err
     with pytest.raises(Failure, match="begin with that one"):
         reboots.check("B")
 
