@@ -30,7 +30,7 @@ class Checkup(Scenario):
     title: ClassVar[str] = "The whole host in five minutes"
     question: ClassVar[str] = "What makes this host slow, what does not, and what is still unknown?"
     why: ClassVar[str] = (
-        "Who does not know the cause does not know which experiment to begin with. This runs the ones that apply here "
+        "Where the cause is unknown, so is the experiment to begin with. This runs the ones that apply here "
         "and change nothing, one after another, and ranks what they found."
     )
     answers: ClassVar[str] = "one ranked list: causes, what was cleared, what stays open"

@@ -228,7 +228,7 @@ def make(
         actions=tuple(directory_action(host, one.directory) for one in targets),
         writes=written(targets, size),
         differs=differences(variants) if len(variants) > 1 else (),
-        rights=("write permission in each directory",),
+        rights=tuple(f"write permission in {one.directory}" for one in targets),
         seconds=budget + prepare_s + job_s,
         measuring_s=budget,
         left_out=tuple(layout.left_out),

@@ -85,7 +85,9 @@ def _whole(one: Listing, told: dict[str, Answer | None], width: int) -> list[Lin
     answer = told.get(one.name)
     words = clean(answer.sentence if answer is not None else one.entry.reason or "no answer in it")
     where = [f"of {_where(one.entry)}"] if one.entry.directories else []
-    about = ", ".join([*where, f"host {clean(one.entry.host) or 'unknown'}", clean(one.name)])
+    about = ", ".join(
+        filter(None, [*where, f"on {clean(one.entry.host)}" * bool(one.entry.host), clean(one.name)])
+    )
     return [*wrapped(words, width, "strong"), *wrapped(about, width, "dim")]
 
 

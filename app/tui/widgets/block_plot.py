@@ -41,6 +41,8 @@ def label(session: Session, variant: str, width: int = 18) -> str:
     else:
         words = f"{variant} {named}" if len(variant) <= _LETTER else f"{variant} ({named})"
     cleaned = clean(words)
+    if len(cleaned) > width and len(variant) > _LETTER:
+        cleaned = clean(variant)  # a name that tells enough alone, rather than a torn one
     return cleaned if len(cleaned) <= width else cleaned[: width - 1] + "…"
 
 

@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Sequence
 
 from app.recording.session import Session
+from app.report.verdict_table import amount
 from app.tui.glyphs import clean, spark
 from app.tui.lines import Line, crop, pad, ruled, text
 from probes import units
@@ -14,16 +15,13 @@ from scenarios import events as ev
 _TRACE = 24  # values drawn
 _GAP = "  "
 _MOST_NAME = 44
-_PREFIXES = ("M", "G")  # of a unit that has one already: `MB/s`
 
 
 def _value(value: float, unit: str) -> str:
     """`1.37 k loops/s`, `24 %`."""
     if unit == "share":
         return units.percent(value)
-    if unit[:1] in _PREFIXES:
-        return f"{units.number(value)} {unit}"
-    return f"{units.prefixed(value)}{unit}".rstrip()
+    return f"{units.prefixed(value)}{unit}" if unit.startswith("B") else str(amount(value, unit))
 
 
 def _course(samples: Sequence[ev.SampleTaken], width: int) -> Line:
@@ -43,7 +41,7 @@ def figure_lines(session: Session, width: int, most: int) -> list[Line]:
     columns = list(dict.fromkeys(s.variant for samples in found.values() for s in samples))
     rounds = max(len([s for s in samples if s.variant == samples[0].variant]) for samples in found.values())
     note = f"{rounds} readings" if columns == [""] else f"median of {rounds} rounds"
-    rows = list(found.items())
+    rows = _ordered(found)
     room = most - (1 if columns == [""] else 2)
     shown = rows if len(rows) <= room else sorted(rows, key=lambda row: row[1][-1].t)[-(room - 1) :]
     names = min(_MOST_NAME, max(len(clean(name)) for name, _ in shown), width // 2)
@@ -63,6 +61,15 @@ def figure_lines(session: Session, width: int, most: int) -> list[Line]:
     if len(shown) < len(rows):
         out.append(text(f"and {len(rows) - len(shown)} more in the report", "dim"))
     return out
+
+
+def _ordered(found: dict[str, list[ev.SampleTaken]]) -> list[tuple[str, list[ev.SampleTaken]]]:
+    """Figures of one unit and the same variants stand together by name: a survey reads them in a drawn order."""
+    kinds = {
+        name: (samples[0].unit, frozenset(s.variant for s in samples)) for name, samples in found.items()
+    }
+    first = {kind: place for place, kind in reversed(list(enumerate(kinds.values())))}
+    return sorted(found.items(), key=lambda row: (first[kinds[row[0]]], row[0]))
 
 
 def _median(samples: Sequence[ev.SampleTaken], variant: str) -> str:
