@@ -65,7 +65,7 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
             choose(app, "budget", "340")
             app.press("q")
             app.wait("5 min 40 s of measuring")
-            app.until(lambda: "becomes bfq" in app.text, "the plan with that scheduler")
+            app.until(lambda: "bfq" in app.text, "the plan with that scheduler")
 
             app.press("\r")
             app.wait("This run makes 1 change to this host")
