@@ -26,39 +26,13 @@ class Shot(NamedTuple):
     keys: tuple[str, ...] = ()
 
 
+RUNS = ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate", "numa", "kernel", "workload")
+IMPORTS = ("trend", "box")  # nothing of them was ever live
 SHOTS = (
     Shot("home"),
     Shot("keys", keys=("question_mark",)),
-    *(
-        Shot(f"{demo}-live", demo, 0.5)
-        for demo in (
-            "storage",
-            "rpfilter",
-            "iosched",
-            "fstrim",
-            "null",
-            "dstate",
-            "numa",
-            "kernel",
-            "workload",
-        )
-    ),
-    *(
-        Shot(f"{demo}-verdict", demo)
-        for demo in (
-            "storage",
-            "rpfilter",
-            "iosched",
-            "fstrim",
-            "null",
-            "dstate",
-            "numa",
-            "kernel",
-            "workload",
-            "trend",
-            "box",
-        )
-    ),
+    *(Shot(f"{demo}-live", demo, 0.5) for demo in RUNS),
+    *(Shot(f"{demo}-verdict", demo) for demo in (*RUNS, *IMPORTS)),
     Shot("workload-inside", "workload", 1.0, ("i", "i")),
     Shot("finding", "rpfilter", 1.0, ("tab", "enter")),
 )
