@@ -10,7 +10,7 @@ import os
 import stat
 from pathlib import Path
 
-MOST_LINKS = 40  # path_resolution(7)
+from probes.exposure import MOST_LINKS
 
 
 class Misled(Exception):
