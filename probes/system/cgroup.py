@@ -103,6 +103,12 @@ def folders_of(host: Host, table: tuple[Mount, ...], controller: str, path: str)
     return ()
 
 
+def cpu_quota(host: Host, folder: str) -> float | None:
+    """The quota of one group, by its folder, in CPUs; None: it has none of its own."""
+    limit = _least(_quota_v2(host, (folder,)), _quota_v1(host, (folder,)))
+    return limit if isinstance(limit, float) else None
+
+
 def _least(*limits: N | Absent | None) -> N | Absent | None:
     found = [limit for limit in limits if not isinstance(limit, Absent)]
     if not found:

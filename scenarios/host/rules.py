@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from probes.host import Host
 from probes.number_text import real
-from probes.system.cgroup import cgroup
+from probes.system.cgroup import cgroup, cpu_quota
 from probes.system.cpulist import as_list
 from probes.system.throttle import quota_files
 from probes.system.topology import ROOT, Topology, cpuinfo, topology
@@ -38,7 +38,7 @@ def pressure(host: Host) -> Iterator[Finding]:
         if share is None or share < PRESSURE_SPEAKS:
             continue
         users = top_users(host, kind) if host.live else ()
-        first = users[0] if users else None
+        first = next((user for user in users if not user.gives_way), None)
         yield Finding(
             id=f"host.pressure-{kind}",
             severity="warning" if kind == "memory" else "notice",
@@ -51,7 +51,17 @@ def pressure(host: Host) -> Iterator[Finding]:
                     f"the time; from {PRESSURE_SPEAKS * 100:.0f} % on it is felt",
                     f"/proc/pressure/{kind}",
                 ),
-                *(Evidence(f"{user.name} [{user.pid}] of {user.owner}: {user.words}") for user in users),
+                *(
+                    Evidence(
+                        f"{user.name} [{user.pid}] of {user.owner}: {user.words}"
+                        + (
+                            "; in the idle class, it takes no CPU time from the others"
+                            if user.gives_way
+                            else ""
+                        )
+                    )
+                    for user in users
+                ),
             ),
             remedy=_relief(kind, first) if first else (),
             references=("Documentation/accounting/psi.rst",),
@@ -157,6 +167,8 @@ def quota(host: Host) -> Iterator[Finding]:
         raise Unreadable(f"control group: {group.reason}")
     if isinstance(group.cpu_cores, Absent) and not quota_files(host):
         raise Unreadable(f"CPU quota: {group.cpu_cores.reason}")
+    it = host.once(topology)
+    cpus = len(it.online) if it.known else 0
     seen = False
     for path in quota_files(host):
         text = host.text(path)
@@ -169,28 +181,51 @@ def quota(host: Host) -> Iterator[Finding]:
         if not all(re.fullmatch(r"[0-9]{1,19}", count) for count in (periods, throttled)):
             continue
         seen = True
-        if int(periods) and int(throttled) / int(periods) > QUOTA_PERIODS_SPEAK:
-            limit = f"; limit {number(group.cpu_cores)} CPUs" if isinstance(group.cpu_cores, float) else ""
-            yield Finding(
-                id="host.cpu-quota",
-                severity="warning",
-                subject=path.rsplit("/", 1)[0],
-                alike=path,
-                title=f"a CPU quota stopped tasks in {percent(int(throttled) / int(periods))} of its periods",
-                evidence=(Evidence(f"nr_throttled {throttled} of nr_periods {periods}{limit}", path),),
-                remedy=(
-                    Remedy(
-                        title="Raise the quota of this group, or start fewer threads than it has CPUs",
-                        commands=(f"cat {shlex.quote(path.replace('cpu.stat', 'cpu.max'))}",),
-                        verify=(f"grep throttled {shlex.quote(path)}",),
-                    ),
+        folder = path.rsplit("/", 1)[0]
+        limit = cpu_quota(host, folder)
+        stops = int(periods) > 0 and int(throttled) / int(periods) > QUOTA_PERIODS_SPEAK
+        # The counts are those of the group's whole life: after a calm hour a quota that will stop the next job hardly
+        # shows in them.
+        if not stops and (limit is None or limit >= cpus):
+            continue
+        of_all = f" of {cpus}" if cpus else ""
+        yield Finding(
+            id="host.cpu-quota",
+            severity="warning" if stops else "notice",
+            subject=folder,
+            alike=path,
+            title=f"a CPU quota stopped tasks in {percent(int(throttled) / int(periods))} of its periods"
+            if stops
+            else f"a CPU quota allows this session {number(limit or 0.0)}{of_all} CPUs",
+            evidence=(
+                Evidence(
+                    f"nr_throttled {throttled} of nr_periods {periods}"
+                    + (f"; limit {number(limit)}{of_all} CPUs" if limit is not None else ""),
+                    path,
                 ),
-                references=("Documentation/admin-guide/cgroup-v2.rst",),
-            )
+            ),
+            remedy=(_less_tight(host, folder),),
+            references=("Documentation/admin-guide/cgroup-v2.rst",),
+        )
     if not seen and not isinstance(group.cpu_cores, float):
         raise Inapplicable("no CPU quota is set for our control group or one above it")
     if not seen:
         raise Unreadable("a CPU quota is set, but no cpu.stat tells whether it stops tasks")
+
+
+def _less_tight(host: Host, folder: str) -> Remedy:
+    """The commands of the version of control groups that the group is of."""
+    first = f"{folder}/cpu.cfs_quota_us"
+    file, none = (first, "-1") if host.exists(first) else (f"{folder}/cpu.max", "max")
+    now = host.text(file, 64)
+    old = now.strip() if present(now) else ""
+    return Remedy(
+        title="Raise the quota of this group, or start fewer threads than it has CPUs",
+        commands=(f"cat {shlex.quote(file)}", f"echo {none} > {shlex.quote(file)}"),
+        persistent=("systemctl set-property UNIT CPUQuota=",),
+        verify=(f"grep throttled {shlex.quote(folder)}/cpu.stat",),
+        undo=(f"echo {shlex.quote(old)} > {shlex.quote(file)}",) if old else (),
+    )
 
 
 RULES: tuple[Rule, ...] = (

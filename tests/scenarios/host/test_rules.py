@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from probes.host import Host
 from probes.system.cpulist import parse_list
+from probes.types import Absent
 from scenarios.host import rules
+from scenarios.host.top_users import User, idle_class
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.tree import Tree
 
@@ -107,10 +111,57 @@ def test_a_quota_of_our_group_or_of_one_above_it(tree: Tree, file: str) -> None:
     assert [(f.id, f.subject) for f in found] == [("host.cpu-quota", where)]
     assert "limit 2 CPUs" in found[0].evidence[0].text
     tree.put(f"{where}/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 0\nthrottled_usec 0\n")
-    assert list(rules.quota(tree.host())) == []
+    assert list(rules.quota(tree.host())) == []  # how many CPUs there are is not known here
+    for n in range(4):
+        tree.put(f"/{CPU}/cpu{n}/online", "1\n")
+    tree.files(f"/{CPU}", present="0-3", online="0-3", offline="")
+    (calm,) = rules.quota(tree.host())
+    assert (calm.severity, calm.subject) == ("notice", where)  # a calm session: it will stop the next job
+    assert calm.remedy[0].undo == (f"echo '200000 100000' > {where}/cpu.max",)
+    tree.files(where, **{"cpu.max": "400000 100000"})
+    assert list(rules.quota(tree.host())) == []  # as many as there are
     (tree.root / where.lstrip("/") / "cpu.stat").unlink()
     with pytest.raises(Unreadable, match="a CPU quota is set"):
         list(rules.quota(tree.host()))
+
+
+def test_a_quota_of_version_1_is_lifted_in_its_own_file(tree: Tree) -> None:
+    where = "/sys/fs/cgroup/cpu/a"
+    tree.put("/proc/self/cgroup", "1:cpu:/a\n")
+    tree.put("/proc/self/mountinfo", "30 1 0:25 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n")
+    tree.files(where, **{"cpu.cfs_quota_us": "150000", "cpu.cfs_period_us": "100000"})
+    tree.put(f"{where}/cpu.stat", "nr_periods 100\nnr_throttled 40\nthrottled_time 9\n")
+    (found,) = rules.quota(tree.host())
+    assert found.severity == "warning"
+    assert found.remedy[0].commands[-1] == f"echo -1 > {where}/cpu.cfs_quota_us"
+    assert found.remedy[0].undo == (f"echo 150000 > {where}/cpu.cfs_quota_us",)
+
+
+def test_who_gives_way_is_not_blamed_for_the_pressure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = "some avg10=0.00 avg60=44.00 avg300=0.25 total=1842555\n"
+    monkeypatch.setattr(
+        Host, "text", lambda _, path, *a, **k: text if path == "/proc/pressure/cpu" else Absent("gone")
+    )
+    idle, normal = (User(pid, "x", "root", "1.0 CPUs", gives_way=pid == 1) for pid in (1, 2))
+    for users, named in (((idle, normal), ("--pid", "2")), ((idle,), ())):
+        monkeypatch.setattr(rules, "top_users", lambda *_, users=users: users)
+        (found,) = rules.pressure(Host())
+        assert found.prove_options == named
+        assert bool(found.remedy) == bool(named)
+
+
+def test_the_idle_class_is_seen(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    with subprocess.Popen(["chrt", "-i", "0", "sh", "-c", f"echo > {ready}; exec sleep 30"]) as one:
+        try:
+            while not ready.exists() and one.poll() is None:
+                time.sleep(0.01)
+            assert idle_class(one.pid)
+        finally:
+            one.kill()
+    assert not idle_class(one.pid)  # gone
 
 
 def test_no_quota_is_not_applicable(tree: Tree) -> None:
