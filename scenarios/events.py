@@ -322,6 +322,9 @@ class Verdict(Event, frozen=True, tag="verdict"):
     explain: str = ""  # a scenario's own words on how it came about, where the fields do not say it
     scope: str = ""  # "this stack", "this disk", "this directory, not the disk"
     seconds_to_decide: float | None = None  # for `inconclusive`: about how long it would take
+    bytes_to_decide: int | None = (
+        None  # where the run's write limit ended it: about how much it would have to write
+    )
     drift: dict[
         str, Interval
     ] = {}  # by variant: level at the beginning and the end, where that forbids an effect

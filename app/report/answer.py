@@ -108,7 +108,7 @@ def _found_out(session: Session) -> Answer | None:
     if loud:
         return Answer(loud[0].title, loud[0].severity)
     if verdicts:
-        return _undecided(session, [v for v in verdicts if v.verdict != "no material difference"])
+        return _undecided(session, verdicts)
     if session.findings:
         return Answer(session.worst_first[0].title, "ok")
     return None
@@ -122,14 +122,17 @@ def _kernel(session: Session) -> str:
 
 
 def _undecided(session: Session, verdicts: list[ev.Verdict]) -> Answer:
-    open_ones = [v for v in verdicts if v.verdict == "inconclusive" and measured(v)]
+    rest = [v for v in verdicts if v.verdict != "no material difference"]
+    open_ones = [v for v in rest if v.verdict == "inconclusive" and measured(v)]
     if len(open_ones) < 2:
-        first = (open_ones or verdicts)[0]
+        first = (open_ones or rest)[0]
         parts = (verdict_sentence(session, first), resolution_words(first))
         return Answer("; ".join(filter(None, parts)), "unknown", first)
     seen = max((v.smallest_effect for v in open_ones if v.smallest_effect is not None), default=None)
     could = f"; smallest detectable effect here: {units.smallest_effect(seen)}" if seen is not None else ""
-    return Answer(f"inconclusive for all {len(open_ones)} comparisons{could}", "unknown")
+    some, whole = len(open_ones), len(verdicts)
+    of = f"all {whole}" if some == whole else f"{some} of {whole}"
+    return Answer(f"inconclusive for {of} comparisons{could}", "unknown")
 
 
 def _both_ways(session: Session, changed: list[ev.Verdict]) -> tuple[ev.Verdict, str]:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Sequence
 
 from app.recording.session import Session
 from app.report.wording import measured
 from probes import units
+from scenarios import events as ev
 from scenarios.experiment.wording import resolution_words
 from scenarios.finding import NextStep, Remedy
 from scenarios.imported import SCENARIO
 from scenarios.option_value import arguments
 
-SAID_AGAIN = frozenset({"dir"})  # of the options; the others may hold what is no reader's business
+SAID_AGAIN = frozenset({"dir", "size", "most-bytes"})  # of the options; the others may hold what is no reader's business
 NEEDED = ("cmd", "variant", "pid", "cgroup", "user")  # no run without them, and the reader has them
+GIB = 1 << 30
+MOST_BYTES = 100 * GIB  # an SSD's endurance is thousands of times more, but nobody expects it of a short test
 MOST_S = 3600.0  # longer than that nobody waits for an answer; then a quieter host is the better advice
 CHECKUP = "checkup"
 TO_THE_WHOLE = f"hostdx run {CHECKUP}"
@@ -42,13 +46,20 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     if any(v.verdict in ("slower", "faster") for v in told):
         name = recording or "last"
         return (NextStep("look at its groups and evidence", f"hostdx replay {shlex.quote(name)}"),)
+    if let_write := _more_bytes(session, told):
+        return (let_write,)
     undecided = [v for v in told if v.verdict == "inconclusive" and measured(v)]
     if undecided and began.scenario != "null":
-        needed = [v.seconds_to_decide for v in undecided if v.seconds_to_decide is not None]
+        in_time = [v for v in undecided if v.bytes_to_decide is None]  # the others ended by their bytes
+        needed = [v.seconds_to_decide for v in in_time if v.seconds_to_decide is not None]
         whole = math.ceil(sum(v.seconds for v in told) + sum(needed))
         if needed and whole <= MOST_S:
             return (
-                _again(session, f"measure for {units.duration(whole)}: that decides it", f"--budget={whole}"),
+                _again(
+                    session,
+                    f"measure for {units.duration(whole)}: that should decide it",
+                    f"--budget={whole}",
+                ),
             )
         words = resolution_words(undecided[0])
         return (
@@ -72,6 +83,19 @@ def _remedy(session: Session, *severities: str) -> Remedy | None:
     """The first remedy of the worst finding that has one."""
     found = (f.remedy[0] for f in session.worst_first if f.severity in severities and f.remedy)
     return next(found, None)
+
+
+def _more_bytes(session: Session, told: Sequence[ev.Verdict]) -> NextStep | None:
+    """Where its write limit ended the run: the limit that would do, with the seconds that it takes."""
+    needed = max((v.bytes_to_decide or 0 for v in told), default=0)
+    if session.plan is None or "most-bytes" not in session.plan.options or not 0 < needed <= MOST_BYTES:
+        return None
+    limit = math.ceil(needed / GIB)
+    whole = math.ceil(sum(v.seconds + (v.seconds_to_decide or 0.0) for v in told))
+    longer = [f"--budget={whole}"] if whole > session.plan.measuring_s else []
+    return _again(
+        session, f"let it write {limit} GiB: that should decide it", f"--most-bytes={limit}G", *longer
+    )
 
 
 def _again(session: Session, title: str, *more: str) -> NextStep:

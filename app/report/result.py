@@ -115,6 +115,7 @@ def _verdict(verdict: ev.Verdict) -> Json:
         "smallest_effect": verdict.smallest_effect,
         "seconds": verdict.seconds,
         "seconds_to_decide": verdict.seconds_to_decide,
+        "bytes_to_decide": verdict.bytes_to_decide,
         "control": verdict.control,
         "scope": verdict.scope,
         "explain": explanation(verdict),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from probes.bench.measured import Spent
+
 GIB = 1 << 30
 MIB = 1 << 20
 MOST_WRITTEN_A_RUN = 8 * GIB
@@ -41,7 +43,7 @@ class WriteBudget:
     def begin(self, load: str, share: float, presumed: float = 1.0) -> None:
         """`share` (0..1) of what is left now is for this load, which may amplify by `presumed`. Once a load."""
         if load not in self._loads:
-            self._loads[load] = _Account(presumed, int(self.left_bytes * share))
+            self._loads[load] = _Account(presumed, int(self.left_bytes * share), share)
 
     def spend(self, our_bytes: int, device_bytes: int | None, load: str = "") -> None:
         self._loads.setdefault(load, _Account(1.0, None)).add(our_bytes, device_bytes)
@@ -54,32 +56,37 @@ class WriteBudget:
             left = min(left, max(0, one.most_bytes - one.spent_bytes))
         return int(left / self.amplification(load))
 
+    def check(self, wanted_bytes: int, load: str = "", times: int = 1) -> None:
+        """Raises Spent where `wanted_bytes` of ours must not be written (any more), so many times."""
+        if refusal := self.refusal(wanted_bytes, load, times):
+            lacking = (wanted_bytes * times - self.left_for(load)) * self.amplification(load)
+            one = self._loads.get(load, _Account(1.0, None))
+            raise Spent(refusal, self.most_bytes, one.spent_bytes, int(lacking), one.share)
+
     def refusal(self, wanted_bytes: int, load: str = "", times: int = 1) -> str:
         """Why `wanted_bytes` of ours must not be written (any more), so many times; empty where they may."""
         if wanted_bytes * times <= self.left_for(load):
             return ""
         spent = (
-            f"the run's write budget is spent: {self.spent_bytes / GIB:.1f} of {self.most_bytes / GIB:.1f} GiB by "
+            f"the run's write limit is reached: {self.spent_bytes / GIB:.1f} of {self.most_bytes / GIB:.1f} GiB by "
             "the device's own counters"
         )
         one = self._loads.get(load)
         if one is None or one.most_bytes is None:
-            return f"{spent}, so nothing more is written; a smaller --size leaves more for measuring"
+            return f"{spent}, so nothing more is written"
         block = wanted_bytes * one.amplification
         blocks = (
             f"{times} blocks of {block / MIB:.0f} MiB" if times > 1 else f"a block of {block / MIB:.0f} MiB"
         )
         left = max(0, min(self.left_bytes, one.most_bytes - one.spent_bytes))
-        return (
-            f"{spent}, {left / GIB:.1f} GiB are left for this load, and {blocks} at full length need more; a smaller "
-            "--size leaves more for measuring"
-        )
+        return f"{spent}, {left / GIB:.1f} GiB are left for this load, and {blocks} at full length need more"
 
 
 class _Account:
     """What one load wrote, and how much of it the device saw."""
 
-    def __init__(self, presumed: float, most_bytes: int | None) -> None:
+    def __init__(self, presumed: float, most_bytes: int | None, share: float = 1.0) -> None:
+        self.share = share
         self.most_bytes = most_bytes  # by the device's counters; None: whatever the run has left
         self._presumed = presumed
         self._ours = 0

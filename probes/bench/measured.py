@@ -17,7 +17,23 @@ class NotApplicable(Exception):
 
 
 class Spent(NotApplicable):
-    """The bytes that this run may write are used up: no further block, but what was measured until now holds."""
+    """The bytes that this run may write are used up: no further block, but what was measured until now holds.
+
+    Of `most_bytes` that the run may write (0: not known) `load_bytes` were written under this load, which gets
+    `share` of what is left when it begins; what was refused needs `lacking_bytes` more than it has.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        most_bytes: int = 0,
+        load_bytes: int = 0,
+        lacking_bytes: int = 0,
+        share: float = 1.0,
+    ) -> None:
+        super().__init__(reason)
+        self.most_bytes, self.share = most_bytes, share
+        self.load_bytes, self.lacking_bytes = load_bytes, lacking_bytes
 
 
 class Unfit(NotApplicable):

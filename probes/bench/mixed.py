@@ -22,7 +22,7 @@ from probes.bench.engine.files import TestFile, open_unnamed, part_of
 from probes.bench.engine.histogram import coarser
 from probes.bench.engine.pool import Pool, WorkerFailed
 from probes.bench.engine.summary import slice_ends, summed
-from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent, Within
+from probes.bench.measured import BenchRefused, Measured, NotApplicable, Within
 from probes.bench.mixes import File, Mix, Role, files_bytes
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
@@ -110,8 +110,7 @@ class MixedBench:
 
         Raises NotApplicable (write bound spent, served by a cache), WorkerFailed where a worker died.
         """
-        if refusal := self.budget.refusal(self._expected(mix, seconds)):
-            raise Spent(refusal)
+        self.budget.check(self._expected(mix, seconds))
         ends = slice_ends(seconds, onset_s)
         specs = [self._spec(role, n, ends) for role in mix.roles for n in range(role.load.workers)]
         before = self._counters()

@@ -229,8 +229,7 @@ class StorageBench:
         if load.kind == "write":
             presumed = 1.0 if load.block_bytes >= LARGE_BYTES else PRESUMED_SYNCED
             self.budget.begin(load.id, load.budget_share, presumed)
-            if refusal := self.budget.refusal(load.block_bytes * load.workers, load.id):
-                raise Spent(refusal)
+            self.budget.check(load.block_bytes * load.workers, load.id)
             most = min(REHEARSED_BYTES, self.budget.left_for(load.id))
         await self._measured(load, REHEARSAL_S, 0.0, 1, most, rehearsal=True)
 
@@ -246,11 +245,9 @@ class StorageBench:
         wanted = int(max(self._rates.get(load.id, 0.0) * seconds, least * load.block_bytes))
         wanted = min(wanted, load.most_bytes or wanted)
         if load.id not in self._begun:
-            if refusal := self.budget.refusal(wanted, load.id, FEWEST_BLOCKS * max(1, self.budget.benches)):
-                raise Spent(refusal)
+            self.budget.check(wanted, load.id, FEWEST_BLOCKS * max(1, self.budget.benches))
             self._begun.add(load.id)
-        if refusal := self.budget.refusal(wanted, load.id):
-            raise Spent(refusal)
+        self.budget.check(wanted, load.id)
         left = self.budget.left_for(load.id)
         return min(left, load.most_bytes or left)
 
@@ -284,8 +281,7 @@ class StorageBench:
         ended = most is not None and any(reply["n"] >= most for reply in replies)
         as_declared = load.most_bytes is not None and most_bytes == load.most_bytes
         if ended and most is not None and not rehearsal and not as_declared:
-            if refusal := self.budget.refusal(2 * most * load.block_bytes * load.workers, load.id):
-                raise Spent(refusal)
+            self.budget.check(2 * most * load.block_bytes * load.workers, load.id)
             return None
         measured = summed(load, replies, ends, len(ends) > 1 and ends[0] == onset_s, moved)
         if ended and as_declared:

@@ -15,7 +15,7 @@ from probes.bench.engine import histogram
 from probes.bench.engine.pool import WorkerFailed
 from probes.bench.engine.slices import TRAIN_AT_LEAST_S, TRAIN_OVERRUN
 from probes.bench.engine.summary import in_unit
-from probes.bench.measured import Measured, NotApplicable, Spent, Train, Unfit
+from probes.bench.measured import Measured, NotApplicable, Train, Unfit
 from probes.bench.storage import LARGE_BYTES, LEAD_S, REHEARSED_BYTES, StorageBench
 from probes.bench.workloads import Load, load_of
 from probes.system.disk.failing import whose_error
@@ -148,8 +148,7 @@ class StorageTrains:
         if load.kind != "write":
             return None
         wanted = int(max(self._bytes_per_s * slice_s * slices, load.block_bytes * load.workers * slices))
-        if refusal := self._budget.refusal(wanted, load.id):
-            raise Spent(refusal)
+        self._budget.check(wanted, load.id)
         left = self._budget.left_for(load.id)
         if not self._bytes_per_s:
             left = min(left, REHEARSED_BYTES)

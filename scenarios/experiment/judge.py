@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import msgspec
+
+from probes.bench.measured import Spent
 from scenarios import events as ev
 from scenarios.experiment.budget import Pace
 from scenarios.experiment.drift import drifts
@@ -174,6 +177,18 @@ class Judge:
             scope=self.scope,
             seconds_to_decide=decision.seconds_to_decide if decision else None,
         )
+
+
+def in_bytes(verdict: ev.Verdict, spent: Spent | None) -> ev.Verdict:
+    """How much the whole run would have to write to decide it, where its write limit ended it; as it is otherwise."""
+    if spent is None or not spent.most_bytes or verdict.verdict not in ("inconclusive", "not measured"):
+        return verdict
+    more = float(spent.lacking_bytes)
+    if verdict.verdict == "inconclusive":
+        if verdict.seconds_to_decide is None or not verdict.seconds:
+            return verdict
+        more = max(more, spent.load_bytes * verdict.seconds_to_decide / verdict.seconds)
+    return msgspec.structs.replace(verdict, bytes_to_decide=int(spent.most_bytes + more / spent.share))
 
 
 def judges_for(

@@ -18,7 +18,7 @@ from scenarios.experiment.budget import Undecided
 from scenarios.experiment.carry_over import CarryLooks
 from scenarios.experiment.groups import Group, Pair
 from scenarios.experiment.interleaved import DISTURBED_AT_MOST, DISTURBED_COUNTED_FROM
-from scenarios.experiment.judge import Judge, judges_for
+from scenarios.experiment.judge import Judge, in_bytes, judges_for
 from scenarios.experiment.sequential import orders
 from scenarios.experiment.slices import LEAST_S, SliceLength, Warm, length_event, longest_slice, slice_length
 from scenarios.experiment.train_pace import TrainPace
@@ -32,9 +32,7 @@ TRAIN_S = 1.0  # of slices; a group of long ones is a train of its own
 WARM_UP_S = 3.0  # at most, where slices are long or a switch shows for long
 WARM_UP_LEAST_S = 1.0  # of it after the first slices, however long those took
 WARM_SLICES = 10  # of a side: enough to tell its first quarter from noise
-FEWER = (
-    5  # times fewer operations than a slice should hold, where the first look would come too late otherwise
-)
+FEWER = 5  # times fewer operations than a slice should hold, where the first look came too late otherwise
 AFFORDED_GROUPS = 48
 # So many groups find work of a twentieth of a slice in two of three cases, of a tenth in 97 % (simulated, noise 3 %).
 TELLING_GROUPS = 48
@@ -80,6 +78,7 @@ class TrainExperiment:
         # by variant, of the leading metric: one value for each train that counts
         self.levels: dict[str, list[float]] = {}
         self.reason = ""  # why no further train may be measured
+        self.spent: Spent | None = None  # its write limit ended it
         self.broken_off = ""  # why nothing may be claimed
         self.gone: dict[str, str] = {}  # variant -> why it is not applicable
         self.disturbed: list[Disturbance] = []
@@ -203,8 +202,8 @@ class TrainExperiment:
             verdict = judge.not_started(t, self.reason)
         else:
             blame = self.watch.blame(self.workload.id) if self.watch is not None else ""
-            verdict = judge.conclude(t, self.pace, f"{why}; {blame}" if blame else why)
-            verdict = self.carry.told(verdict)
+            verdict = self.carry.told(judge.conclude(t, self.pace, f"{why}; {blame}" if blame else why))
+        verdict = in_bytes(verdict, self.spent)
         self.run.emit(verdict)
         return verdict
 
@@ -270,7 +269,7 @@ class TrainExperiment:
         try:
             return await work
         except Spent as why:  # when it ends does not hang on how it looks: what there is may be judged
-            self.reason = str(why)
+            self.reason, self.spent = str(why), why
         except Unfit as why:
             self._drop(why.variants, str(why))
         except NotApplicable as why:
@@ -384,7 +383,8 @@ class TrainExperiment:
         return enough and len(self.disturbed) > DISTURBED_AT_MOST * self.measured
 
     def _groups_a_train(self) -> int:
-        return max(1, round(TRAIN_S / self.group_s))
+        affordable = self.trains.affordable_s(1) / self.slice_s  # by the write limit; one too many says so
+        return max(1, int(min(round(TRAIN_S / self.group_s), affordable)))
 
     def _progress(self) -> None:
         left = [judge.seconds_left(self.pace) for judge in self._open]

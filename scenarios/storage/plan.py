@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.bench.budget import MOST_WRITTEN_A_RUN
+from probes.bench.budget import GIB, MOST_WRITTEN_A_RUN
 from probes.bench.members import group_folders
 from probes.bench.refusals import Suitability, suitability
 from probes.bench.workloads import LOADS, Load, fio_equivalent, write_file_bytes
@@ -58,6 +58,7 @@ class Layout:
             raise Usage(f"at most {len(LETTERS)} directories can be compared, {len(wanted)} were given")
         if len({resolved(host, path) for path in wanted}) < len(wanted):
             raise Usage("the same directory is named twice with --dir; name different ones")
+        self.most_bytes = options.integer("most-bytes") or MOST_WRITTEN_A_RUN
         self.targets: list[Target] = []
         self.suitable: dict[str, Suitability] = {}
         self.left_out: list[str] = []
@@ -88,12 +89,22 @@ class Layout:
         if not self.targets:
             reasons = "; ".join(self.left_out[:2]) or "neither $TMPDIR nor /var/tmp is there"
             return f"no directory to measure in: {reasons}; name one with --dir"
+        if self.files_bytes > self.most_bytes:
+            return (
+                f"the test files alone take {size(self.files_bytes)}, and this run may write {size(self.most_bytes)}; "
+                f"give --most-bytes={math.ceil(2 * self.files_bytes / GIB)}G or a smaller --size"
+            )
         return ""
 
     @property
     def size_bytes(self) -> int:
         """One size for all, so that the comparison is fair: the smallest that fits everywhere."""
         return min((fit.size_bytes for fit in self.suitable.values()), default=0)
+
+    @property
+    def files_bytes(self) -> int:
+        """What is written before anything is measured."""
+        return len(self.targets) * (self.size_bytes + write_file_bytes(self.size_bytes))
 
 
 def resolved(host: Host, path: str) -> str:
@@ -124,13 +135,11 @@ def workloads(size_bytes: int, directory: str, directories: int) -> tuple[Worklo
     return tuple(workload(by_id[i], size_bytes, directory, slices=directories > 1) for i in ORDER)
 
 
-def written(targets: Sequence[Target], size_bytes: int) -> tuple[Written, ...]:
-    """What the files and the writing loads put on each device at most; the run's limit holds for all together."""
-    files = size_bytes + write_file_bytes(size_bytes)
+def written(targets: Sequence[Target], most: int) -> tuple[Written, ...]:
+    """What the files and the writing loads put on each device at most, bytes; `most` holds for all together."""
     by_device: dict[str, list[Target]] = {}
     for one in targets:
         by_device.setdefault(one.leaf_names, []).append(one)
-    most = max(MOST_WRITTEN_A_RUN, files * len(targets))
     found: list[Written] = []
     for name, there in by_device.items():
         share = endurance_share(there[0].devices[0], most) if there[0].devices else None
@@ -196,7 +205,7 @@ def make(
             "one load and the control that must not move" if len(targets) > 1 else "some blocks of each load"
         )
         raise Usage(f"a budget of {budget:.0f} s is too short for {what}; give --budget {need} or more")
-    prepare_s = fill_s(len(targets) * (size + write_file_bytes(size))) + 2.0
+    prepare_s = fill_s(layout.files_bytes) + 2.0
     watches_job = bool(options.strings("pid") or options.string("cgroup"))
     job_s = JOB_S if watches_job else 0.0
     notes = [f"{one.letter}: {note}" for one in targets for note in layout.suitable[one.letter].notes]
@@ -226,7 +235,7 @@ def make(
         ),
         reads=("block devices and their links", "mounts", "/proc/diskstats", "/proc/pressure", "/proc/stat"),
         actions=tuple(directory_action(host, one.directory) for one in targets),
-        writes=written(targets, size),
+        writes=written(targets, layout.most_bytes),
         differs=differences(variants) if len(variants) > 1 else (),
         rights=tuple(f"write permission in {one.directory}" for one in targets),
         seconds=budget + prepare_s + job_s,

@@ -68,6 +68,12 @@ class Storage(Scenario):
             name="size", kind="bytes", help="size of the test file (default: 1 GiB or 5 % of the free space)"
         ),
         Option(
+            name="most-bytes",
+            kind="bytes",
+            help="most that the run may write to the disks; 8G is the default, which fast disks use up in seconds",
+            least=1 << 20,
+        ),
+        Option(
             name="pid",
             kind="integer",
             multiple=True,
@@ -104,7 +110,7 @@ class Storage(Scenario):
             raise Refused(plan.refusal)
         loads = [w for w in plan.workloads if not self.only or w.id in self.only]
         await self._job(run)
-        written = WriteBudget()
+        written = WriteBudget(layout.most_bytes)
         async with AsyncExitStack() as stack:
             benches = await self._prepare(run, layout, loads, written, stack)
             watch = watch_for(

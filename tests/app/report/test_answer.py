@@ -132,6 +132,8 @@ def test_several_undecided_workloads_share_one_sentence() -> None:
         "inconclusive for all 2 comparisons; smallest detectable effect here: ±30 %",
         "unknown",
     )
+    session.apply(judged("metadata", "no material difference", 1.0))
+    assert "for 2 of 3 comparisons" in answer(session).sentence
 
 
 def test_a_loss_comes_before_a_larger_gain_and_the_gain_is_said() -> None:

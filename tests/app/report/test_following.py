@@ -10,6 +10,7 @@ from app.recording.session import Session
 from app.report.following import following
 from scenarios import events as ev
 from scenarios.finding import Finding, Remedy
+from scenarios.plan import Plan
 
 
 def ended(*events: ev.AnyEvent, scenario: str = "storage", status: Any = "done", **options: Any) -> Session:
@@ -37,7 +38,7 @@ LOUD = Finding(
         (ended(verdict("slower", ratio=0.5)), "look at its groups", "hostdx replay r.jsonl"),
         (ended(verdict("slower", ratio=0.5), ev.Found(t=9.0, finding=LOUD)), "trim it", "fstrim /x"),
         (ended(verdict("inconclusive", seconds_to_decide=100.0, ratio=1.0), dir=["/a b", "/c"], token="secret"),
-         "measure for 2 min: that decides it", "hostdx run storage '--dir=/a b' --dir=/c --budget=120"),
+         "measure for 2 min: that should decide it", "hostdx run storage '--dir=/a b' --dir=/c --budget=120"),
         (ended(verdict("inconclusive", seconds_to_decide=1e6, ratio=1.0)), "on a quieter host", "hostdx run storage"),
         (ended(verdict("not measured", groups=0)), "give it more time", "hostdx run storage --budget=240"),
         (ended(verdict("no material difference", ratio=1.0)), "the cause lies elsewhere", "hostdx run checkup"),
@@ -53,6 +54,17 @@ LOUD = Finding(
 def test_the_step_that_the_answer_asks_for(session: Session, words: str, command: str) -> None:
     step = following(session, "r.jsonl")[0]
     assert words in step.title and step.command == command
+
+
+@pytest.mark.parametrize(
+    ("options", "more"),
+    [({"most-bytes": None}, " --most-bytes=20G --budget=120"), ({}, "")],
+)
+def test_where_the_write_limit_ended_it_more_time_alone_is_not_advised(options: Any, more: str) -> None:
+    said = verdict("inconclusive", ratio=1.0, seconds_to_decide=100.0, bytes_to_decide=(19 << 30) + 1)
+    plan = Plan(scenario="storage", title="", question="", options=options, measuring_s=60.0)
+    step = following(ended(ev.Planned(t=0.0, plan=plan), said))[0]
+    assert step.command == f"hostdx run storage{more}"
 
 
 def test_nothing_follows_a_run_under_way_a_refused_one_and_a_checkup() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.bench.budget import GIB, PRESUMED_SYNCED, SEVERAL, WriteBudget
+from probes.bench.measured import Spent
 
 MIB = 1 << 20
 
@@ -29,7 +31,7 @@ def test_a_neighbours_burst_is_forgotten_and_what_it_was_charged_is_given_back()
     budget = begun(WriteBudget(8 * GIB))
     for _ in range(SEVERAL):
         budget.spend(4 * MIB, 900 * MIB, "fsync")  # a neighbour wrote meanwhile
-    assert "write budget is spent" in budget.refusal(64 * MIB, "fsync")
+    assert budget.refusal(64 * MIB, "fsync")
     budget.spend(4 * MIB, 8 * MIB, "fsync")  # and here it did not
     assert budget.amplification("fsync") == 2.0
     assert budget.spent_bytes == (1 + SEVERAL) * 8 * MIB
@@ -57,10 +59,15 @@ def test_a_load_has_its_share_and_the_next_one_the_rest() -> None:
     budget = begun(WriteBudget(GIB))
     for _ in range(8):
         budget.spend(64 * MIB, 64 * MIB, "fsync")
-    assert "0.0 GiB are left for this load, and a block of 1 MiB" in budget.refusal(MIB, "fsync")
+    with pytest.raises(Spent) as said:
+        budget.check(MIB, "fsync")
+    assert (said.value.most_bytes, said.value.load_bytes, said.value.share) == (GIB, GIB // 2, 0.5)
+    assert said.value.lacking_bytes == MIB
     budget.begin("stream", 1.0)
-    assert budget.refusal(512 * MIB, "stream") == ""
-    assert "9 blocks of 64 MiB at full length" in budget.refusal(64 * MIB, "stream", times=9)
+    budget.check(512 * MIB, "stream")
+    with pytest.raises(Spent) as said:
+        budget.check(64 * MIB, "stream", times=9)
+    assert said.value.lacking_bytes == 64 * MIB  # beyond the 512 MiB that are left
 
 
 @given(st.integers(1, 64), st.floats(1, 40), st.floats(0.1, 1))

@@ -198,12 +198,15 @@ async def test_what_ends_the_bytes_keeps_what_was_measured() -> None:
     run = FakeRun(seed=1)
     noise = white(1, 0.3)
     trains = FakeTrains(
-        run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=noise, raises={4: Spent("no bytes left")}
+        run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=noise, raises={4: Spent("no bytes left", 8 << 30, 2 << 30, 1 << 30)}
     )
     await measured(run, trains)
     [verdict] = run.of(ev.Verdict)
     assert verdict.verdict == "inconclusive" and verdict.groups > 0
     assert verdict.reason is not None and "no bytes left" in verdict.reason
+    assert verdict.seconds_to_decide is not None and verdict.bytes_to_decide is not None
+    more = max(1 << 30, (2 << 30) * verdict.seconds_to_decide / verdict.seconds)
+    assert verdict.bytes_to_decide == int((8 << 30) + more)
 
 
 async def test_an_unfit_side_leaves_the_others() -> None:
