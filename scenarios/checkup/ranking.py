@@ -17,9 +17,12 @@ from scenarios.model import Outcome, Scenario
 WORSE = "compare.worse"  # the id of the finding about a baseline
 
 
-def item(scenario: Scenario, outcome: Outcome) -> Item:
-    """What a part's run says about its suspect."""
+def item(scenario: Scenario, outcome: Outcome, known: Sequence[Finding] = ()) -> Item:
+    """What a part's run says about its suspect. `known`: triage's findings that this run was to prove: where it
+    found a cause, they are what to look at first.
+    """
     state, words = _judged(scenario, outcome)
+    first = [_step(f) for f in known if f.severity in ("critical", "warning")] if state == "cause" else []
     return Item(
         scenario=scenario.id,
         state=state,
@@ -31,8 +34,14 @@ def item(scenario: Scenario, outcome: Outcome) -> Item:
         else "unknown",
         seconds=round(outcome.seconds, 1),
         recording=outcome.recording,
-        following=outcome.following if state not in ("cleared", "resolution") else (),
+        following=(*first, *outcome.following) if state not in ("cleared", "resolution") else (),
     )
+
+
+def _step(finding: Finding) -> NextStep:
+    """The remedy's last command is the one that changes something."""
+    commands = finding.remedy[0].commands if finding.remedy else ()
+    return NextStep(finding.title, commands[-1] if commands else "")
 
 
 def unmeasured(scenario: Scenario, reason: str, command: str) -> Item:

@@ -12,7 +12,7 @@ from scenarios import events as ev
 from scenarios.checkup.item import EXTRA, Item, as_json
 from scenarios.checkup.parts import Part, by_suspicion, parts, shares, values
 from scenarios.checkup.ranking import answer, item, ranked, unmeasured
-from scenarios.finding import SEVERITIES
+from scenarios.finding import SEVERITIES, Finding
 from scenarios.model import COMMON_OPTIONS, Options, Outcome, Run, Scenario
 from scenarios.plan import Option, Plan, PlannedStep, Written
 from scenarios.triage import examine
@@ -93,7 +93,8 @@ class Checkup(Scenario):
     async def run(self, run: Run) -> None:
         began = run.clock.now()
         budget = run.options.number("budget", BUDGET_S)
-        suspected = await self._triage(run)
+        known = await self._triage(run)
+        suspected = list(dict.fromkeys(f.prove for f in known if f.prove))
         found = await asyncio.to_thread(parts, run.host, run.options)
         items = [self._left_out(run, part, part.why_not) for part in found if part.why_not]
         waiting = by_suspicion([part for part in found if not part.why_not], suspected)
@@ -109,7 +110,7 @@ class Checkup(Scenario):
                     why = f"{max(0.0, left):.0f} s of the budget were left, too little for it"
                     items.append(self._left_out(run, part, why))
                 else:
-                    clear = await self._measure(run, part, seconds, items) or clear
+                    clear = await self._measure(run, part, seconds, items, known) or clear
                     self._tell(run, items, ended=False)
         except asyncio.CancelledError:
             items += [self._left_out(run, part, "stopped before it began") for part in waiting]
@@ -117,8 +118,8 @@ class Checkup(Scenario):
         finally:
             self._tell(run, items, ended=True)
 
-    async def _triage(self, run: Run) -> list[str]:
-        """The scenarios that would prove triage's findings, the worst finding's first."""
+    async def _triage(self, run: Run) -> list[Finding]:
+        """The worst first."""
         with run.step("triage", "read the host: every read-only rule"):
             host = Host()
             host.still = True
@@ -126,12 +127,15 @@ class Checkup(Scenario):
             for event in events:
                 run.emit(event)
         findings = [event.finding for event in events if isinstance(event, ev.Found)]
-        findings.sort(key=lambda f: SEVERITIES.index(f.severity))
-        return list(dict.fromkeys(f.prove for f in findings if f.prove))
+        return sorted(findings, key=lambda f: SEVERITIES.index(f.severity))
 
-    async def _measure(self, run: Run, part: Part, seconds: float, items: list[Item]) -> bool:
+    async def _measure(
+        self, run: Run, part: Part, seconds: float, items: list[Item], known: Sequence[Finding]
+    ) -> bool:
         """Whether the answer is clear: something critical was measured."""
         told: list[Outcome] = []
+        directories = run.options.strings("dir")
+        about = [f for f in known if f.prove == part.id and _is_about(f, directories)]
 
         def hear(event: ev.AnyEvent) -> None:
             if isinstance(event, ev.Progress):
@@ -155,7 +159,7 @@ class Checkup(Scenario):
 
         def done(outcome: Outcome) -> None:
             told.append(outcome)
-            items.append(one := item(part.scenario, outcome))
+            items.append(one := item(part.scenario, outcome, about))
             for finding in outcome.findings:
                 if finding.severity != "ok" and not finding.answers:
                     run.found(finding)
@@ -195,6 +199,11 @@ def _together(plans: Sequence[Plan]) -> tuple[Written, ...]:
 def _sum(shares: Sequence[float | None]) -> float | None:
     known = [share for share in shares if share is not None]
     return sum(known) if len(known) == len(shares) else None
+
+
+def _is_about(finding: Finding, directories: Sequence[str]) -> bool:
+    """Not about a directory that was not measured."""
+    return all(one in directories for one in finding.prove_options if one.startswith("/"))
 
 
 def _named(part: Part) -> bool:

@@ -38,7 +38,7 @@ def pressure(host: Host) -> Iterator[Finding]:
         if share is None or share < PRESSURE_SPEAKS:
             continue
         users = top_users(host, kind) if host.live else ()
-        first = next((user for user in users if not user.gives_way), None)
+        first = users[0] if users else None
         yield Finding(
             id=f"host.pressure-{kind}",
             severity="warning" if kind == "memory" else "notice",
@@ -51,17 +51,7 @@ def pressure(host: Host) -> Iterator[Finding]:
                     f"the time; from {PRESSURE_SPEAKS * 100:.0f} % on it is felt",
                     f"/proc/pressure/{kind}",
                 ),
-                *(
-                    Evidence(
-                        f"{user.name} [{user.pid}] of {user.owner}: {user.words}"
-                        + (
-                            "; in the idle class, it takes no CPU time from the others"
-                            if user.gives_way
-                            else ""
-                        )
-                    )
-                    for user in users
-                ),
+                *(Evidence(f"{user.name} [{user.pid}] of {user.owner}: {user.words}") for user in users),
             ),
             remedy=_relief(kind, first) if first else (),
             references=("Documentation/accounting/psi.rst",),

@@ -21,13 +21,12 @@ LEAST_SHARE = 0.02  # of the memory
 
 
 class User(msgspec.Struct, frozen=True):
-    """`words`: what it uses, with its unit. `gives_way`: it gets only CPU time that nobody else wants (SCHED_IDLE)."""
+    """`words`: what it uses, with its unit."""
 
     pid: int
     name: str
     owner: str
     words: str
-    gives_way: bool = False
 
 
 def top_users(host: Host, kind: str) -> tuple[User, ...]:
@@ -42,7 +41,6 @@ def top_users(host: Host, kind: str) -> tuple[User, ...]:
             one.name,
             _owner(one.pid),
             f"{one.rate:.1f} CPUs" if kind == "cpu" else f"{units.rate(one.rate)} read and written",
-            kind == "cpu" and idle_class(one.pid),
         )
         for one in found[:MOST]
     )
@@ -69,13 +67,6 @@ def _by_memory(host: Host) -> tuple[User, ...]:
         User(pid, name, _owner(pid), f"{units.size(pages * page)} of memory")
         for pages, pid, name in sorted(sizes, reverse=True)[:MOST]
     )
-
-
-def idle_class(pid: int) -> bool:
-    try:
-        return os.sched_getscheduler(pid) == os.SCHED_IDLE
-    except OSError:
-        return False
 
 
 def _owner(pid: int) -> str:

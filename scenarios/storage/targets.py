@@ -200,10 +200,11 @@ class OwnDirectory:
         if not directories:
             self.refusal = "neither $TMPDIR nor /var/tmp is there: name --dir"
         for directory in directories:
-            wanted = options.integer("size") or default_bytes
-            fit = suitability(host, directory, explicit=self.explicit, size_bytes=wanted, workloads=workloads)
+            asked = options.integer("size")
+            fit = suitability(host, directory, explicit=self.explicit, size_bytes=asked, workloads=workloads)
             if not fit.refusal:
-                self.fit, self.refusal = fit, ""
+                least = fit.size_bytes if asked else min(fit.size_bytes, default_bytes)
+                self.fit, self.refusal = msgspec.structs.replace(fit, size_bytes=least), ""
                 return
             self.refusal = fit.refusal
 

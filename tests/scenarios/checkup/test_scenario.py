@@ -193,6 +193,31 @@ async def test_a_suspect_of_triage_is_measured_first_and_a_clear_answer_ends_it(
     ]
 
 
+@pytest.mark.parametrize(
+    ("severity", "options", "first"),
+    [
+        ("warning", {}, "mounted with sync"),
+        ("warning", {"dir": ["/s", "/d"]}, "mounted with sync"),
+        ("warning", {"dir": ["/d"]}, ""),  # about a directory that was not measured
+        ("notice", {}, ""),
+    ],
+)
+async def test_what_triage_knows_of_a_measured_cause_comes_first(
+    monkeypatch: pytest.MonkeyPatch, offered: Any, severity: Any, options: dict[str, Json], first: str
+) -> None:
+    offered(STORAGE)
+    known = Finding(id="storage.mount-options", severity=severity, title="mounted with sync", prove="storage",
+                    prove_options=("--dir", "/s") if options else (),
+                    remedy=(Remedy(title="t", commands=("findmnt /s", "mount -o remount,async /s")),))  # fmt: skip
+    monkeypatch.setattr(scenario_module, "examine", lambda *a, **k: iter([ev.Found(t=0.1, finding=known)]))
+    slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.5, (0.4, 0.6)))
+    run = Conducted(outcomes={"storage": slow}, options=options)
+    await Checkup().run(run)
+    told = items_of(run.of(ev.Extra)[-1].value)[0].following
+    wanted = NextStep(first, "mount -o remount,async /s")
+    assert told == ((wanted, ADVICE) if first else (ADVICE,))
+
+
 async def test_a_stop_keeps_what_was_measured_until_then(offered: Any) -> None:
     stopped = Fake("stopped", "the stopped one", 60.0)
     offered(STORAGE, stopped, WALL)

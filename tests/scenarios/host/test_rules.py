@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 from probes.host import Host
 from probes.system.cpulist import parse_list
-from probes.types import Absent
 from scenarios.host import rules
-from scenarios.host.top_users import User, idle_class
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.tree import Tree
 
@@ -135,33 +131,6 @@ def test_a_quota_of_version_1_is_lifted_in_its_own_file(tree: Tree) -> None:
     assert found.severity == "warning"
     assert found.remedy[0].commands[-1] == f"echo -1 > {where}/cpu.cfs_quota_us"
     assert found.remedy[0].undo == (f"echo 150000 > {where}/cpu.cfs_quota_us",)
-
-
-def test_who_gives_way_is_not_blamed_for_the_pressure(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    text = "some avg10=0.00 avg60=44.00 avg300=0.25 total=1842555\n"
-    monkeypatch.setattr(
-        Host, "text", lambda _, path, *a, **k: text if path == "/proc/pressure/cpu" else Absent("gone")
-    )
-    idle, normal = (User(pid, "x", "root", "1.0 CPUs", gives_way=pid == 1) for pid in (1, 2))
-    for users, named in (((idle, normal), ("--pid", "2")), ((idle,), ())):
-        monkeypatch.setattr(rules, "top_users", lambda *_, users=users: users)
-        (found,) = rules.pressure(Host())
-        assert found.prove_options == named
-        assert bool(found.remedy) == bool(named)
-
-
-def test_the_idle_class_is_seen(tmp_path: Path) -> None:
-    ready = tmp_path / "ready"
-    with subprocess.Popen(["chrt", "-i", "0", "sh", "-c", f"echo > {ready}; exec sleep 30"]) as one:
-        try:
-            while not ready.exists() and one.poll() is None:
-                time.sleep(0.01)
-            assert idle_class(one.pid)
-        finally:
-            one.kill()
-    assert not idle_class(one.pid)  # gone
 
 
 def test_no_quota_is_not_applicable(tree: Tree) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from probes.bench.measured import BenchRefused
@@ -259,3 +260,15 @@ def test_below_the_margin_nothing_is_called_so_nothing_is_promised() -> None:
     [usual] = findings(Answer("/data", "sda", reaches), [], [])
     [fine] = findings(Answer("/data", "sda", reaches, margin=0.02), [], [])
     assert "±5 %" in usual.title and "±2 %" in fine.title
+
+
+@pytest.mark.parametrize(("room", "asked", "chosen"), [(112, None, 112), (900, None, 256), (900, 512, 512)])
+def test_the_files_are_as_large_as_fits_unless_a_size_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, room: int, asked: int | None, chosen: int
+) -> None:
+    def fits(host: Host, directory: str, *, size_bytes: int | None, **_: object) -> Suitability:
+        return msgspec.structs.replace(place(directory), size_bytes=size_bytes or room << 20)
+
+    monkeypatch.setattr(targets, "suitability", fits)
+    options = Options({"size": asked << 20} if asked else {}, Null.options)
+    assert null_plan.Place(Host(str(EMPTY)), options).size_bytes == chosen << 20
