@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import msgspec
 
@@ -28,12 +29,15 @@ class Cache(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CacheKind(msgspec.Struct, frozen=True, kw_only=True):
-    """All caches of a name: `sizes_bytes` smallest first (a hybrid processor has several), `shared_by` CPUs each."""
+    """All caches of a name: `sizes_bytes` smallest first (a hybrid processor has several), `counts` how many have each
+    of these sizes, `shared_by` CPUs each.
+    """
 
     name: str
     instances: int
     sizes_bytes: tuple[int, ...]
     shared_by: tuple[int, ...]
+    counts: tuple[int, ...] = ()
 
 
 @once_if_still
@@ -62,14 +66,17 @@ def kinds(all_of_them: tuple[Cache, ...]) -> tuple[CacheKind, ...]:
     by_name: dict[str, list[Cache]] = {}
     for cache in all_of_them:
         by_name.setdefault(cache.name, []).append(cache)
-    return tuple(
-        CacheKind(
-            name=name,
-            instances=len(some),
-            sizes_bytes=tuple(sorted({c.size_bytes for c in some if present(c.size_bytes)})),
-            shared_by=tuple(sorted({len(c.cpus) for c in some})),
-        )
-        for name, some in by_name.items()
+    return tuple(_kind(name, some) for name, some in by_name.items())
+
+
+def _kind(name: str, some: list[Cache]) -> CacheKind:
+    sizes = sorted(Counter(c.size_bytes for c in some if present(c.size_bytes)).items())
+    return CacheKind(
+        name=name,
+        instances=len(some),
+        sizes_bytes=tuple(size for size, _ in sizes),
+        shared_by=tuple(sorted({len(c.cpus) for c in some})),
+        counts=tuple(count for _, count in sizes),
     )
 
 

@@ -41,24 +41,21 @@ def parse_mask(text: str) -> frozenset[int] | None:
 
 
 def read_cpus(host: Host, folder: str, listed: str, masked: str) -> frozenset[int] | Absent:
-    """From the file with a list or, on old kernels, the one with a mask."""
-    text = host.text(f"{folder}/{listed}")
-    if isinstance(text, str):
-        cpus = parse_list(text)
-        return (
-            cpus
-            if cpus is not None
-            else Absent(f"no list of CPUs: {text[:40]!r}", "invalid", f"{folder}/{listed}")
-        )
-    mask = host.text(f"{folder}/{masked}")
-    if isinstance(mask, Absent):
-        return text
-    cpus = parse_mask(mask)
-    return (
-        cpus
-        if cpus is not None
-        else Absent(f"no mask of CPUs: {mask[:40]!r}", "invalid", f"{folder}/{masked}")
-    )
+    """From the file with a mask, as lscpu and hwloc read it, else the one with a list. Kernels before 2.6.35 have only
+    masks; where captured files contradict each other the mask is the one that others counted by.
+    """
+    why: Absent | None = None
+    for name, parse in ((masked, parse_mask), (listed, parse_list)):
+        text = host.text(f"{folder}/{name}")
+        if isinstance(text, Absent):
+            why = why or text
+            continue
+        cpus = parse(text)
+        if cpus is not None:
+            return cpus
+        why = Absent(f"no set of CPUs: {text[:40]!r}", "invalid", f"{folder}/{name}")
+    assert why is not None
+    return why
 
 
 def as_list(cpus: frozenset[int]) -> str:

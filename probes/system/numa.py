@@ -8,6 +8,7 @@ import msgspec
 
 from probes.host import Host, once_if_still
 from probes.system.cpulist import read_cpus
+from probes.system.memory import memory
 from probes.system.topology import Topology, distinct, topology
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, AbsentKind, present
@@ -79,6 +80,8 @@ def numa(host: Host) -> Numa | Absent:
         return Absent("the kernel lists no NUMA node", "missing", ROOT)
     placed = host.once(topology)
     nodes = tuple(_node(host, number, placed, len(numbers)) for number in numbers)
+    if len(nodes) == 1:
+        nodes = (_only(host, nodes[0]),)
     filled = [node for node in nodes if node.cpus]
     doubt = _doubt(host, nodes, placed)
     return Numa(
@@ -110,6 +113,14 @@ def _node(host: Host, number: int, placed: Topology, count: int) -> NumaNode:
         free_bytes=_memory(memory, f"{folder}/meminfo", "MemFree"),
         access=_access(host, f"{folder}/access0/initiators"),
     )
+
+
+def _only(host: Host, node: NumaNode) -> NumaNode:
+    """Where pages are made later (deferred initialisation) a node's count may stay behind; it has all there is."""
+    whole = memory(host).total
+    if present(whole) and present(node.memory_bytes) and whole > node.memory_bytes:
+        return msgspec.structs.replace(node, memory_bytes=whole)
+    return node
 
 
 def _access(host: Host, folder: str) -> Access | None:

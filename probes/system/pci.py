@@ -14,12 +14,15 @@ from probes.system.numa import Numa, numa
 from probes.types import Absent, present
 
 DEVICES = "/sys/bus/pci/devices"
-DeviceKind: TypeAlias = Literal["NVMe", "HBA", "NIC", "GPU", "accelerator"]
+DeviceKind: TypeAlias = Literal["NVMe", "SATA", "RAID", "HBA", "virtio disk", "NIC", "GPU", "accelerator"]
 
 # Class codes (first three bytes): PCI Code and ID Assignment Specification.
 _KINDS: tuple[tuple[str, DeviceKind], ...] = (
     ("0108", "NVMe"),
-    ("01", "HBA"),  # SCSI, IDE, RAID, SATA, SAS
+    ("0101", "SATA"),  # IDE: SATA in its old mode
+    ("0104", "RAID"),
+    ("0106", "SATA"),
+    ("01", "HBA"),  # SCSI, SAS
     ("02", "NIC"),
     ("0c04", "HBA"),  # Fibre Channel
     ("0c06", "NIC"),  # InfiniBand
@@ -27,6 +30,10 @@ _KINDS: tuple[tuple[str, DeviceKind], ...] = (
     ("0b40", "accelerator"),  # co-processor (Xeon Phi)
     ("12", "accelerator"),
 )
+STORAGE: frozenset[DeviceKind] = frozenset({"NVMe", "SATA", "RAID", "HBA", "virtio disk"})
+_VIRTIO = "0x1af4"
+# ASPEED, Matrox G200 and virtual display adapters draw a console; nobody computes on them.
+_CONSOLES = {"0x1a03", "0x102b", "0x1234", "0x1b36", "0x1013", "0x15ad"}
 _FOLDERS = (
     "nvme",
     "net",
@@ -72,8 +79,10 @@ def _device(host: Host, address: str, table: Numa | Absent) -> PciDevice | None:
         return None
     real = host.real(f"{DEVICES}/{address}")
     folder = real if present(real) else f"{DEVICES}/{address}"
-    driver = host.link(f"{folder}/driver")
-    if kind == "GPU" and digits.startswith("0300") and _management(host, folder):
+    driver, vendor = host.link(f"{folder}/driver"), host.text(f"{folder}/vendor", 64)
+    if kind in STORAGE and present(vendor) and vendor.strip() == _VIRTIO:
+        kind = "virtio disk"  # whatever class it bears
+    if kind == "GPU" and digits.startswith("0300") and present(vendor) and vendor.strip() in _CONSOLES:
         return None
     node, source = _node(host, folder, table)
     return PciDevice(
@@ -86,12 +95,6 @@ def _device(host: Host, address: str, table: Numa | Absent) -> PciDevice | None:
         link=pcie_link(host, folder),
         virtual_function=host.exists(f"{folder}/physfn"),
     )
-
-
-def _management(host: Host, folder: str) -> bool:
-    """ASPEED, Matrox G200 and virtual display adapters draw a console; nobody computes on them."""
-    vendor = host.text(f"{folder}/vendor", 64)
-    return present(vendor) and vendor.strip() in {"0x1a03", "0x102b", "0x1234", "0x1b36", "0x1013", "0x15ad"}
 
 
 def _names(host: Host, folder: str) -> tuple[str, ...]:
@@ -123,10 +126,12 @@ def _node(host: Host, folder: str, table: Numa | Absent) -> tuple[int | Absent, 
         if present(number) and number in numbers:
             return number, f"{at}/numa_node"
         at = at.rpartition("/")[0]
+    # Of a device without a node the kernel shows its bus's CPUs: all of them where nothing tells that either.
+    online = frozenset().union(*(node.cpus for node in table.nodes))
     near = read_cpus(host, folder, "local_cpulist", "local_cpus")
     if present(near) and near and len(numbers) > 1:
         for node in table.nodes:
-            if node.cpus and near == node.cpus:
+            if node.cpus and near & online == node.cpus:
                 return node.number, f"{folder}/local_cpulist"
     if len(numbers) == 1:
         return next(iter(numbers)), "the only node"

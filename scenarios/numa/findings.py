@@ -8,7 +8,7 @@ from probes import units
 from probes.system.clocksource import Clocksource
 from probes.system.cpulist import as_list
 from probes.system.nodes_per_socket import NodesPerSocket
-from probes.system.pci import PciDevice
+from probes.system.pci import STORAGE, PciDevice
 from probes.system.pcie_tags import Tags
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding
@@ -303,7 +303,7 @@ def device_findings(devices: tuple[PciDevice, ...], tagged: tuple[Tags, ...] | A
     named = [
         ", ".join(d.names) or d.address
         for d in devices
-        if d.address in able and d.kind in ("NVMe", "HBA", "NIC")
+        if d.address in able and (d.kind in STORAGE or d.kind == "NIC")
     ]
     if named:
         yield Finding(
@@ -319,13 +319,6 @@ def device_findings(devices: tuple[PciDevice, ...], tagged: tuple[Tags, ...] | A
 def firmware_findings(firmware: Firmware) -> Iterator[Finding]:
     costly = [r for r in firmware.readings if r.judgement == "costs I/O"]
     unknown = [r for r in firmware.readings if r.judgement == "unknown"]
-    if firmware.asked and isinstance(firmware.found, Absent):
-        yield Finding(
-            id="numa.bios-source",
-            severity="warning",
-            title=f"the BIOS settings could not be read: {firmware.found.reason}",
-            evidence=(Evidence(firmware.found.reason, firmware.found.source),),
-        )
     if costly:
         source = firmware.found.source if present(firmware.found) else "the running system"
         yield Finding(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import msgspec
@@ -9,12 +10,16 @@ import msgspec
 from probes.host import Host
 from probes.system.allowed import allowed
 from probes.system.caches import CacheKind, caches, kinds
-from probes.system.cpu import cpu
+from probes.system.cpu import Cpu, cpu
 from probes.system.cpulist import as_list
+from probes.system.nodes_per_socket import nodes_per_socket
 from probes.system.numa import Numa, NumaNode, numa
-from probes.system.pci import PciDevice, pci_devices
-from probes.system.topology import Topology, distinct, topology
+from probes.system.pci import STORAGE, PciDevice, pci_devices
+from probes.system.topology import ROOT, Topology, cpuinfo, distinct, topology
 from probes.types import Absent, present
+
+_DISK = re.compile(r"nvme\d+n\d+|[sv]d[a-z]+")
+_SWITCH = {"off": "off", "forceoff": "off", "notsupported": "none", "notimplemented": "none"}
 
 
 class CoreGroup(msgspec.Struct, frozen=True):
@@ -66,6 +71,9 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     nodes_with_cpus: int | None = None
     doubt: str = ""
     distance_doubt: str = ""
+    smt: str = ""  # on, off, none; empty where the host does not tell
+    modules: bool = False  # AMD's family 15h: two integer cores each, which the kernel tells as threads
+    setting: str = ""  # what of the firmware explains the nodes
 
 
 def machine(host: Host) -> Machine:
@@ -76,6 +84,7 @@ def machine(host: Host) -> Machine:
     limited = present(may.cpus) and bool(placed.online) and not placed.online <= may.cpus
     found = host.once(caches)
     quota = may.quota_cores
+    modules = _is_modules(host)
     return Machine(
         model=it.model if present(it.model) else None,
         sockets=it.sockets if present(it.sockets) else None,
@@ -97,7 +106,33 @@ def machine(host: Host) -> Machine:
         nodes_with_cpus=table.with_cpus if believed and present(table) else None,
         doubt=table.doubt if present(table) else "",
         distance_doubt=table.distance_doubt if present(table) else "",
+        smt="" if modules else _smt(host, it),
+        modules=modules,
+        setting=_setting(host),
     )
+
+
+def _smt(host: Host, it: Cpu) -> str:
+    """On where some core has several threads online; else by the kernel's switch, which older kernels do not have."""
+    if any(size > 1 for size in it.threads_per_core):
+        return "on"
+    switch = host.text(f"{ROOT}/smt/control", 64)
+    return _SWITCH.get(switch.strip(), "") if present(switch) else ""
+
+
+def _is_modules(host: Host) -> bool:
+    first = next(iter(cpuinfo(host)), {})
+    return (first.get("vendor_id"), first.get("cpu family")) == ("AuthenticAMD", "21")
+
+
+def _setting(host: Host) -> str:
+    """Nothing where a node a socket is all that there is to say."""
+    found = nodes_per_socket(host)
+    if isinstance(found, Absent) or (
+        found.value == 1 and found.scheme in ("nodes per socket", "node per die")
+    ):
+        return ""
+    return found.words
 
 
 def _nodes(host: Host, table: Numa, placed: Topology) -> tuple[Place, ...]:
@@ -152,13 +187,16 @@ def _devices(host: Host, table: Numa | Absent) -> tuple[DeviceShape, ...]:
     if isinstance(found, Absent):
         return ()
     return tuple(
-        DeviceShape(device.kind, _name(device), device.node if present(device.node) else None)
+        DeviceShape(device.kind, name, device.node if present(device.node) else None)
         for device in found
         if not device.virtual_function
+        for name in _names(device)
     )
 
 
-def _name(device: PciDevice) -> str:
-    """The disk rather than its controller, the card rather than its verbs; else the address."""
-    disks = [name for name in device.names if name.startswith(("nvme", "sd", "vd")) and "n" in name[4:]]
-    return next(iter(disks or device.names), device.address)
+def _names(device: PciDevice) -> tuple[str, ...]:
+    """The disks rather than their controller, the card rather than its verbs; else the address."""
+    if device.kind in STORAGE:
+        disks = tuple(name for name in device.names if _DISK.fullmatch(name))
+        return disks or device.names[:1] or (device.address,)
+    return device.names[:1] or (device.address,)

@@ -8,6 +8,7 @@ from itertools import groupby
 
 import msgspec
 
+from probes.system.caches import CacheKind
 from probes.system.cpulist import as_list, parse_list
 from probes.types import Json
 from probes.units import listed
@@ -19,6 +20,8 @@ _SAME_MEMORY = 0.1
 _INDENT = " " * 10
 _DEVICES_A_LINE = 6
 _MOST_LINES = 3  # of one list of CPUs
+_PLACE = re.compile(r"(node|socket)s? [0-9]")
+_WORDS = {False: ("core", "thread"), True: ("module", "core")}
 
 
 def picture(it: Machine, columns: int = COLUMNS) -> tuple[str, ...]:
@@ -37,7 +40,8 @@ def picture(it: Machine, columns: int = COLUMNS) -> tuple[str, ...]:
 def _head(it: Machine) -> Iterator[str]:
     if it.model:
         yield it.model
-    counts = [_many(it.sockets, "socket"), _many(it.cores, "core"), _many(it.threads, "thread")]
+    core, thread = _WORDS[it.modules]
+    counts = [_many(it.sockets, "socket"), _many(it.cores, core), _many(it.threads, thread)]
     if it.dies and it.sockets and it.dies > it.sockets:
         counts.insert(1, f"{it.dies} dies")
     if it.books > 1:
@@ -46,11 +50,18 @@ def _head(it: Machine) -> Iterator[str]:
         counts.append(_node_count(it))
     yield ", ".join(count for count in counts if count)
     if it.caches:
-        yield "caches: " + ", ".join(
-            f"{c.name} {c.instances} x {'/'.join(map(_size, c.sizes_bytes)) or '?'}" for c in it.caches
-        )
+        yield "caches: " + ", ".join(f"{c.name} {_instances(c)}" for c in it.caches)
+    if told := [*([f"SMT {it.smt}"] if it.smt else ()), *([it.setting] if it.setting else ())]:
+        yield ", ".join(told)
     if it.doubt:
         yield f"NUMA nodes not credible: {it.doubt}"
+
+
+def _instances(kind: CacheKind) -> str:
+    """`8 x 32 KiB + 6 x 48 KiB`; recordings of old count all sizes together."""
+    if sum(kind.counts) == kind.instances:
+        return " + ".join(f"{n} x {_size(b)}" for b, n in zip(kind.sizes_bytes, kind.counts, strict=False))
+    return f"{kind.instances} x {'/'.join(map(_size, kind.sizes_bytes)) or '?'}"
 
 
 def _node_count(it: Machine) -> str:
@@ -90,10 +101,11 @@ def _alike(one: Place, other: Place) -> bool:
 
 
 def _place(it: Machine, run: tuple[Place, ...]) -> Iterator[str]:
-    first, last = run[0], run[-1]
+    first = run[0]
     word = "node" if it.places_are_nodes else "socket"
-    name = f"{word} {first.number}" if len(run) == 1 else f"{word}s {first.number}-{last.number}, each"
-    parts = [_cores(first.cores, it.hybrid)]
+    numbers = as_list(frozenset(place.number for place in run))
+    name = f"{word} {numbers}" if len(run) == 1 else f"{word}s {numbers}, each"
+    parts = [_cores(first.cores, it.hybrid, _WORDS[it.modules])]
     if first.kind == "memory only":
         parts = ["memory only, no CPU"]
     elif first.kind == "empty":
@@ -117,13 +129,14 @@ def _place(it: Machine, run: tuple[Place, ...]) -> Iterator[str]:
             yield f"{_INDENT}{words}" if len(run) == 1 else f"{_INDENT}node {place.number}: {words}"
 
 
-def _cores(groups: tuple[CoreGroup, ...], hybrid: bool) -> str:
+def _cores(groups: tuple[CoreGroup, ...], hybrid: bool, words_for: tuple[str, str]) -> str:
+    core, thread = words_for
     if not groups:
         return "cores not told"
     if len(groups) == 1:
         group = groups[0]
-        return _many(group.cores, "core") + (f" x {group.threads} threads" if group.threads > 1 else "")
-    words = [f"{_many(g.cores, 'core')} with {_many(g.threads, 'thread')}" for g in groups]
+        return _many(group.cores, core) + (f" x {group.threads} {thread}s" if group.threads > 1 else "")
+    words = [f"{_many(g.cores, core)} with {_many(g.threads, thread)}" for g in groups]
     return " + ".join(words) + (" (hybrid)" if hybrid else "")
 
 
@@ -189,14 +202,15 @@ def _span(values: set[int]) -> str:
 
 
 def _fit(line: str, columns: int) -> Iterator[str]:
-    """Host text (a model's name) may hold anything; a list is broken at its commas, never inside a number."""
+    """Host text (a model's name) may hold anything; a list is broken at its commas, a sentence at its blanks."""
     plain = "".join(letter if letter.isprintable() else "?" for letter in line)
     if len(plain) <= columns:
         yield plain
         return
-    indent = " " * (len(plain) - len(plain.lstrip()) + 2)
+    lead = len(plain) - len(plain.lstrip())
+    indent = _INDENT if _PLACE.match(plain) else " " * (lead + 2)
     at, lines = "", 0
-    for word in re.findall(r"[^ ,]*[ ,]*", plain[len(indent) - 2 :]):
+    for word in _parts(plain[lead:], (columns - len(indent)) // 2):
         if at.strip() and len(at) + len(word.rstrip()) > columns - (4 if lines == _MOST_LINES - 1 else 0):
             lines += 1
             if lines == _MOST_LINES:
@@ -204,12 +218,18 @@ def _fit(line: str, columns: int) -> Iterator[str]:
                 return
             yield at.rstrip()
             at = indent
-        at = (at or indent[2:]) + word
+        at = (at or " " * lead) + word
         if len(at) > columns + 1:  # one word without an end
             yield f"{at[: columns - 4]} ..."
             return
     if at.strip():
         yield at.rstrip()
+
+
+def _parts(text: str, most: int) -> Iterator[str]:
+    """What stays on one line: the members of a list, and the words of a member that is long."""
+    for member in re.findall(r"[^,;]*[,;]? *", text):
+        yield from re.findall(r"[^ ]* *", member) if len(member) > most else (member,)
 
 
 def machine_picture(value: Json) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from probes.bench.placement import Placement, Seat
 from probes.bench.stress import installed as stress_ng
 from probes.host import Host
 from probes.system.allowed import allowed
-from probes.system.bios.redfish import url_problem
 from probes.system.caches import Cache, caches
 from probes.system.numa import Numa, numa
 from probes.system.pci import pci_devices
@@ -24,6 +23,7 @@ from scenarios.numa.machine import Machine, machine
 from scenarios.numa.memory import Target, targets
 from scenarios.numa.picture import picture
 from scenarios.numa.placements import TITLES, full, loopback, placements, variant_line, why_not
+from scenarios.numa.settings import source_problem
 from scenarios.numa.trains import ASKING, STREAMING, Side, metrics
 from scenarios.plan import Option, Plan, PlannedStep, Variant, Workload
 
@@ -87,10 +87,6 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lay_out(host: Host, options: Options) -> Layout:
-    """Raises Usage for a URL that is none."""
-    url = options.string("redfish")
-    if url and (problem := url_problem(url)):
-        raise Usage(f"numa: {problem}")
     placed = host.once(topology)
     table = host.once(numa)
     nodes = table if present(table) and not table.doubt else None
@@ -202,6 +198,9 @@ def _workload(name: str, title: str, work: str) -> Workload:
 
 
 def make(host: Host, options: Options, planned: Callable[..., Plan]) -> Plan:
+    """Raises Usage for a file, a URL or a certificate that is none."""
+    if problem := source_problem(options):
+        raise Usage(f"numa: {problem}")
     it = lay_out(host, options)
     budget = (options.number("budget") or DEFAULT_BUDGET_S) if it.measures else 0.0
     named = {side.id: side for _, _, sides in it.entries for side in sides}

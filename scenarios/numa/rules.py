@@ -9,12 +9,14 @@ from probes.host import Host
 from probes.system.clocksource import clocksource
 from probes.system.nodes_per_socket import nodes_per_socket
 from probes.system.numa import numa
-from probes.system.pci import PciDevice, pci_devices
+from probes.system.pci import STORAGE, PciDevice, pci_devices
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding
 from scenarios.numa import findings, remedies
 from scenarios.numa.settings import highest_khz, limited_khz, lost_nodes
 from scenarios.rule import Inapplicable, Rule, Unreadable
+
+CARDS = (STORAGE - {"NVMe"}) | {"NIC"}
 
 
 def nodes(host: Host) -> Iterator[Finding]:
@@ -30,7 +32,7 @@ def links(host: Host) -> Iterator[Finding]:
     found = host.once(pci_devices)
     if isinstance(found, Absent):
         raise Unreadable(found.reason)
-    those = tuple(d for d in found if d.kind in ("NIC", "HBA") and not d.virtual_function)
+    those = tuple(d for d in found if d.kind in CARDS and not d.virtual_function)
     if not any(present(d.link) for d in those):
         raise Inapplicable("no network card or controller tells a PCIe link")
     return _links(those)

@@ -77,7 +77,11 @@ class Numa(Scenario):
 
     async def run(self, run: Run) -> None:
         layout = await asyncio.to_thread(lay_out, run.host, run.options)
-        read = await self._read(run, layout)
+        if run.options.string("redfish"):  # four answers, 1 to 3 s each
+            run.emit(ev.Progress(t=run.time(), step="read", text="ask the management controller"))
+        # before any step: what was asked for and does not answer is one line
+        told = await asyncio.to_thread(firmware, run.host, run.options)
+        read = await self._read(run, layout, told)
         found: list[Finding] = [*read]
         verdicts: dict[str, list[ev.Verdict]] = {}
         if layout.measures:
@@ -88,14 +92,13 @@ class Numa(Scenario):
         for finding in tables.with_answer(layout, found, tables.undecided(run.plan, verdicts)):
             run.found(finding)
 
-    async def _read(self, run: Run, layout: Layout) -> list[Finding]:
+    async def _read(self, run: Run, layout: Layout, told: Firmware) -> list[Finding]:
         with run.step("read", "read topology and settings"):
             run.emit(ev.Extra(t=run.time(), name="machine", value=msgspec.to_builtins(layout.shape)))
             if layout.commands:
                 run.emit(ev.Extra(t=run.time(), name="placements", value=tables.placed_commands(layout)))
             for one in await asyncio.to_thread(settings, run.host):
                 run.fact(one.subject, one.name, one.value, one.unit, source=one.source)
-            told = await asyncio.to_thread(firmware, run.host, run.options)
             self._tell_firmware(run, told)
             devices = run.host.once(pci_devices)
             if present(devices) and devices:

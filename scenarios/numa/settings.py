@@ -17,7 +17,7 @@ from probes.system.apic import apic_mode
 from probes.system.bios.attribute_file import attribute_file
 from probes.system.bios.attributes import BiosAttributes
 from probes.system.bios.firmware_attributes import firmware_attributes
-from probes.system.bios.redfish import redfish_bios
+from probes.system.bios.redfish import redfish_bios, url_problem
 from probes.system.clocksource import clocksource
 from probes.system.cpu import cpu
 from probes.system.frequency import Frequency, frequency
@@ -32,7 +32,7 @@ from probes.system.topology import ROOT
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, Json, present
 from scenarios.knowledge.bios import BiosReading, readings, vendor_of, wanted
-from scenarios.model import Options
+from scenarios.model import Options, Refused
 
 DMI = "/sys/class/dmi/id"
 Held: TypeAlias = Literal["powersave", "userspace", "performance limit", "boost off"]
@@ -55,7 +55,6 @@ class Firmware(msgspec.Struct, frozen=True, kw_only=True):
     found: BiosAttributes | Absent
     readings: tuple[BiosReading, ...]
     vendor: str
-    asked: bool = False  # a file or a service was named
 
 
 def settings(host: Host) -> tuple[Setting, ...]:
@@ -240,8 +239,24 @@ def highest_khz(host: Host) -> int | None:
     return found.highest_khz if isinstance(found, Frequency) and present(found.highest_khz) else None
 
 
+def source_problem(options: Options) -> str:
+    """What is wrong with the request for the firmware's settings, in one line; empty where they can be asked for."""
+    path, url, authority = (options.string(name) for name in ("bios", "redfish", "redfish-ca"))
+    if path and url:
+        return "--bios and --redfish are two sources of the same settings: give one of them"
+    if authority and not url:
+        return "--redfish-ca is the certificate for --redfish URL, which is not given"
+    if path:
+        told = attribute_file(path, wanted)
+        return told.reason if isinstance(told, Absent) else ""
+    return url_problem(url, authority or None) if url else ""
+
+
 def firmware(host: Host, options: Options) -> Firmware:
-    """From the file that was named, else the Redfish service, else the kernel's firmware attributes. Never raises."""
+    """From the file that was named, else the Redfish service, else the kernel's firmware attributes.
+
+    Raises Refused where a source that was asked for does not tell.
+    """
     path, url = options.string("bios"), options.string("redfish")
     found: BiosAttributes | Absent
     if path:
@@ -250,6 +265,11 @@ def firmware(host: Host, options: Options) -> Firmware:
         found = redfish_bios(url, wanted, options.string("redfish-ca") or None)
     else:
         found = firmware_attributes(host, wanted)
+    if (path or url) and isinstance(found, Absent):
+        which = "--bios" if path else "--redfish"
+        raise Refused(
+            f"the BIOS settings could not be read: {found.reason}; leave out {which} to go on without them"
+        )
     maker = host.text(f"{DMI}/sys_vendor", 4096)
     named = found.vendor if present(found) and found.vendor else maker if present(maker) else ""
     vendor = vendor_of(named)
@@ -263,7 +283,7 @@ def firmware(host: Host, options: Options) -> Firmware:
     made_by = cpu(host).vendor
     maker_of_cpu = _CPU_VENDORS.get(made_by, "") if present(made_by) else ""
     known = readings(values, pending, vendor, cpu=maker_of_cpu, seen=_seen(host))
-    return Firmware(found=found, readings=known, vendor=vendor, asked=bool(path or url))
+    return Firmware(found=found, readings=known, vendor=vendor)
 
 
 def _seen(host: Host) -> dict[str, str]:

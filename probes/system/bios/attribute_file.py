@@ -6,12 +6,13 @@ The file comes from elsewhere: no XML parser is let loose on it, lines and tags 
 
 from __future__ import annotations
 
+import codecs
 import html
 import json
 import re
 from pathlib import Path
 
-from probes.safe_read import decode, read_regular
+from probes.safe_read import TooLarge, decode, read_regular
 from probes.system.bios.attributes import MOST_VALUE, BiosAttributes, Wanted, kept
 from probes.types import Absent
 
@@ -22,21 +23,33 @@ _DELL_XML = re.compile(r'<Attribute\s[^>]{0,200}?Name="([^"]{1,200})"[^>]{0,200}
 _SUM_XML = re.compile(r'<Setting\s[^>]{0,400}?name="([^"]{1,200})"[^>]{0,400}?selectedOption="([^"]{0,200})"')
 # racadm get BIOS: `#ApbDis=Disabled`, `ApbDis=Disabled (Pending Value=Enabled)`; OneCLI: `IMM.x=y`,
 # `Processors.SOCPstates=P0`
-_LINE = re.compile(r"^\s*#?\s*([A-Za-z0-9][\w.()/ -]{0,199}?)\s*=\s*(.{0,200}?)\s*$", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z0-9][\w.()/ -]{0,199}")
 _PENDING = re.compile(r"(.*?)\s*\(Pending Value=(.*)\)$")
 
 
 def attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
     """What one file tells; Absent in one line where it cannot be read or holds no settings."""
     try:
-        text = decode(read_regular(str(Path(path).absolute()), MOST_BYTES))
+        data = read_regular(str(Path(path).absolute()), MOST_BYTES)
+    except TooLarge:
+        return Absent(
+            f"{path} is larger than {MOST_BYTES >> 20} MiB: no list of BIOS settings is", "invalid", path
+        )
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "no path"
         return Absent(f"{path}: {why}", "missing", path)
-    found = _json(text) or _text(text)
-    if not found:
-        return Absent(f"{path} holds no BIOS settings in a form that is known here", "invalid", path)
+    if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):  # saved by a tool on Windows
+        data = data.decode("utf-16", "replace").encode()
+    data = data.removeprefix(codecs.BOM_UTF8)
+    # A NUL stands in no text: random bytes would match a line's pattern somewhere.
+    found, sure = ({}, False) if b"\0" in data else _parsed(decode(data))
     vendor = found.pop("", "")
+    if not found or not (sure or any(map(wanted, found))):
+        return Absent(
+            f"{path} holds no BIOS settings in a form that is known here (Redfish JSON, racadm, sum, OneCLI)",
+            "invalid",
+            path,
+        )
     values, pending = {}, {}
     for name, value in kept(found, wanted).items():
         later = _PENDING.fullmatch(value)
@@ -46,14 +59,36 @@ def attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
     return BiosAttributes(source=path, values=values, vendor=str(vendor), pending=pending)
 
 
-def _json(text: str) -> dict[str, object]:
+def _parsed(text: str) -> tuple[dict[str, object], bool]:
+    """Names and values, and whether the form is a vendor's own, so that names which nobody here knows count too."""
+    told, attributes = _json(text)
+    if told:
+        return told, attributes
+    for pattern in (_DELL_XML, _SUM_XML):
+        if pairs := pattern.findall(text):
+            return {html.unescape(name).strip(): html.unescape(value).strip() for name, value in pairs}, True
+    return _lines(text), False
+
+
+def _lines(text: str) -> dict[str, object]:
+    """`name = value`, split by hand: on a file of nothing but blanks a pattern tries for hours."""
+    found: dict[str, object] = {}
+    for line in text.splitlines():
+        name, _, value = line.partition("=")
+        name, value = name.strip().removeprefix("#").strip(), value.strip()
+        if _NAME.fullmatch(name) and len(value) <= MOST_VALUE:
+            found[name] = value
+    return found
+
+
+def _json(text: str) -> tuple[dict[str, object], bool]:
     """`{"Attributes": {...}}` at any depth down to three, a bare object, or ilorest's list of such. "" is the
     vendor.
     """
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        return {}
+        return {}, False
     merged: dict[str, object] = {}
     level = [found]
     for _ in range(4):
@@ -68,12 +103,6 @@ def _json(text: str) -> dict[str, object]:
                     merged[""] = part["Manufacturer"][:MOST_VALUE]
                 below += [value for value in part.values() if isinstance(value, dict | list)]
         level = below
-    return merged or (found if isinstance(found, dict) else {})
-
-
-def _text(text: str) -> dict[str, object]:
-    pairs = _DELL_XML.findall(text) or _SUM_XML.findall(text) or _LINE.findall(text)
-    found: dict[str, object] = {}
-    for name, value in pairs:
-        found[html.unescape(name).strip()] = html.unescape(value).strip()
-    return found
+    if set(merged) - {""}:
+        return merged, True
+    return (found if isinstance(found, dict) else {}), False

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 import ssl
 import threading
@@ -47,12 +48,12 @@ class _Place(msgspec.Struct, frozen=True):
         return f"{self.name}:{self.port}"
 
 
-def url_problem(url: str) -> str:
-    """Why this is no URL to ask, in one line that does not repeat it (it may hold a password); empty where it is
-    one.
+def url_problem(url: str, ca_file: str | None = None) -> str:
+    """Why this is no URL to ask, or `ca_file` no certificate, in one line that does not repeat the URL (it may hold a
+    password); empty where all is well.
     """
     try:
-        _place(url)
+        _context(_place(url), ca_file)
     except _Failed as failed:
         return failed.absent.reason
     return ""
@@ -106,6 +107,8 @@ def _place(url: str) -> _Place:
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
         raise _Failed("the Redfish URL must be https: a password is not sent over http", "invalid")
     path = parts.path.rstrip("/")
+    if parts.query or parts.fragment:
+        raise _Failed("the Redfish URL must not have a question mark or a #", "invalid")
     if path and not path.startswith("/redfish/v1"):
         raise _Failed("the path of the Redfish URL must be empty or begin with /redfish/v1", "invalid")
     secure = parts.scheme == "https"
@@ -184,6 +187,8 @@ class _Client:
                 f"{where}: no TLS connection ({(error.reason or 'error')[:60]})", "invalid"
             ) from None
         except (OSError, http.client.HTTPException, ValueError) as error:
+            if isinstance(error, OSError) and error.errno:  # the kernel's own words
+                raise _Failed(f"{where}: {os.strerror(error.errno)}", "missing") from None
             raise _Failed(f"{where}: no usable answer ({type(error).__name__})", "invalid") from None
         finally:
             connection.close()

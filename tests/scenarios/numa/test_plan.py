@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 
 import pytest
 
 from probes.host import Host
+from probes.system.bios.credentials import PASSWORD, USER
+from probes.types import Json
 from scenarios import events as ev
-from scenarios.model import Options, Usage
+from scenarios.model import Options, Refused, Usage
 from scenarios.numa import locality
 from scenarios.numa.plan import lay_out
 from scenarios.numa.scenario import Numa
@@ -83,16 +86,59 @@ async def test_settings_and_the_bios_are_read_without_measuring(tmp_path: Path) 
     assert "SECRET" not in repr(run.events)
 
 
-async def test_a_source_that_fails_is_one_line(tmp_path: Path) -> None:
-    scenario = Numa()
-    host = _two_nodes(tmp_path)
-    options = {"only": "read", "bios": "/nonexistent/bios.json"}
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        b"",
+        b"\0\x7fELF" + bytes(range(256)),
+        b'{"a": 1}',
+        b'{"Attributes": 5}',
+        b"[1,",
+        b" " * (4 << 20),
+    ],
+)
+def test_a_file_that_holds_no_settings_is_a_wrong_request(tmp_path: Path, content: bytes | None) -> None:
+    saved = tmp_path / "saved"
+    if content is not None:
+        saved.write_bytes(content)
+    _refused(_two_nodes(tmp_path), {"bios": str(saved)})
+
+
+def test_other_requests_that_are_wrong(tmp_path: Path) -> None:
+    host, large = _two_nodes(tmp_path), tmp_path / "large"
+    with large.open("wb") as file:
+        file.truncate(1 << 30)
+    _refused(host, {"bios": str(large)})
+    _refused(host, {"bios": str(tmp_path)})
+    _refused(host, {"bios": str(BIOS / "dell.json"), "redfish": "https://bmc"})
+    _refused(host, {"redfish": "https://bmc", "redfish-ca": str(large)})
+    _refused(host, {"redfish-ca": str(large)})
+
+
+def _refused(host: Host, options: dict[str, Json]) -> None:
+    with pytest.raises(Usage) as error:
+        Numa().plan(host, Options(options))
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_file_with_names_that_nobody_here_knows_is_still_one(tmp_path: Path) -> None:
+    saved = tmp_path / "saved"
+    saved.write_text('{"Attributes": {"cbs_cmn_apbdis": "1"}}')
+    assert Numa().plan(_two_nodes(tmp_path), Options({"bios": str(saved)})).picture
+
+
+async def test_a_controller_that_does_not_answer_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(USER, "admin")
+    monkeypatch.setenv(PASSWORD, "correct-horse")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    scenario, host, options = Numa(), _two_nodes(tmp_path), {"only": "read", "redfish": url}
     plan = scenario.plan(host, Options(options, scenario.options))
     run = FakeRun(host=host, options=options, declared=scenario.options, plan=plan)
-    await scenario.run(run)
-    first = run.of(ev.Found)[0].finding
-    titles = [e.finding.title for e in run.of(ev.Found)]
-    assert (
-        "the BIOS settings could not be read: /nonexistent/bios.json: No such file or directory" in titles
-    ), titles
-    assert first.answers
+    with pytest.raises(Refused) as error:
+        await scenario.run(run)
+    assert len(str(error.value).splitlines()) == 1
+    assert "correct-horse" not in repr(run.events) + str(error.value) and not run.of(ev.Step)
