@@ -15,7 +15,9 @@ from scenarios.finding import NextStep, Remedy
 from scenarios.imported import SCENARIO
 from scenarios.option_value import arguments
 
-SAID_AGAIN = frozenset({"dir", "size", "most-bytes"})  # of the options; the others may hold what is no reader's business
+SAID_AGAIN = frozenset(
+    {"dir", "size", "most-bytes"}
+)  # of the options; the others may hold what is no reader's business
 NEEDED = ("cmd", "variant", "pid", "cgroup", "user")  # no run without them, and the reader has them
 GIB = 1 << 30
 MOST_BYTES = 100 * GIB  # an SSD's endurance is thousands of times more, but nobody expects it of a short test

@@ -200,7 +200,7 @@ class OwnDirectory:
         if not directories:
             self.refusal = "neither $TMPDIR nor /var/tmp is there: name --dir"
         for directory in directories:
-            asked = options.integer("size")
+            asked = options.integer("size") or None
             fit = suitability(host, directory, explicit=self.explicit, size_bytes=asked, workloads=workloads)
             if not fit.refusal:
                 least = fit.size_bytes if asked else min(fit.size_bytes, default_bytes)

@@ -198,7 +198,10 @@ async def test_what_ends_the_bytes_keeps_what_was_measured() -> None:
     run = FakeRun(seed=1)
     noise = white(1, 0.3)
     trains = FakeTrains(
-        run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=noise, raises={4: Spent("no bytes left", 8 << 30, 2 << 30, 1 << 30)}
+        run.clock,
+        {"A": 10_000.0, "B": 10_000.0},
+        noise=noise,
+        raises={4: Spent("no bytes left", 8 << 30, 2 << 30, 1 << 30)},
     )
     await measured(run, trains)
     [verdict] = run.of(ev.Verdict)

@@ -267,7 +267,9 @@ def test_the_files_are_as_large_as_fits_unless_a_size_is_asked_for(
     monkeypatch: pytest.MonkeyPatch, room: int, asked: int | None, chosen: int
 ) -> None:
     def fits(host: Host, directory: str, *, size_bytes: int | None, **_: object) -> Suitability:
-        return msgspec.structs.replace(place(directory), size_bytes=size_bytes or room << 20)
+        return msgspec.structs.replace(
+            place(directory), size_bytes=room << 20 if size_bytes is None else size_bytes
+        )
 
     monkeypatch.setattr(targets, "suitability", fits)
     options = Options({"size": asked << 20} if asked else {}, Null.options)
