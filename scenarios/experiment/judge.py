@@ -61,7 +61,7 @@ class Judge:
         value = group.value(self.metric, self.pair)
         if self.decided or value is None:
             return
-        self.comparison.add(value.log_ratio, value.scatter)
+        self.comparison.add(*value)
         self.differences.append(group.difference(self.metric, self.pair))
         for side, variant in zip(self.sides, self.pair, strict=True):
             values = group.values(variant, self.metric)

@@ -8,9 +8,10 @@ holds whenever the run stops.
 A word is given by the rule of the design: `slower`/`faster` when that interval excludes 1 and the estimate
 is beyond the margin, `no material difference` when it lies within [1/(1+margin), 1+margin], else
 `inconclusive`. With fewer than 8 groups a run stops early only for a large effect: the whole interval must
-lie beyond the margin. The estimate must be clearly beyond the margin, else every look is one more chance for an
-effect just below it; and before the last look, in great noise, the interval must end well away from 1: what is called
-there too early may even have the wrong sign.
+lie beyond the margin. With so few groups that their drawn orders alone cannot tell (`exact_from`: seven, for one
+pair in wall and CPU time), the single blocks must show it too (`AGREED`). The estimate must be clearly beyond the
+margin, else every look is one more chance for an effect just below it; and before the last look, in great noise, the
+interval must end well away from 1: what is called there too early may even have the wrong sign.
 """
 
 from __future__ import annotations
@@ -24,10 +25,20 @@ from typing import Literal, NamedTuple, TypeAlias
 from scenarios.experiment import looks
 from scenarios.experiment.dependence import batch_length, batched
 from scenarios.experiment.distributions import t_quantile
-from scenarios.experiment.stats import Better, Spread, calm_weights, deviation, over_groups, usual_scatter
+from scenarios.experiment.stats import (
+    Better,
+    Sides,
+    Spread,
+    calm_weights,
+    deviation,
+    over_groups,
+    slower_pairs,
+    usual_scatter,
+)
 
 Word: TypeAlias = Literal["slower", "faster", "no material difference", "inconclusive"]
 LARGE_ONLY_BELOW = 8  # groups
+AGREED = 0.95  # of the pairs of blocks, over all groups, with fewer groups than `exact_from`
 BATCH = 6  # groups, as many as the first look has
 # How far beyond the margin the estimate must be, in half-widths: a true 3 % is called in at most 10 % of the runs ...
 CLEARLY = 0.5
@@ -109,20 +120,37 @@ class Comparison:
     planned_groups: int = 30
     log_ratios: list[float] = field(default_factory=list)
     scatters: list[float | None] = field(default_factory=list)
+    sides: list[Sides] = field(default_factory=list)  # of the groups below `exact_from`
 
     def __post_init__(self) -> None:
         self._batch = (0, 1)  # of so many groups
         self.looks = looks.looks(self.planned_groups, self.min_groups)
 
-    def add(self, log_ratio: float, scatter: float | None = None) -> None:
-        """One finished group: the two fields of `stats.group_value` (without scatter all groups count alike)."""
+    def add(self, log_ratio: float, scatter: float | None = None, sides: Sides = ((), ())) -> None:
+        """One finished group: the fields of `stats.group_value` (without scatter all groups count alike)."""
         self.log_ratios.append(log_ratio)
         self.scatters.append(scatter)
+        if len(self.log_ratios) < self.exact_from:
+            self.sides.append(sides)
 
     @property
     def share(self) -> float:
         """This comparison's part of alpha."""
         return self.alpha / max(1, self.family)
+
+    @property
+    def exact_from(self) -> int:
+        """Groups from which on the drawn orders alone can hold the level: all fall alike in 2 of 2**groups draws."""
+        return math.ceil(1 - math.log2(self.share))
+
+    def agreed(self, groups: int) -> bool:
+        """Whether so few groups may call a difference: nearly every block of one side is slower than nearly every one
+        of the other. A neighbour who comes and goes in the groups' rhythm slows blocks of both sides.
+        """
+        if groups >= self.exact_from:
+            return True
+        slower = slower_pairs(self.sides)
+        return max(slower, slower_pairs([(b, a) for a, b in self.sides])) >= AGREED
 
     @property
     def look(self) -> int:
@@ -211,6 +239,10 @@ class Comparison:
         return [look for look in self.looks if look <= len(self.log_ratios)]
 
     def _word(self, spread: Spread, groups: int, last: bool) -> Word:
+        word = self._by_interval(spread, groups, last)
+        return "inconclusive" if word in ("slower", "faster") and not self.agreed(groups) else word
+
+    def _by_interval(self, spread: Spread, groups: int, last: bool) -> Word:
         edge = math.log1p(self.margin)
         large_only = groups < (self.min_groups if last else max(self.min_groups, LARGE_ONLY_BELOW))
         if large_only:
@@ -235,6 +267,10 @@ class Comparison:
         reason = None
         if word == "inconclusive" and groups < self.min_groups:
             reason = f"{groups} groups where {self.min_groups} are needed"
+        elif word == "inconclusive" and self._by_interval(spread, groups, last=True) in ("slower", "faster"):
+            reason = (
+                f"{groups} groups are too few where blocks of both sides overlap ({self.exact_from} needed)"
+            )
         ratio = _ratio(spread.estimate)
         return Decision(
             word,

@@ -11,14 +11,15 @@ it by some ranks only.
 
 Fewer groups than a level can be reached with (2**(1-n) > alpha) have Student's interval instead: under
 symmetric noise with heavy tails it errs on the safe side (Efron 1969, "Student's t-test under symmetry
-conditions").
+conditions"). A neighbour in the groups' own rhythm gives all of them the same c, and then four coins that fall
+alike look like a sure effect: see `sequential.Comparison.agreed`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from scenarios.experiment.distributions import binomial_tail, signed_rank_critical, t_quantile
 from scenarios.experiment.walsh import ends, middle_of
@@ -38,11 +39,18 @@ class Spread(NamedTuple):
         return (self.high - self.low) / 2
 
 
+Sides: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]
+
+
 class GroupValue(NamedTuple):
-    """One group's log ratio (below 0 is slower) and how far blocks of the same variant lay apart in it."""
+    """One group's log ratio (below 0 is slower) and how far blocks of the same variant lay apart in it.
+
+    `sides`: the blocks' values, baseline and variant, turned so that less is slower.
+    """
 
     log_ratio: float
     scatter: float
+    sides: Sides
 
 
 def group_value(
@@ -65,7 +73,9 @@ def group_value(
         mean = math.fsum(logs) / len(logs)
         squares += math.fsum((log - mean) ** 2 for log in logs)
     scatter = math.sqrt(squares / max(1, len(baseline) + len(variant) - 2))
-    return GroupValue(ratio if better == "more" else -ratio, scatter)
+    sign = 1.0 if better == "more" else -1.0
+    sides = tuple(sign * value for value in baseline), tuple(sign * value for value in variant)
+    return GroupValue(sign * ratio, scatter, sides)
 
 
 def log_ratio(baseline: Sequence[float], variant: Sequence[float], better: Better = "more") -> float | None:
@@ -77,6 +87,13 @@ def log_ratio(baseline: Sequence[float], variant: Sequence[float], better: Bette
 def difference(baseline: Sequence[float], variant: Sequence[float]) -> float:
     """variant - baseline of one group's blocks, in the metric's own unit and direction."""
     return math.fsum(variant) / len(variant) - math.fsum(baseline) / len(baseline)
+
+
+def slower_pairs(sides: Sequence[Sides]) -> float:
+    """Of all pairs of a baseline's and a variant's block, over all groups, the share in which the variant is slower."""
+    baseline = [value for one, _ in sides for value in one]
+    variant = [value for _, other in sides for value in other]
+    return sum(b < a for a in baseline for b in variant) / max(1, len(baseline) * len(variant))
 
 
 def calm_weights(scatters: Sequence[float]) -> list[float]:

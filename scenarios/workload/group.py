@@ -9,8 +9,9 @@ from pathlib import Path
 
 from probes.action import Action
 from probes.host import Host
+from probes.system.cgroup import folders_of, groups_of
 from probes.system.disk.mounts import mounts
-from probes.types import Absent
+from probes.types import Absent, present
 from scenarios.model import Usage
 
 LIMITS = ("memory.max", "memory.high", "memory.swap.max", "cpu.max", "cpu.weight", "io.max", "pids.max")
@@ -61,18 +62,40 @@ def _plain(word: str) -> str:
 
 
 def place(host: Host) -> str | Absent:
-    """Where groups can be made: the mount of version 2 of control groups."""
-    table = mounts(host)
-    if isinstance(table, Absent):
-        return table
+    """Where groups can be made: root makes them below the mount of version 2 of control groups, a user below one of
+    the own group and those above it that were given to the user (Documentation/admin-guide/cgroup-v2.rst, Delegation),
+    the one with the most controllers, the nearest of those.
+    """
+    table, own = mounts(host), host.text("/proc/self/cgroup")
+    for absent in (table, own):
+        if isinstance(absent, Absent):
+            return absent
+    assert not isinstance(table, Absent) and not isinstance(own, Absent)
     root = next((m.mountpoint for m in table if m.fstype == "cgroup2"), "")
     if not root:
         return Absent("no cgroup2 file system is mounted", "unsupported", "/proc/self/mountinfo")
-    if os.geteuid() or not os.access(root, os.W_OK):
+    above = (root,) if os.geteuid() == 0 else folders_of(host, table, "", groups_of(own).get("", "/"))
+    ours = [folder for folder in above if all(os.access(path, os.W_OK) for path in _given(folder))]
+    if not ours:
         return Absent(
-            "a control group of its own needs root, and cgroup2 mounted writable", "permission", root
+            "a control group of its own needs root, and cgroup2 mounted writable"
+            if os.geteuid() == 0
+            else "a control group of its own needs root or a delegated group: start hostdx by "
+            "`systemd-run --user --scope` where systemd runs",
+            "permission",
+            root,
         )
-    return root
+    return max(ours, key=lambda folder: len(_enabled(host, folder)))
+
+
+def _given(folder: str) -> tuple[str, ...]:
+    return folder, f"{folder}/cgroup.procs"
+
+
+def _enabled(host: Host, folder: str) -> list[str]:
+    """The controllers that groups below it have."""
+    text = host.text(f"{folder}/cgroup.subtree_control")
+    return text.split() if isinstance(text, str) else []
 
 
 def lacking(host: Host, root: str | Absent, limits: Mapping[str, str]) -> str:
@@ -81,14 +104,15 @@ def lacking(host: Host, root: str | Absent, limits: Mapping[str, str]) -> str:
         return ""
     if isinstance(root, Absent):
         return f"{next(iter(limits))}: {root.reason}"
-    text = host.text(f"{root}/cgroup.subtree_control")
-    enabled = text.split() if isinstance(text, str) else []
+    enabled = _enabled(host, root)
     for name in limits:
         controller = name.partition(".")[0]
         if controller not in enabled:
+            busy = present(host.text(f"{root}/cgroup.type")) and host.text(f"{root}/cgroup.procs")
             return (
                 f"{name}: the controller {controller} is not enabled for the groups below {root}: "
                 f"`echo +{controller} > {root}/cgroup.subtree_control` enables it where version 2 has it"
+                + (", once its own processes are in a group below it" if busy else "")
             )
     return ""
 
@@ -102,6 +126,6 @@ def group_action(variant: str, root: str, limits: Mapping[str, str]) -> Action:
         title=f"control group for {variant}{f' with {with_limits}' if with_limits else ''}",
         target=f"{root.rstrip('/')}/hostdx-*",
         risk="none: it holds the command's own processes, and is removed when the run ends",
-        rights="root",
+        rights="" if os.geteuid() else "root",
         parameters=dict(limits),
     )

@@ -85,7 +85,7 @@ def measure(
         for v, comparison in list(open_.items()):
             decision = None
             if (value := group_value(values["A"], values[v])) is not None:  # None: a stall, measured again
-                comparison.add(value.log_ratio, value.scatter)
+                comparison.add(*value)
                 decision = comparison.at_look(group_s)
             if decision is None and index >= planned:
                 decision = comparison.final(group_s)

@@ -1,11 +1,13 @@
 """`hostdx run workload` on a loud host, simulated: how often nothing is called a difference, or a loss a gain.
 
-    python -m tests.benchmarks.short_runs [--runs 1000] [--only MODEL]
+    python -m tests.benchmarks.short_runs [--runs 1000] [--only MODEL] [--groups 4 5 6 7]
 
 The experiment's own code (`compare` with the scenario's own load: wall and CPU time judged, four groups at least) on a
 fake clock. A run takes 0.1 s where nothing disturbs it and costs 0.15 s besides; the host makes it 20 to 30 % (sd of
 the logarithm) longer or shorter, heavy-tailed, or drifting; CPU time gets half of that and 3 % of its own.
 A run is wrong when one metric at least calls a difference that is not there, or the wrong direction.
+`--groups`: budgets of exactly so many groups in each model, and effects of 10 and 25 %; there the neighbours have the
+rhythm that is worst for groups of a second.
 """
 
 from __future__ import annotations
@@ -14,15 +16,20 @@ import argparse
 import asyncio
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from probes.bench.measured import Measured
+from scenarios import events as ev
+from scenarios.experiment.budget import Pace
 from scenarios.experiment.distributions import binomial_interval
+from scenarios.experiment.groups import Group
 from scenarios.experiment.interleaved import compare
+from scenarios.experiment.judge import judges_for
+from scenarios.experiment.sequential import orders
 from scenarios.model import Options
 from scenarios.workload.arm import CPU, WALL
-from scenarios.workload.request import request
+from scenarios.workload.request import Request, request
 from tests.fakes import FakeClock, FakeRun
 
 COMMAND_S = 0.1
@@ -34,6 +41,10 @@ MODELS = (
     "drifts of 1 s, 30 %",
     "a neighbour now and then",
     "a neighbour every 1.5 s",
+    "a neighbour every 1.15 s",
+    "a neighbour every 0.8 s, else quiet",
+    "quiet, sd 3 %",
+    "quiet, sd 8 %",
     "full host, heavy tails 60 %",
     "full host, drifts of 2 s, 60 %",
     "full host, drifts of 10 s, 60 %",
@@ -43,6 +54,7 @@ BUDGETS_S = (6.0, 15.0, 60.0)  # about 5, 14 and 58 groups
 EFFECTS = (0.0, 0.1)
 MARGINS = (0.025, 0.05)
 
+Budget: TypeAlias = float | int
 Noise: TypeAlias = Callable[[float], float]
 
 
@@ -60,10 +72,17 @@ def noise_of(model: str, rng: random.Random) -> Noise:
     if model.startswith("drifts"):
         length_s = 5.0 if "5 s" in model else 1.0
         return Wandering(rng, length_s).at
+    if model.startswith("quiet"):
+        return lambda _: rng.gauss(0, 0.03 if "3 %" in model else 0.08)
     phase, period = rng.uniform(0, 10), math.exp(rng.uniform(math.log(0.5), math.log(10)))
-    if "1.5 s" in model:  # the worst of the rhythms tried for groups of a second and a bit
-        period = 1.5
-    return lambda at: (0.5 if (at + phase) % period < period / 2 else 0.0) + 0.1 / math.sqrt(3) * student(rng)
+    tails, slow = 0.1, 0.5
+    if "every 1" in model:  # the worst of the rhythms tried: 1.5 s in 15 s and more, 1.15 s in four groups
+        period = 1.5 if "1.5 s" in model else 1.15
+    elif "0.8 s" in model:
+        period, tails, slow = 0.8, 0.02, 0.2
+    return lambda at: (
+        (slow if (at + phase) % period < period / 2 else 0.0) + tails / math.sqrt(3) * student(rng)
+    )
 
 
 def student(rng: random.Random) -> float:
@@ -107,19 +126,44 @@ class ShortRuns:
         return Measured(seconds=wall, values={WALL: wall, CPU: cpu}, operations=1, cpu_s=cpu)
 
 
-async def words(model: str, effect: float, budget_s: float, margin: float, seed: int) -> dict[str, str]:
-    """The verdicts by metric, of the second command, which takes `effect` longer."""
-    rng = random.Random(f"{model} {effect} {budget_s} {margin} {seed}")
+async def words(model: str, effect: float, budget: Budget, margin: float, seed: int) -> dict[str, str]:
+    """The verdicts by metric, of the second command, which takes `effect` longer. `budget`: seconds (a float), or
+    exactly so many groups (an int).
+    """
+    rng = random.Random(f"{model} {effect} {budget} {margin} {seed}")
     run = FakeRun(seed=rng.randrange(1 << 30))
     noise = noise_of(model, rng)
     wanted = request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
     arms = [
         ShortRuns(v, COMMAND_S * (1 + more), run.clock, noise, rng) for v, more in (("A", 0.0), ("B", effect))
     ]
-    verdicts, _ = await compare(
-        run, wanted.load, arms, budget_s=budget_s, family=len(wanted.pairs), margin=margin, pairs=wanted.pairs
-    )
+    family = len(wanted.pairs)
+    if isinstance(budget, int):
+        verdicts = await of_groups(run, wanted, arms, budget, margin)
+    else:
+        verdicts, _ = await compare(
+            run, wanted.load, arms, budget_s=budget, family=family, margin=margin, pairs=wanted.pairs
+        )
     return {verdict.metric: verdict.verdict for verdict in verdicts}
+
+
+async def of_groups(
+    run: FakeRun, wanted: Request, arms: Sequence[ShortRuns], groups: int, margin: float
+) -> list[ev.Verdict]:
+    judges = judges_for(
+        wanted.load, wanted.pairs, family=len(wanted.pairs), margin=margin, planned_groups=groups, scope=""
+    )
+    pace = Pace(run.clock, math.inf, 1.0)
+    draw = orders(tuple(arm.variant for arm in arms), run.rng, wanted.load.min_groups)
+    of = {arm.variant: arm for arm in arms}
+    run.clock.advance(10 * run.rng.random())
+    for index in range(groups):
+        group = Group(index, next(draw))
+        for variant in group.order:
+            group.add(variant, await of[variant].block(0.0))
+        for judge in judges:
+            judge.add(group, pace)
+    return [judge.conclude(run.time(), pace, "") for judge in judges]
 
 
 def wrong(found: dict[str, str], effect: float) -> bool:
@@ -131,15 +175,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--only", choices=MODELS)
+    parser.add_argument("--groups", type=int, nargs="+", default=[])
     asked = parser.parse_args()
+    budgets: Sequence[Budget] = asked.groups or BUDGETS_S
     for model in [asked.only] if asked.only else MODELS:
-        for budget_s in BUDGETS_S:
-            for margin in MARGINS:
+        for budget in budgets:
+            for margin in MARGINS[: 1 if asked.groups else None]:
                 cells = []
-                for effect in EFFECTS:
+                for effect in (*EFFECTS, 0.25) if asked.groups else EFFECTS:
                     found = [
-                        asyncio.run(words(model, effect, budget_s, margin, seed))
-                        for seed in range(asked.runs)
+                        asyncio.run(words(model, effect, budget, margin, seed)) for seed in range(asked.runs)
                     ]
                     bad = sum(wrong(one, effect) for one in found)
                     low, high = binomial_interval(bad, asked.runs)
@@ -148,7 +193,8 @@ def main() -> None:
                     if effect:
                         cells.append(f"found {100 * right / asked.runs:3.0f} %")
                 print(
-                    f"{model:26} {budget_s:3.0f} s  margin {100 * margin:3.1f} %  {'  '.join(cells)}",
+                    f"{model:34} {budget:3.0f} {'groups' if asked.groups else 's'}  "
+                    f"margin {100 * margin:3.1f} %  {'  '.join(cells)}",
                     flush=True,
                 )
 

@@ -37,7 +37,7 @@ def hostdx(noise: Noise, true: float, rng: random.Random, family: int = 1) -> Ou
             at += 1
         value = group_value(values["A"], values["B"])
         assert value is not None
-        comparison.add(value.log_ratio, value.scatter)
+        comparison.add(*value)
         decision = comparison.at_look(GROUP_SECONDS)
         if decision is not None:
             return outcome(decision, true, decision.groups * GROUP_SECONDS, early=decision.groups < GROUPS)

