@@ -15,6 +15,7 @@ from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, OWN_RECLAIM, SYSTEM
 
 PARTS = (USER, SYSTEM, WAITING, BLOCKED, MEMORY, OTHER_D)
 REST = "rest"
+LEAST_S = 1e-9  # the clock's own step: less is what the division leaves of nothing
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +50,8 @@ def divided(values: Mapping[str, float], known: Sequence[str]) -> dict[str, floa
     total = math.fsum(parts.values())
     scale = wall / total if total > wall else 1.0
     parts = {name: value * scale for name, value in parts.items()}
-    return {WALL: wall, **parts, REST: max(0.0, wall - math.fsum(parts.values()))}
+    rest = wall - math.fsum(parts.values())
+    return {WALL: wall, **parts, REST: rest if rest > LEAST_S else 0.0}
 
 
 class Groups(NamedTuple):

@@ -41,7 +41,7 @@ MODELS = (
     "drifts of 1 s, 30 %",
     "a neighbour now and then",
     "a neighbour every 1.5 s",
-    "a neighbour every 1.15 s",
+    "a neighbour every 0.95 s, loud",
     "a neighbour every 0.8 s, else quiet",
     "quiet, sd 3 %",
     "quiet, sd 8 %",
@@ -76,8 +76,10 @@ def noise_of(model: str, rng: random.Random) -> Noise:
         return lambda _: rng.gauss(0, 0.03 if "3 %" in model else 0.08)
     phase, period = rng.uniform(0, 10), math.exp(rng.uniform(math.log(0.5), math.log(10)))
     tails, slow = 0.1, 0.5
-    if "every 1" in model:  # the worst of the rhythms tried: 1.5 s in 15 s and more, 1.15 s in four groups
-        period = 1.5 if "1.5 s" in model else 1.15
+    if "1.5 s" in model:  # the worst of the rhythms tried in 15 s and more; the others in four groups
+        period = 1.5
+    elif "0.95 s" in model:
+        period, tails, slow = 0.95, 0.05, 1.0
     elif "0.8 s" in model:
         period, tails, slow = 0.8, 0.02, 0.2
     return lambda at: (

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from probes.types import Absent
 from scenarios.workload.group import group_action, place
 
 pytestmark = pytest.mark.real
+USER = 65534
 
 
 def action(**limits: str) -> Action:
@@ -64,3 +67,56 @@ def test_what_is_not_ours_is_not_touched(tmp_path: Path) -> None:
     with pytest.raises(NotDone, match="no control group"):
         own_groups.make(str(tmp_path / "hostdx-2"), {})
     assert not (tmp_path / "hostdx-2").exists()
+
+
+# In a group below the delegated one that argv[1] names, as an unprivileged user: a group is made, entered, removed.
+AS_USER = f"""
+import os, subprocess, sys
+from pathlib import Path
+from app.undo import effects
+from probes.bench.group_counters import enter
+from probes.host import Host
+from scenarios.workload.group import group_action, lacking, place
+enter(sys.argv[1] + "/shell")
+os.setgroups([]); os.setgid({USER}); os.setuid({USER})
+root = place(Host())
+limits = {{"pids.max": "77"}} if not lacking(Host(), root, {{"pids.max": "77"}}) else {{}}
+entry = effects.carry_out(effects.prepare(group_action("a", root, limits), "x"), ())
+told = Path("/proc/self/cgroup")
+subprocess.run(["cat", str(told)], preexec_fn=lambda: enter(entry.value), check=True)
+held = [Path(entry.value, name).read_text().strip() for name in limits]
+state = effects.revert(entry).state
+print(root, entry.value, state, os.path.exists(entry.value), *held)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root and another user are needed")
+def test_a_users_delegated_group_holds_the_variants() -> None:
+    """As systemd's Delegate= and Documentation/admin-guide/cgroup-v2.rst do it: the folder and three of its files."""
+    mount = place(Host())
+    if isinstance(mount, Absent):
+        pytest.skip(mount.reason)
+    given = Path(mount, f"hostdx-test-{os.getpid()}")
+    shell = given / "shell"
+    shell.mkdir(parents=True)
+    try:
+        for path in (given, shell):
+            for name in ("", "cgroup.procs", "cgroup.threads", "cgroup.subtree_control"):
+                os.chown(path / name, USER, USER)
+        offered = (given / "cgroup.controllers").read_text().split()
+        if "pids" in offered:
+            (given / "cgroup.subtree_control").write_text("+pids")
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", AS_USER, str(given)], capture_output=True, text=True, check=True
+        )
+        *inside, told = done.stdout.splitlines()
+        root, group, state, left, *held = told.split()
+        assert root == str(
+            given if "pids" in offered else shell
+        )  # the nearest of those with most controllers
+        assert (state, left) == ("reverted", "False")
+        assert any(line.endswith(Path(group).name) for line in inside)
+        assert held == (["77"] if "pids" in offered else [])
+    finally:
+        shell.rmdir()
+        given.rmdir()

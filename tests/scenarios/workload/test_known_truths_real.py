@@ -7,6 +7,7 @@ import os
 import resource
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from scenarios import events as ev
 from scenarios.experiment.guarded import GuardedBlocks
 from scenarios.plan import Plan
 from scenarios.workload.arm import BLOCKED, CPU, OTHER_D, SYSTEM, USER, WAITING, WALL, JobArm
-from scenarios.workload.group import place
+from scenarios.workload.group import lacking, place
 from scenarios.workload.scenario import CommandUnderVariants
 from scenarios.workload.split import REST, Part, split
 from scenarios.workload.variants import job
@@ -26,6 +27,7 @@ from tests.fakes.run import FakeRun
 from tests.scenarios.workload.test_arm_real import PYTHON, runs
 
 pytestmark = pytest.mark.real
+BIG, WRITTEN = 60 << 20, 8 << 20
 
 
 def difference(run: FakeRun, one: JobArm, other: JobArm, groups: int = 2) -> dict[str, Part]:
@@ -110,6 +112,36 @@ def test_the_figures_are_those_of_gnu_time(tmp_path: Path) -> None:
     )
 
 
+def test_the_figures_are_those_of_perf_stat(tmp_path: Path) -> None:
+    """One run, counted by both: perf runs inside of ours. Its own start and end are in ours and not in its figures."""
+    if not (perf := shutil.which("perf")):
+        pytest.skip("perf is not installed")
+    script, told = tmp_path / "job.py", tmp_path / "told"
+    script.write_text(
+        "import os, time\nchild = os.fork()\na = bytearray(40 << 20)\n"
+        "while time.process_time() < 0.3: pass\nfor _ in range(200): time.sleep(0)\n"
+        "child and os.wait()\n"
+    )
+    events = "task-clock,context-switches,cpu-migrations,page-faults,major-faults"
+    counting = f"{perf} stat -x, -o {told} -e {events}"
+    if subprocess.run(shlex.split(f"{counting} true"), capture_output=True, check=False).returncode:
+        paranoid = Path("/proc/sys/kernel/perf_event_paranoid").read_text().strip()
+        pytest.skip(f"perf events are not allowed (kernel.perf_event_paranoid={paranoid})")
+
+    command = f"{counting} {PYTHON} -S {script}"
+    ours = runs(JobArm(FakeRun(), job("a:", command, "/"), at_most_s=60.0))[0].values
+    its = {line.split(",")[2].partition(":")[0]: line.split(",")[0] for line in _figures(told)}
+    faults, switches = float(its["page-faults"]), float(its["context-switches"])
+    assert ours[CPU] == pytest.approx(float(its["task-clock"]) / 1e3, abs=0.05)
+    # perf itself: a process that starts, opens five counters and waits
+    assert faults <= ours["minor faults"] + ours["major faults"] <= faults + 3000
+    assert switches <= ours["voluntary switches"] + ours["involuntary switches"] <= switches + 60
+
+
+def _figures(told: Path) -> list[str]:
+    return [line for line in told.read_text().splitlines() if line and not line.startswith("#")]
+
+
 def test_the_figures_are_those_of_its_control_group() -> None:
     """cpu.stat of a group that nothing else was ever in; made by hand, as the journal's part is tested elsewhere."""
     root = place(Host())
@@ -133,6 +165,45 @@ def test_the_figures_are_those_of_its_control_group() -> None:
         group.rmdir()
     assert ours[CPU] == pytest.approx(int(told["usage_usec"]) / 1e6, abs=0.05)
     assert ours[USER] == pytest.approx(int(told["user_usec"]) / 1e6, abs=0.05)
+
+
+def test_memory_and_bytes_are_those_of_its_control_group(tmp_path: Path) -> None:
+    """memory.peak (Linux 5.19) and io.stat, where version 2 has these controllers."""
+    root = place(Host())
+    if isinstance(root, Absent):
+        pytest.skip(root.reason)
+    if why := lacking(Host(), root, {"memory.max": "max", "io.max": ""}):
+        pytest.skip(why)
+    target = tmp_path / "written"
+    spin = (
+        f"import os, time\na = bytearray({BIG})\nfd = os.open({str(target)!r}, os.O_RDWR | os.O_CREAT)\n"
+        f"os.write(fd, os.urandom({WRITTEN}))\nos.fsync(fd)\ntime.sleep(1)"
+    )
+    group = Path(root) / f"hostdx-test-{os.getpid()}"
+    group.mkdir()
+    try:
+        arm = JobArm(
+            FakeRun(),
+            job("a:", shlex.join([PYTHON, "-S", "-c", spin]), "/"),
+            at_most_s=60.0,
+            group=str(group),
+        )
+        ours = runs(arm)[0].values
+        device = tmp_path.stat().st_dev
+        io = (group / "io.stat").read_text()
+        peak = (group / "memory.peak").read_text() if (group / "memory.peak").exists() else ""
+    finally:
+        group.rmdir()
+    if (
+        peak
+    ):  # its page tables, its page cache and what it left of the interpreter's start are the group's too
+        assert ours["peak PSS"] - (20 << 20) <= int(peak) <= ours["peak PSS"] + (20 << 20)
+    lines = {line.split()[0]: dict(w.split("=") for w in line.split()[1:]) for line in io.splitlines()}
+    its = lines.get(f"{os.major(device)}:{os.minor(device)}")
+    if its is None:
+        pytest.skip(f"{tmp_path} is on no block device that io.stat tells ({io.strip()[:80]!r})")
+    assert ours["written"] == pytest.approx(int(its["wbytes"]), rel=0.05, abs=256 << 10)
+    assert ours["written"] >= WRITTEN
 
 
 def test_a_command_that_fails_half_the_time(tmp_path: Path) -> None:

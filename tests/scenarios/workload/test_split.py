@@ -48,6 +48,10 @@ def test_two_threads_on_one_cpu_wait_for_it_and_use_no_more() -> None:
     assert shared[REST] == alone[REST] == 0.0
 
 
+def test_what_the_division_leaves_of_nothing_is_no_rest() -> None:
+    assert divided({WALL: 0.3, USER: 0.1, WAITING: 0.7, SYSTEM: 0.1}, (USER, SYSTEM, WAITING))[REST] == 0.0
+
+
 def test_a_part_that_one_run_does_not_know_is_not_guessed() -> None:
     blocks = [block(v, g, wall=2.0, user=1.0, system=0.1, waited=0.1) for v in "AB" for g in range(3)]
     blocks.append(block("B", 2, wall=2.0, user=1.0, system=0.1))

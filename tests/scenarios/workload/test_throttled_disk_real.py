@@ -1,0 +1,83 @@
+"""A throttled disk under the directory, for real: a loop device that a control group lets read so often a second."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.types import Absent
+from scenarios.workload.arm import BLOCKED, OTHER_D, WALL, JobArm
+from scenarios.workload.group import lacking, limit, place
+from scenarios.workload.split import REST
+from scenarios.workload.variants import job
+from tests.fakes.run import FakeRun
+from tests.real.trim_disk import TrimDisk
+from tests.scenarios.workload.test_known_truths_real import difference
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(os.geteuid() != 0, reason="root makes the loop device and the control group"),
+]
+BLKIO = Path("/sys/fs/cgroup/blkio")
+READS, A_SECOND = 100, 50
+
+
+@contextmanager
+def folder(path: Path) -> Iterator[Path]:
+    path.mkdir()
+    try:
+        yield path
+    finally:
+        path.rmdir()
+
+
+def throttled(stay: ExitStack, device: str, groups: dict[str, str]) -> str:
+    """The command's wrapper that puts it under the limit: io.max of its own group, or a group of version 1."""
+    number = Path(f"/sys/block/{device}/dev").read_text().strip()
+    if groups and not lacking(Host(), str(Path(groups["slow"]).parent), {"io.max": ""}):
+        Path(groups["slow"], "io.max").write_text(limit("io.max", f"{device},riops={A_SECOND}", "slow"))
+        return ""
+    if not (BLKIO / "blkio.throttle.read_iops_device").exists():
+        pytest.skip("neither the io controller of version 2 nor blkio.throttle of version 1 is here")
+    own = stay.enter_context(folder(BLKIO / f"hostdx-test-{os.getpid()}"))
+    (own / "blkio.throttle.read_iops_device").write_text(f"{number} {A_SECOND}")
+    return f"sh -c 'echo $$ > {own}/cgroup.procs; exec \"$@\"' sh"
+
+
+def test_it_shows_as_block_io_of_the_size_that_it_must_have(tmp_path: Path) -> None:
+    root = place(Host())
+    with TrimDisk(tmp_path, "ext4", gib=1) as disk, ExitStack() as stay:
+        subprocess.run(
+            ["dd", "if=/dev/urandom", f"of={disk.mountpoint}/f", "bs=4k", f"count={READS}", "conv=fsync"],
+            check=True,
+            capture_output=True,
+        )
+        groups: dict[str, str] = {}
+        if not isinstance(root, Absent):
+            for name in ("free", "slow"):
+                made = stay.enter_context(folder(Path(root) / f"hostdx-test-{name}-{os.getpid()}"))
+                groups[name] = str(made)
+        wrap = throttled(stay, disk.device, groups)
+        command = f"dd if={disk.mountpoint}/f of=/dev/null bs=4k count={READS} iflag=direct"
+        run = FakeRun()
+        free, slow = (
+            JobArm(
+                run, job(f"{name}:", f"{before} {command}", "/"), at_most_s=60.0, group=groups.get(name, "")
+            )
+            for name, before in (("free", ""), ("slow", wrap))
+        )
+        parts = difference(run, free, slow)
+    due_s = READS / A_SECOND
+    assert parts[WALL].difference_s == pytest.approx(due_s, rel=0.25)
+    waits = [parts[name].difference_s for name in (BLOCKED, OTHER_D) if name in parts]
+    assert sum(waits) == pytest.approx(due_s, rel=0.3)  # what was not seen as I/O was seen in state D
+    if BLOCKED in parts:
+        named = max((part for name, part in parts.items() if name != WALL), key=lambda p: p.difference_s)
+        assert named.name == BLOCKED and named.ci95_s[0] > 0
+    assert parts[REST].difference_s < 0.3 * due_s
