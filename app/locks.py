@@ -51,7 +51,7 @@ class Held(Failure):
     def __init__(self, what: str, holder: Holder | None) -> None:
         self.holder = holder
         if holder is None or not holder.lives:
-            super().__init__(f"{what}: already running: another hostdx; wait for its end")
+            super().__init__(f"{what}: already running: another hostdx; wait until it ends")
             return
         super().__init__(
             f"{what}: already running: {_named(holder)}; wait, or stop it with "

@@ -89,7 +89,7 @@ def check_room() -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise Failure(
-            f"{directory}: the undo journal cannot be written: {error.strerror}; so nothing was begun; {ELSEWHERE}"
+            f"{directory}: the undo journal cannot be written: {error.strerror}; so nothing was started; {ELSEWHERE}"
         ) from None
 
 

@@ -132,6 +132,11 @@ def _two(seconds: int, large: int, name: str, small: int, smaller: str) -> str:
     return f"{head} {name} {tail} {smaller}" if tail else f"{head} {name}"
 
 
+def counted(count: float, noun: str) -> str:
+    """ "1 group", "12 groups"."""
+    return f"{count:g} {noun}{'' if count == 1 else 's'}"
+
+
 def listed(names: Sequence[str], most: int) -> str:
     """`a, b, c and 4 more`."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -226,7 +226,7 @@ COMMON_OPTIONS: tuple[Option, ...] = (
     Option(
         name="budget",
         kind="number",
-        help="time of measuring, without the preparation: 90, 90s, 2m",
+        help="time for measuring, without the preparation: 90, 90s, 2m",
         least=1.0,
         most=86400.0,
         unit="s",
@@ -241,7 +241,7 @@ COMMON_OPTIONS: tuple[Option, ...] = (
         most=0.5,
         unit="share",
     ),
-    Option(name="seed", kind="integer", help="seed of the random order (recorded; drawn if not given)"),
+    Option(name="seed", kind="integer", help="seed of the random order (recorded; random if not given)"),
 )
 
 

@@ -7,6 +7,7 @@ import click
 from app.output import out
 from app.printable import printable
 from app.report.result import encoded
+from probes.units import counted
 from scenarios import events as ev
 
 
@@ -25,9 +26,7 @@ def save(name: str, recordings: tuple[str, ...]) -> int:
 
     saved = baselines.save(name, paths(recordings or ("last",)))
     count = len(saved.recordings)
-    out(
-        f"baseline {saved.name}: {count} recording{'s' if count != 1 else ''}; `hostdx compare --against {saved.name}`"
-    )
+    out(f"baseline {saved.name}: {counted(count, 'recording')}; `hostdx compare --against {saved.name}`")
     return 0
 
 

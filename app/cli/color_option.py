@@ -25,7 +25,7 @@ def color_option() -> click.Option:
         callback=_set,
         expose_value=False,
         is_eager=True,
-        help="Colour: auto is on a terminal only, and not with NO_COLOR set.",
+        help="Use colour; auto: on a terminal, unless NO_COLOR is set.",
     )
 
 

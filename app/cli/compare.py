@@ -38,7 +38,7 @@ class TwoSides(click.Command):
 @click.command(cls=TwoSides, short_help="Two sides of recordings, compared.")
 @click.argument("recordings", nargs=-1, metavar="A... -- B...")
 @click.option(
-    "--against", metavar="NAME", help="Side A is the baseline of this name; all recordings are side B."
+    "--against", metavar="NAME", help="The baseline of this name is side A; all recordings are side B."
 )
 @click.option(
     "--margin",
@@ -51,7 +51,7 @@ class TwoSides(click.Command):
 @click.option(
     "--format", "form", type=click.Choice(FORMS), metavar="[md|html|json]", default="md", show_default=True
 )
-@click.option("-o", "--output", type=click.Path(), help="Write it there instead of to stdout.")
+@click.option("-o", "--output", type=click.Path(), help="Write to this file instead of stdout.")
 @click.pass_context
 def compare(
     ctx: click.Context,

@@ -26,8 +26,13 @@ _LISTED = "\n".join(f"  {kind.id:<15} {kind.title}" for kind in kinds.KINDS)
 
 @click.command("import", epilog=f"\b\nKinds:\n{_LISTED}")
 @click.argument("files", nargs=-1, required=True, type=click.Path())
-@click.option("-o", "--output", type=click.Path(), help="Write one recording of all FILES there.")
-@click.option("--kind", "kind_name", metavar="KIND", help="Do not recognise the kind, take this one.")
+@click.option("-o", "--output", type=click.Path(), help="Write one recording of all FILES to this file.")
+@click.option(
+    "--kind",
+    "kind_name",
+    metavar="KIND",
+    help="The kind of the files, where it is not to be recognised by content.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def import_(files: tuple[str, ...], output: str | None, kind_name: str | None, as_json: bool) -> int:
     """Other tools' results as recordings: what a file claims is compared with what its parts give.

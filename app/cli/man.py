@@ -53,15 +53,7 @@ def page(root: click.Context) -> Iterator[str]:
         yield from (".SS", f"hostdx {name} {_plain(usage)}", _plain(command.get_short_help_str(400)))
         yield from _options(command, context)
         if isinstance(command, click.Group):
-            for sub in command.list_commands(context):
-                below = command.get_command(context, sub)
-                if below is None or below.hidden:
-                    continue
-                yield from (
-                    ".TP",
-                    f"\\fB{_plain(name)} {_plain(sub)}\\fR",
-                    _plain(below.get_short_help_str(400)),
-                )
+            yield from _below(command, context)
     yield ".SH EXIT STATUS"
     for number, meaning in STATUS:
         yield from (".TP", f".B {number}", _plain(meaning))
@@ -70,11 +62,27 @@ def page(root: click.Context) -> Iterator[str]:
         yield from (".TP", f".I {_plain(path)}", _plain(meaning))
 
 
+def _below(group: click.Group, context: click.Context) -> Iterator[str]:
+    """What all its commands take stands once, before what each of them takes."""
+    found = {name: group.get_command(context, name) for name in group.list_commands(context)}
+    below = {name: one for name, one in found.items() if one is not None and not one.hidden}
+    entries = {name: list(_options(one, context)) for name, one in below.items()}
+    shared = [e for e in next(iter(entries.values()), []) if all(e in own for own in entries.values())]
+    yield from shared
+    for name, command in below.items():
+        title = f"\\fB{_plain(str(context.info_name))} {_plain(name)}\\fR"
+        own = [entry for entry in entries[name] if entry not in shared]
+        yield from (".TP", title, _plain(command.get_short_help_str(400)))
+        if own:
+            yield from (".RS", *own, ".RE")
+
+
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
-    for parameter in command.get_params(context):
+    """An entry each, of several lines of roff; not --help, and no argument that the usage line names already."""
+    for parameter in command.params:
         record = parameter.get_help_record(context)
-        if record is not None and not getattr(parameter, "hidden", False):
-            yield from (".TP", f"\\fB{_plain(record[0])}\\fR", _plain(record[1]))
+        if record is not None and record[1] and not getattr(parameter, "hidden", False):
+            yield f".TP\n\\fB{_plain(record[0])}\\fR\n{_plain(record[1])}"
 
 
 def _plain(text: str) -> str:

@@ -107,7 +107,7 @@ def chosen(options: Sequence[Option], values: dict[str, Any]) -> dict[str, Json]
     found: dict[str, Json] = {}
     if alone := values.pop(_ALONE, None):
         if values.get(f"opt_{DIRECTORIES}"):  # which one is the baseline could only be guessed
-            raise click.UsageError("directories stand either behind --dir or alone, not both")
+            raise click.UsageError("give directories either with --dir or as plain arguments, not both")
         values = {**values, f"opt_{DIRECTORIES}": alone}
     for option in options:
         value = values.get(_identifier(option))
@@ -156,10 +156,12 @@ def _once(_ctx: click.Context, param: click.Parameter, values: Sequence[Any]) ->
 
 
 def _help(option: Option) -> str:
+    """A sentence, as the command's own options have; the screens show the bare words."""
+    said = f"{option.help[:1].upper()}{option.help[1:]}."
     if option.default in (None, "", [], False) or isinstance(option.default, list | dict):
-        return option.help
+        return said
     default = f"{option.default:g}" if isinstance(option.default, float) else option.default
-    return f"{option.help}  [default: {default}]"
+    return f"{said}  [default: {default}]"
 
 
 def _metavar(option: Option) -> str | None:

@@ -14,6 +14,7 @@ import click
 from app.failure import COULD_NOT, Failure
 from app.output import complain
 from app.printable import printable
+from probes.units import counted
 
 _SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "riscv64": 237, "ppc64le": 261, "ppc64": 261, "s390x": 270}
 _PREFERRED, _INTERLEAVE = 1, 3  # include/uapi/linux/mempolicy.h
@@ -25,7 +26,7 @@ NOT_FOUND, NOT_STARTED = 127, 126  # as shells say it
 @click.option(
     "--cores", type=click.IntRange(min=1), required=True, help="How many cores, with all their threads."
 )
-@click.option("--dry-run", is_flag=True, help="Say where it would run; start nothing.")
+@click.option("--dry-run", is_flag=True, help="Show where it would run; start nothing.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
     """Start a command on cores of its own: one node and one cache where it fits, whole nodes kept free.
@@ -60,7 +61,7 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
         raise Failure(f"pin: this host has no {cores} cores that may be used here", COULD_NOT)
     nodes = f", memory on node {', '.join(map(str, chosen.nodes))}" if chosen.nodes else ""
     crowded = "; other pinned processes use some of them" if chosen.shared else ""
-    complain(printable(f"pin: {chosen.cores} core{'s' * (chosen.cores > 1)}, {chosen.words}{nodes}{crowded}"))
+    complain(printable(f"pin: {counted(chosen.cores, 'core')}, {chosen.words}{nodes}{crowded}"))
     if dry_run:
         return 0
     os.sched_setaffinity(0, chosen.cpus)

@@ -131,7 +131,7 @@ def _extra() -> list[click.Parameter]:
         click.Option(("--json", "as_json"), is_flag=True, help="Print the plan as one JSON document."),
         events_option,
         color_option(),
-        click.Option(("--root",), type=click.Path(), help="Look at a captured tree instead of this host."),
+        click.Option(("--root",), type=click.Path(), help="Plan for a captured tree, not this host."),
     ]
 
 
@@ -139,5 +139,5 @@ plan: Any = Scenarios(
     name="plan",
     action=_plan,
     extra=_extra,
-    help="Say what a run would do; nothing is changed and nothing measured.",
+    help="Show what a run would do; changes and measures nothing.",
 )

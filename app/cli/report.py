@@ -28,8 +28,8 @@ FORMS = ("md", "html", "json", "document")  # the last one is for our own screen
     show_default=True,
     metavar="[md|html|json]",
 )
-@click.option("--with-arguments", is_flag=True, help="Show command lines whole, not the program only.")
-@click.option("-o", "--output", type=click.Path(), help="Write it there instead of to stdout.")
+@click.option("--with-arguments", is_flag=True, help="Show whole command lines, not only the program.")
+@click.option("-o", "--output", type=click.Path(), help="Write to this file instead of stdout.")
 def report(recording: str, form: str, output: str | None, with_arguments: bool) -> int:
     """A recording as a report, without a name of the last run. RECORDING: a path, a name, `last`, or `demo:NAME`."""
     path = recordings.resolve(recording)

@@ -24,7 +24,7 @@ MOST_ROWS = 50  # looked through for names of columns
 @click.option(
     "--tables",
     is_flag=True,
-    help="The tables that rules of your own can look at, with their columns on this host.",
+    help="The tables that your own rules can use, with their columns on this host.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def rules(explain: str | None, tables: bool, as_json: bool) -> int:

@@ -131,15 +131,18 @@ def _against(name: str, compared: Comparison, recording: str) -> Iterator[str]:
 
 def _extra() -> list[click.Parameter]:
     return [
-        click.Option(("--yes", "-y"), is_flag=True, help="Agree to the changes that the plan names."),
+        click.Option(("--yes", "-y"), is_flag=True, help="Agree to the changes listed in the plan."),
         click.Option(("--json", "as_json"), is_flag=True, help="Print the result as one JSON document."),
         click.Option(
-            ("--events",), default="", metavar="FILE|-", help="Write the events there too, as they happen."
+            ("--events",),
+            default="",
+            metavar="FILE|-",
+            help="Also write the events to this file (-: stdout) as they happen.",
         ),
         click.Option(
             ("--fail-on",),
             type=click.Choice(SEVERITIES),
-            help="Exit status 1 with a finding of this severity or worse.",
+            help="Exit with status 1 if a finding has this severity or a worse one.",
         ),
         click.Option(
             ("--against",),
@@ -148,7 +151,7 @@ def _extra() -> list[click.Parameter]:
             help="Compare the run with the baseline of this name (`hostdx baseline save NAME`).",
         ),
         color_option(),
-        click.Option(("--quiet", "-q"), is_flag=True, help="No progress on stderr."),
+        click.Option(("--quiet", "-q"), is_flag=True, help="Show no progress on stderr."),
         click.Option(
             ("--consent",), default="", metavar="DIGEST", help="Agree to the plan with this digest."
         ),
@@ -162,5 +165,5 @@ run: Any = Scenarios(
     action=_run,
     extra=_extra,
     help="Run an experiment in the foreground: Ctrl-C stops it within 2 s with everything undone; a closed terminal "
-    "does not stop it. `hostdx plan` says beforehand what it would do.",
+    "does not stop it. `hostdx plan` shows beforehand what it would do.",
 )

@@ -36,7 +36,12 @@ def attach(recording: str | None, ascii_only: bool, no_mouse: bool, theme: str |
 
 @click.command()
 @recording_argument()
-@click.option("--speed", type=click.FloatRange(min=0.1, max=1000.0), default=1.0, help="Times real time.")
+@click.option(
+    "--speed",
+    type=click.FloatRange(min=0.1, max=1000.0),
+    default=1.0,
+    help="Speed of playing; 1 is real time.",
+)
 @_ascii
 @_no_mouse
 @_theme

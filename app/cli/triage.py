@@ -31,14 +31,16 @@ MOST_S = 30.0
 @click.option(
     "--root",
     type=click.Path(),
-    help="Look at a captured tree (sysfs, procfs, a sosreport) or a tar of it.",
+    help="Check a captured tree (sysfs, procfs, a sosreport) or a tar of it, not this host.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON document.")
 @click.option("--format", "form", type=click.Choice(("text", "md")), default="text", show_default=True)
-@click.option("--facts", is_flag=True, help="Show what was read of the host, too.")
+@click.option("--facts", is_flag=True, help="Also show the facts read from the host.")
 @click.option("--unknown", is_flag=True, help="Show each check that could not be answered, with the reason.")
 @click.option(
-    "--fail-on", type=click.Choice(SEVERITIES[:3]), help="Exit with 1 if a finding is that bad or worse."
+    "--fail-on",
+    type=click.Choice(SEVERITIES[:3]),
+    help="Exit with status 1 if a finding has this severity or a worse one.",
 )
 def triage(
     root: str | None, as_json: bool, form: str, facts: bool, unknown: bool, fail_on: str | None, events: bool

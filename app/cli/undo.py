@@ -25,7 +25,7 @@ from scenarios.events import SCHEMA
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Say what would be undone; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be undone; change nothing.")
 @click.option("--forget", metavar="RUN", help="Forget a run's changes (or one: RUN#N) without undoing them.")
 @click.option("--yes", is_flag=True, help="Do not ask before --forget.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -95,8 +95,8 @@ def _forget(identifier: str, *, yes: bool, dry_run: bool) -> int:
         out(printable(f"{entry.id}: {entry.action.title}: {entry.value}: would stay as it is now"))
     if dry_run:
         return 0
-    if not yes and not consent.agreed("forget them? they stay as they are now [y/N] "):
-        raise Failure("not agreed to; nothing was forgotten; --yes agrees")
+    if not yes and not consent.agreed("forget these changes? they are not undone [y/N] "):
+        raise Failure("not confirmed, so nothing was forgotten; confirm it on a terminal, or add --yes")
     with finish_first():
         try:
             journal = undoing.take(leftover.path, undoing.PATIENCE_S)
@@ -124,8 +124,8 @@ def _discard(path: Path, *, yes: bool, dry_run: bool) -> int:
         )
     if dry_run:
         return 0
-    if not yes and not consent.agreed("remove the journal? what the run changed stays as it is now [y/N] "):
-        raise Failure("not agreed to; nothing was removed; --yes agrees")
+    if not yes and not consent.agreed("remove the journal? what the run changed is not undone [y/N] "):
+        raise Failure("not confirmed, so nothing was removed; confirm it on a terminal, or add --yes")
     with finish_first():
         try:
             discard(path)

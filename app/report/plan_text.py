@@ -32,7 +32,7 @@ def plan_rows(plan: Plan) -> list[Row]:
     rows = [Row("✗ cannot", plan.refusal, "critical"), Row("", "")] if plan.refusal else []
     rows += [Row("" if n else "compares", line) for n, line in enumerate(_sides(plan))]
     if plan.differs:
-        differing = f"they also differ in: {'; '.join(plan.differs)}; so verdicts say “this stack”"
+        differing = f"they also differ in: {'; '.join(plan.differs)}; verdicts therefore say “this stack”"
         rows.append(Row("", differing, "dim"))
     if plan.workloads:
         titles = (titled(w.title, control=w.control) for w in plan.workloads)
@@ -48,7 +48,7 @@ def plan_rows(plan: Plan) -> list[Row]:
         rows.append(Row("needs", ", ".join(plan.rights)))
     if plan.picture:
         rows += [Row("", ""), *(Row("", line, "picture") for line in plan.picture), Row("", "")]
-    return rows + [Row("" if n else "in words", line) for n, line in enumerate(plan.sentences)]
+    return rows + [Row("" if n else "notes", line) for n, line in enumerate(plan.sentences)]
 
 
 def _sides(plan: Plan) -> list[str]:
@@ -88,7 +88,7 @@ def change_rows(action: Action) -> list[Row]:
     """An action with its exact old and new value, how it is undone, and its risk."""
     rows = [Row("", action.title, "strong")]
     if action.kind == "attribute":
-        old = action.old or "read when it is changed"
+        old = action.old or "value read when it is changed"
         rows.append(Row("", action.target, "text", 2))
         rows.append(Row("", f"now {old}  becomes {action.new or ''}  then back", "strong", 2))
         rows += [Row("", f"saved and put back with it: {path}", "dim", 2) for path in action.side_paths]

@@ -8,7 +8,7 @@ from app.recording.session import Session
 from app.report import wording
 from app.report.document import Bullets, Code, Document, Mono, Paragraph, Part, Section, Strong, Words
 from app.report.markdown import rendered
-from probes.units import size
+from probes.units import counted, size
 from scenarios import events as ev
 from scenarios.finding import Finding, Remedy
 
@@ -39,7 +39,7 @@ def told(session: Session, *, facts: bool = False, unknown: bool = False) -> lis
         shown += [("", ""), *((f"? {check.rule}: {check.reason}", "unknown") for check in silent)]
         shown += [(f"? {absent.label}: {absent.reason}", "unknown") for absent in session.absent.values()]
     elif silent:
-        words = f"? {len(silent)} check{'s' * (len(silent) != 1)} could not be answered (--unknown shows why)"
+        words = f"? {counted(len(silent), 'check')} could not be answered (--unknown shows why)"
         shown += [("", ""), (words, "unknown")]
     if facts:
         shown += [("", ""), *((f"{fact.label}: {_value(fact)}", "") for fact in session.facts.values())]

@@ -33,7 +33,7 @@ def asked(plan: Plan, *, yes: bool, digest: str) -> bool:
     for line in plan_text.plan_lines(plan):
         output.say("".join(words for words, _ in line).rstrip())
     if not _answered_yes("go ahead? [y/N] "):
-        raise Failure("not agreed to; nothing was changed")
+        raise Failure("not confirmed, so nothing was changed")
     return True
 
 

@@ -184,7 +184,7 @@ class Runner(Run):
         if stops.signal is not None:
             status, reason, code = "interrupted", stops.reason, stops.status
         elif task.cancelled():
-            status, reason, code = "failed", "the scenario broke itself off", failure.COULD_NOT
+            status, reason, code = "failed", "the scenario stopped by itself", failure.COULD_NOT
         return ev.Ended(t=self.time(), status=status, reason=reason, exit=code)
 
     async def _undo_the_rest(self, ended: ev.Ended) -> ev.Ended:
@@ -232,7 +232,7 @@ def _left_behind(action: Action, reason: str) -> Finding:
         evidence=(Evidence(text=reason, source=action.target),),
         remedy=(
             Remedy(
-                title="try again when the cause is gone; the journal still knows it",
+                title="try again when the cause is removed; the change is still in the undo journal",
                 commands=("hostdx undo",),
                 verify=("hostdx undo --dry-run",),
             ),

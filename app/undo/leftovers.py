@@ -11,7 +11,7 @@ from app.undo.undo import Leftover
 from probes.host import Host
 from probes.system.disk.backing import devices_under
 from probes.types import Absent
-from probes.units import listed
+from probes.units import counted, listed
 from scenarios.plan import Plan
 
 MOST_NAMED = 3
@@ -27,8 +27,11 @@ def mention(leftover: Leftover) -> str:
     run, count = leftover.header.run, len(leftover.entries)
     if leftover.living:
         pid = leftover.header.who.pid
-        return f"a run is under way ({run}, pid {pid}) and holds {count} change(s): {_what(leftover)}"
-    return f"an earlier run ({run}) ended without undoing {count} change(s): {_what(leftover)}; see `hostdx undo`"
+        return (
+            f"a run is under way ({run}, pid {pid}) and holds {counted(count, 'change')}: {_what(leftover)}"
+        )
+    ended = f"an earlier run ({run}) ended without undoing {counted(count, 'change')}"
+    return f"{ended}: {_what(leftover)}; see `hostdx undo`"
 
 
 def _what(leftover: Leftover) -> str:

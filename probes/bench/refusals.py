@@ -24,6 +24,7 @@ from probes.system.disk.block import block_devices
 from probes.system.disk.failing import whose_error
 from probes.system.disk.mounts import IN_MEMORY, NETWORK, Placement, placement
 from probes.types import Absent, present
+from probes.units import counted
 
 THIN_AT_MOST = 0.80
 _MEMORY = IN_MEMORY | {"rootfs"}
@@ -147,8 +148,9 @@ def refused_stack(host: Host, placed: Placement, explicit: bool) -> str:
     for name in placed.layers:
         array = md_array(host, name) if name.startswith("md") else None
         if array is not None and array.degraded:
+            missing = counted(array.missing, "member") if present(array.missing) else "an unknown number"
             return (
-                f"{placed.directory} is on {name}, which is degraded ({array.missing} member(s) missing): "
+                f"{placed.directory} is on {name}, which is degraded ({missing} missing): "
                 "repair it first (cat /proc/mdstat)"
             )
         if array is not None and array.busy:

@@ -18,6 +18,7 @@ from probes.system.numa import ROOT, Numa, numa
 from probes.system.topology import Topology, cpuinfo, distinct, topology
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
+from probes.units import counted
 
 Scheme: TypeAlias = Literal["NPS", "SNC", "Cluster-on-Die", "node per die", "nodes per socket"]
 # Intel family 6 model numbers: arch/x86/include/asm/intel-family.h. Skylake-X to Clearwater Forest, and Xeon Phi.
@@ -51,7 +52,7 @@ class NodesPerSocket(msgspec.Struct, frozen=True, kw_only=True):
             return f"{self.scheme} {off if self.value < 2 else self.value}"
         if self.value == 0:
             return "one node over several sockets"
-        return f"{self.value} node{'s' if self.value > 1 else ''} a socket"
+        return f"{counted(self.value, 'node')} a socket"
 
 
 @once_if_still

@@ -46,7 +46,7 @@ def _step(finding: Finding) -> NextStep:
 
 def unmeasured(scenario: Scenario, reason: str, command: str) -> Item:
     words = not_measured(scenario.suspect, reason)
-    step = NextStep("measure it alone", command)
+    step = NextStep("measure it on its own", command)
     return Item(scenario=scenario.id, state="not measured", words=words, following=(step,))
 
 
@@ -78,11 +78,11 @@ def answer(items: Sequence[Item], *, ended: bool) -> Finding:
     elif remarks:
         title, severity = remarks[0].words, "notice"
     elif cleared:
-        title = "nothing that was measured explains a slow host: " + "; ".join(one.words for one in cleared)
+        title = "none of the measurements explains a slow host: " + "; ".join(one.words for one in cleared)
     else:
-        title, severity = "nothing was decided", "notice"
+        title, severity = "no comparison was decided", "notice"
     if not ended:
-        title = f"until now: {title}"
+        title = f"so far: {title}"
     remedies = tuple(
         Remedy(title=step.title, commands=(step.command,) if step.command else ())
         for one in items

@@ -20,7 +20,7 @@ from scenarios.triage import examine
 BUDGET_S = 300.0
 TRIAGE_S = 2.0
 SHORT = "the budget is too short for it"
-CLEAR = "not needed: the answer before it is clear (--all measures the rest too)"
+CLEAR = "not needed: a part before it gave a clear answer (--all measures the rest too)"
 
 
 class Checkup(Scenario):
@@ -30,10 +30,10 @@ class Checkup(Scenario):
     title: ClassVar[str] = "The whole host in five minutes"
     question: ClassVar[str] = "What makes this host slow, what does not, and what is still unknown?"
     why: ClassVar[str] = (
-        "Where the cause is unknown, so is the experiment to begin with. This runs the ones that apply here "
-        "and change nothing, one after another, and ranks what they found."
+        "For a slow host without a known cause. Runs, one after another, the experiments that apply here "
+        "and change nothing, and ranks what they found."
     )
-    answers: ClassVar[str] = "one ranked list: causes, what was cleared, what stays open"
+    answers: ClassVar[str] = "one ranked list: causes, what is cleared, what stays open"
     takes_s: ClassVar[float] = BUDGET_S
     measures: ClassVar[bool] = False  # its parts do, each under the lock of its own run
     options: ClassVar[tuple[Option, ...]] = (
@@ -52,7 +52,7 @@ class Checkup(Scenario):
             most=86400.0,
             unit="s",
         ),
-        Option(name="all", kind="flag", help="go on after a clear answer"),
+        Option(name="all", kind="flag", help="measure the rest even after a clear answer"),
         Option(name="only", kind="text", multiple=True, help="a scenario to run; others are left out"),
         next(option for option in COMMON_OPTIONS if option.name == "margin"),
     )
@@ -83,11 +83,12 @@ class Checkup(Scenario):
             measuring_s=budget,
             sentences=(
                 f"runs {', '.join(told)} one after another, each with a recording of its own "
-                "(`hostdx plan NAME` says what it reads)",
-                "ends early where an answer is clear (--all goes on); a stop keeps what was measured until then",
+                "(`hostdx plan NAME` shows what it reads)",
+                "ends early when an answer is clear (--all measures the rest too); after a stop, what was "
+                "measured until then is kept",
             ),
             left_out=tuple(f"{part.id}: {part.why_not or SHORT}" for part in found if part.id not in told),
-            refusal="" if able else "no scenario of a checkup can run here",
+            refusal="" if able else "none of the scenarios of a checkup can run here",
         )
 
     async def run(self, run: Run) -> None:
@@ -107,7 +108,7 @@ class Checkup(Scenario):
                 if clear and not run.options.flag("all"):
                     items.append(self._left_out(run, part, CLEAR))
                 elif seconds is None:
-                    why = f"{max(0.0, left):.0f} s of the budget were left, too little for it"
+                    why = f"{max(0.0, left):.0f} s of the budget were left, which is too short for it"
                     items.append(self._left_out(run, part, why))
                 else:
                     clear = await self._measure(run, part, seconds, items, known) or clear

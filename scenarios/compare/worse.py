@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from probes.units import counted
 from probes.units import effect as effect_text
 from scenarios.compare.comparison import Comparison
 from scenarios.compare.effects import Effect
@@ -52,7 +53,7 @@ def finding(found: Comparison, baseline: str, recording: str) -> Finding:
 
 
 def _when(found: Comparison) -> str:
-    runs = f"{found.a.runs} run{'s' if found.a.runs != 1 else ''}"
+    runs = counted(found.a.runs, "run")
     hosts = "" if found.a.hosts == found.b.hosts else f" of {', '.join(found.a.hosts)} (another host)"
     return f"the baseline has {runs}{hosts}, the last of {found.a.last[:10] or 'an unknown day'}"
 

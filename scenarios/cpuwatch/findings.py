@@ -34,12 +34,12 @@ def findings(
     if expect is None:
         title = f"{job}: {used}"
     elif over and cores.low <= expect * OVER_SPEAKS:
-        gets = f"gets {cores.estimate:.2f} of a busy host"
-        title = f"{job}: asked for {_cores(expect)}, would use {_interval(wanted)} and {gets}"
+        gets = f"gets {cores.estimate:.2f} on this busy host"
+        title = f"{job}: asked for {_cores(expect)}, would use {_interval(wanted)}, {gets}"
     elif over:
         title = f"{job}: asked for {_cores(expect)}, {used}"
     else:
-        title = f"{job}: stays within the {_cores(expect)} that it asked for: {used}"
+        title = f"{job}: uses no more than the {_cores(expect)} that it asked for: {used}"
     yield Finding(
         id="cpuwatch.cores",
         severity="warning" if over else "ok",
@@ -82,7 +82,9 @@ def _evidence(uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
     last = uses[-1]
     user = sum(use.user_share for use in uses) / len(uses)
     lines = [
-        Evidence(f"{last.processes} processes, {last.threads} threads, {len(uses)} looks", "/proc/PID/stat"),
+        Evidence(
+            f"{last.processes} processes, {last.threads} threads, read {len(uses)} times", "/proc/PID/stat"
+        ),
         Evidence(f"user {units.percent(user)}, system {units.percent(1 - user)} of its CPU time"),
     ]
     moved = [use.migrations_per_s for use in uses if use.migrations_per_s is not None]
@@ -119,7 +121,7 @@ def _interval(cores: Spread) -> str:
 
 
 def _cores(count: float) -> str:
-    return f"{count:g} core{'' if count == 1 else 's'}"
+    return units.counted(count, "core")
 
 
 def _mean(values: Sequence[float]) -> Spread:

@@ -27,14 +27,18 @@ class Cpuwatch(Scenario):
     question: ClassVar[str] = "How many cores does the job use, who waits for them, and where should it run?"
     why: ClassVar[str] = (
         "A job that asked for 8 cores and starts 20 threads takes CPU time from its neighbours, and loses some to "
-        "migrations and cold caches. On its own set of cores it cannot."
+        "migrations and cold caches. Pinned to cores of its own it does neither."
     )
     answers: ClassVar[str] = "watches a process tree, a control group or a user"
     takes_s: ClassVar[float] = DEFAULT_S
     measures: ClassVar[bool] = False
     options: ClassVar[tuple[Option, ...]] = (
-        Option(name="pid", kind="integer", help="a process and all that it started", least=1),
-        Option(name="cgroup", kind="text", help="a control group, as in /proc/PID/cgroup, or a folder"),
+        Option(name="pid", kind="integer", help="a process and all its descendants", least=1),
+        Option(
+            name="cgroup",
+            kind="text",
+            help="a control group: its path as in /proc/PID/cgroup, or its directory",
+        ),
         Option(name="user", kind="text", help="all processes of a user (name or number)"),
         Option(name="expect", kind="number", help="cores that the job asked for", least=0.01),
         Option(
@@ -58,7 +62,7 @@ class Cpuwatch(Scenario):
             steps=(PlannedStep("watch", "watch the job", seconds),),
             reads=("/proc/PID/{stat,status}", "/proc/PID/task/TID/{stat,schedstat,sched}", "/proc/schedstat"),
             seconds=seconds,
-            sentences=(f"looks at {_words(target)} once a second; starts no load, moves no process",),
+            sentences=(f"reads {_words(target)} once a second; starts no load, moves no process",),
         )
 
     async def run(self, run: Run) -> None:
@@ -88,7 +92,7 @@ class Cpuwatch(Scenario):
             if gone:
                 step.done(gone)
         if not uses:
-            raise Refused("cpuwatch: the job ended before a second look at it")
+            raise Refused("cpuwatch: the job ended within the first second, before it could be read twice")
         if gone:
             run.note(gone)
         for finding in findings(run.host, _words(target), uses, expect, frozenset(first.processes)):

@@ -40,11 +40,7 @@ def make(options: Options, planned: Callable[..., Plan], *, root: bool) -> Plan:
         reads=READS,
         seconds=seconds,
         sentences=(
-            f"Looks at every task's state once a second{until}; starts no load.",
-            *(
-                ()
-                if root
-                else ("Without root the stacks and open files of other users' tasks stay unknown.",)
-            ),
+            f"reads every task's state once a second{until}; starts no load",
+            *(() if root else ("without root the stacks and open files of other users' tasks stay unknown",)),
         ),
     )

@@ -11,6 +11,7 @@ from probes.system.kernel import kernel
 from probes.system.kernel_log import HungTask, KernelLog, hung_tasks, kernel_log, null_dereferences
 from probes.system.tasks import Scan, Task, stack, tasks_in_d
 from probes.types import Absent, present
+from probes.units import counted
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.knowledge.kernels import KernelFault, faults_of
 from scenarios.knowledge.waits import wait_kind
@@ -64,7 +65,7 @@ def tasks_now(host: Host) -> Iterator[Finding]:
         if count >= 10 or kinds[_WORDS["frozen"]]
         else "notice",  # a thaw comes from outside
         confidence="hint",
-        title=f"{_tasks(count)} in D, {'most of them ' * (count > 1)}waiting for {main}",
+        title=f"{counted(count, 'task')} in D, {'most of them ' * (count > 1)}waiting for {main}",
         evidence=tuple(evidence),
         remedy=(
             Remedy(
@@ -137,7 +138,8 @@ def _known(host: Host, log: KernelLog, reports: Sequence[HungTask]) -> Iterator[
     yield Finding(
         id="iosched.stalled",
         severity="critical",
-        title=f"{_tasks(len(blocked))} hung in the block layer of a kernel that is known for it with {fault.scheduler}",
+        title=f"{counted(len(blocked), 'task')} hung in the block layer; "
+        f"this kernel is known for it with {fault.scheduler}",
         evidence=(
             *(Evidence(_line(r), log.source) for r in blocked[:3]),
             Evidence(f"{fault.title}: {fault.effect}", release or "uname -r"),
@@ -152,10 +154,6 @@ def _known(host: Host, log: KernelLog, reports: Sequence[HungTask]) -> Iterator[
         references=fault.sources,
         prove="dstate",
     )
-
-
-def _tasks(count: int) -> str:
-    return f"{count} task{'s' * (count != 1)}"
 
 
 def _times(count: int) -> str:

@@ -33,7 +33,7 @@ class Dstate(Scenario):
     )
     why: ClassVar[str] = (
         "A task in uninterruptible sleep cannot be killed and raises the load without using any CPU. "
-        "The wait channel, the device's counters and the kernel's log together tell what it waits for."
+        "The wait channel, the device's counters and the kernel's log together show what it waits for."
     )
     answers: ClassVar[str] = "watches only, live"
     takes_s: ClassVar[float] = DEFAULT_S

@@ -15,8 +15,8 @@ CONTROL_S = 3.0  # kept for each control that still waits: it must be measured w
 LEAST_LOAD_S = 4.0  # of a load's budget: the warm-up and a first look on a usual disk
 WARM_UP_PART = 0.25  # of a load's share of the budget, at most
 MAY_BE_LEFT_OUT = (
-    "measured in this order; a load whose first look does not fit into the time that is left is reported as not "
-    "measured (raise --budget)"
+    "loads are measured in this order; one whose first interim look does not fit into the time left is "
+    "reported as not measured (raise --budget)"
 )
 SPARE = 1.2  # of the seconds until a first look: some trains are measured again
 
@@ -70,7 +70,8 @@ async def campaign(run: Run, budget: Budget, entries: Sequence[Entry]) -> None:
             need_s = experiment.first_look_s
             if need_s > left_s and not experiment.over:
                 experiment.leave_out(
-                    f"its first look needs {need_s:.0f} s, and {max(0.0, left_s):.0f} s of the budget were left "
+                    f"its first interim look needs {need_s:.0f} s, and {max(0.0, left_s):.0f} s of the "
+                    "budget were left "
                     "(raise --budget)"
                 )
             await experiment.go(min(max(share_s, SPARE * need_s), left_s))

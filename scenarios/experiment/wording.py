@@ -50,13 +50,10 @@ def groups_words(verdict: ev.Verdict) -> str:
     """`B was slower in 10 of 10 groups`; empty without groups."""
     if not verdict.groups:
         return ""
+    groups = units.counted(verdict.groups, "group")
     if verdict.verdict == "faster":
-        return f"{verdict.variant} was faster in {verdict.groups - verdict.slower_in} of {_groups(verdict.groups)}"
-    return f"{verdict.variant} was slower in {verdict.slower_in} of {_groups(verdict.groups)}"
-
-
-def _groups(count: int) -> str:
-    return "1 group" if count == 1 else f"{count} groups"
+        return f"{verdict.variant} was faster in {verdict.groups - verdict.slower_in} of {groups}"
+    return f"{verdict.variant} was slower in {verdict.slower_in} of {groups}"
 
 
 def resolution_words(verdict: ev.Verdict) -> str:

@@ -55,7 +55,7 @@ class Jump(NamedTuple):
             else f"each {self.treatment}, on average,"
         )
         verb = "gave back" if self.gave >= 0 else "took"
-        doubt = "" if self.called else "; that may be chance, or the host"
+        doubt = "" if self.called else "; this may be chance, or the host"
         return f"{which} {verb} {percent(abs(self.gave))} (95 % CI {low * 100:+.1f} to {high * 100:+.1f} %){doubt}"
 
 
@@ -127,12 +127,12 @@ def _held_by_both(part: Course, whole: Course) -> Course:
         word = "inconclusive"
         text = (
             f"Inconclusive after {mine.rounds} rounds: by themselves {percent(abs(slope))} a round "
-            f"{'lost' if slope < 0 else 'gained'}, which the reads beside them do not bear out"
+            f"{'lost' if slope < 0 else 'gained'}, which the reference reads do not confirm"
         )
     elif word in ("slower", "faster"):
         text = _said(word, mine.rounds, slope, interval, mine.shows_after, treatment)
         if other.verdict != word:
-            text += "; the reads beside them scatter too much to rule out that the host got slower as well"
+            text += "; the reference reads scatter too much to exclude that the host got slower as well"
     elif word == "no material difference" and max(map(abs, interval)) >= MATTERS_A_ROUND:
         word = "inconclusive"
         text = _said(word, mine.rounds, slope, interval, mine.shows_after, treatment)

@@ -10,6 +10,7 @@ from probes import units
 from probes.host import Host
 from probes.system.disk.trim_timer import TrimTimer
 from probes.types import present
+from probes.units import counted
 from scenarios.experiment.before_after import Change
 from scenarios.finding import Evidence, Finding, Remedy, Severity
 from scenarios.fstrim.course import Course
@@ -83,7 +84,7 @@ def effect(
     if control.ratio is not None:
         evidence.append(
             Evidence(
-                f"reads of a file that stayed: {units.effect(control.ratio)} after the trim ({control.verdict})",
+                f"reads of an untouched file: {units.effect(control.ratio)} after the trim ({control.verdict})",
                 source="negative control",
             )
         )
@@ -95,17 +96,15 @@ def effect(
         severity, todo = "warning", remedies(host, layout, timer)
         title = f"The trim made new files on {layout.device} {units.effect(change.ratio or 1.0)}"
         if moved:
-            title += ", but reads of an untouched file changed too: this is not the disk's doing alone"
+            title += ", but reads of an untouched file changed too: the disk is not the only cause"
             severity = "notice"
     elif change.verdict == "no material difference":
         severity = "ok"
-        title = (
-            f"The trim changed nothing that matters on {layout.device}: it does not need it for its speed now"
-        )
+        title = f"The trim made no material difference on {layout.device}: its speed does not need one now"
     elif change.verdict == "slower":
         title = (
             f"After the trim new files on {layout.device} are {units.effect(change.ratio or 1.0)}: thin and virtual "
-            "disks give the space away and must find it again"
+            "disks give discarded space away and must allocate it again"
         )
     else:
         seen = change.smallest_effect
@@ -127,7 +126,7 @@ def idling(layout: Layout, before: Phase, idle: Phase, doubts: Sequence[str]) ->
     """All that a session without its trim can tell. Not judged: one wait does not say how far the level wanders."""
     seen = (
         ("new files", before.values, idle.values),
-        ("reads that stayed", before.references, idle.references),
+        ("reads of an untouched file", before.references, idle.references),
     )
     evidence = [
         Evidence(f"{units.effect(median(then) / median(first))} after idling than before", source=what)
@@ -146,9 +145,9 @@ def idling(layout: Layout, before: Phase, idle: Phase, doubts: Sequence[str]) ->
             *(Evidence(text, source="doubt") for text in doubts),
         ),
         remedy=(
-            Remedy(title=f"For the answer {layout.to_trim}", commands=(f"sudo {asked} --yes",)),
+            Remedy(title=f"To measure it, {layout.to_trim}", commands=(f"sudo {asked} --yes",)),
             Remedy(
-                title="Or follow it from day to day, without a trim of its own and without root",
+                title="Or follow its speed from day to day; this neither trims nor needs root",
                 commands=(f"{asked} --round",),
             ),
         ),
@@ -162,15 +161,11 @@ def number(ledger: Ledger, layout: Layout) -> Finding:
     return Finding(
         id="fstrim.number",
         severity="ok",
-        title=f"What the number of fstrim -v means on {layout.mountpoint} ({layout.fstype})",
+        title=f"What the number printed by fstrim -v means on {layout.mountpoint} ({layout.fstype})",
         confidence="measured",
         evidence=(
             *(Evidence(text, source="ledger") for text in ledger.answer()),
-            *(
-                (Evidence("the kernel's code does it so, and it was measured before", source),)
-                if source
-                else ()
-            ),
+            *((Evidence("from the kernel's code, and measured before", source),) if source else ()),
         ),
         references=("fstrim(8)", "Documentation/admin-guide/iostats.rst"),
         subject=layout.mountpoint,
@@ -209,7 +204,7 @@ def degradation(
     elif trend.verdict == "faster":
         title = f"{layout.device} got faster from round to round: something else changed"
     else:
-        title = f"Inconclusive after {rounds} round(s): whether {layout.device} gets slower"
+        title = f"Inconclusive after {counted(rounds, 'round')}: whether {layout.device} gets slower"
     if any(jump.called and jump.gave > 0 for jump in found.jumps):
         title += "; trimming gives it back"
     return Finding(

@@ -77,14 +77,14 @@ class Layout:
         if self.leaves and self.devices:
             return ""
         kind, source = self.placement.mount.fstype, self.placement.mount.source
-        return f"{self.directory} is on {kind} from {source}, which lies on no disk of this host: nothing to trim"
+        return f"{self.directory} is on {kind} from {source}, not on a disk of this host: nothing to trim"
 
     def _swallowed(self) -> str:
         chain = self.chain
         if chain is None:
-            return f"{self.directory}: what lies under {self.fstype} is not known"
+            return f"{self.directory}: the disk under {self.fstype} is not known"
         if chain.mount.fstype not in TRIMMING:
-            return f"{self.directory} is on {chain.mount.fstype}, which cannot hand free space down"
+            return f"{self.directory} is on {chain.mount.fstype}, which cannot report free space to the disk"
         if not (guilty := chain.swallowed_by):
             return ""
         if guilty in chain.leaves:
@@ -114,8 +114,9 @@ class Layout:
                 f"{100 * SHARE_OF_FREE:.0f} % of it), has {in_words(free)}; free some, or name another --dir"
             )
         return (
-            f"{self.directory}: {self.device} is too small to be loaded with at most {100 * SHARE_OF_CAPACITY:.0f} % "
-            f"of its {in_words(capacity)}; name another --dir"
+            f"{self.directory}: {self.device} is too small: the test may use at most "
+            f"{100 * SHARE_OF_CAPACITY:.0f} % of its "
+            f"{in_words(capacity)}; name another --dir"
         )
 
     def by_space(self, blocks: int, free: int | None = None) -> float:

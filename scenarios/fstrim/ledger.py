@@ -117,12 +117,12 @@ class Ledger:
         elif said:
             parts.append("the kernel asked the disk for nothing")
         if said or counted:
-            when = "since the trim before" if self.trims else "before it"
-            parts.append(f"of it this run had deleted {size(waiting)} {when}")
+            when = "since the previous trim" if self.trims else "before it"
+            parts.append(f"of this, this run had deleted {size(waiting)} {when}")
         if trimmed.rest_s is None:
-            parts.append("the disk was not at rest when the waiting ended")
+            parts.append("the disk was still busy when the waiting time ended")
         elif trimmed.rest_s > 1:
-            parts.append(f"fstrim returned {trimmed.rest_s:.0f} s before the disk came to rest")
+            parts.append(f"fstrim returned {trimmed.rest_s:.0f} s before the disk was idle")
         return "; ".join(parts)
 
     def _is_whole_size(self, said: int, counted: int | None) -> bool:
@@ -149,7 +149,8 @@ class Ledger:
                 "By the kernel's own counters the disk was asked to discard " + ", ".join(map(size, counted))
             )
         sentences.append(
-            "These are requests: how much was news to the drive, only the drive knows; what it gained, the blocks show"
+            "These are requests: how much of it was new to the drive is known to the drive only; the "
+            "measured blocks show what it gained"
         )
         if self.knowledge and self.knowledge.waits:
             sentences.append(self.knowledge.waits)

@@ -105,7 +105,7 @@ class OwnCommand(BuiltIn):
     async def block(self, seconds: float, most_bytes: int) -> Measured:
         if self.budget.spent_bytes + self._last_bytes > self.budget.most_bytes:
             raise NotApplicable(
-                f"another run of the command would write more than the {self.budget.most_bytes >> 20} MiB of a "
+                f"one more run of the command would write more than the {self.budget.most_bytes >> 20} MiB of a "
                 "session; give one that writes less"
             )
         before = self._written()

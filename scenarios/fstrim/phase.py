@@ -112,8 +112,8 @@ class Blocks:
         if usual >= 0.9 * wanted:
             return ""
         return (
-            f"blocks of new files lasted only {usual:.2g} s: this disk writes what a session may write too fast "
-            f"for blocks of {wanted:.2g} s, so they show its cache more than its cells"
+            f"blocks of new files lasted only {usual:.2g} s: this disk writes all that a session may write "
+            f"too fast for blocks of {wanted:.2g} s, so they show its cache more than its cells"
         )
 
     async def _block(

@@ -16,6 +16,7 @@ from probes.bench.workloads import fio_equivalent, load_of
 from probes.host import Host
 from probes.system.kernel import kernel
 from probes.types import present
+from probes.units import counted
 from scenarios.experiment.before_after import LEAST_BLOCKS
 from scenarios.fstrim.durations import Pattern
 from scenarios.fstrim.layout import Layout
@@ -29,7 +30,7 @@ from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 TRIM_AT_MOST_S = 1800.0
 DEFAULT_BUDGET_S = 60.0
 # The last trims of a session: of what its last phase deleted; and, with --again, of nothing new.
-CLOSING = ("trim once more", "trim again at once, with nothing deleted in between")
+CLOSING = ("trim once more", "trim again at once, with no deletion in between")
 BEFORE, IDLE, AFTER, ROUND = "before", "idle", "after", "round"
 
 
@@ -107,15 +108,15 @@ def refusal(asked: Request, layout: Layout) -> str:
     if why := layout.refusal or _not_startable(asked.command):
         return why
     if not asked.round and layout.can_never_trim:
-        return f"{layout.can_never_trim}; hostdx triage says more, --round still measures its course"
+        return f"{layout.can_never_trim}; `hostdx triage` says more; --round can still follow its speed"
     return ""
 
 
 def untrimmed(layout: Layout) -> str:
     """What a session without its trim can tell, and what to do for more: said before it measures."""
     return (
-        f"{layout.no_trim}, and the run shows only what idling does to {layout.device}; for what a trim gives back "
-        f"{layout.to_trim} (--round never trims)"
+        f"{layout.no_trim}, and the run shows only what idling does to {layout.device}; to measure what a "
+        f"trim gives back, {layout.to_trim} (--round never trims)"
     )
 
 
@@ -126,7 +127,7 @@ def _not_startable(command: str) -> str:
     program = shlex.split(command)[0]
     if "/" in program and not program.startswith("/"):
         return f"--workload: {program} would be looked for in the private directory; give its full path"
-    return "" if shutil.which(program) else f"--workload: {program} is no program that can be started here"
+    return "" if shutil.which(program) else f"--workload: {program}: no such program here, or not executable"
 
 
 def workloads(asked: Request, layout: Layout, pattern: Pattern) -> tuple[Workload, ...]:
@@ -157,13 +158,13 @@ def workloads(asked: Request, layout: Layout, pattern: Pattern) -> tuple[Workloa
         )  # fmt: skip
     control = Workload(
         id=REFERENCE_ID,
-        title=f"{reads.title}, of a file that stays" + (" (reference)" if asked.round else ""),
+        title=f"{reads.title}, of an untouched file" + (" (reference)" if asked.round else ""),
         metrics=(Metric(name=reads.metric, unit=reads.unit),),
         block_s=pattern.reference_s,
         min_groups=LEAST_BLOCKS,
         control=True,
         equivalent=fio_equivalent(REFERENCE_ID, layout.fixed_bytes, layout.directory),
-        why="a trim does not touch it: if it moves too, the host changed and not the disk",
+        why="a trim does not touch this file: if its reads change too, the host changed and not the disk",
     )
     return load, control
 
@@ -224,18 +225,18 @@ def _variants(asked: Request, layout: Layout) -> tuple[Variant, ...]:
 
 def _steps(asked: Request, pattern: Pattern, trimming: int, prepare_s: float) -> tuple[PlannedStep, ...]:
     phase_s = pattern.blocks * (pattern.block_s + pattern.reference_s)
-    prepare = PlannedStep("prepare", "write the fixed file", prepare_s)
+    prepare = PlannedStep("prepare", "write the reference file", prepare_s)
     if asked.round:
         return prepare, PlannedStep(ROUND, "measure one round", phase_s)
     steps = [
         prepare,
         PlannedStep(BEFORE, "measure before", phase_s),
-        PlannedStep("waiting", "idle: the control, as long as the trim", pattern.idle_s),
+        PlannedStep("waiting", "idle as long as the trim (control)", pattern.idle_s),
         PlannedStep(IDLE, "measure after idling", phase_s),
     ]
     if trimming:
         steps += [
-            PlannedStep("trim", "trim, and wait until the disk rests", pattern.idle_s),
+            PlannedStep("trim", "trim, and wait until the disk is idle", pattern.idle_s),
             PlannedStep(AFTER, "measure after the trim", phase_s),
             *(PlannedStep(f"trim{n}", CLOSING[n - 2], pattern.rest_s + 1) for n in range(2, trimming + 1)),
         ]
@@ -246,7 +247,7 @@ def _would_do(layout: Layout) -> list[str]:
     """What a trim would offer here."""
     free, release = layout.free_bytes(), kernel(layout.host).release
     known = trim_of(layout.fstype, release if present(release) else "")
-    most = f"offers at most the free {in_words(free)} to {layout.device}" if free is not None else ""
+    most = f"a trim discards at most the free {in_words(free)} on {layout.device}" if free is not None else ""
     return [text for text in (most, known.memory if known else "") if text]
 
 
@@ -261,13 +262,14 @@ def _sentences(asked: Request, layout: Layout, pattern: Pattern, trimming: int) 
     if layout.refusal:
         return ()
     here = f"in {layout.directory} ({layout.device})"
+    phases = asked.phases if trimming or asked.round else 2
     lines = [
-        f"runs your command {here} and deletes what it left in its TMPDIR there; it is killed beyond the "
-        "writing limit, with 50 looks a second, by what the kernel accounts to it and by the disk's counters, others' "
-        "writes included"
+        f"runs your command {here} and deletes what it leaves in its TMPDIR there; it is killed when it "
+        "writes more than the limit, checked 50 times a second by the kernel's account of it and by "
+        "the disk's counters, which include other processes' writes"
         if asked.command
-        else f"writes new files {here} and deletes what it left",
-        f"measures {asked.phases if trimming or asked.round else 2} phase(s) of {pattern.blocks} blocks",
+        else f"writes new files {here} and deletes them at the end",
+        f"measures {counted(phases, 'phase')} of {pattern.blocks} blocks",
     ]
     if trimming:
         lines.append(

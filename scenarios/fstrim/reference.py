@@ -86,5 +86,5 @@ def change_beside(
     return found
 
 
-TOO_LONG = "the trim took longer than the idle control, and idling as long may have given as much"
-MAY_BE_THE_HOST = "the reads of the file that stayed changed about as much, so this may be the host's doing"
+TOO_LONG = "the trim took longer than the idle control; idling for the same time might have given as much"
+MAY_BE_THE_HOST = "the reads of the untouched file changed about as much, so the host may be the cause"

@@ -22,10 +22,11 @@ from scenarios.rule import Inapplicable, Rule, Unreadable
 WRITTEN_SPEAKS = 0.5
 _LAYER_REMEDIES: dict[str, Remedy] = {
     "crypt": Remedy(
-        title="This is dm-crypt's default and mostly meant: decide whether outsiders may learn which blocks are free",
+        title="This is dm-crypt's default and usually intended: decide whether others may learn which "
+        "blocks are free",
         commands=("cryptsetup status NAME",),
         warning="Passing discards on weakens the encryption: free space, its pattern and the file system's type show "
-        "(cryptsetup(8), --allow-discards). Without a reason against it, leave it as it is.",
+        "(cryptsetup(8), --allow-discards). Leave it as it is unless you need discards.",
     ),
     "md": Remedy(
         title="md RAID 4/5/6 drops discards unless it is set that its members return zeros afterwards",
@@ -78,11 +79,11 @@ def untrimmed(host: Host) -> Iterator[Finding]:
             confidence="hint" if asked else "rule",
             subject=mountpoint,
             alike="by choice" if asked else ", ".join(chain.leaves),
-            title=f"{mountpoint} is not trimmed, as /etc/fstab asks for"
+            title=f"{mountpoint} is not trimmed, as /etc/fstab says"
             if asked
             else f"{', '.join(chain.leaves)} is never told what was deleted on {mountpoint}",
             evidence=(
-                Evidence(f"{why}: somebody chose this" if asked else why, timer.source),
+                Evidence(f"{why}: this was set on purpose" if asked else why, timer.source),
                 *written_evidence(written),
             ),
             remedy=() if asked else remedies(host, timer, chain.mountpoints),
@@ -93,7 +94,7 @@ def untrimmed(host: Host) -> Iterator[Finding]:
     if unknown:
         raise Unreadable(unknown)
     if not spoke and not any(flash(host, chain) for chain in chains(host)):
-        raise Inapplicable("no file system lies on a disk that is known to be flash")
+        raise Inapplicable("no file system is on a disk that is known to be flash")
 
 
 def written_share(host: Host, chain: DiscardChain) -> float | None:
@@ -129,7 +130,7 @@ def swallowed(host: Host) -> Iterator[Finding]:
             continue
         layer = next(layer for layer in chain.layers if layer.device == guilty)
         if layer.device in chain.leaves or layer.kind == "partition":
-            reason = "the drive (or what stands before it: a RAID controller, a USB bridge) takes no discards"
+            reason = "the drive (or a RAID controller or USB bridge before it) takes no discards"
         else:
             reason = f"the layer {guilty} ({layer.kind}) takes no discards"
         label = devices[guilty].label if guilty in devices else ""
@@ -154,14 +155,14 @@ def swallowed(host: Host) -> Iterator[Finding]:
             f"which discards are taken under {', '.join(unknown)}: {next(iter(unknown.values()))}"
         )
     if not on_flash:
-        raise Inapplicable("no file system lies on a disk that is known to be flash")
+        raise Inapplicable("no file system is on a disk that is known to be flash")
 
 
 def online_unqueued(host: Host) -> Iterator[Finding]:
     """Online discard on a SATA SSD whose TRIM is not queued: every big unlink stalls the reads."""
     found = [c for c in chains(host) if c.queued]
     if not found:
-        raise Inapplicable("no SATA disk whose TRIM mode the kernel tells")
+        raise Inapplicable("no SATA disk whose TRIM mode the kernel reports")
     for chain in found:
         slow = {n: mode for n, mode in chain.queued.items() if "unqueued" in mode}
         if not slow or chain.online not in ("discard", "discard=sync"):

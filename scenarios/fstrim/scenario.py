@@ -49,9 +49,10 @@ class Fstrim(Scenario):
     title: ClassVar[str] = "Does trimming bring this SSD back?"
     question: ClassVar[str] = "Does this disk get slower from run to run, and does trimming bring it back?"
     why: ClassVar[str] = (
-        "A drive that is never told what was deleted must keep it: writes get slower and slower, and the numbers of "
-        "fstrim -v explain nothing. This measures what a trim gives beyond what idling gives, and shows step by step "
-        "what fstrim claims and what the kernel really asked for."
+        "A drive that is never told which blocks were deleted must keep them: writes get slower and slower, "
+        "and the numbers of fstrim -v do not show why. This measures what a trim gives beyond what "
+        "idling gives, and shows for each step what fstrim claims and what the kernel really asked "
+        "for."
     )
     answers: ClassVar[str] = "what a trim gives back, and what the numbers of fstrim -v mean"
     takes_s: ClassVar[float] = 210.0
@@ -65,15 +66,18 @@ class Fstrim(Scenario):
         Option(
             name="workload",
             kind="text",
-            help="your own command instead of the built-in load; TMPDIR is on the disk",
+            help="your own command instead of the built-in load; its TMPDIR is on the disk",
         ),
         Option(
-            name="again", kind="flag", help="trim once more directly after the last trim: what does it say?"
+            name="again",
+            kind="flag",
+            help="trim again directly after the last trim, to see what fstrim -v claims then",
         ),
         Option(
             name="idle",
             kind="number",
-            help="length of the idle control: 60, 60s, 2m; the trim with its settling gets as long  [default: 60]",
+            help="length of the idle control: 60, 60s, 2m; the trim and its settling get the same time "
+            "(default: 60)",
             unit="s",
         ),
         Option(name="state", kind="path", help="where the rounds are kept", hidden=True),
@@ -133,7 +137,7 @@ class Fstrim(Scenario):
         ledger: Ledger,
     ) -> Blocks:
         """The private directory, the fixed file and a block that does not count."""
-        with run.step("prepare", "write the fixed file") as step:
+        with run.step("prepare", "write the reference file") as step:
             ledger.begin()
             budget = WriteBudget(layout.most_bytes)
             private = await stack.enter_async_context(own_directory(run, layout.directory))
@@ -161,7 +165,7 @@ def _watch(run: Run, layout: Layout) -> Watch:
 
 def _telling(step: Step) -> Callable[[int, int], None]:
     def tell(done: int, whole: int) -> None:
-        text = f"writing the fixed file, {done >> 20} of {whole >> 20} MiB"
+        text = f"writing the reference file, {done >> 20} of {whole >> 20} MiB"
         step.progress(text)
 
     return tell

@@ -33,7 +33,7 @@ async def one_round(run: Run, layout: Layout, asked: Request, blocks: Blocks, ti
     except OSError as error:
         raise Refused(f"{path}: the series cannot be read: {error.strerror}") from None
     if kept.bad:
-        run.note(f"{path}: {kept.bad} line(s) are no rounds and were passed over")
+        run.note(f"{path}: unreadable lines left out: {kept.bad}")
     behind = since(run.host, layout, kept.rounds)
     with run.step(ROUND, "measure one round"):
         phase = await blocks.phase(ROUND, "steady")
@@ -43,7 +43,7 @@ async def one_round(run: Run, layout: Layout, asked: Request, blocks: Blocks, ti
                 f"{layout.directory}: the round has only {len(phase.values)} blocks: {phase.reason}"
             )
         if blocks.cached:
-            run.note(f"the reads beside the blocks are {blocks.cached}")
+            run.note(f"the reference reads are {blocks.cached}")
         if blocks.too_short:
             run.note(blocks.too_short)
         now = msgspec.structs.replace(finished(asked, blocks, phase, behind), deleted_bytes=deleted)
@@ -67,9 +67,9 @@ def _tell_trim(run: Run, layout: Layout, now: Round) -> None:
     if now.trimmed_bytes is not None:
         said += f": {size(now.trimmed_bytes)} discarded on {now.discards_of}"
     if now.trim_seen_by == TIMER:
-        said += ", which may have passed over this file system"
+        said += ", which need not have included this file system"
     elif now.discards_of == ", ".join(layout.leaves) and shared_disk(run.host, layout):
-        said += "; other file systems lie there too, so it may have been one of theirs"
+        said += "; other file systems share that disk, so one of those may have been trimmed instead"
     run.note(f"{layout.mountpoint} was {said}")
 
 
@@ -126,8 +126,8 @@ def judge(run: Run, layout: Layout, blocks: Blocks, rounds: Sequence[Round], tim
     )  # fmt: skip
     if layout.chain is not None and layout.chain.online:
         text = (
-            f"{layout.mountpoint} is mounted with {layout.chain.online}: deletions discard too, so only a trim of at "
-            "least half of its free space is told from them"
+            f"{layout.mountpoint} is mounted with {layout.chain.online}: deletions discard too, so only a "
+            "trim of at least half of its free space can be told from them"
         )
         run.note(text)
     finding = degradation(run.host, layout, timer, found, len(rounds), rounds_a_day(rounds))

@@ -60,7 +60,7 @@ class Session:
                 with self.run.step("trim", "trim") as step:
                     step.skip(self.layout.no_trim)
             else:
-                await self._trim("trim", "trim, and wait until the disk rests", self.pattern.idle_s)
+                await self._trim("trim", "trim, and wait until the disk is idle", self.pattern.idle_s)
                 await self._phase(AFTER, "after", "measure after the trim")
                 for index in range(self._closing):
                     await self._trim(f"trim{index + 2}", CLOSING[index], 0.0)
@@ -76,16 +76,16 @@ class Session:
             self.ledger.end(title, written=phase.written_bytes, deleted=deleted)
             self.phases.append(phase)
             if self.blocks.cached and not self.phases[1:]:
-                self.doubts.append(f"the reads beside the blocks are {self.blocks.cached}")
+                self.doubts.append(f"the reference reads are {self.blocks.cached}")
             if phase.reason:
                 self.doubts.append(f"{title}: {phase.reason}")
             step.done(phase.reason)
 
     async def _idle(self) -> None:
         """The control: as long as the trim with its settling is given."""
-        with self.run.step("waiting", "idle: the control"):
+        with self.run.step("waiting", "idle (control)"):
             self.ledger.begin()
-            await self._wait(self.pattern.idle_s, "idle: what does time alone give?")
+            await self._wait(self.pattern.idle_s, "idling, to see what time alone gives")
             self.ledger.end("idle")
 
     async def _trim(self, step: str, title: str, pad_to_s: float) -> None:
@@ -137,7 +137,8 @@ class Session:
         self._verdict(load, change)
         self._verdict(control, still)
         if still.verdict in ("slower", "faster"):
-            text = f"the control ({control.title}) moved too ({still.explain(TREATMENT)}): this is not the trim alone"
+            changed = f"the control ({control.title}) changed too ({still.explain(TREATMENT)})"
+            text = f"{changed}: the trim is not the only cause"
             self.run.emit(ev.Guard(t=self.run.time(), kind="control", text=text, severity="warning"))
         why = change.reason or self._why_undecided(change) or ""
         found = effect(self.host, self.layout, self.timer, change, still, self.doubts, why)

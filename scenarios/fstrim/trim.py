@@ -108,7 +108,7 @@ async def _rest(run: Run, leaves: Sequence[str], pattern: Pattern, ended: float)
             ev.Progress(
                 t=run.time(),
                 step="trim",
-                text="waiting until the disk rests",
+                text="waiting until the disk is idle",
                 seconds_left=max(0.0, pattern.rest_s - (at - quiet_since)),
             )
         )

@@ -17,8 +17,9 @@ from scenarios.model import Clock
 
 # For a plan: what the rule does, in the figures that it goes by.
 STOPS_ITSELF = (
-    f"stops itself if it makes others' I/O wait {FACTOR:g} times as long, and at least {LEAST_LONGER_S * 1000:g} ms "
-    f"longer a request, over {LASTING_S:g} s of blocks; Ctrl-C, on its screen s, stops it within 2 s"
+    f"stops by itself if other processes' I/O waits {FACTOR:g} times as long, and at least "
+    f"{LEAST_LONGER_S * 1000:g} ms "
+    f"longer a request, during {LASTING_S:g} s of measuring; Ctrl-C (on the screen: s) stops it within 2 s"
 )
 PAGE_BYTES = 4096  # up to there a read is one request on the device; larger ones are split and merged
 

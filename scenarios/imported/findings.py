@@ -92,7 +92,7 @@ def summary(file: Imported) -> Finding:
     leading = headline(result.measures)
     what = f"{result.tool} {result.version}" if result.version else result.tool
     count, thing = (len(result.measures), "value") if result.measures else (len(result.facts), "fact")
-    named = f"{what}, {count} {thing}{'' if count == 1 else 's'}"
+    named = f"{what}, {units.counted(count, thing)}"
     title = f"{named}: {'; '.join(map(measured, leading))}" if leading else named
     evidence = (
         [Evidence(f"recomputed: {', '.join(result.recomputed)}", file.name)] if result.recomputed else []

@@ -123,21 +123,24 @@ def _left_out(found: Layout, on: Target) -> tuple[str, ...]:
 
 def _sentences(found: Layout, on: Target, why: str) -> tuple[str, ...]:
     lines = [
-        "first reads which scheduler is active and why, and what hangs in D (also `hostdx triage`, without root)",
-        f"switches the scheduler of {on.names} between {on.current} and {', '.join(found.variants)}, again and again",
-        "puts it back after every block of another scheduler, with nr_requests and its tunables; wbt is never written",
-        "the files have no name even while it runs; large effects end it earlier",
+        "first reads which scheduler is active and why, and which tasks hang in D (`hostdx triage` reads the "
+        "same, without root)",
+        f"switches the scheduler of {on.names} between {on.current} and {', '.join(found.variants)} repeatedly",
+        "puts it back after every block of another scheduler, with nr_requests and its tunables; never "
+        "writes its write-back throttling",
+        "the test files are unnamed, so that nothing is left after a crash; large effects end the run earlier",
         *_seconds(found),
     ]
     total = next((job.write_rate * job.mix.writers for job in found.jobs if job.write_rate), 0)
     if total:
         lines.append(
-            f"writers press with at most {total / 1e6:.0f} MB/s together, for that bound: --most-written says how many "
-            "bytes (less spares the disk and loads it less)"
+            f"the writers write at most {total / 1e6:.0f} MB/s together, within the limit of --most-written "
+            "(a lower limit spares the disk and loads it less)"
         )
     lines.append(
-        "is not stopped by others who wait longer on this device: switching and syncing look the same; "
-        "Ctrl-C, on its screen s, stops it within seconds, with everything put back"
+        "does not stop by itself when other processes wait longer on this device: switching and syncing "
+        "cannot be told from that; Ctrl-C (on the screen: s) stops it within seconds and puts "
+        "everything back"
     )
     if why:
         lines.append(f"why these: {why}")

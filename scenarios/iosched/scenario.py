@@ -52,23 +52,26 @@ class Iosched(Scenario):
     title: ClassVar[str] = "Which scheduler?"
     question: ClassVar[str] = "Would another I/O scheduler serve this device better, and who would starve?"
     why: ClassVar[str] = (
-        "BFQ gave a storage farm 10 to 15 % and I/O priorities, and then a kernel in which nodes stood with a load "
-        "of 1018. The right choice depends on the device, the load and the kernel: so it is measured here, on this "
-        "device, and what is switched for it is put back."
+        "BFQ gave a storage farm 10 to 15 % more throughput and I/O priorities; with a later kernel its "
+        "nodes hung with a load of 1018. The right choice depends on the device, the load and the kernel. "
+        "So this measures it here, on this device, and puts the scheduler back afterwards."
     )
-    answers: ClassVar[str] = "changes a setting, undone"
+    answers: ClassVar[str] = "changes a setting and puts it back"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + PREPARING_S
     needs: ClassVar[str] = "root, --dir"
     options: ClassVar[tuple[Option, ...]] = (
-        Option(name="dir", kind="path", required=True, help="a directory on the device"),
+        Option(name="dir", kind="path", required=True, help="directory on the device"),
         Option(
             name="scheduler",
             kind="text",
             multiple=True,
-            help="compare with this one (default: those that the class of device suggests)",
+            help="scheduler to compare with (default: those that suit this class of device)",
         ),
         Option(
-            name="ioprio", kind="flag", default=False, help="also two groups of readers of different priority"
+            name="ioprio",
+            kind="flag",
+            default=False,
+            help="also measure two groups of readers of different I/O priority",
         ),
         Option(
             name="system-disk",
@@ -77,14 +80,21 @@ class Iosched(Scenario):
             help="allow a disk that carries /, /boot, /usr, /var, swap or the journal",
         ),
         Option(
-            name="size", kind="bytes", help="size of the file that is read (1 GiB or 5 % of the free space)"
+            name="size",
+            kind="bytes",
+            help="size of the file that is read (default: 1 GiB or 5 % of the free space)",
         ),
         Option(
             name="most-written",
             kind="bytes",
-            help="write bound of the run (what the writers need to press, at most 64 GiB)",
+            help="limit of what the run writes (default: enough to saturate the disk, at most 64 GiB)",
         ),
-        Option(name="load", kind="text", multiple=True, help=f"only this load ({', '.join(ORDER)})"),
+        Option(
+            name="load",
+            kind="text",
+            multiple=True,
+            help=f"measure only this load ({', '.join(ORDER)})",
+        ),
         Option(name="scale", kind="number", default=1.0, hidden=True, help="factor on the blocks' lengths"),
         *COMMON_OPTIONS,
     )
@@ -141,8 +151,8 @@ class Iosched(Scenario):
         hanging = [t for t in first.tasks if (n := now.get(t.key)) and n.switches == t.switches]
         if len(hanging) >= STORM:
             raise Refused(
-                f"{len(hanging)} tasks hang in D ({hanging[0].comm} first): a switch could hang with them; "
-                "run `hostdx run dstate` first"
+                f"{len(hanging)} tasks hang in D (the first one is {hanging[0].comm}): a switch could hang "
+                "too; see `hostdx run dstate`"
             )
 
     def _facts(self, run: Run, target: Target) -> None:

@@ -53,7 +53,7 @@ def target(host: Host, directory: str) -> Target | Absent:
     active = {s.active for s in states if present(s.active)}
     if len(active) != 1 or any(isinstance(s.active, Absent) for s in states):
         both = ", ".join(f"{s.device}: {s.active if present(s.active) else 'unknown'}" for s in states)
-        return Absent(f"the disks below {directory} do not run one and the same scheduler ({both})")
+        return Absent(f"the disks below {directory} run different schedulers ({both})")
     offered = tuple(s for s in states[0].offered if all(s in other.offered for other in states[1:]))
     return Target(
         directory=directory,
@@ -113,12 +113,13 @@ def refusal(host: Host, found: Target, *, system_disk: bool, has_root: bool) -> 
     system = system_leaves(host)
     carries = next((f"{leaf} carries {system[leaf]}" for leaf in found.leaves if leaf in system), "")
     if carries and not system_disk:
-        return f"{carries}: a stuck switch would take the system along; add --system-disk if that is accepted"
+        return f"{carries}: if switching its scheduler hung, the whole system would hang; add --system-disk to allow it"
     for state in found.states:
         if state.wbt_by_hand:
             return (
-                f"write-back throttling of {state.device} was set by hand ({state.wbt_lat_usec} us), and a switch "
-                f"changes what it does: give it back to the kernel (echo -1 > /sys/block/{state.device}/queue/"
+                f"write-back throttling of {state.device} was set by hand ({state.wbt_lat_usec} us), and a "
+                "switch of the "
+                f"scheduler changes its effect: let the kernel set it (echo -1 > /sys/block/{state.device}/queue/"
                 "wbt_lat_usec), then compare"
             )
     return ""

@@ -123,7 +123,7 @@ class Layout(OwnDirectory):
 
     def _sentences(self) -> tuple[str, ...]:
         lines = [
-            "measures the loads in turn, in slices of some hundredths of a second",
+            "measures the loads in turn, in slices of a few hundredths of a second",
             "sends packets within this host only (127.0.0.1)",
         ]
         if self.fit is not None:

@@ -37,7 +37,7 @@ def known(host: Host) -> Iterator[Finding]:
 
 def _symptom(fault: KernelFault, host: Host) -> str | Absent:
     if not fault.symptom:
-        return Absent("nothing that can be read shows it", "unsupported")
+        return Absent("no fact that can be read shows it", "unsupported")
     probe = SYMPTOMS.get(fault.symptom)
     return probe(host) if probe is not None else Absent(f"no symptom is called {fault.symptom}", "invalid")
 
@@ -46,11 +46,13 @@ def _finding(fault: KernelFault, release: str, met: list[str], symptom: str | Ab
     shows = isinstance(symptom, str) and bool(symptom)
     evidence = [Evidence(f"the running kernel is {release}", "uname -r"), *(Evidence(text) for text in met)]
     if isinstance(symptom, Absent):
-        evidence.append(Evidence(f"whether it shows here is not known: {symptom.reason}", symptom.source))
+        evidence.append(
+            Evidence(f"whether it affects this host is not known: {symptom.reason}", symptom.source)
+        )
     elif symptom:
         evidence.append(Evidence(symptom))
     else:
-        evidence.append(Evidence("its symptom does not show now"))
+        evidence.append(Evidence("its symptom is not visible now"))
     evidence.append(Evidence(fault.effect))
     if fault.fixed_in:
         evidence.append(Evidence(f"fixed in: {fault.fixed_in}"))

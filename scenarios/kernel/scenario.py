@@ -40,7 +40,7 @@ class Kernel(Scenario):
     why: ClassVar[str] = (
         "After an update, or between two nodes, many things differ at once. This measures a short battery (CPU, "
         "memory, system calls, processes, files, disk, network within the host) and records it with everything that "
-        "is known to change it, so that `hostdx compare` can tell what changed and what it cost."
+        "is known to change it, so that `hostdx compare` can show what changed and what it cost."
     )
     answers: ClassVar[str] = "records a battery of everyday loads with the host's fingerprint, for `compare`"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 5
@@ -49,14 +49,16 @@ class Kernel(Scenario):
         Option(name="size", kind="bytes", help=f"size of the test file (default: {SIZE_BYTES >> 20} MiB)"),
         Option(name="before", kind="flag", help="this boot is side A of a comparison across a reboot"),
         Option(
-            name="after", kind="flag", help="this boot is side B; says what changed and what is still to do"
+            name="after",
+            kind="flag",
+            help="this boot is side B of it; compares, and names the boots still to be measured",
         ),
         Option(
             name="order",
             kind="choice",
             choices=ORDERS,
             default=ORDERS[0],
-            help="boots wanted: A B B A tells a drift from an effect, six boots give narrow intervals",
+            help="boots wanted: A B B A separates a drift from an effect, six boots give narrow intervals",
         ),
         *(option for option in COMMON_OPTIONS if option.name != "margin"),
     )
@@ -191,7 +193,7 @@ class _Rounds:
 
     def _drop(self, load: str, slot: Slot, why: str) -> None:
         self.figures.gone[load, slot] = why
-        self.run.note(f"{self.titles[load]} ({slot}) is not measured any more: {why}")
+        self.run.note(f"{self.titles[load]} ({slot}) is no longer measured: {why}")
 
     def _emit(self, number: int, load: str, slot: Slot, measured: Measured) -> None:
         self.run.emit(

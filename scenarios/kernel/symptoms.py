@@ -197,7 +197,7 @@ def ata_errors(host: Host) -> Answer:
         return log
     lines = [line.message for line in log.lines if _ATA.search(line.message)]
     return (
-        f"{len(lines)} lines of link trouble in the kernel's log, the last: {lines[-1][:120]}"
+        f"{len(lines)} lines about link errors in the kernel's log, the last: {lines[-1][:120]}"
         if lines
         else ""
     )

@@ -86,7 +86,7 @@ def quote(extra: Json) -> str:
     parts = [f"{smallest_effect(answer.shows(r))} ({r.title})" for r in known]
     where = f" in {answer.directory}" if answer.directory else ""
     odd = [r.title for r in known if r.verdict in ("slower", "faster")]
-    told = f"; it called a difference where there was none ({', '.join(odd)})" if odd else ""
+    told = f"; it found a difference where there is none ({', '.join(odd)})" if odd else ""
     return (
         f"measured against itself{where}, this host has a resolution after one minute of {', '.join(parts)}{told}"
         f"{_left_out(answer)}"
@@ -151,13 +151,13 @@ def _alike_but_different(answer: Answer, verdict: ev.Verdict) -> Finding:
     return Finding(
         id="null.difference",
         severity="warning",
-        title=f"{verdict.workload}: the same thing was called {verdict.verdict} than itself",
+        title=f"{verdict.workload}: measured against itself, it was called {verdict.verdict}",
         confidence="measured",
         evidence=(Evidence(f"{effect_words(verdict)}; {groups_words(verdict)}", source=verdict.workload),),
         remedy=(
             Remedy(
-                title="Run it once more: one run in twenty may be wrong. If it stays, something follows the "
-                "order of the slices here: believe no small difference on this host",
+                title="Run it again: one run in twenty may be wrong. If it happens again, something on this "
+                "host follows the order of the slices: do not rely on small differences here",
             ),
         ),
         subject=f"{answer.directory} {verdict.workload}".strip(),
@@ -175,6 +175,7 @@ def _line(one: Reach) -> str:
 
 
 _QUIETER = Remedy(
-    title="Give the other scenarios a larger --budget (four times the seconds halve the effect that shows), "
+    title="Give the other scenarios a larger --budget (four times the time halves the smallest detectable "
+    "effect), "
     "or run them when the host is quieter",
 )

@@ -102,7 +102,7 @@ def _sentences(place: Place) -> tuple[str, ...]:
     return (
         STOPS_ITSELF,
         MAY_BE_LEFT_OUT,
-        f"{size(_file_bytes(place))} of this are the test files, without a name even while it runs; the rest is the "
-        "limit of the synced writes",
+        f"{size(_file_bytes(place))} of this are the test files (unnamed, so that nothing is left after a "
+        "crash); the rest is the limit of the synced writes",
         *place.fit.notes,
     )

@@ -47,9 +47,9 @@ class Null(Scenario):
     )
     why: ClassVar[str] = (
         "On a busy or virtual machine the same disk can look 25 % slower a minute later. This measures the same thing "
-        "against itself: it must find no difference, and it tells how small a real one may be to be seen."
+        "against itself: it must find no difference, and it gives the smallest difference that can be detected here."
     )
-    answers: ClassVar[str] = "measures the same thing against itself: how small an effect shows here"
+    answers: ClassVar[str] = "measures the same thing against itself: the smallest effect that shows here"
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 6
     suspect: ClassVar[str] = "noise"
     checkup_s: ClassVar[float] = 20.0

@@ -336,7 +336,7 @@ def firmware_findings(firmware: Firmware) -> Iterator[Finding]:
             id="numa.bios-unknown",
             severity="notice",
             confidence="hint",
-            title=f"{len(unknown)} BIOS setting{'s' * (len(unknown) > 1)} cannot be read from here",
+            title=f"{units.counted(len(unknown), 'BIOS setting')} cannot be read from here",
             evidence=tuple(Evidence(f"{r.title}: look at {r.where}") for r in unknown),
             remedy=remedies.ask_firmware(firmware.vendor),
         )

@@ -11,7 +11,7 @@ import msgspec
 from probes.system.caches import CacheKind
 from probes.system.cpulist import as_list, parse_list
 from probes.types import Json
-from probes.units import listed
+from probes.units import counted, listed
 from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, Place
 
 COLUMNS = 80
@@ -185,7 +185,7 @@ def _limits(it: Machine) -> Iterator[str]:
 
 
 def _many(count: int | None, word: str) -> str:
-    return "" if count is None else f"{count} {word}{'' if count == 1 else 's'}"
+    return "" if count is None else counted(count, word)
 
 
 def _size(number: int) -> str:

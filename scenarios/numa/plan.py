@@ -48,12 +48,20 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         name="redfish",
         kind="text",
-        help="https URL of the management controller; user and password from the environment or netrc",
+        help="URL (https) of the management controller; user and password from the environment or netrc",
     ),
     Option(
-        name="redfish-ca", kind="path", help="certificate that the management controller is checked against"
+        name="redfish-ca",
+        kind="path",
+        help="file with the certificate that the management controller must have",
     ),
-    Option(name="only", kind="choice", choices=("all", "read"), default="all", help="read: measure nothing"),
+    Option(
+        name="only",
+        kind="choice",
+        choices=("all", "read"),
+        default="all",
+        help="all: read and measure; read: measure nothing",
+    ),
     Option(
         name="workers",
         kind="integer",
@@ -227,7 +235,7 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> Plan:
         picture=picture(it.shape) if it.shape.places else (),
         sentences=_sentences(it),
         left_out=it.left_out,
-        refusal="" if it.shape.places else "this tree tells nothing of its processors",
+        refusal="" if it.shape.places else "this tree holds no description of its processors",
     )
 
 
@@ -272,9 +280,13 @@ def _sentences(it: Layout) -> tuple[str, ...]:
     if not it.measures:
         return ("only reads: measures nothing",)
     variants = " ".join(f"--variant '{line}'" for _, line in it.commands)
-    own = (f"for a command of your own: hostdx run workload --cmd COMMAND {variants}",) if variants else ()
+    own = (
+        (f"to compare these placements for your own command: hostdx run workload --cmd COMMAND {variants}",)
+        if variants
+        else ()
+    )
     return (
-        f"loads {len(it.cpus)} CPUs in slices; moves its own workers only, no process of anybody else is touched",
+        f"loads {len(it.cpus)} CPUs in short slices; moves only its own workers, no other process",
         MAY_BE_LEFT_OUT,
         *own,
     )

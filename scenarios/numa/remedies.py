@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from probes.system.culprit import Culprit
+from probes.units import counted
 from scenarios.finding import Remedy
 from scenarios.knowledge.bios import VENDORS, BiosReading
 from scenarios.numa.settings import Held
@@ -193,7 +194,7 @@ def pin(slot: Slot, command: str = "COMMAND") -> tuple[Remedy, ...]:
     mems = f" -p AllowedMemoryNodes={nodes}" if nodes else ""
     return (
         Remedy(
-            title=f"Keep a job of {slot.cores} core{'s' * (slot.cores > 1)} on {slot.words}"
+            title=f"Keep a job of {counted(slot.cores, 'core')} on {slot.words}"
             + (f" (node {nodes})" if nodes else ""),
             commands=(f"hostdx pin --cores {slot.cores} -- {command}", *lines),
             persistent=(

@@ -38,7 +38,7 @@ NAMESPACES = Action(
     title="two private network namespaces with a veth pair, routes and rules inside",
     target="hostdx-rpfilter-*",
     parameters={"held by": "process"},
-    risk="none: a process of hostdx's own holds them, and the kernel removes them when it ends",
+    risk="none: a process of hostdx holds them, and the kernel removes them when it ends",
 )
 
 
@@ -83,11 +83,12 @@ def planned(host: Host, options: Options, blocked: str, needs: str) -> dict[str,
         "seconds": budget + RATES_S + PREPARING_S + 1.0,
         "measuring_s": budget,
         "sentences": (
-            f"Measured is {main.whose}: {main.text}.",
-            "First it reads, and changes nothing: what is loaded, the routes, the settings (also `hostdx triage`).",
-            "It is loaded in a network namespace of hostdx's own, never in the live firewall.",
-            f"Small packets from one CPU, {len(tried[0].compared)} variants in turn.",
-            "Every variant is proved first: honest packets arrive, forged ones are dropped by the check alone.",
+            f"measures {main.whose}: {main.text}",
+            "first reads what is loaded, the routes and the settings, and changes nothing (`hostdx triage` "
+            "reads the same)",
+            "loads the check in hostdx's own network namespaces, never in the live firewall",
+            f"sends small packets from one CPU, through {len(tried[0].compared)} variants in turn",
+            "tests every variant first: genuine packets arrive, and only the check drops forged ones",
         ),
         "left_out": tuple(_left_out(facts, main, blocked)) + main.left_out,
     }
@@ -127,7 +128,7 @@ def _left_out(facts: Facts, main: Chosen, blocked: str) -> Iterator[str]:
         yield blocked
     if not facts.ipv6:
         yield "IPv6 is off on this host: IPv4 is measured, for which firewalld has no check of its own"
-    dearer = "they make each lookup dearer than measured"
+    dearer = "they make each lookup cost more than measured here"
     for protocol, rules, usual in (
         ("IPv6", facts.policy_rules, POLICY_RULES),
         ("IPv4", facts.policy_rules4, POLICY_RULES4),

@@ -10,6 +10,7 @@ from probes.system.firewall.rp_filter import WORDS
 from probes.system.firewall.rules import Ruleset
 from probes.system.routes import RouteTable
 from probes.types import Absent
+from probes.units import counted
 from scenarios.finding import Evidence, Finding, Severity
 from scenarios.rpfilter import remedies
 from scenarios.rpfilter.averages import averages
@@ -52,7 +53,7 @@ def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
 
 def _routes(protocol: Protocol, table: RouteTable) -> str:
     """The kernel keeps some for itself: local and multicast ones lead nowhere."""
-    routes = f"{table.total} {protocol} route{'' if table.total == 1 else 's'}"
+    routes = f"{counted(table.total, f'{protocol} route')}"
     if not table.interfaces:
         return f"{routes}, none of them out of this host"
     return f"{routes}, out by {', '.join(table.interfaces[:4])}{', ...' if len(table.interfaces) > 4 else ''}"

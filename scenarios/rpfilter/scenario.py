@@ -59,7 +59,7 @@ class Rpfilter(Scenario):
     question: ClassVar[str] = "What does the firewall's reverse-path check cost on this host?"
     why: ClassVar[str] = (
         "A 100 Gbit/s storage node reached half of its throughput; after weeks the culprit was IPv6_rpfilter=yes in"
-        " firewalld: every IPv6 packet asks the routing table about its source."
+        " firewalld: for every IPv6 packet the kernel looked its source up in the routing table."
     )
     answers: ClassVar[str] = "nanoseconds a packet, cores at line rate, what to change"
     takes_s: ClassVar[float] = BUDGET_S + RATES_S + PREPARING_S
@@ -71,14 +71,14 @@ class Rpfilter(Scenario):
         Option(
             name="all",
             kind="flag",
-            help="also loose, strict, mark, IPv4, rp_filter 0/1/2, TCP with and without offloads",
+            help="also measure loose, strict, mark, IPv4, rp_filter 0/1/2, TCP with and without offloads",
         ),
         Option(
             name="routes",
             kind="integer",
-            help=f"routes in the table searched, at most {MOST_ROUTES} (default: this host's)",
+            help=f"routes in the table that is searched, at most {MOST_ROUTES} (default: this host's)",
         ),
-        Option(name="link", kind="number", help="line rate in Gbit/s where the card does not tell it"),
+        Option(name="link", kind="number", help="line rate in Gbit/s, where the card does not report it"),
         Option(name="again", kind="flag", help="no rule against itself: must not differ", hidden=True),
         Option(
             name="block", kind="number", default=BLOCK_S, help="seconds of a block", hidden=True, unit="s"
@@ -89,7 +89,7 @@ class Rpfilter(Scenario):
         Option(
             name="budget",
             kind="number",
-            help=f"time of measuring: 90, 90s, 2m (default {BUDGET_S:.0f} s, with --all {BUDGET_ALL_S:.0f} s)",
+            help=f"time for measuring: 90, 90s, 2m (default {BUDGET_S:.0f} s, with --all {BUDGET_ALL_S:.0f} s)",
             unit="s",
         ),
     )

@@ -60,7 +60,7 @@ def link_findings(targets: Sequence[Target], levels: Sequence[Level]) -> list[Fi
                     confidence="measured",
                     subject=one.leaf_names,
                     title=f"{one.leaf_names} streams at {100 * (best.link_share or 0):.0f} % of its link: "
-                    "the link is the limit, not the medium",
+                    "the link is the limit, not the disk behind it",
                     evidence=(
                         Evidence(
                             f"{titled(best)}: {best.mean:.0f} {best.unit} over {one.devices[0].link.now}",
@@ -85,7 +85,7 @@ def degraded(one: Target, device: BlockDevice, levels: Sequence[Level]) -> Findi
         severity="warning",
         confidence="measured" if reached else "rule",
         subject=device.name,
-        title=f"{device.name} runs its link at {link.now}, it could do {link.at_most}",
+        title=f"{device.name} runs its link at {link.now}, it can do {link.at_most}",
         evidence=(
             Evidence(f"{link.now} of {link.at_most}", link.source),
             *(Evidence(text) for text in reached),
@@ -133,10 +133,8 @@ def reached(one: Target, levels: Sequence[Level]) -> Finding | None:
             id="storage.levels", severity="ok", confidence="measured", subject=one.directory, title=gave,
             evidence=evidence,
         )  # fmt: skip
-    if compared:  # which of them are too low stands in findings of their own
-        why = gave
-    else:
-        why = f"no yardstick: the class of {one.leaf_names} is unknown, so its numbers stand alone. {gave}"
+    # which of them are too low stands in findings of their own
+    why = gave if compared else f"nothing to compare with: the class of {one.leaf_names} is unknown. {gave}"
     other = f"hostdx run storage --dir {shlex.quote(one.directory)} --dir /ANOTHER/DISK"
     return Finding(
         id="storage.levels",
@@ -145,7 +143,7 @@ def reached(one: Target, levels: Sequence[Level]) -> Finding | None:
         subject=one.directory,
         title=why,
         evidence=(*evidence, *yardsticks(own)),
-        remedy=(Remedy(title="Compare it with a directory on another disk, to know", commands=(other,)),),
+        remedy=(Remedy(title="Compare it with a directory on another disk", commands=(other,)),),
     )
 
 
@@ -171,10 +169,10 @@ def control_moved(verdict: Verdict) -> Finding:
         severity="warning",
         confidence="measured",
         subject=load_of(verdict.workload).title,
-        title=f"do not trust this run: the control, which touches no disk, differs too: {effect_words(verdict)}",
+        title=f"do not trust this run: the control, which does not use the disk, differs too: {effect_words(verdict)}",
         evidence=(Evidence(groups_words(verdict)),) if verdict.groups else (),
         remedy=(
-            Remedy(title="See how quiet this host is, then measure again", commands=("hostdx run null",)),
+            Remedy(title="Check how quiet this host is, then measure again", commands=("hostdx run null",)),
         ),
     )
 
@@ -201,7 +199,8 @@ def job_finding(waited: float, interval: tuple[float, float] | None, what: str, 
     high = interval[1] if interval else waited
     gain = percent(waited / 2)
     text = (
-        f"{what} waited {percent(waited)} of its time for I/O: a disk twice as fast gains it at most {gain}"
+        f"{what} waited {percent(waited)} of its time for I/O: a disk twice as fast would save it at most "
+        f"{gain}"
     )
     spread = (
         f"95 % interval {percent(interval[0])} to {percent(interval[1])} (gain then at most {percent(high / 2)}), "
@@ -231,7 +230,7 @@ def lesson(verdicts: Sequence[Verdict]) -> Finding | None:
         severity="notice",
         confidence="measured",
         title=f"a job that spends 10 % of its time in {load_of(worst.workload).title} on {worst.variant} would need "
-        f"{percent(gain)} less on {worst.baseline}; one that never waits for the disk gains nothing",
+        f"{percent(gain)} less on {worst.baseline}; a job that does not wait for the disk gains nothing",
         evidence=(
             Evidence(
                 f"{worst.variant} against {worst.baseline}: {effect_words(worst)}; {groups_words(worst)}"
@@ -239,7 +238,7 @@ def lesson(verdicts: Sequence[Verdict]) -> Finding | None:
         ),
         remedy=(
             Remedy(
-                title="Measure how long your job really waits before you buy or move anything",
+                title="Measure how long your job really waits, before you buy or move anything",
                 commands=("hostdx run storage --pid PID",),
             ),
         ),
@@ -261,7 +260,7 @@ def drift_findings(verdicts: Sequence[Verdict], directories: Sequence[str]) -> l
             f"{prefixed(first).strip()} to {prefixed(last).strip()} {verdict.delta_unit} "
             f"within {duration(verdict.seconds)} of measuring",
             evidence=(Evidence(verdict.reason or ""),),
-            remedy=(Remedy(title="Measure longer, to see where it settles", commands=(longer,)),),
+            remedy=(Remedy(title="Measure longer, to see which speed it settles at", commands=(longer,)),),
         )
         for verdict in verdicts
         for variant, (first, last) in verdict.drift.items()

@@ -67,7 +67,7 @@ class Layout:
             self._add(host, directory, options.integer("size") or None, explicit=bool(named))
         if not named:
             others = could_be_named(host, self.targets)
-            self.left_out += [f"not measured unless it is named: {line}" for line in others]
+            self.left_out += [f"not measured unless named with --dir: {line}" for line in others]
 
     def _add(self, host: Host, directory: str, size_bytes: int | None, *, explicit: bool) -> None:
         fit = suitability(host, directory, explicit=explicit, size_bytes=size_bytes)
@@ -87,7 +87,7 @@ class Layout:
         if self.refusals:
             return self.refusals[0]
         if not self.targets:
-            reasons = "; ".join(self.left_out[:2]) or "neither $TMPDIR nor /var/tmp is there"
+            reasons = "; ".join(self.left_out[:2]) or "neither $TMPDIR nor /var/tmp exists"
             return f"no directory to measure in: {reasons}; name one with --dir"
         if self.files_bytes > self.most_bytes:
             return (
@@ -152,8 +152,10 @@ def sentences(plan: Plan, size_bytes: int, notes: Sequence[str]) -> tuple[str, .
     """What the plan's fields do not say."""
     lines = [STOPS_ITSELF, *([MAY_BE_LEFT_OUT] if len(plan.variants) > 1 else [])]
     if len(plan.writes) > 1:
-        lines.append("the writing limit holds for all devices together")
-    lines.append(f"the test files have {size(size_bytes)} each and no name even while it runs")
+        lines.append("the limit of writing is for all devices together")
+    lines.append(
+        f"the test files have {size(size_bytes)} each and are unnamed, so that nothing is left after a crash"
+    )
     return (*lines, *notes)
 
 
@@ -164,11 +166,11 @@ def alone(one: Target) -> str:
     links = [device.link.now for device in one.devices if present(device.link)]
     if not classes and not links:
         return (
-            f"one directory: what {one.leaf_names} should give is not known (a virtual or loop device, or one of no "
-            "class that is listed), so its levels stand alone; name a second directory to compare"
+            f"one directory: what {one.leaf_names} should give is not known (a virtual or loop device, or "
+            "an unknown class), so its values are not judged; name a second directory to compare"
         )
     against = [f"what a {title} usually gives" for title in classes] + [f"its link ({now})" for now in links]
-    return f"one directory: it is measured against {' and '.join(dict.fromkeys(against))}"
+    return f"one directory: its values are compared with {' and '.join(dict.fromkeys(against))}"
 
 
 def least_budget_s(loads: Sequence[Workload], directories: int) -> int:
@@ -201,9 +203,7 @@ def make(
     budget = options.number("budget") or DEFAULT_BUDGET_S
     asked = [load for load in loads if not only or load.id in only]
     if asked and budget < (need := least_budget_s(asked, len(targets))):
-        what = (
-            "one load and the control that must not move" if len(targets) > 1 else "some blocks of each load"
-        )
+        what = "one load and the control" if len(targets) > 1 else "some blocks of each load"
         raise Usage(f"a budget of {budget:.0f} s is too short for {what}; give --budget {need} or more")
     prepare_s = fill_s(layout.files_bytes) + 2.0
     watches_job = bool(options.strings("pid") or options.string("cgroup"))
@@ -211,12 +211,13 @@ def make(
     notes = [f"{one.letter}: {note}" for one in targets for note in layout.suitable[one.letter].notes]
     if len(targets) > 1 and same_device(targets):
         notes.append(
-            f"both lie on {targets[0].leaf_names}: any difference is the file system's or the directory's"
+            f"both are on {targets[0].leaf_names}: any difference comes from the file system or the directory"
         )
     if len(targets) == 1:
         notes.append(alone(targets[0]))
         notes += [
-            f"a block of {load.title} ends after {load.block_s:g} s or {load.most_bytes >> 20} MiB, whichever is first"
+            f"a block of {load.title} ends after {load.block_s:g} s or {load.most_bytes >> 20} MiB, whichever comes "
+            "first"
             for load in LOADS
             if load.most_bytes is not None
         ]

@@ -13,6 +13,7 @@ from probes.system.disk.link import Link
 from probes.system.disk.smart import physical, smart_reports
 from probes.system.disk.transport import emulated
 from probes.types import Absent, present
+from probes.units import counted
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.rule import Inapplicable, Rule, Unreadable
 
@@ -54,7 +55,8 @@ def degraded(
                 severity="warning",
                 subject=device.name,
                 alike=f"{link.now} of {link.at_most}",
-                title=f"{device.name} runs its {link.kind.upper()} link at {link.now}, it could do {link.at_most}",
+                title=f"{device.name} runs its {link.kind.upper()} link at {link.now}, it can do "
+                f"{link.at_most}",
                 evidence=(
                     Evidence(
                         f"{named(device)}: {link.now} of {link.at_most}; {link.limited_by}", link.source
@@ -70,7 +72,8 @@ def degraded(
     silent += [d.name for d in those if not present(d.link)]
     if silent:
         reason = next(
-            (d.link.reason for d in those if isinstance(d.link, Absent)), "one end does not tell what it can"
+            (d.link.reason for d in those if isinstance(d.link, Absent)),
+            "one end does not report its maximum",
         )
         raise unknown(f"{what} link", silent, reason)
 
@@ -82,7 +85,8 @@ def pcie_link(host: Host) -> Iterator[Finding]:
 
 def pcie_remedy(device: BlockDevice, link: Link) -> Remedy:
     return Remedy(
-        title="Find what holds the link down: the slot's width, bifurcation, a riser, or the firmware's PCIe speed",
+        title="Find what limits the link: the slot's width, bifurcation, a riser, or the PCIe speed set in "
+        "the firmware",
         commands=(
             "lspci -vv | grep -E 'Non-Volatile|LnkCap:|LnkSta:'",
             "dmesg | grep 'available PCIe bandwidth'",
@@ -211,7 +215,7 @@ def _array_findings(name: str, missing: int, busy: str, told: str, doing: str) -
             severity="critical",
             subject=name,
             alike=f"{missing}",
-            title=f"{name} is degraded: {missing} member(s) missing",
+            title=f"{name} is degraded: {counted(missing, 'member')} missing",
             evidence=(Evidence(f"degraded {missing}", told),),
             remedy=(
                 Remedy(
@@ -289,10 +293,11 @@ def downshifts(host: Host) -> Iterator[Finding]:
             evidence=(Evidence(f"{named(device)}: spdn_cnt {count}", port.downshifts_source),),
             remedy=(
                 Remedy(
-                    title="Reseat or replace the cable or backplane slot, then see whether it goes on counting",
+                    title="Reseat or replace the cable or backplane slot, then check whether the count "
+                    "still grows",
                     commands=("dmesg | grep -E 'limiting SATA link speed|SATA link|exception Emask'",),
                     verify=(f"cat {shlex.quote(port.downshifts_source)}",),
-                    warning="It counts from the start of the system: a link that came back is still suspect.",
+                    warning="The count starts at boot: a link that recovered is still suspect.",
                 ),
             ),
             references=("Documentation/ABI/testing/sysfs-ata",),
@@ -304,7 +309,7 @@ def slow_slot(host: Host) -> Iterator[Finding]:
     """Disks that could do more than their slot or controller: nothing is broken, but another place is faster."""
     linked = [(d, d.link) for d in disks(host) if d.transport in {"nvme", "sata"} and present(d.link)]
     if not linked:
-        raise Inapplicable("no NVMe or SATA disk that tells its link")
+        raise Inapplicable("no NVMe or SATA disk that reports its link")
     for device, link in linked:
         if not link.device_most or not link.port_most or "can do less than" not in link.limited_by:
             continue
@@ -318,7 +323,8 @@ def slow_slot(host: Host) -> Iterator[Finding]:
             evidence=(Evidence(f"{named(device)}: {link.now}; {link.limited_by}", link.source),),
             remedy=(
                 Remedy(
-                    title=f"Move it to a faster {what}, if its streams matter; small random reads hardly gain",
+                    title=f"Move it to a faster {what}, if its sequential speed matters; small random reads "
+                    "hardly gain",
                     verify=(f"cat {shlex.quote(link.source)}",),
                 ),
             ),

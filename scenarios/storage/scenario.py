@@ -49,8 +49,9 @@ class Storage(Scenario):
     title: ClassVar[str] = "Is it the disk?"
     question: ClassVar[str] = "Which of these directories is faster, by how much, and would a job notice?"
     why: ClassVar[str] = (
-        "Most workloads never feel the disk; a few feel it badly. When the system and the disk are changed at once, "
-        "the disk is blamed for both. This compares reads, synced writes, metadata and streams, and says which "
+        "Most jobs hardly wait for the disk; a few wait for it most of the time. When the system and the "
+        "disk are changed at once, the disk is blamed for both. This compares reads, synced writes, metadata "
+        "and streams, and says which "
         "part of the difference is the disk."
     )
     answers: ClassVar[str] = "compares disks and file systems under six loads"

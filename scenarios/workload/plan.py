@@ -61,17 +61,16 @@ def left_out(root: str | Absent) -> tuple[str, ...]:
 
 def sentences(wanted: Request, budget_s: float) -> tuple[str, ...]:
     own = [path for path in wanted.cold if path != ALL]
-    treated = f", the treatment before every {wanted.every} runs" if wanted.treat else ""
+    treated = f", with the treatment before every {wanted.every} runs" if wanted.treat else ""
     how = (
-        f"Runs the command {wanted.series} times, at most {budget_s:.0f} s{treated}."
+        f"runs the command {wanted.series} times, for at most {budget_s:.0f} s{treated}"
         if wanted.series
-        else f"Runs the command under {len(wanted.jobs)} variants in turn for {budget_s:.0f} s, 4 groups at least."
+        else f"runs the command under {len(wanted.jobs)} variants in turn for {budget_s:.0f} s, in at least 4 groups"
     )
     return (
         how,
-        f"A run that fails or takes more than {wanted.at_most_s:.0f} s is not measured; what it started is ended "
-        "with it.",
-        "What the command itself changes or writes is not undone.",
-        *([f"Ends when {size(wanted.most_bytes)} are written."] if wanted.most_bytes else []),
-        *([f"Before each run {', '.join(own)} is dropped from the page cache."] if own else []),
+        f"a run that fails or takes more than {wanted.at_most_s:.0f} s is not counted; all that it started is stopped",
+        "what the command itself changes or writes is not undone",
+        *([f"stops when {size(wanted.most_bytes)} are written"] if wanted.most_bytes else []),
+        *([f"drops {', '.join(own)} from the page cache before each run"] if own else []),
     )

@@ -41,8 +41,9 @@ class CommandUnderVariants(Scenario):
     title: ClassVar[str] = "Your own command, under variants"
     question: ClassVar[str] = "Under which variant is your own command faster, and where did the time go?"
     why: ClassVar[str] = (
-        "Running all of A and then all of B measures the hour as well: runs that alternate do not, and a "
-        "difference in wall time says little until it is known what was waited for."
+        "Running all of A and then all of B also measures how the host changed in between; runs that "
+        "alternate do not. And a difference in wall time explains little until it is known what the "
+        "command waited for."
     )
     answers: ClassVar[str] = (
         "wall, CPU time, energy and score of your command, with the parts of the difference"
@@ -50,7 +51,7 @@ class CommandUnderVariants(Scenario):
     takes_s: ClassVar[float] = BUDGET_S
     needs: ClassVar[str] = "--cmd, --variant"
     options: ClassVar[tuple[Option, ...]] = (
-        Option(name="cmd", kind="text", secret=True, help="what is run, split into words, without a shell"),
+        Option(name="cmd", kind="text", secret=True, help="the command, split into words, without a shell"),
         Option(
             name="variant",
             kind="text",
@@ -59,21 +60,28 @@ class CommandUnderVariants(Scenario):
             help="'name: words': NAME=VALUE, cwd=, cmd=, wrap=, cpus=0-3, node=0, nice=, ionice=, memory.max=, "
             "sysctl:NAME=, ...; first: baseline",
         ),
-        Option(name="file", kind="path", help="a TOML file with the same words"),
-        Option(name="cwd", kind="path", help="where it runs; the current directory if not given"),
-        Option(name="prepare", kind="text", secret=True, help="run before each run, not timed"),
-        Option(name="cleanup", kind="text", secret=True, help="run once a variant at the end, not timed"),
+        Option(name="file", kind="path", help="TOML file with these options and the variants"),
+        Option(
+            name="cwd", kind="path", help="directory in which the command runs (default: the current one)"
+        ),
+        Option(name="prepare", kind="text", secret=True, help="command before each run, not timed"),
+        Option(
+            name="cleanup",
+            kind="text",
+            secret=True,
+            help="command once for each variant at the end, not timed",
+        ),
         Option(
             name="score",
             kind="text",
-            help="regular expression with one group, or json:name.name, in its output",
+            help="where the score is in its output: a regular expression with one group, or json:name.name",
         ),
         Option(
             name="score-better",
             kind="choice",
             choices=("more", "less"),
             default="more",
-            help="which score is good",
+            help="whether a higher or a lower score is better",
         ),
         Option(
             name="at-most",
@@ -81,7 +89,7 @@ class CommandUnderVariants(Scenario):
             default=600.0,
             least=0.1,
             most=86400.0,
-            help="seconds after which a run is ended and not measured",
+            help="seconds after which a run is stopped and not counted",
         ),
         Option(
             name="cold",
@@ -89,26 +97,35 @@ class CommandUnderVariants(Scenario):
             multiple=True,
             help="file or folder dropped from the page cache before each run; all: the host's whole cache",
         ),
-        Option(name="most-bytes", kind="bytes", help="written by all runs together: then it ends; 10G"),
+        Option(
+            name="most-bytes", kind="bytes", help="stop when all runs together have written this much: 10G"
+        ),
         Option(
             name="series",
             kind="integer",
             least=LEAST_SERIES,
             most=120,
-            help="runs of one variant, for the trend from run to run",
+            help="number of number of runs of one variant, for the trend from run to run",
         ),
         Option(
             name="treat",
             kind="text",
             secret=True,
-            help="run between the runs of a series, not timed: did it break the trend? (fstrim -v /scratch)",
+            help="command between the runs of a series, not timed, such as 'fstrim -v /scratch': did it "
+            "break the trend?",
         ),
-        Option(name="every", kind="integer", least=2, most=60, help="runs between two treatments; 5"),
+        Option(
+            name="every",
+            kind="integer",
+            least=2,
+            most=60,
+            help="number of runs between two treatments (default: 5)",
+        ),
         Option(
             name="private",
             kind="flag",
             default=False,
-            help="record digests in place of environment values and command lines, and no standard error",
+            help="record digests instead of environment values and command lines, and no standard error",
         ),
         *COMMON_OPTIONS,
     )

@@ -15,6 +15,7 @@ import msgspec
 from probes.host import Host
 from probes.system.disk.scheduler import Scheduling, kernel_default
 from probes.types import Absent, present
+from probes.units import counted
 
 # The schedulers of the single-queue block layer (until 4.20). Its default was cfq; EL7 takes deadline except for SATA.
 LEGACY = frozenset({"noop", "deadline", "cfq"})
@@ -132,7 +133,7 @@ def why(host: Host, state: Scheduling) -> Why:
     ignored = f"; elevator={boot} on the kernel's command line does nothing" if boot else ""
     default = kernel_default(state.hw_queues, state.offered)
     if active == default and present(state.hw_queues):
-        text = f"the kernel's default with {state.hw_queues} hardware queue{'s' * (state.hw_queues != 1)}{ignored}"
+        text = f"the kernel's default with {counted(state.hw_queues, 'hardware queue')}{ignored}"
         return Why("default", text, f"/sys/block/{state.device}/mq", default)
     if active in LEGACY_DEFAULTS and LEGACY & set(state.offered):
         text = f"a default of the kernel's single-queue block layer{ignored}"
