@@ -88,7 +88,7 @@ def _by(host: Host, timer: TrimTimer, chain: DiscardChain) -> str | Absent:
     if isinstance(why, Absent):
         return why
     if why:
-        return chain.online if chain.online else f"none: {why}"
+        return chain.online if chain.online else f"nobody: {why}"
     by = [job.where for job in timer.jobs if not passed_over(host, job, chain.mountpoints)]
     if timer.on is True and not timer_would_miss(host, timer, chain.mountpoints):
         by.append("fstrim.timer")
