@@ -64,7 +64,7 @@ def test_more_than_it_asked_for(host: Host) -> None:
 
 def test_what_it_waits_for_counts_on_a_busy_host(host: Host) -> None:
     first, waits = _found(host, _uses([0.3, 0.3, 0.4, 0.3], waited=1.7), 1.0)
-    assert first.severity == "warning" and "gets 0.33 of a busy host" in first.title
+    assert first.severity == "warning" and "0.33" in first.title
     assert waits.id == "cpuwatch.waits"
 
 
