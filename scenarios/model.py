@@ -164,7 +164,7 @@ class Run(Protocol):
 
         `hear` gets its events as they come. `done` gets its outcome, also where this run is stopped meanwhile.
         """
-        raise Refused("this run cannot start others")
+        raise Refused("this run cannot start other runs")
 
     @contextmanager
     def step(self, id: str, title: str) -> Iterator[Step]:

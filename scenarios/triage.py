@@ -21,7 +21,7 @@ from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.rules.engine import rule_of
 from scenarios.rules.known import written
 
-OUT_OF_TIME = "the time for reading this host was over: too much of it, or too slow"
+OUT_OF_TIME = "not read within the time limit: too much to read, or too slow"
 
 
 def all_rules() -> tuple[Rule, ...]:
@@ -69,7 +69,7 @@ def offers(host: Host, time: Callable[[], float]) -> Iterator[ev.Offer]:
                 options=tuple(o for o in scenario.options if not o.hidden),
             )
         except Exception as error:
-            broken.append((scenario.id, f"cannot be asked: {type(error).__name__}: {error}"))
+            broken.append((scenario.id, f"cannot be evaluated: {type(error).__name__}: {error}"))
     for name, text in broken:
         yield ev.Offer(t=time(), id=name, title=name, question="", takes_s=0, blocked=text)
 

@@ -28,6 +28,7 @@ from scenarios.plan import Plan
 
 PULSE_S = 1.0
 LATER = "its supervisor undoes it as soon as the device answers, else `hostdx undo` does"
+CANCELLED = "the scenario cancelled itself"
 
 
 class Monotonic:
@@ -184,7 +185,7 @@ class Runner(Run):
         if stops.signal is not None:
             status, reason, code = "interrupted", stops.reason, stops.status
         elif task.cancelled():
-            status, reason, code = "failed", "the scenario stopped by itself", failure.COULD_NOT
+            status, reason, code = "failed", CANCELLED, failure.COULD_NOT
         return ev.Ended(t=self.time(), status=status, reason=reason, exit=code)
 
     async def _undo_the_rest(self, ended: ev.Ended) -> ev.Ended:

@@ -48,7 +48,7 @@ def finding(found: Comparison, baseline: str, recording: str) -> Finding:
             *_better(found),
             *_changed(found),
         ),
-        remedy=(Remedy(title="See every load, and all that differs", commands=(command,)),),
+        remedy=(Remedy(title="Show every load and every difference", commands=(command,)),),
     )
 
 

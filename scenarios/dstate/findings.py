@@ -26,7 +26,7 @@ _TITLES: dict[Kind, str] = {
     "scheduler": "{n} for {subject}, and nothing reaches the device: its scheduler holds the requests",
     "throttled": "{n} for {subject}, which is idle: probably limited by its control group",
     "paths": "{n} for {subject}, whose paths are idle: probably none is usable and the requests are queued",
-    "idle": "{n} for {subject}, which is idle: who above the driver holds the requests is not known",
+    "idle": "{n} for {subject}, which is idle: which layer above the driver holds the requests is not known",
     "busy": "{n} long for {subject}, which is slow but completes requests",
     "memory": "{n} for memory to be reclaimed",
     "block": "{n} in the block layer; which device is not known",

@@ -67,7 +67,7 @@ def place_of(host: Host, task: Task) -> Place | Absent:
             # Everybody has the root file system open or works in it: that says nothing.
             if how == "syscall" or mount.mountpoint != "/":
                 return _at(host, mount, how)
-    return Absent("its files do not say (other users' tasks need root)", kind="permission")
+    return Absent("its files do not show it (other users' tasks need root)", kind="permission")
 
 
 def _at(host: Host, mount: Mount, how: str) -> Place:

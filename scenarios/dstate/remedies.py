@@ -22,7 +22,7 @@ def remedies(
         case "network":
             return (
                 Remedy(
-                    title="Look at the server and the way to it; the tasks go on by themselves when it answers",
+                    title="Check the server and the network to it; the tasks continue when it answers",
                     commands=(
                         "findmnt -t nfs,nfs4,cifs,ceph,lustre",
                         "nfsstat -m",
@@ -35,7 +35,7 @@ def remedies(
         case "fuse":
             return (
                 Remedy(
-                    title="Find the program that serves it, then restart it, or break the connection off",
+                    title="Find the program that serves it, then restart it, or abort the connection",
                     commands=(
                         "findmnt -t fuse,fuseblk",
                         "grep . /sys/fs/fuse/connections/*/waiting",
@@ -58,7 +58,7 @@ def remedies(
         case "suspended":
             return (
                 Remedy(
-                    title="Resume the device, once nothing reloads its table any more",
+                    title="Resume the device, once no program reloads its table any more",
                     commands=(f"dmsetup info /dev/{name}", f"dmsetup resume /dev/{name}"),
                     verify=(f"cat /sys/block/{name}/dm/suspended",),
                     warning="a suspended device may be in the middle of a snapshot or a table change",
@@ -68,7 +68,7 @@ def remedies(
             if cause.subject.startswith("loop"):
                 return (
                     Remedy(
-                        title="A loop device: look at the file system that its file lies on",
+                        title="A loop device: check the file system that holds its file",
                         commands=(f"losetup -l /dev/{name}", "hostdx run dstate --seconds 30"),
                         verify=(f"cat /sys/block/{name}/inflight",),
                     ),
@@ -76,14 +76,14 @@ def remedies(
             disk = name if cause.subject else "DEVICE"
             return (
                 Remedy(
-                    title="Look at the disk, its cable and its controller; drain the node before it is touched",
+                    title="Check the disk, its cable and its controller; drain the node before you touch it",
                     commands=(
                         f"dmesg | grep -e {disk} -e 'ata[0-9]' -e nvme -e 'timing out' -e 'offline device' | tail -50",
                         f"smartctl -a /dev/{disk}",
                         f"cat /sys/block/{disk}/device/state",
                     ),
                     verify=(f"cat /sys/block/{disk}/inflight",),
-                    warning="smartctl may hang as well: run it in a shell that you can lose",
+                    warning="smartctl may hang too: run it in a shell that you can do without",
                 ),
             )
         case "scheduler":
@@ -96,7 +96,7 @@ def remedies(
                     title="See whether any path is usable; requests wait for one as long as queue_if_no_path is set",
                     commands=(f"multipath -ll {name}", f"dmsetup status --noflush /dev/{name}"),
                     verify=("hostdx run dstate --seconds 10",),
-                    warning="multipathd disablequeueing makes what waits fail instead of wait",
+                    warning="multipathd disablequeueing makes waiting requests fail instead of wait",
                 ),
                 _look_again(name),
             )
@@ -105,14 +105,15 @@ def remedies(
         case "busy":
             return (
                 Remedy(
-                    title="Not stuck: see who loads it, and whether another scheduler serves the waiting better",
+                    title="Not stuck: check which process loads it, and whether another scheduler suits the "
+                    "load better",
                     commands=("iotop -obn3", "hostdx plan iosched --dir DIRECTORY"),
                 ),
             )
         case "memory":
             return (
                 Remedy(
-                    title="Memory is short: see who takes it",
+                    title="Memory is short: check which process takes it",
                     commands=("cat /proc/pressure/memory", "ps -eo pid,rss,comm --sort=-rss | head"),
                 ),
             )
@@ -160,7 +161,7 @@ def _another_scheduler(name: str, device: DeviceState | None) -> Remedy:
 
 def _limit_of_its_group(name: str) -> Remedy:
     return Remedy(
-        title="See what the control groups' limits let through; raise one where it is set (a unit, a batch job)",
+        title="Check the limits of the control groups; raise one where it is set (a unit, a batch job)",
         commands=(
             "cat /proc/PID/cgroup",
             "grep -rs . /sys/fs/cgroup --include=io.max --include='blkio.throttle.*_device'",
@@ -172,7 +173,7 @@ def _limit_of_its_group(name: str) -> Remedy:
 
 def _look_again(name: str) -> Remedy:
     return Remedy(
-        title="If that is not it: see whether the scheduler holds requests (busy above 0, as root with debugfs)",
+        title="Otherwise check whether the scheduler holds requests (busy above 0, as root with debugfs)",
         commands=("mount -t debugfs none /sys/kernel/debug", _tags(name)),
         undo=("umount /sys/kernel/debug",),
     )
@@ -183,11 +184,12 @@ def _apart(name: str, device: DeviceState | None, known: KernelFault | None) -> 
     unread = device is None or not present(device.scheduler_holds)
     scheduled = device is None or device.scheduler != "none"
     scheduler = Remedy(
-        title="Perhaps its scheduler: it is, where busy is above 0 here (root, debugfs) and inflight stays 0 0",
+        title="Perhaps its scheduler: if busy is above 0 here (root, debugfs) and inflight stays 0 0",
         commands=(f"cat /sys/block/{name}/inflight", _tags(name)),
     )
     throttle = Remedy(
-        title="Perhaps a limit of a control group, also of another task whose data is waited for (a writer's)",
+        title="Perhaps a limit of a control group, perhaps that of another task whose data it waits for (a "
+        "writer)",
         commands=("grep -rs . /sys/fs/cgroup --include=io.max --include='blkio.throttle.*_device'",),
     )
     layer = Remedy(

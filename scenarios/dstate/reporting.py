@@ -75,7 +75,7 @@ class Report:
         if self._all or not self._looks:
             return
         seen = "" if self._hidden is None else " that can be seen"
-        looks = Evidence(f"{self._looks} looks at every task{seen}, at most {self._most_in_d} in D at once")
+        looks = Evidence(f"every task{seen} read {self._looks} times, at most {self._most_in_d} in D at once")
         finding = Finding(
             id="dstate.none",
             severity="ok" if self._hidden is None else "notice",

@@ -43,7 +43,7 @@ def tasks_now(host: Host) -> Iterator[Finding]:
         waiting = _still(first, tasks_in_d(host))
     if not waiting:
         if first.hidden is not None:
-            raise Unreadable(f"no task that can be seen is in D; {first.hidden.reason}")
+            raise Unreadable(f"none of the visible tasks is in D; {first.hidden.reason}")
         return
     kinds: Counter[str] = Counter()
     evidence: list[Evidence] = []
@@ -69,7 +69,8 @@ def tasks_now(host: Host) -> Iterator[Finding]:
         evidence=tuple(evidence),
         remedy=(
             Remedy(
-                title="Watch whether it stays, and behind what", commands=("hostdx run dstate --seconds 30",)
+                title="Watch whether it lasts, and what they wait for",
+                commands=("hostdx run dstate --seconds 30",),
             ),
         ),
         prove="dstate",
@@ -108,7 +109,7 @@ def hung(host: Host) -> Iterator[Finding]:
     yield Finding(
         id="iosched.hung-tasks",
         severity="warning",
-        title=f"the kernel reported {_reports(len(reports))} behind {_WORDS[main]}",
+        title=f"the kernel reported {_reports(len(reports))} waiting for {_WORDS[main]}",
         evidence=(
             Evidence(
                 ", ".join(f"{name}: {_times(count)}" for name, count in names.most_common(5)), log.source
@@ -169,7 +170,7 @@ def _line(report: HungTask) -> str:
     where = f" in {function}" if function else ""
     kernel_named = f", kernel {report.release}" if report.release else ""
     head = f"{report.comm} ({report.pid}) blocked for more than {report.seconds} s{where}"
-    return f"{head}, behind {_WORDS[kind]}{kernel_named}"
+    return f"{head}, waiting for {_WORDS[kind]}{kernel_named}"
 
 
 def oopses(host: Host) -> Iterator[Finding]:
@@ -197,7 +198,7 @@ def oopses(host: Host) -> Iterator[Finding]:
             Remedy(
                 title=fault.remedy
                 if fault
-                else "Update the kernel, then reboot: its state is not to be trusted",
+                else "Update the kernel, then reboot: its state cannot be trusted",
                 verify=("uname -r",),
             ),
         ),
@@ -211,11 +212,11 @@ def silent(host: Host) -> Iterator[Finding]:
     limit = host.integer("/proc/sys/kernel/hung_task_timeout_secs")
     if isinstance(left, Absent) and isinstance(limit, Absent):
         if left.kind in ("missing", "captured"):
-            raise Inapplicable("this kernel watches for no hung tasks")
+            raise Inapplicable("this kernel does not look for hung tasks")
         raise Unreadable(left.reason)
     if left != 0 and limit != 0:
         return
-    reason = "it has used up its reports" if left == 0 else "the time-out is 0"
+    reason = "its limit of reports is used up" if left == 0 else "the time-out is 0"
     yield Finding(
         id="iosched.hung-silent",
         severity="notice",
@@ -241,5 +242,5 @@ RULES: tuple[Rule, ...] = (
     Rule("iosched.tasks-in-d", "iosched", "tasks in D now", tasks_now),
     Rule("iosched.hung-tasks", "iosched", "hung tasks in the kernel's log", hung),
     Rule("iosched.null-pointer", "iosched", "null pointers in the block layer", oopses),
-    Rule("iosched.hung-silent", "iosched", "a hung-task watch that says nothing", silent),
+    Rule("iosched.hung-silent", "iosched", "hung-task reports that are switched off", silent),
 )

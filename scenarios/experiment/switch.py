@@ -60,7 +60,7 @@ class Switch:
         now = self._active()
         if now != self.value:
             raise Refused(
-                f"the setting is {now} where {self.value} was set: something else on this host changes it"
+                f"the setting is {now} where {self.value} was set: another program on this host changes it"
             )
 
 

@@ -177,7 +177,7 @@ def explain_trend(
     shown = f"{low * 100:+.1f} to {high * 100:+.1f} % a round"
     matters = f"{percent(MATTERS_A_ROUND)} a round"
     if word == "no material difference":
-        return f"No degradation seen in {n} rounds ({shown}): {matters} would have shown after {shows_after}"
+        return f"No degradation seen in {n} rounds ({shown}): {matters} would have been visible after {shows_after}"
     if shows_after is None:
         return f"Inconclusive after {n} rounds ({shown}): the noise is too large for {matters}"
     if shows_after > n:

@@ -90,8 +90,8 @@ def drift_text(drifting: Sequence[Drift], unit: str) -> str:
         f"from {units.prefixed(d.first).strip()} to {units.prefixed(d.last).strip()} {unit}".rstrip()
         for d in drifting
     )
-    alone = "; the other side does not follow" if len(drifting) == 1 else ""
-    return f"{courses} while it is measured{alone}, so the effect depends on when it is measured"
+    alone = "; the other side does not" if len(drifting) == 1 else ""
+    return f"{courses} while it is measured{alone}, so the effect depends on the moment of measuring"
 
 
 def carry_over_text(bias: Spread, block_s: float | None) -> str:
@@ -104,4 +104,4 @@ def carry_over_text(bias: Spread, block_s: float | None) -> str:
     if block_s is not None:
         where = f"blocks of {block_s:g} s, though each was flushed and waited for"
     size = f"it shifts the ratio by {units.percent(low)} to {units.percent(high)}"
-    return f"what one side does reaches into the other's {where}: {size}"
+    return f"work of one side continues into the other's {where}: {size}"

@@ -22,7 +22,8 @@ THRESHOLDS: tuple[Threshold, ...] = (
         "cpu",
         0.25,
         "of all CPUs",
-        "CPU time of others: on two CPUs half a CPU more than usual, which one worker and its device's interrupts feel",
+        "CPU time of others: on two CPUs half a CPU more than usual, which slows one worker and its "
+        "device's interrupts",
         floor=0.90,  # and only where the CPUs were that full: what runs on an idle CPU displaces nobody
     ),
     Threshold(
@@ -46,13 +47,16 @@ THRESHOLDS: tuple[Threshold, ...] = (
         "the fastest CPU's clock: turbo steps of 100 to 300 MHz are usual, a cap or a heat limit takes more",
     ),
     Threshold(
-        "heat", 0.0, "events", "a thermal throttling event: the hardware itself says that it was held back"
+        "heat",
+        0.0,
+        "events",
+        "a thermal throttling event: the hardware itself reports that it was slowed down",
     ),
     Threshold(
         "quota",
         0.05,
         "of the block",
-        "our own control group was held back by its CPU quota, more than it always is",
+        "our own control group was throttled by its CPU quota, more than usual",
     ),
     Threshold(
         "space",

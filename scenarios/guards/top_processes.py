@@ -86,12 +86,12 @@ class Culprits:
         of_all = f"{len(seen.processes) - seen.unreadable} of {len(seen.processes)} processes"
         if os.geteuid():
             text = (
-                f"whose I/O it is can be told for {of_all}, those of this user; as root (sudo hostdx ...) the other "
-                f"{seen.unreadable} could be named too: only root may read their /proc/PID/io"
+                f"I/O can be attributed for {of_all}, those of this user; run as root (sudo hostdx ...) to "
+                f"name the other {seen.unreadable} too: only root may read their /proc/PID/io"
             )
         else:
             text = (
-                f"whose I/O it is can be told for {of_all}: this root may not read the others' /proc/PID/io "
-                "(it lacks CAP_SYS_PTRACE, as in a container); run hostdx on the host itself to have them named"
+                f"I/O can be attributed for {of_all}: this root may not read the others' /proc/PID/io (it "
+                "lacks CAP_SYS_PTRACE, as in a container); run hostdx on the host itself to name them"
             )
         self._run.emit(ev.Note(t=self._run.time(), text=text))

@@ -130,7 +130,7 @@ class Watch:
             return ""
         kind = max(counts, key=lambda k: counts[k])
         what = {"cpu": "CPU use of others", "steal": "the hypervisor", "device": "others' I/O on our device"}
-        text = f"{what.get(kind, kind)} stood out in {counts[kind]} of {blocks} blocks"
+        text = f"{what.get(kind, kind)} disturbed {counts[kind]} of {blocks} blocks"
         if self._named:
             text += f" (most often {most_named(self._named)})"
         if self._gap_s > 1 and self._gap_waited_s > 0.1 * self._gap_s:

@@ -47,8 +47,8 @@ def pressure(host: Host) -> Iterator[Finding]:
             + (f"; most is used by {first.name} [{first.pid}]" if first else ""),
             evidence=(
                 Evidence(
-                    f"at least one task could not go on for want of {_WAITED_FOR[kind]} in {share * 100:.0f} % of "
-                    f"the time; from {PRESSURE_SPEAKS * 100:.0f} % on it is felt",
+                    f"at least one task had to wait for {_WAITED_FOR[kind]} in {share * 100:.0f} % of "
+                    f"the time; from {PRESSURE_SPEAKS * 100:.0f} % on it slows programs noticeably",
                     f"/proc/pressure/{kind}",
                 ),
                 *(Evidence(f"{user.name} [{user.pid}] of {user.owner}: {user.words}") for user in users),
@@ -73,9 +73,9 @@ def _relief(kind: str, first: User) -> tuple[Remedy, ...]:
         "io": (f"ionice -c 3 -p {pid}", f"ionice -c 2 -n 4 -p {pid}"),
     }.get(kind)
     if lighter is None:
-        title = f"See what {first.name} is; stop it, or bound its memory (systemd: MemoryHigh=)"
+        title = f"See what {first.name} is; stop it, or limit its memory (systemd: MemoryHigh=)"
         return (Remedy(title=title, commands=(looked_at, f"systemctl status {pid}")),)
-    title = f"See what {first.name} is; where it may wait, let the others go first"
+    title = f"See what {first.name} is; if it may wait, give the others priority"
     return (Remedy(title=title, commands=(looked_at, lighter[0]), undo=(lighter[1],)),)
 
 
@@ -123,7 +123,7 @@ def offline(host: Host) -> Iterator[Finding]:
             ),
             remedy=(
                 Remedy(
-                    title="Find out who switched them off (maxcpus=, a script), then bring them back",
+                    title="Find out what switched them off (maxcpus=, a script), then switch them on",
                     commands=(
                         "grep -oE '(maxcpus|nr_cpus|nosmt)[^ ]*' /proc/cmdline",
                         f"echo 1 > {ROOT}/cpu{first}/online",
@@ -200,7 +200,7 @@ def quota(host: Host) -> Iterator[Finding]:
     if not seen and not isinstance(group.cpu_cores, float):
         raise Inapplicable("no CPU quota is set for our control group or one above it")
     if not seen:
-        raise Unreadable("a CPU quota is set, but no cpu.stat tells whether it stops tasks")
+        raise Unreadable("a CPU quota is set, but no cpu.stat shows whether it stops tasks")
 
 
 def _less_tight(host: Host, folder: str) -> Remedy:
@@ -219,7 +219,7 @@ def _less_tight(host: Host, folder: str) -> Remedy:
 
 
 RULES: tuple[Rule, ...] = (
-    Rule("host.pressure", "host", "who waited for CPU, I/O or memory in the last minute", pressure),
+    Rule("host.pressure", "host", "tasks that waited for CPU, I/O or memory in the last minute", pressure),
     Rule("host.cpu-offline", "host", "CPUs switched off", offline),
     Rule("host.cpu-quota", "host", "CPU quota of the cgroup", quota),
 )

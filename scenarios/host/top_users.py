@@ -73,7 +73,7 @@ def _owner(pid: int) -> str:
     try:
         uid = os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116 (a process may be gone)
     except OSError:
-        return "nobody any more"
+        return "no longer known"
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

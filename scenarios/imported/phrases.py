@@ -83,14 +83,14 @@ TROUBLES: dict[str, Phrase] = {
         "notice", "the file has no score line; the score was recomputed from the phases"
     ),
     "io500.phase-dropped": Phrase(
-        "warning", "a phase of 0 dropped out of the mean: the score is higher than with that phase counted"
+        "warning", "a phase of 0 was left out of the mean: the score is higher than with that phase"
     ),
     "io500.error-line": Phrase("notice", "IO500 wrote an error line, but does not mark the run as invalid"),
     "io500.line-broken": Phrase("warning", "result lines without a readable value were left out"),
     "io500.several-runs": Phrase("notice", "the file holds several runs; the last one was imported"),
     "fio.message": Phrase("notice", "fio printed messages beside its result"),
     "fio.interrupted": Phrase("warning", "fio was interrupted: the run is shorter than planned"),
-    "fio.error": Phrase("critical", "fio reports an error: the result does not stand for the whole job"),
+    "fio.error": Phrase("critical", "fio reports an error: the result is not that of the whole job"),
     "fio.nothing": Phrase("critical", "fio measured nothing: no direction moved a byte"),
     "fio.options-unknown": Phrase("notice", "the file does not say block size, queue depth and pattern"),
     "fio.option-assumed": Phrase("notice", "options the file does not name have fio's default"),
@@ -104,7 +104,7 @@ TROUBLES: dict[str, Phrase] = {
     ),
     "fio.terse-broken": Phrase("warning", "terse lines with too few fields were left out"),
     "hepscore.not-measured": Phrase(
-        "critical", "no HEPscore was measured: the score stands for a failed or empty run"
+        "critical", "no HEPscore was measured: the score is that of a failed or empty run"
     ),
     "hepscore.status": Phrase("warning", "hep-score does not call the run a success"),
     "hepscore.not-recomputed": Phrase(

@@ -129,8 +129,8 @@ def _axis(value: float, hard: Corner, easy: Corner) -> tuple[str, str]:
         return text, todo
     if place > 1:
         return (
-            f"lies above {title_of(easy.workload)} ({said(easy.median, easy.unit)}): a cache served it, or it ran on "
-            "more nodes",
+            f"lies above {title_of(easy.workload)} ({said(easy.median, easy.unit)}): served by a cache, or "
+            "run on more nodes",
             "",
         )
     text = (
@@ -198,7 +198,8 @@ def _scatter(h: History) -> Finding:
     factor = units.times(max(h.values) / min(h.values))
     return Finding(
         id="trend.scatter", severity="warning", subject=h.workload,
-        title=f"{h.workload} scatters from result to result over a factor of {factor[:-2]}: no slope can be told",
+        title=f"{h.workload} scatters from result to result over a factor of {factor[:-2]}: no slope can be "
+        "estimated",
         evidence=(Evidence(", ".join(said(v, h.unit) for v in h.values[:40])),),
     )  # fmt: skip
 

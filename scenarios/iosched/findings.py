@@ -49,7 +49,7 @@ def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence
         id="iosched.compared",
         severity="ok",
         confidence="measured",
-        title=f"{variant} and {current} on {device}: no material difference was seen",
+        title=f"{variant} and {current} on {device}: no material difference",
         evidence=evidence,
         subject=f"{device}:{variant}",
         references=("Documentation/block/switching-sched.rst",),
@@ -57,11 +57,12 @@ def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence
     replace = msgspec.structs.replace
     if moved:
         text = (
-            f"{variant} against {current} on {device}: not to be trusted, the CPU-only control moved as well"
+            f"{variant} against {current} on {device}: do not trust this run, the CPU-only control differs "
+            "too"
         )
         return replace(base, severity="notice", title=text)
     open_ones = [v for v in judged if v.verdict == "inconclusive"]
-    rest = f"; not decided: {_loads(open_ones)}" if open_ones else ""
+    rest = f"; inconclusive for {_loads(open_ones)}" if open_ones else ""
     if faster and slower:
         title = f"{variant} on {device} is faster for {_loads(faster)} and slower for {_loads(slower)}{rest}"
         return replace(base, severity="notice", title=title, remedy=_remedies(host, target, variant))
@@ -72,11 +73,11 @@ def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence
         title = f"{variant} is slower than {current} on {device} for {_loads(slower)}{rest}"
         if not open_ones:
             title = (
-                f"keep {current} on {device}: {variant} is slower for {_loads(slower)} and faster for nothing"
+                f"keep {current} on {device}: {variant} is slower for {_loads(slower)} and faster for none"
             )
         return replace(base, title=title)
     if open_ones:
-        title = f"{variant} against {current} on {device}: not everything could be decided"
+        title = f"{variant} against {current} on {device}: inconclusive"
         return replace(base, severity="notice", title=title)
     return base
 
@@ -131,7 +132,7 @@ def onset_finding(device: str, phase: Phase) -> Finding | None:
         title=f"the first seconds after a switch to {phase.variant} show {factor:.1f} times {word} than what follows",
         evidence=(
             Evidence(f"{phase.workload}: {before:.0f} {phase.unit} at first, then {after:.0f} {phase.unit}"),
-            Evidence("a short benchmark of schedulers names the wrong winner here"),
+            Evidence("a short benchmark of schedulers would name the wrong one here"),
         ),
         subject=f"{device}:{phase.variant}:{phase.workload}",
     )
@@ -149,13 +150,14 @@ def held_finding(device: str, job: Job, written: Sequence[Sequence[float]]) -> F
         id="iosched.writers-held",
         severity="notice",
         confidence="measured",
-        title=f"{job.mix.title}: the disk took all that the write bound allows ({at_most:.0f} MB/s)",
+        title=f"{job.mix.title}: the disk took all that the limit of writing allows ({at_most:.0f} MB/s)",
         evidence=tuple(Evidence(f"median {median(w):.0f} MB/s of at most {at_most:.0f}") for w in written),
         remedy=(
             Remedy(
-                title="To see who starves when it is full: let the writers write more, or take a shorter budget",
+                title="To measure it at the disk's limit, let the writers write more, or take a shorter "
+                "budget",
                 commands=(f"hostdx plan iosched --dir DIRECTORY --load {job.mix.id} --most-written 128G",),
-                warning="the plan names the bytes: flash wears",
+                warning="the plan shows how many bytes: writing wears flash",
             ),
         ),
         subject=f"{device}:{job.variant}:{job.mix.id}",
@@ -179,7 +181,7 @@ def throttling_finding(seen: dict[str, tuple[Scheduling, ...]], current: str) ->
         id="iosched.wbt-switch",
         severity="notice",
         confidence="measured",
-        title="a switch of the scheduler also switched write-back throttling: both are compared together",
+        title="a switch of the scheduler also switched write-back throttling: the comparison includes both",
         evidence=tuple(lines),
         references=("block/blk-wbt.c; bfq turns it off while it is active",),
     )

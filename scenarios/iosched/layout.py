@@ -86,7 +86,8 @@ def layout(host: Host, options: Options, *, has_root: bool) -> Layout:
     variants = _variants(found, options.strings("scheduler"))
     if not why_not and not variants:
         why_not = (
-            f"{found.names}: nothing to compare {found.current} with ({', '.join(found.offered)} offered)"
+            f"{found.names}: no other scheduler to compare {found.current} with "
+            f"({', '.join(found.offered)} offered)"
         )
     mixes = _mixes(options, found)
     files = sum(files_bytes(fit.size_bytes, mixes).values())
@@ -126,7 +127,7 @@ def _check(budget_s: float, first_pair: Sequence[Workload], needed_s: float) -> 
     if budget_s < least:
         raise Usage(
             f"a budget of {budget_s:.0f} s is too short for {first_pair[0].title}; give --budget "
-            f"{math.ceil(least)} or more (for that load and the control alone; {math.ceil(needed_s)} for everything)"
+            f"{math.ceil(least)} or more (for that load and the control; {math.ceil(needed_s)} for all loads)"
         )
 
 

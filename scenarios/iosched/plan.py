@@ -87,7 +87,7 @@ def _variant(on: Target, scheduler: str) -> Variant:
 
 def _differs(schedulers: Sequence[str]) -> tuple[str, ...]:
     """What a switch drags along, as far as the compared schedulers do."""
-    lines = ["nr_requests: the kernel sets it anew with every switch"]
+    lines = ["nr_requests: the kernel resets it at every switch"]
     if "bfq" in schedulers:
         lines.append("write-back throttling: bfq turns it off while it is active")
     return tuple(lines)
@@ -115,8 +115,8 @@ def _left_out(found: Layout, on: Target) -> tuple[str, ...]:
         )
     if "write-streams" not in {mix.id for mix in found.mixes} and not seeks(on):
         lines.append(
-            "eight sequential writers: what they cost is seeks, and no disk here is known to rotate; "
-            "--load write-streams measures them"
+            "eight sequential writers: they cost seeks, which matters on hard disks only, and none is known "
+            "here; --load write-streams measures them"
         )
     return tuple(lines)
 

@@ -71,7 +71,7 @@ def _by_udev(
 ) -> tuple[tuple[str, ...], tuple[str, ...], str]:
     file = RULE.format(re.sub(r"[^A-Za-z0-9_.-]", "-", device))
     rule = udev_rule(device, scheduler, rotational)
-    unstable = "sd names may change from boot to boot: ENV{ID_SERIAL} names the disk for good (udevadm info)"
+    unstable = "sd names may change at a reboot; ENV{ID_SERIAL} always names the same disk (udevadm info)"
     warning = unstable if device.startswith("sd") else ""
     if why and why.kind in ("udev", "tuned"):
         warning = f"{why.source} sets {why.says}: change it there"
@@ -104,8 +104,8 @@ def _by_tuned(host: Host, device: str, scheduler: str) -> tuple[tuple[str, ...],
             "tuned-adm verify",
         ),
         (f"tuned-adm profile {names}" if names else "tuned-adm off", f"rm -r {folder}"),
-        f"{said}a tuned without priorities keeps that: then change it there; other disk settings of the profile "
-        f"no longer reach {device}",
+        f"{said}a version of tuned without priorities keeps setting it: then change it in the profile; "
+        f"other disk settings of the profile no longer reach {device}",
     )
 
 
@@ -117,5 +117,5 @@ def throughput_of_bfq(device: str) -> Remedy:
         commands=(f"echo 0 > {base}/low_latency", f"echo 0 > {base}/slice_idle   # flash and RAID only"),
         verify=(f"grep . {base}/*",),
         undo=(f"echo 1 > {base}/low_latency", f"echo 8 > {base}/slice_idle"),
-        warning="a change of the scheduler resets both",
+        warning="switching the scheduler resets both",
     )

@@ -109,7 +109,7 @@ def _meanwhile(leaf: str, said: Sequence[str], kept: Sequence[str]) -> Finding:
         id="iosched.changed-meanwhile",
         severity="notice",
         confidence="measured",
-        title=f"somebody else changed the queue of {leaf} during the run: left alone",
+        title=f"another program changed the queue of {leaf} during the run; hostdx left it as it is",
         evidence=(*(Evidence(line) for line in said), *(Evidence(reason) for reason in dict.fromkeys(kept))),
         subject=leaf,
     )
@@ -124,7 +124,7 @@ def _not_restored(
     else:
         commands = (_echo(path, before[path]) for path in sorted(paths) if path in before)
         remedy = Remedy(
-            title="Put it back by hand: the undo journal holds nothing of it", commands=tuple(commands)
+            title="Put it back by hand: the undo journal has no entry for it", commands=tuple(commands)
         )
     return Finding(
         id="iosched.not-restored",

@@ -83,7 +83,7 @@ def choice(host: Host) -> Iterator[Finding]:
             confidence="hint",
             subject=device.name,
             alike=f"{kind.title}: {state.active}, {better}",
-            title=f"{device.name}, {kind.title}, runs {state.active}; {better} is what suits it as a rule",
+            title=f"{device.name}, {kind.title}, runs {state.active}; usually {better} suits it better",
             evidence=(*describe(host, state), Evidence(kind.why, "knowledge/schedulers.toml")),
             remedy=tuple(remedy),
             references=(kind.source,),
@@ -162,7 +162,7 @@ def throttling(host: Host) -> Iterator[Finding]:
                 evidence=describe(host, state),
                 remedy=(
                     Remedy(
-                        title="Find who sets it; -1 gives it back to the kernel",
+                        title="Find who sets it; -1 lets the kernel set it again",
                         commands=("grep -rs wbt_lat_usec /etc/udev /etc/tuned /usr/lib/tuned /etc/rc.local",),
                         verify=(f"cat /sys/block/{shlex.quote(state.device)}/queue/wbt_lat_usec",),
                         undo=(
@@ -203,7 +203,7 @@ def conflict(host: Host) -> Iterator[Finding]:
                 evidence=(Evidence(f"the {other[2]} sets {other[1]}", other[0]), *describe(host, state)),
                 remedy=(
                     Remedy(
-                        title="Decide on one place that sets it, then apply it",
+                        title="Set it in one place only, then apply that",
                         commands=(apply,),
                         verify=(f"cat /sys/block/{shlex.quote(device.name)}/queue/scheduler",),
                     ),

@@ -80,8 +80,8 @@ class Switcher:
             now = state.active if present(state) and present(state.active) else "not readable"
             if now != scheduler:
                 raise Refused(
-                    f"{leaf}: the scheduler is {now} where {scheduler} was set: somebody else changes it "
-                    "(a udev rule, tuned); stop that, then compare"
+                    f"{leaf}: the scheduler is {now} where {scheduler} was set: another program changes it "
+                    "(a udev rule, tuned); stop that, then run again"
                 )
         if scheduler not in self.seen:
             self.seen[scheduler] = tuple(s for s in states if present(s))

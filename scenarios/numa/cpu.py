@@ -29,7 +29,7 @@ SUSTAINED_S = 2.0
 LOOK_S = 0.25
 CYCLES = "cycles of our workers (perf_event_open)"
 NO_CLOCK = Absent(
-    "no performance counter may be read here, and no cpufreq tells a clock (usual in a virtual machine)",
+    "performance counters may not be read here and there is no cpufreq (usual in a virtual machine)",
     "unsupported",
     CYCLES,
 )

@@ -104,7 +104,8 @@ def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
         id="numa.cpu-competitor",
         severity="warning",
         confidence="measured",
-        title=f"{where} lost up to {units.percent(1 - worst)} of the time{who}: the figures are of a busy host",
+        title=f"{where} lost up to {units.percent(1 - worst)} of the time{who}: the host was busy, so the "
+        "figures are too low",
         evidence=tuple(
             Evidence(
                 f"CPU {n}: our worker had it for {units.percent(s)} of the time, others used "
@@ -214,7 +215,7 @@ def timer_findings(
         title=f"the kernel's clock source is {clock.current}{cost}",
         evidence=(
             Evidence(
-                f"{clock.current}; available: {', '.join(clock.available) or 'not told'}", "clocksource0"
+                f"{clock.current}; available: {', '.join(clock.available) or 'unknown'}", "clocksource0"
             ),
         ),
         remedy=remedies.clocksource("tsc" in clock.available),
@@ -372,7 +373,8 @@ def topology_findings(
         yield Finding(
             id="numa.srat-unused",
             severity="warning",
-            title=f"the firmware describes {lost[0]} NUMA nodes, the kernel uses {lost[1]}: its table was refused",
+            title=f"the firmware describes {lost[0]} NUMA nodes, the kernel uses {lost[1]}: it rejected the "
+            "firmware's table",
             evidence=(Evidence(f"{lost[0]} domains with CPUs and memory", "/sys/firmware/acpi/tables/SRAT"),),
             remedy=remedies.table(),
         )

@@ -23,7 +23,7 @@ def glance(host: Host) -> Iterator[Entry]:
     if isinstance(found, Absent):
         yield Unread("cpu", "caches", found)
     for kind in kinds(found) if present(found) else ():
-        sizes = " or ".join(units.size(size) for size in kind.sizes_bytes) or "size not told"
+        sizes = " or ".join(units.size(size) for size in kind.sizes_bytes) or "size unknown"
         yield Fact(
             "cpu", f"cache {kind.name}", f"{kind.instances} x {sizes}", "/sys/devices/system/cpu/cpu*/cache"
         )

@@ -82,7 +82,7 @@ def find(host: Host, directory: str, table: Numa | None, cpus: frozenset[int]) -
     found = {devices[leaf].numa_node for leaf in leaves if leaf in devices}
     own = next(iter(found)) if len(found) == 1 else Absent("several disks on several nodes")
     if isinstance(own, Absent):
-        return f"the node of {', '.join(leaves) or directory} is not told: {own.reason}"
+        return f"the node of {', '.join(leaves) or directory} is unknown: {own.reason}"
     home = next((node for node in nodes if node.number == own), None)
     if home is None:
         return f"node {own}, the disk's own, has no CPU that may be used here"
@@ -114,7 +114,7 @@ class LocalityArm(StorageArm):
             except OSError as error:
                 raise NotApplicable(f"the workers cannot be moved: {error.strerror}") from None
             if os.sched_getaffinity(pid) != self._cpus:
-                raise NotApplicable("the workers are not where they were put")
+                raise NotApplicable("the workers do not run on the CPUs that they were put on")
 
 
 async def measure(run: Run, place: Place, budget_s: float, family: int) -> dict[str, list[ev.Verdict]]:

@@ -27,12 +27,12 @@ _WORDS = {False: ("core", "thread"), True: ("module", "core")}
 def picture(it: Machine, columns: int = COLUMNS) -> tuple[str, ...]:
     """What is the machine made of, where is its memory, what hangs where."""
     if not it.places:
-        return ("the host tells nothing of its processors",)
+        return ("no description of the processors could be read",)
     lines = [*_head(it), ""]
     for run in _folded(it):
         lines += _place(it, run)
     elsewhere = [d for d in it.devices if d.node is None]
-    lines += [f"node not told: {words}" for words in _devices(elsewhere)]
+    lines += [f"node unknown: {words}" for words in _devices(elsewhere)]
     lines += [*_distances(it), *_limits(it)]
     return tuple(part for line in lines for part in _fit(line, columns))
 
@@ -132,7 +132,7 @@ def _place(it: Machine, run: tuple[Place, ...]) -> Iterator[str]:
 def _cores(groups: tuple[CoreGroup, ...], hybrid: bool, words_for: tuple[str, str]) -> str:
     core, thread = words_for
     if not groups:
-        return "cores not told"
+        return "cores unknown"
     if len(groups) == 1:
         group = groups[0]
         return _many(group.cores, core) + (f" x {group.threads} {thread}s" if group.threads > 1 else "")

@@ -27,7 +27,9 @@ def quota() -> tuple[Remedy, ...]:
 
 def steal() -> tuple[Remedy, ...]:
     return (
-        Remedy(title="Ask who runs the hypervisor: its CPUs are oversubscribed", verify=("vmstat 1 10",)),
+        Remedy(
+            title="Ask who runs the hypervisor: its CPUs seem to be oversubscribed", verify=("vmstat 1 10",)
+        ),
     )
 
 
@@ -70,7 +72,11 @@ def held_clock(held_by: Held) -> tuple[Remedy, ...]:
         else "cpupower frequency-set -g performance"
     )
     persistent = ("tuned-adm profile throughput-performance",)
-    return (Remedy(title="Let the CPUs clock up", commands=(command,), persistent=persistent, verify=verify),)
+    return (
+        Remedy(
+            title="Allow the CPUs their full clock", commands=(command,), persistent=persistent, verify=verify
+        ),
+    )
 
 
 def heat() -> tuple[Remedy, ...]:

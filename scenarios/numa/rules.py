@@ -90,7 +90,7 @@ def memory_modules(host: Host) -> Iterator[Finding]:
     yield Finding(
         id="numa.node-without-memory",
         severity="notice",
-        title=f"node {numbers} has CPUs and no memory: modules missing on that socket?",
+        title=f"node {numbers} has CPUs and no memory: are modules missing on that socket?",
         evidence=tuple(Evidence(f"node {n.number}: MemTotal 0", "/sys/devices/system/node") for n in bare),
         remedy=remedies.modules(),
         prove="numa",

@@ -56,7 +56,8 @@ class Numa(Scenario):
     )
     why: ClassVar[str] = (
         "New servers gave half of their disks' bandwidth until someone looked into the BIOS, and pinning jobs to one "
-        "NUMA node with a first- and second-level cache each saved 8 % of CPU time. Neither shows in top."
+        "NUMA node with a first- and second-level cache each saved 8 % of CPU time. Neither is visible in "
+        "top."
     )
     answers: ClassVar[str] = "reads topology and BIOS settings, measures CPUs, memory and placements"
     takes_s: ClassVar[float] = 68.0

@@ -189,7 +189,7 @@ def undecided(plan: Plan, verdicts: Mapping[str, Sequence[ev.Verdict]]) -> str:
     if not titles:
         return ""
     if len(titles) == len(plan.workloads) > 1:
-        return f"none of the {len(titles)} comparisons was decided"
+        return f"all {len(titles)} comparisons are inconclusive"
     return f"inconclusive: {', '.join(titles)}"
 
 
@@ -207,7 +207,7 @@ def with_answer(layout: Layout, found: Sequence[Finding], still_open: str) -> li
     title = (
         f"CPUs and memory: nothing found that slows them{tail}"
         if layout.measures
-        else f"topology and settings were read, nothing measured{tail}"
+        else f"topology and settings were read; no measurement{tail}"
     )
     severity: Severity = (
         "notice" if still_open or not layout.measures else "ok"

@@ -19,8 +19,8 @@ from scenarios.rpfilter.rules import FAST_MBIT
 from scenarios.rpfilter.variants import CHECK
 
 MODEL = (
-    "The interval covers the measurement, not the model: packets of other sizes, several receiving cores, caches and"
-    " the driver's own cost can move it either way."
+    "The interval covers the measurement, not the model: other packet sizes, several receiving cores, "
+    "caches and the driver's own cost can change the figure in either direction."
 )
 SHARE_SPEAKS = 0.02  # of one core; below it nobody would feel it
 SHARE_WARNS = 0.20

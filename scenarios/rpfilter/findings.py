@@ -85,15 +85,16 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
     lines = []
     if rule is not None and not rule.every_packet:
         who = (
-            f"only packets with {' '.join(rule.conditions)} meet it"
+            f"it applies only to packets with {' '.join(rule.conditions)}"
             if rule.conditions
-            else "not every packet meets it"
+            else "it does not apply to every packet"
         )
-        lines.append(Evidence(f"{who}; what follows counts all packets as if they did, an upper bound"))
+        lines.append(Evidence(f"{who}; the figures below count all packets, so they are an upper bound"))
     if chosen.setting and loaded:
         lines.append(
             Evidence(
-                "packets of established flows skip it (early demultiplexing): what follows is an upper bound"
+                "packets of established flows skip it (early demultiplexing), so the figures below are an "
+                "upper bound"
             )
         )
     lines += sentences(found, facts.fastest, chosen.protocol, loaded=loaded)
@@ -132,7 +133,7 @@ def _title(found: Answer, chosen: Chosen) -> str:
     name = "the firewall's reverse-path check" if rule is not None else chosen.name
     whom = f"every {chosen.protocol} packet"
     if rule is not None:
-        whom = rule.payers if rule.every_flow else f"{whom} that meets it"
+        whom = rule.payers if rule.every_flow else f"{whom} that it applies to"
     before = {
         "loaded": "",
         "not loaded": "the firewall here has no reverse-path check: ",
@@ -141,7 +142,7 @@ def _title(found: Answer, chosen: Chosen) -> str:
     if word == "slower":
         return f"{before}{name} {'costs' if chosen.here == 'loaded' else 'would cost'} {ns:.0f} ns on {whom}"
     if word == "inconclusive":
-        return f"{before}the cost of {name} was not decided"
+        return f"{before}inconclusive: the cost of {name}"
     makes = "makes" if chosen.here == "loaded" else "would make"
     return f"{before}{name} {makes} no material difference to a packet's cost ({ns:+.0f} ns)"
 

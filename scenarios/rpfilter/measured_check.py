@@ -70,15 +70,16 @@ def _own(facts: Facts, rule: ReversePathRule, protocol: Protocol) -> Chosen:
     hook = rule.first_hook
     place = ("prerouting", 10) if hook is None else (hook.name, hook.priority)
     if place[0] not in ("prerouting", "input"):
-        left_out.append(f"the host has its check in the {place[0]} hook; it is measured in prerouting")
+        left_out.append(f"the host's check is in the {place[0]} hook; it is measured in prerouting")
         place = ("prerouting", place[1])
     if rule.conditions:
         left_out.append(
-            f"only packets with {' '.join(rule.conditions)} meet the host's check; measured is one that meets it"
+            f"only packets with {' '.join(rule.conditions)} reach the host's check; the measured packets "
+            "all do"
         )
     others = [r.place for r in facts.checks if r is not rule and r.every_flow]
     if others:
-        left_out.append(f"there is another check that is not measured: {'; '.join(others[:3])}")
+        left_out.append(f"not measured: other checks, {'; '.join(others[:3])}")
     return Chosen(
         rule=rule,
         here="loaded",

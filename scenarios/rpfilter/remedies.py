@@ -51,9 +51,9 @@ def not_reloaded(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
     """`loaded`: firewalld's check that is in effect though no longer asked for; None: asked for and not loaded yet."""
     if loaded is not None:
         return Remedy(
-            title="reload firewalld: only then does its file count, and the check ends",
+            title="reload firewalld: its file takes effect only then, and removes the check",
             commands=("firewall-cmd --reload",),
-            persistent=(f"# {CONF} is what lasts: it no longer asks for the check",),
+            persistent=(f"# {CONF} is permanent: it no longer asks for the check",),
             verify=VERIFY if loaded.form == "nft" else VERIFY_IPTABLES,
             undo=(
                 "# set IPv6_rpfilter as it was before, then `firewall-cmd --reload`: the check is loaded again",
@@ -67,7 +67,7 @@ def not_reloaded(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
         persistent=change.persistent,
         verify=(f"grep '^ *IPv6_rpfilter' {CONF}  # what the next reload will load",),
         undo=change.undo[:1],
-        warning=f"Nothing changes until then. {_what_stays(facts, None, keeps_sense(facts))}",
+        warning=f"Until then nothing changes. {_what_stays(facts, None, keeps_sense(facts))}",
     )
 
 
@@ -101,7 +101,7 @@ def keeps_sense(facts: Facts, protocols: tuple[Protocol, ...] = ("IPv6",)) -> st
     if not reasons:
         return ""
     return (
-        f"Think twice: {' and '.join(reasons)}, so the check tells real from forged sources here. Keep it for"
+        f"Careful: {' and '.join(reasons)}, so the check separates real from forged sources here. Keep it for"
         " forwarded packets, or filter at the router (BCP 38/84), or lower the number of packets instead."
     )
 
@@ -168,7 +168,7 @@ def _fewer_packets(facts: Facts) -> Remedy:
     card = facts.fastest
     name = shlex.quote(card.name) if card is not None else "INTERFACE"
     return Remedy(
-        title="or keep the check and let it meet fewer packets: merged frames (GRO), larger frames, more queues",
+        title="or keep the check and give it fewer packets: merged frames (GRO), larger frames, more queues",
         commands=(f"ethtool -K {name} gro on", f"ip link set {name} mtu 9000", f"ethtool -l {name}"),
         persistent=("nmcli connection modify PROFILE ethtool.feature-gro on 802-3-ethernet.mtu 9000",),
         verify=(f"ethtool -k {name} | grep generic-receive-offload", f"ip link show {name}"),

@@ -13,13 +13,13 @@ import shlex
 from probes.system.firewall.reverse_path import CONNTRACK, ReversePathRule
 from scenarios.finding import Remedy
 
-LOOSE = "`loose` is no way out: it costs as much as `strict`, the lookup is the same."
+LOOSE = "`loose` does not help: it costs as much as `strict`, the lookup is the same."
 VERIFY = (
     "nft list ruleset | grep -E 'fib saddr .*(missing|exists|oif 0|oifname)'  # none, in FORWARD, or `ct state new`",
 )
 VERIFY_IPTABLES = ("ip6tables-save | grep rpfilter  # none, in FORWARD, or --ctstate NEW",)
 STAYS = "New flows stay checked; packets that connection tracking knows, or calls invalid or untracked, no longer are."
-ORDER = "Look at the numbers anew before each command: they are other ones after a reload."
+ORDER = "Read the numbers again before each command: a reload changes them."
 LASTS = "# the same change in what loads the rules (/etc/nftables.conf, /etc/sysconfig/nftables.conf)"
 _DROPS = re.compile(r' drop(?: comment "[^"]*")?$')
 _ACCEPTS = re.compile(r'\bexists (?:(?:counter|log)\b.*)?accept(?: comment "[^"]*")?$')
@@ -194,5 +194,5 @@ def _stays(sense: str) -> str:
 
 
 def _widening(rule: ReversePathRule) -> str:
-    whom = f"It concerns {rule.payers}." if rule.every_flow else ""
-    return f"{whom} A check that meets more packets than this one can cut you off.".strip()
+    whom = f"It affects {rule.payers}." if rule.every_flow else ""
+    return f"{whom} A check that applies to more packets than this one can cut off your connection.".strip()

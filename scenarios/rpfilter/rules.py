@@ -32,11 +32,11 @@ def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
             if rule.before_conntrack
             else "before the shortcut of established flows"
         )
-        lines.append(Evidence(f"it stands {when}: {rule.payers} pays"))
+        lines.append(Evidence(f"it comes {when}: it costs time for {rule.payers}"))
     elif rule.new_only:
-        lines.append(Evidence("established flows do not get as far: only the first packets of a flow pay"))
+        lines.append(Evidence("established flows skip it: only the first packets of a flow cost time"))
     elif rule.first_hook is not None and rule.first_hook.name == "forward":
-        lines.append(Evidence("it stands in the forward hook: packets to this host do not meet it"))
+        lines.append(Evidence("it is in the forward hook: it does not apply to packets to this host"))
     for protocol in rule.protocols:
         table = facts.routes(protocol)
         if not isinstance(table, Absent):
@@ -55,7 +55,7 @@ def _routes(protocol: Protocol, table: RouteTable) -> str:
     """The kernel keeps some for itself: local and multicast ones lead nowhere."""
     routes = f"{counted(table.total, f'{protocol} route')}"
     if not table.interfaces:
-        return f"{routes}, none of them out of this host"
+        return f"{routes}, none of them leaving this host"
     return f"{routes}, out by {', '.join(table.interfaces[:4])}{', ...' if len(table.interfaces) > 4 else ''}"
 
 
@@ -74,7 +74,7 @@ def loaded(host: Host) -> Iterator[Finding]:
             severity=_severity(facts, rule),
             subject=subject_of(rule),
             alike=rule.payers,
-            title=f"the firewall asks the routing table about the source of {rule.payers}",
+            title=f"the firewall looks up the source of {rule.payers} in the routing table",
             evidence=tuple(lines),
             remedy=remedies.remedies(facts, rule),
             references=remedies.REFERENCES,
@@ -177,7 +177,8 @@ def settings(host: Host) -> Iterator[Finding]:
         yield Finding(
             id="rpfilter.drops",
             severity="notice",
-            title=f"rp_filter has dropped {setting.drops:,} IPv4 packets since boot: forged, or back by another way",
+            title=f"rp_filter has dropped {setting.drops:,} IPv4 packets since boot: forged, or answers "
+            "that came back another way",
             evidence=(base, Evidence(f"IPReversePathFilter = {setting.drops}", "/proc/net/netstat")),
             remedy=() if (loosely := loose(setting)) is None else (loosely,),
             references=remedies.SETTING_REFERENCES,

@@ -40,7 +40,7 @@ def switched_off(setting: RpFilter) -> Remedy:
     """For its cost: off wherever it is in effect."""
     warning = (
         "Then nothing checks IPv4 sources here: packets with forged ones come in. Filter at the router (BCP 38/84)."
-        " Packets of established flows skip the check anyway, so that little may be won."
+        " Packets of established flows skip the check anyway, so the gain may be small."
     )
     title = "switch rp_filter off: 0 in `all` and on every interface, since the larger of both counts"
     return _change(setting, dict.fromkeys(setting.active, 0), title, warning)

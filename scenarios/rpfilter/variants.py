@@ -186,7 +186,7 @@ def _tcp(chosen: Chosen) -> list[Trial]:
                     title=f"one TCP stream, offloads {name}",
                     metrics=(MB,),
                     min_operations=0,
-                    why="what a bulk transfer feels of it, with and without merged frames",
+                    why="the effect on a bulk transfer, with and without merged frames",
                 ),
                 load="tcp",
                 protocol=chosen.protocol,

@@ -122,13 +122,13 @@ class Allowance:
     def check(self) -> None:
         """Raises Spent."""
         if self.most_bytes and self.spent_bytes >= self.most_bytes:
-            raise Spent(f"{size(self.spent_bytes)} are written, which is all (--most-bytes)")
+            raise Spent(f"{size(self.spent_bytes)} are written, the limit of --most-bytes")
 
     def spend(self, job: JobRun) -> None:
         """Raises Spent where it was ended for it."""
         self.spent_bytes += job.written_bytes or 0
         if job.stopped == "bytes":
-            raise Spent(f"a command was ended when {size(self.spent_bytes)} were written (--most-bytes)")
+            raise Spent(f"a command was stopped when {size(self.spent_bytes)} were written (--most-bytes)")
 
 
 class JobArm:
@@ -200,8 +200,8 @@ class JobArm:
         if not problem and self.score is not None:
             found = self.score.find(job.output)
             if found is None:
-                problem = "its output holds no score above 0" + (
-                    f" (only the last {OUTPUT_BYTES >> 20} MiB are looked at)"
+                problem = "no score above 0 in its output" + (
+                    f" (only the last {OUTPUT_BYTES >> 20} MiB are searched)"
                     if job.output_bytes > OUTPUT_BYTES
                     else ""
                 )
@@ -242,7 +242,7 @@ class JobArm:
             self._left_said = True
             count = "1 process was" if job.left == 1 else f"{job.left} processes were"
             ended = f"{job.survivors} could not be ended" if job.survivors else "ended"
-            self.run.note(f"{self.variant}: {count} still running when the command had ended: {ended}")
+            self.run.note(f"{self.variant}: {count} still running after the command had ended: {ended}")
 
 
 def failure(job: JobRun, at_most_s: float, private: bool = False) -> str:

@@ -27,7 +27,7 @@ WHOLE = Action(
     irreversible=True,
     consent=True,
     rights="root",
-    risk="whatever else runs here reads from its disks again, and all that is to be written is written first",
+    risk="all other programs have to read from the disks again, and waiting writes are written first",
     parameters={"timeout_s": "600"},
 )
 
@@ -70,7 +70,7 @@ class Cold:
         if ran.status != 0 or ran.stopped or total is None:
             raise NotApplicable(f"--cold: {ran.errors.strip()[-300:] or 'the cache could not be dropped'}")
         if count == "0":
-            raise NotApplicable(f"--cold: {', '.join(self.paths)}: no file there that may be read")
+            raise NotApplicable(f"--cold: {', '.join(self.paths)}: no readable file there")
         if not self._told:
             self._told = True
             self.run.note(

@@ -20,11 +20,11 @@ WORDS = {
     REST: "the rest (asleep, and other waits)",
 }
 WHY_UNKNOWN = {
-    WAITING: "waiting for a CPU is in the rest: its processes ended too quickly to be looked at",
+    WAITING: "waiting for a CPU is in the rest: its processes ended too quickly to be sampled",
     BLOCKED: "waiting for block I/O is in the other waits and the rest: it needs a control group of its own (root, "
-    "cgroup2), or kernel.task_delayacct=1 before the command starts, and processes that live longer than the looks are "
-    "apart",
-    OTHER_D: "waits in state D are in the rest: there were too many processes at once to look at all of them",
+    "cgroup2), or kernel.task_delayacct=1 before the command starts, and processes that live longer than "
+    "the sampling interval",
+    OTHER_D: "waits in state D are in the rest: there were too many processes at once to sample all of them",
     MEMORY: "swap and reclaim are in the other waits and the rest: the pressure (PSI) of a control group of its own "
     "tells them, which needs root, cgroup2 mounted writable and a kernel with PSI on",
 }
@@ -76,7 +76,7 @@ def limit_sentences(limit: AtLimit) -> list[str]:
     """What the group counted at its limit, and what that was paid in."""
     told = (
         (limit.reclaimed_bytes, "taken away"),
-        (limit.refaulted_bytes, "of it soon wanted again"),
+        (limit.refaulted_bytes, "of it soon read again"),
         (limit.swapped_in_bytes, "swapped in"),
     )
     moved = ", ".join(f"{size(value)} {what}" for value, what in told if value)
@@ -86,9 +86,7 @@ def limit_sentences(limit: AtLimit) -> list[str]:
         + (f"; a run of {limit.side}: {moved}" if moved else "")
     ]
     if limit.all_wait_s:
-        lines.append(
-            f"for {number(limit.all_wait_s)} s a run all that {limit.side} had to run stood still for memory"
-        )
+        lines.append(f"for {number(limit.all_wait_s)} s a run all tasks of {limit.side} waited for memory")
     lines.append(
         f"reclaim that a command does itself, and the faults after it, are its own system CPU and its own waits: "
         f"{limit.paid.name} together {_words(limit.paid)}"

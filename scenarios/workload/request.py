@@ -92,11 +92,9 @@ def request(options: Options, cwd: str) -> Request:
         raise Usage("--cold: name a file or a folder, or all")
     every = int(words.get("every") or EVERY)
     if (beside["treat"] or words.get("every")) and not (series and beside["treat"]):
-        raise Usage(
-            "--treat and --every belong to a series: --series 20 --treat 'fstrim -v /scratch' --every 5"
-        )
+        raise Usage("--treat and --every need a series: --series 20 --treat 'fstrim -v /scratch' --every 5")
     if beside["treat"] and every >= series:
-        raise Usage(f"--every {every}: a series of {series} runs would never be treated")
+        raise Usage(f"--every {every}: too many for a series of {series} runs: no treatment would run")
     score = str(words.get("score") or "")
     if score:
         Score(score)

@@ -147,7 +147,8 @@ class CommandUnderVariants(Scenario):
             reads=(
                 "/proc/PID/{io,stat,schedstat,sched,smaps_rollup} of the command's own processes",
                 "/proc/diskstats",
-                "taskstats, as root: what each task waited, told at its end; other programs' are not kept",
+                "taskstats, as root: how long each task waited, reported at its end; other programs' are "
+                "not kept",
             ),
             actions=actions(wanted, root),
             left_out=left_out(root),

@@ -68,9 +68,9 @@ def judge(run: Run, workload: str, walls: list[float], treated: set[int]) -> Non
         elif (
             found.jumps
         ):  # what was not seen clears nobody: how much each may have given stands in the verdict
-            run.note(f"no {TREATMENT} changed the runs beyond chance")
+            run.note(f"no {TREATMENT} changed the runs by more than chance")
         else:
-            run.note(f"too few runs between the {TREATMENT}s to tell what they did")
+            run.note(f"too few runs between the {TREATMENT}s to show their effect")
 
 
 def broke(found: Course) -> Finding | None:

@@ -17,7 +17,7 @@ from scenarios.iosched.plan import switch
 from scenarios.model import Refused, Run, Usage
 
 KINDS = ("sysctl:", "sysfs:", "scheduler:")
-RISK = "whatever else runs here meets the setting too, while the variant runs"
+RISK = "the setting affects all programs on this host while the variant runs"
 _SYSCTL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:@-]*", re.ASCII)
 _DEVICE = re.compile(r"[A-Za-z0-9_!.-]+", re.ASCII)
 _LIMIT = 4096
@@ -28,7 +28,7 @@ def change(key: str, value: str, where: str) -> Action:
     kind, _, name = key.partition(":")
     word = f"{where}: {key}={value}"
     if not value or not value.isprintable():
-        raise Usage(f"{word}: a value in one line is wanted")
+        raise Usage(f"{word}: the value must be one line")
     if kind == "scheduler":
         return _scheduler(name, value, word)
     path = _sysctl(name) if kind == "sysctl" else f"/{name.lstrip('/')}"
@@ -115,4 +115,4 @@ class Stay:
         for path, wanted in self._wanted.items():
             now = read(path)
             if now != wanted:
-                raise Refused(f"{path} is {now} where {wanted} was in force: something else changes it")
+                raise Refused(f"{path} is {now} where {wanted} was in force: another program changes it")

@@ -114,11 +114,11 @@ def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) ->
             continue
         elif key.upper() != key:
             raise Usage(
-                f"{where}: {key}= is none of {', '.join((*WORDS, *KINDS))}; "
+                f"{where}: {key}= is not one of {', '.join((*WORDS, *KINDS))}; "
                 f"a variable in small letters is env={key}=VALUE"
             )
         if not _VARIABLE.fullmatch(key) or "\0" in value:
-            raise Usage(f"{where}: {key!r} is no name of a variable, or its value holds a zero byte")
+            raise Usage(f"{where}: {key!r} is not a variable's name, or its value holds a zero byte")
         env[key] = value
     directory = os.path.join(cwd, own["cwd"]) if "cwd" in own else cwd  # noqa: PTH118 (as text)
     if not os.path.isdir(directory):  # noqa: PTH112
@@ -149,7 +149,7 @@ def split(text: str, where: str) -> tuple[str, ...]:
     except ValueError as error:
         raise Usage(f"{where}: {text!r} cannot be split into words: {error}") from None
     if found := next((word for word in words if word in _SHELL), None):
-        raise Usage(f"{where}: {found!r} needs a shell, and none is used: write sh -c '...'")
+        raise Usage(f"{where}: {found!r} needs a shell, and hostdx uses none: write sh -c '...'")
     return words
 
 

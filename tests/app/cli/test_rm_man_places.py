@@ -50,7 +50,14 @@ def test_the_manual_page_has_every_command_and_no_stray_roff(capsys: pytest.Capt
     assert run_command_line(["man"]) == 0
     page = capsys.readouterr().out
     assert page.startswith(".TH HOSTDX 1")
-    for words in ("hostdx rm ", "hostdx run ", "\\-\\-most\\-written", "\\fB\\-\\-root", "checkup", ".SH EXIT STATUS"):
+    for words in (
+        "hostdx rm ",
+        "hostdx run ",
+        "\\-\\-most\\-written",
+        "\\fB\\-\\-root",
+        "checkup",
+        ".SH EXIT STATUS",
+    ):
         assert words in page, words
     assert "hostdx pulse" not in page and "hostdx places" not in page
     requests = {row.split()[0] for row in page.splitlines() if row.startswith((".", "'"))}

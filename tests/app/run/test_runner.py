@@ -14,7 +14,7 @@ from app.failure import Failure
 from app.process import identity
 from app.recording.session import _FOLDS, Session
 from app.run import signals
-from app.run.runner import Runner
+from app.run.runner import CANCELLED, Runner
 from app.run.signals import Stops, through
 from app.state import journal_dir
 from app.undo import effects
@@ -94,7 +94,7 @@ def raising(error: BaseException) -> Work:
         (Usage("not so"), "failed", 2, "not so"),
         (Failure("gone", 3), "failed", 3, "gone"),
         (RuntimeError("oops"), "failed", 3, "a mistake"),
-        (asyncio.CancelledError(), "failed", 3, "the scenario broke itself off"),
+        (asyncio.CancelledError(), "failed", 3, CANCELLED),
     ],
 )
 async def test_every_end_is_an_event(error: BaseException, status: str, code: int, reason: str) -> None:

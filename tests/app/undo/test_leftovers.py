@@ -52,7 +52,7 @@ def plan(*actions: Action, writes: tuple[str, ...] = ()) -> Plan:
 def test_said_in_one_line() -> None:
     leave()
     assert leftovers.mentions() == [
-        f"an earlier run (r) ended without undoing 1 change(s): {TARGET} is bfq, was mq-deadline; see `hostdx undo`"
+        f"an earlier run (r) ended without undoing 1 change: {TARGET} is bfq, was mq-deadline; see `hostdx undo`"
     ]
 
 
