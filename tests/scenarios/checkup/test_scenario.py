@@ -168,7 +168,7 @@ async def test_a_budget_too_short_for_all_leaves_the_last_ones_out(offered: Any)
     run = Conducted(options={"budget": 32.0}, takes=12.0)
     await Checkup().run(run)
     assert [name for name, _ in run.told] == ["null", "storage"]
-    assert any("were left, too little for it" in words for words in answered(run))
+    assert any("of the budget were left" in words for words in answered(run))
     plan = Checkup().plan(Host(), Options({"budget": 32.0}, Checkup.options))
     assert [step.id for step in plan.steps] == ["triage", "null"] and len(plan.left_out) == 2
     assert not shares([Part(STORAGE)], 1.0)

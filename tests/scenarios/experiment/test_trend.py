@@ -135,7 +135,7 @@ def test_none_seen_says_when_it_would_have_shown() -> None:
     assert quiet.verdict == "no material difference"
     assert quiet.shows_after is not None
     assert quiet.explain.startswith("No degradation seen in 10 rounds (")
-    assert quiet.explain.endswith(f"2 % a round would have shown after {quiet.shows_after}")
+    assert quiet.explain.endswith(f"2 % a round would have been visible after {quiet.shows_after}")
     loud = trend(rounds(rng, 6, 0.0, 0.1), [1.0] * 6)
     assert loud.verdict == "inconclusive"
     assert "would show after about" in loud.explain or "too large" in loud.explain

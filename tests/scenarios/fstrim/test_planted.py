@@ -139,7 +139,7 @@ async def test_the_idle_control_lasts_as_long_as_the_trim_with_its_settling() ->
     [ledger] = [e.value for e in run.of(ev.Extra) if e.name == "ledger"]
     assert isinstance(ledger, list)
     assert [row["step"] for row in ledger if isinstance(row, dict)] == [
-        "measure before", "idle", "measure after idling", "trim, and wait until the disk rests",
+        "measure before", "idle", "measure after idling", "trim, and wait until the disk is idle",
         "measure after the trim", "trim once more",
     ]  # fmt: skip
 
@@ -150,7 +150,7 @@ async def test_without_the_trim_the_blocks_still_run_and_what_idling_did_is_told
     assert {b.variant for b in run.of(ev.Block)} == {"before", "idle"}
     [found] = [e.finding for e in run.of(ev.Found)]
     assert found.id == "fstrim.untrimmed" and found.evidence[0].text == "the trim needs root: it is left out"
-    assert [e.source for e in found.evidence[1:]] == ["new files", "reads that stayed"]
+    assert [e.source for e in found.evidence[1:]] == ["new files", "reads of an untouched file"]
     assert all("after idling than before" in e.text for e in found.evidence[1:])
     assert found.remedy[0].title.endswith("run it with sudo") and "--round" in found.remedy[1].commands[0]
 

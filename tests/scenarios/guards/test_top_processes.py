@@ -152,7 +152,7 @@ def test_what_root_would_add_is_said_once(
     machine.spend(0.5, {"mine": 20_000_000})
     assert said(sought, "device") == "mine [20], 40 MB/s"
     [note] = run.of(ev.Note)
-    assert "can be told for 1 of 2 processes" in note.text
+    assert "for 1 of 2 processes" in note.text
     assert advice in note.text
 
 

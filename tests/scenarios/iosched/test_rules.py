@@ -266,7 +266,7 @@ def test_one_hung_task_is_said_as_one(tmp_path: Path) -> None:
     )
     (tmp_path / "var/log/messages").write_text(text[: text.rindex("\n", 0, head) + 1])
     titles = [f.title for f in check(host, "iosched.hung-tasks")]
-    assert titles[0].startswith("the kernel reported a hung task behind")
+    assert titles[0].startswith("the kernel reported a hung task waiting for")
     assert titles[1].startswith("1 task hung")
 
 

@@ -199,7 +199,7 @@ async def test_a_scheduler_that_does_not_take_is_refused(tmp_path: Path) -> None
     run = TreeRun(host)
     run.stubborn = True
     switcher = Switcher(run, ("loop7",), "mq-deadline")
-    with pytest.raises(Refused, match="somebody else changes it"):
+    with pytest.raises(Refused, match="another program changes it"):
         await switcher.to("bfq")
     await switcher.back()
     assert len(run.applied) == len(run.reverted) == 1

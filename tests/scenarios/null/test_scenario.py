@@ -126,7 +126,7 @@ async def test_a_planted_fifth_is_found_and_said(engine: type[FakeBench]) -> Non
     wrong = [f.finding for f in run.of(ev.Found) if f.finding.id == "null.difference"]
     assert not any(f.finding.answers for f in run.of(ev.Found))
     assert len(wrong) == 3 and all(f.severity == "warning" for f in wrong)
-    assert "called a difference where there was none" in quote(run.of(ev.Extra)[0].value)
+    assert "found a difference where there is none" in quote(run.of(ev.Extra)[0].value)
 
 
 async def test_everything_is_closed_and_removed(engine: type[FakeBench], tmp_path: Path) -> None:

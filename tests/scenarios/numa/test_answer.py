@@ -31,7 +31,7 @@ def _plan(*names: str) -> Plan:
         ({"a": ["slower"], "b": ["no material difference"]}, ""),
         ({"a": ["slower"], "b": ["inconclusive"]}, "inconclusive: load b"),
         ({"a": ["inconclusive", "slower"], "b": []}, "inconclusive: load a"),
-        ({"a": ["inconclusive"], "b": ["inconclusive"]}, "none of the 2 comparisons was decided"),
+        ({"a": ["inconclusive"], "b": ["inconclusive"]}, "all 2 comparisons are inconclusive"),
         ({"a": ["not applicable"]}, ""),
         ({}, ""),
     ],
@@ -49,7 +49,7 @@ def _layout(tmp_path: Path) -> Layout:
 
 def test_the_headline_names_what_stayed_open(tmp_path: Path) -> None:
     calm, *_ = with_answer(_layout(tmp_path), [], "inconclusive: load b")
-    assert calm.answers and calm.title.endswith("nothing measured; inconclusive: load b")
+    assert calm.answers and calm.title.endswith("; inconclusive: load b")
     loud = Finding(id="numa.x", severity="warning", title="a CPU is slow")
     (told,) = with_answer(_layout(tmp_path), [loud], "inconclusive: load b")
     assert told.answers and told.title == "a CPU is slow; inconclusive: load b"

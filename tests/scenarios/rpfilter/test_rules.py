@@ -244,7 +244,7 @@ def test_file_against_what_is_loaded(tmp_path: Path, name: str, value: str, titl
             "IPv6_rpfilter=yes",
             "brings the check and its cost back; to prevent it: firewalld 1.3.4: set IP",
         ),
-        ("firewalld-1.3", "IPv6_rpfilter=no", "the check ends"),
+        ("firewalld-1.3", "IPv6_rpfilter=no", "removes the check"),
     ],
 )
 def test_a_missing_reload_has_its_remedy(tmp_path: Path, name: str, value: str, says: str) -> None:
@@ -370,7 +370,7 @@ def test_routes_are_said_as_a_person_would(tmp_path: Path) -> None:
     zero, one = "0" * 32, "0" * 31 + "1"
     local = f"{one} 80 {zero} 00 {zero} 00000000 00000002 00000000 80200001       lo\n"
     (finding,) = loaded(captured(tmp_path / "a", "firewalld-1.3", {"/proc/net/ipv6_route": local * 3}))
-    assert "3 IPv6 routes, none of them out of this host" in texts(finding)
+    assert "3 IPv6 routes, none of them leaving this host" in texts(finding)
     out = f"20010db8{'0' * 24} 20 {zero} 00 {zero} 00000400 00000001 00000000 00000001 eth0\n"
     (finding,) = loaded(captured(tmp_path / "b", "firewalld-1.3", {"/proc/net/ipv6_route": out}))
     assert "1 IPv6 route, out by eth0" in texts(finding)

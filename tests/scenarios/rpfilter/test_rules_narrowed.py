@@ -51,7 +51,7 @@ def test_the_whole_rule_is_changed_and_brought_back_in_its_place(
     tmp_path: Path, rule: list[dict[str, Any]], whom: str, text: str
 ) -> None:
     finding = one(tmp_path, rule)
-    assert finding.title.endswith(f"about the source of {whom}")
+    assert finding.title.endswith(f" the source of {whom} in the routing table")
     first = finding.remedy[0]
     quoted = text.replace("'", "'\"'\"'")
     assert first.commands[1] == f"nft replace rule inet mine pre handle HANDLE 'ct state new {quoted}'"
@@ -75,7 +75,7 @@ def test_what_cannot_be_carried_over_is_left_to_a_person(
     changing = [c for c in (*first.commands, *first.undo) if not c.startswith(("#", "nft -a list chain "))]
     assert changing == []
     assert any("fib saddr . mark . iif oif missing" in c for c in first.commands)
-    assert "can cut you off" in first.warning
+    assert "cut off your connection" in first.warning
 
 
 def test_before_connection_tracking_a_first_rule_is_moved_whole(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_before_connection_tracking_a_first_rule_is_moved_whole(tmp_path: Path) 
 
 def test_a_jump_narrows_and_its_protocol_is_told(tmp_path: Path) -> None:
     finding = one(tmp_path, [IF, SIX, {"jump": {"target": "sub"}}], [FIB, DROP], sub=True)
-    assert finding.title.endswith('every IPv6 packet with iifname "eth1"')
+    assert finding.title.endswith('every IPv6 packet with iifname "eth1" in the routing table')
     assert (
         finding.remedy[0]
         .commands[1]
@@ -134,7 +134,7 @@ def test_an_accepting_check_that_is_narrowed_is_left_alone(tmp_path: Path) -> No
 def test_ip6tables_keeps_what_narrows_it(tmp_path: Path, saved: str, whom: str, commands: str) -> None:
     listed = (Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "ip6tables-nft.json").read_text()
     (finding,) = loaded(Answering(tmp_path, {NFT: listed, "ip6tables-nft-save -c": saved}))
-    assert finding.title.endswith(f"about the source of {whom}")
+    assert finding.title.endswith(f" the source of {whom} in the routing table")
     assert any(c.startswith(commands) for c in finding.remedy[0].commands)
 
 

@@ -50,7 +50,7 @@ def test_a_treatment_that_breaks_the_trend_is_named() -> None:
 def test_a_treatment_that_does_nothing_is_not_accused(slower: float, word: str) -> None:
     verdict, run = judged(walls(slower, 0.0))
     assert verdict.verdict == word and not run.of(ev.Found)
-    assert [note.text for note in run.of(ev.Note)] == ["no treatment changed the runs beyond chance"]
+    assert [note.text for note in run.of(ev.Note)] == ["no treatment changed the runs by more than chance"]
 
 
 class Treated(JobArm):
