@@ -26,8 +26,8 @@ from scenarios.experiment.trend import (
     trend,
     word_of,
 )
-from scenarios.fstrim.reference import shared, weakened
-from scenarios.fstrim.reference import steps as steps_of
+from scenarios.fstrim.measurement.reference import shared, weakened
+from scenarios.fstrim.measurement.reference import steps as steps_of
 
 LEAST_FREEDOM = 3
 TRIM = "trim"

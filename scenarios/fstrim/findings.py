@@ -16,7 +16,7 @@ from scenarios.finding import Evidence, Finding, Remedy, Severity
 from scenarios.fstrim.course import Course
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.phase import Phase
+from scenarios.fstrim.measurement.phase import Phase
 from scenarios.fstrim.remedies import drop_in
 from scenarios.fstrim.remedies import remedies as to_trim
 

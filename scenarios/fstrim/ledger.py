@@ -7,7 +7,7 @@ import msgspec
 from probes.types import Json
 from probes.units import number
 from scenarios.fstrim.layout import Layout
-from scenarios.fstrim.trim import Discards, Trimmed, discards
+from scenarios.fstrim.measurement.trim import Discards, Trimmed, discards
 from scenarios.knowledge.trims import TrimKnowledge, trim_of
 from scenarios.model import Run
 

@@ -18,9 +18,9 @@ from probes.system.kernel import kernel
 from probes.types import present
 from probes.units import counted
 from scenarios.experiment.before_after import LEAST_BLOCKS
-from scenarios.fstrim.durations import Pattern
 from scenarios.fstrim.layout import Layout
-from scenarios.fstrim.load import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
+from scenarios.fstrim.measurement.durations import Pattern
+from scenarios.fstrim.measurement.load import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
 from scenarios.guards.bystanders import STOPS_ITSELF
 from scenarios.knowledge.disks import endurance_share, fill_s
 from scenarios.knowledge.trims import trim_of

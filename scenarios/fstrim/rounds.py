@@ -20,7 +20,7 @@ from probes.system.disk.trim_timer import stamp_time
 from probes.system.kernel import kernel
 from probes.types import Absent, present
 from scenarios.fstrim.layout import Layout
-from scenarios.fstrim.trim import Discards, discards
+from scenarios.fstrim.measurement.trim import Discards, discards
 
 SOURCE = "hostdx"
 COUNTERS, TIMER = "the kernel's counters of discards", "fstrim.timer"

@@ -18,17 +18,17 @@ from probes.system.disk.trim_timer import trim_timer
 from probes.system.kernel import kernel
 from probes.types import present
 from scenarios import events as ev
-from scenarios.fstrim.durations import Pattern
 from scenarios.fstrim.facts import facts
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.load import BuiltIn, Engine, Ground, OwnCommand
-from scenarios.fstrim.phase import Blocks, Stopped
+from scenarios.fstrim.measurement.durations import Pattern
+from scenarios.fstrim.measurement.load import BuiltIn, Engine, Ground, OwnCommand
+from scenarios.fstrim.measurement.phase import Blocks, Stopped
+from scenarios.fstrim.measurement.size import after_warm_up
 from scenarios.fstrim.plan import Request, make, untrimmed
 from scenarios.fstrim.rules import RULES
 from scenarios.fstrim.series import one_round
 from scenarios.fstrim.session import Session
-from scenarios.fstrim.size import after_warm_up
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, own_directory
 from scenarios.plan import Option, Plan

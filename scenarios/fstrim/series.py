@@ -17,7 +17,7 @@ from scenarios.fstrim.course import Course, course
 from scenarios.fstrim.findings import degradation
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import size
-from scenarios.fstrim.phase import Blocks, Phase
+from scenarios.fstrim.measurement.phase import Blocks, Phase
 from scenarios.fstrim.plan import ROUND, Request
 from scenarios.fstrim.rounds import SOURCE, TIMER, Kept, Round, append, identity, read, rounds_file, since
 from scenarios.model import Refused, Run

@@ -14,11 +14,11 @@ from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.bios import BiosReading
 from scenarios.numa import remedies
-from scenarios.numa.cpu import CYCLES, Clocked, CpuResult
-from scenarios.numa.figures import Figure
-from scenarios.numa.memory import MemoryResult, Reach
+from scenarios.numa.measurement.cpu import CYCLES, Clocked, CpuResult
+from scenarios.numa.measurement.figures import Figure
+from scenarios.numa.measurement.memory import MemoryResult, Reach
+from scenarios.numa.measurement.surroundings import Surroundings
 from scenarios.numa.settings import Firmware, Held
-from scenarios.numa.surroundings import Surroundings
 
 STEAL_SPEAKS = 0.03
 SHARE_SPEAKS = 0.9  # of a CPU that a worker should have for itself

@@ -18,13 +18,13 @@ from probes.system.topology import Topology, topology
 from probes.types import present
 from scenarios.experiment.campaign import MAY_BE_LEFT_OUT
 from scenarios.model import COMMON_OPTIONS, Options, Usage, directory_action
-from scenarios.numa import locality
 from scenarios.numa.machine import Machine, machine
-from scenarios.numa.memory import Target, targets
+from scenarios.numa.measurement import locality
+from scenarios.numa.measurement.memory import Target, targets
+from scenarios.numa.measurement.trains import ASKING, STREAMING, Side, metrics
 from scenarios.numa.picture import picture
 from scenarios.numa.placements import TITLES, full, loopback, placements, variant_line, why_not
 from scenarios.numa.settings import source_problem
-from scenarios.numa.trains import ASKING, STREAMING, Side, metrics
 from scenarios.plan import Option, Plan, PlannedStep, Variant, Workload
 
 DEFAULT_BUDGET_S = 60.0

@@ -23,9 +23,13 @@ from scenarios.experiment.train_experiment import TrainExperiment
 from scenarios.finding import Finding
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step
-from scenarios.numa import findings, locality, tables
-from scenarios.numa.cpu import LEAST_ROUNDS, SUSTAINED_S, CpuBench
-from scenarios.numa.memory import MemoryBench
+from scenarios.numa import findings, tables
+from scenarios.numa.measurement import locality
+from scenarios.numa.measurement.cpu import LEAST_ROUNDS, SUSTAINED_S, CpuBench
+from scenarios.numa.measurement.memory import MemoryBench
+from scenarios.numa.measurement.stress import StressBench
+from scenarios.numa.measurement.surroundings import Surveyor
+from scenarios.numa.measurement.trains import PlacedTrains
 from scenarios.numa.plan import (
     CPU_SHARE,
     DISK_SHARE,
@@ -37,9 +41,6 @@ from scenarios.numa.plan import (
     make,
 )
 from scenarios.numa.settings import Firmware, device_tags, firmware, lost_nodes, settings
-from scenarios.numa.stress import StressBench
-from scenarios.numa.surroundings import Surveyor
-from scenarios.numa.trains import PlacedTrains
 from scenarios.plan import Option, Plan, Workload
 
 MOST_ROUNDS = 60

@@ -13,14 +13,14 @@ from probes.types import Absent, Json, present
 from scenarios import events as ev
 from scenarios.finding import SEVERITIES, Evidence, Finding, Severity
 from scenarios.numa import remedies
-from scenarios.numa.cpu import CpuResult, CpuRow
-from scenarios.numa.figures import Figure
-from scenarios.numa.memory import MemoryResult
+from scenarios.numa.measurement.cpu import CpuResult, CpuRow
+from scenarios.numa.measurement.figures import Figure
+from scenarios.numa.measurement.memory import MemoryResult
+from scenarios.numa.measurement.trains import CPU_TIME
 from scenarios.numa.placements import RANDOM, TITLES, UNPINNED
 from scenarios.numa.plan import EACH_PINNED, Layout
 from scenarios.numa.settings import Firmware
 from scenarios.numa.slots import slot
-from scenarios.numa.trains import CPU_TIME
 from scenarios.plan import Plan
 
 

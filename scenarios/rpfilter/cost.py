@@ -14,9 +14,9 @@ from scenarios import events as ev
 from scenarios.finding import Severity
 from scenarios.rpfilter.cost_model import AtLineRate, Cost, Share, at_line_rate, share
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measured_check import Chosen
+from scenarios.rpfilter.measurement.measured_check import Chosen
+from scenarios.rpfilter.measurement.variants import CHECK
 from scenarios.rpfilter.rules import FAST_MBIT
-from scenarios.rpfilter.variants import CHECK
 
 MODEL = (
     "The interval covers the measurement, not the model: other packet sizes, several receiving cores, "

@@ -10,7 +10,7 @@ from scenarios.rpfilter import remedies
 from scenarios.rpfilter.cost import MODEL, Answer, severity
 from scenarios.rpfilter.cost_model import Share, core_holds
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measured_check import Chosen, active
+from scenarios.rpfilter.measurement.measured_check import Chosen, active
 from scenarios.rpfilter.rules import evidence
 from scenarios.rpfilter.setting_change import switched_off
 

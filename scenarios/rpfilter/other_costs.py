@@ -10,9 +10,9 @@ from scenarios import events as ev
 from scenarios.finding import Evidence, Finding
 from scenarios.rpfilter.cost_model import Cost, share
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measured_check import active
+from scenarios.rpfilter.measurement.measured_check import active
+from scenarios.rpfilter.measurement.variants import SETTINGS, Trial
 from scenarios.rpfilter.setting_change import switched_off
-from scenarios.rpfilter.variants import SETTINGS, Trial
 
 SETTING_IDS = {variant.id: mode for mode, variant in SETTINGS.items()}
 

@@ -15,9 +15,9 @@ from scenarios.experiment.campaign import LEAST_LOAD_S
 from scenarios.model import Options, Usage
 from scenarios.plan import PlannedStep
 from scenarios.rpfilter.facts import Facts, read
-from scenarios.rpfilter.measured_check import Chosen, chosen
+from scenarios.rpfilter.measurement.measured_check import Chosen, chosen
+from scenarios.rpfilter.measurement.variants import Trial, trials
 from scenarios.rpfilter.rules import POLICY_RULES, POLICY_RULES4
-from scenarios.rpfilter.variants import Trial, trials
 
 RATES_S = 3.0  # how long this host's own packets are counted before anything is sent
 MOST_RATES_S = 60.0

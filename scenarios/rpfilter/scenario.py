@@ -25,12 +25,14 @@ from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step
 from scenarios.plan import Option, Plan
 from scenarios.rpfilter import other_costs
-from scenarios.rpfilter.arm import Bench, NetworkArm
 from scenarios.rpfilter.cost import answer, extra, line_rate
 from scenarios.rpfilter.fact_events import fact_events, rate_events
 from scenarios.rpfilter.facts import Facts, read
 from scenarios.rpfilter.findings import finding
-from scenarios.rpfilter.measured_check import chosen
+from scenarios.rpfilter.measurement.arm import Bench, NetworkArm
+from scenarios.rpfilter.measurement.measured_check import chosen
+from scenarios.rpfilter.measurement.trains import NetworkTrains, Pairs
+from scenarios.rpfilter.measurement.variants import NONE, Trial
 from scenarios.rpfilter.plan import (
     BLOCK_S,
     BUDGET_ALL_S,
@@ -46,8 +48,6 @@ from scenarios.rpfilter.plan import (
 )
 from scenarios.rpfilter.rights import why_no_namespaces
 from scenarios.rpfilter.rules import RULES, subject_of
-from scenarios.rpfilter.trains import NetworkTrains, Pairs
-from scenarios.rpfilter.variants import NONE, Trial
 from scenarios.rule import Inapplicable, Unreadable
 
 

@@ -14,7 +14,7 @@ from tests.fakes.clock import FakeClock
 
 
 class FakeBench:
-    """Implements `scenarios.rpfilter.arm.Bench`. `costs` are ns by what the treatment does; scatter 1 %."""
+    """Implements `scenarios.rpfilter.measurement.arm.Bench`. `costs` are ns by what the treatment does; scatter 1 %."""
 
     def __init__(
         self,

@@ -13,7 +13,9 @@ BLOCK_BYTES = 1 << 20
 
 
 class Drive:
-    """Implements `scenarios.fstrim.load.Engine`. `level` is what new files reach of their speed (1: all of it).
+    """Implements the `Engine` of `scenarios.fstrim.measurement.load`.
+
+    `level` is what new files reach of their speed (1: all of it).
 
     `wear()` is asked before every block; a test lets it look what was trimmed meanwhile.
     """

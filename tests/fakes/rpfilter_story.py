@@ -41,7 +41,9 @@ def quieten(monkeypatch: pytest.MonkeyPatch) -> None:
     """No guards on this machine's own load, and nft is there whether or not this machine has it."""
     monkeypatch.setattr(rpfilter, "watch_for", lambda run: Watch(run))
     monkeypatch.setattr(rpfilter, "tool", lambda name: f"/usr/sbin/{name}")
-    monkeypatch.setattr("scenarios.rpfilter.measured_check.tool", lambda name: f"/usr/sbin/{name}")
+    monkeypatch.setattr(
+        "scenarios.rpfilter.measurement.measured_check.tool", lambda name: f"/usr/sbin/{name}"
+    )
 
 
 class Story:

@@ -25,11 +25,8 @@ FIXTURES = Path(__file__).parents[2] / "fixtures" / "recordings"
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
-    monkeypatch.setattr(
-        registry,
-        "entry_points",
-        lambda group: [EntryPoint("fake", "tests.app.fake_scenario:Fake", group)],
-    )
+    fake = EntryPoint("fake", "tests.app.fake_scenario:Fake", "hostdx.scenarios")
+    monkeypatch.setattr(registry, "entry_points", lambda group: [fake])
 
 
 def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -17,7 +17,7 @@ from scenarios.experiment.judge import Judge
 from scenarios.experiment.recorded_trains import slices_of
 from scenarios.experiment.trend import trend
 from scenarios.experiment.wording import effect_words, explanation
-from scenarios.fstrim.reference import change_beside
+from scenarios.fstrim.measurement.reference import change_beside
 from scenarios.plan import Plan
 from tests.fakes import FakeClock
 

@@ -18,7 +18,7 @@ from probes.bench.budget import WriteBudget
 from probes.bench.churn import ChurnBench
 from probes.bench.size import in_words
 from probes.host import Host
-from scenarios.fstrim.trim import Discards, claim, discards
+from scenarios.fstrim.measurement.trim import Discards, claim, discards
 from tests.app.launcher import argv, environment, hostdx, started
 from tests.fakes.held import held
 from tests.real.iosched_kill import journals, ours

@@ -8,11 +8,11 @@ import pytest
 
 from probes.host import Host
 from probes.types import Absent
-from scenarios.fstrim.durations import Pattern
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger, Row, size
+from scenarios.fstrim.measurement.durations import Pattern
+from scenarios.fstrim.measurement.trim import Discards, Trimmed, claim, discards, trim
 from scenarios.fstrim.plan import trim_action
-from scenarios.fstrim.trim import Discards, Trimmed, claim, discards, trim
 from scenarios.knowledge.trims import trim_of, trims
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.tree import Tree

@@ -10,8 +10,8 @@ import pytest
 from probes.host import Host
 from probes.system.disk.discard import DiscardChain, DiscardLayer
 from probes.system.disk.mounts import Mount
-from scenarios.fstrim.durations import Pattern
 from scenarios.fstrim.layout import MOST_BYTES, SHARE_OF_CAPACITY, Layout, why_not
+from scenarios.fstrim.measurement.durations import Pattern
 from scenarios.fstrim.plan import make, refusal, request, trim_action, trims
 from scenarios.fstrim.scenario import Fstrim
 from scenarios.model import Options, Usage

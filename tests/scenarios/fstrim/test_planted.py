@@ -13,11 +13,11 @@ from probes.host import Host
 from probes.system.disk.trim_timer import trim_timer
 from scenarios import events as ev
 from scenarios.fstrim.course import Course
-from scenarios.fstrim.durations import Pattern
 from scenarios.fstrim.findings import idling
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.phase import Blocks, Phase
+from scenarios.fstrim.measurement.durations import Pattern
+from scenarios.fstrim.measurement.phase import Blocks, Phase
 from scenarios.fstrim.plan import request, trim_action, workloads
 from scenarios.fstrim.rounds import Round
 from scenarios.fstrim.series import course_of, finished

@@ -16,9 +16,9 @@ from probes.system.disk.mounts import mounts
 from probes.system.disk.trim_timer import trim_timer
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.fstrim.durations import Pattern
 from scenarios.fstrim.layout import Layout
-from scenarios.fstrim.phase import Blocks
+from scenarios.fstrim.measurement.durations import Pattern
+from scenarios.fstrim.measurement.phase import Blocks
 from scenarios.fstrim.plan import request, workloads
 from scenarios.fstrim.rounds import Round, append, identity, read, rounds_file, since
 from scenarios.fstrim.series import course_of, one_round, rounds_a_day

@@ -7,12 +7,12 @@ import pytest
 from probes.bench.budget import WriteBudget
 from probes.host import Host
 from scenarios.experiment.before_after import LEAST_BLOCKS
-from scenarios.fstrim.durations import Pattern
 from scenarios.fstrim.layout import MOST_A_BLOCK, MOST_BYTES, Layout
-from scenarios.fstrim.load import CHURN_ID
-from scenarios.fstrim.phase import Blocks
+from scenarios.fstrim.measurement.durations import Pattern
+from scenarios.fstrim.measurement.load import CHURN_ID
+from scenarios.fstrim.measurement.phase import Blocks
+from scenarios.fstrim.measurement.size import BlockSize, after_warm_up, again_at_most
 from scenarios.fstrim.plan import request, workloads
-from scenarios.fstrim.size import BlockSize, after_warm_up, again_at_most
 from scenarios.model import Options
 from tests.fakes import FakeRun
 from tests.fakes.drive import Drive

@@ -11,16 +11,16 @@ from probes.system.pci import PciDevice
 from probes.system.pcie_tags import Tags
 from probes.types import Absent
 from scenarios.finding import Finding
-from scenarios.numa.cpu import NO_CLOCK, Clocked, CpuLoad, CpuResult, CpuRow
-from scenarios.numa.figures import Figure, figure, ratio
 from scenarios.numa.findings import (
     cpu_findings,
     device_findings,
     memory_findings,
     timer_findings,
 )
-from scenarios.numa.memory import MemoryResult, Reach
-from scenarios.numa.surroundings import Surroundings
+from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuLoad, CpuResult, CpuRow
+from scenarios.numa.measurement.figures import Figure, figure, ratio
+from scenarios.numa.measurement.memory import MemoryResult, Reach
+from scenarios.numa.measurement.surroundings import Surroundings
 
 GHZ = 1_000_000
 

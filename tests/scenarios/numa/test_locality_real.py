@@ -11,7 +11,7 @@ from app.run.runner import Monotonic
 from probes.bench.refusals import suitability
 from probes.host import Host
 from scenarios import events as ev
-from scenarios.numa import locality
+from scenarios.numa.measurement import locality
 from tests.fakes.run import FakeRun
 
 

@@ -12,7 +12,7 @@ from probes.system.bios.credentials import PASSWORD, USER
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.model import Options, Refused, Usage
-from scenarios.numa import locality
+from scenarios.numa.measurement import locality
 from scenarios.numa.plan import lay_out
 from scenarios.numa.scenario import Numa
 from tests.fakes.run import FakeRun

@@ -18,9 +18,9 @@ from probes.bench.placement import PlacementBench
 from probes.host import Host
 from probes.system.cgroup import groups_of
 from probes.system.topology import topology
-from scenarios.numa.cpu import NO_CLOCK, Clocked, CpuBench
 from scenarios.numa.findings import cpu_findings
-from scenarios.numa.surroundings import Surveyor
+from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuBench
+from scenarios.numa.measurement.surroundings import Surveyor
 
 pytestmark = pytest.mark.real
 
@@ -28,9 +28,9 @@ pytestmark = pytest.mark.real
 HELD = """
 import sys, time
 from probes.host import Host
-from scenarios.numa.cpu import NO_CLOCK, Clocked, CpuResult
+from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuResult
 from scenarios.numa.findings import cpu_findings
-from scenarios.numa.surroundings import Surveyor
+from scenarios.numa.measurement.surroundings import Surveyor
 from probes.system.throttle import ThrottleReader
 host = Host()
 reader = ThrottleReader(host)

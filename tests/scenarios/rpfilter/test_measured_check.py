@@ -43,7 +43,7 @@ async def test_an_iptables_check_is_measured_by_iptables(tmp_path: Path) -> None
 async def test_without_the_iptables_tool_the_lookup_itself_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scenarios.rpfilter.measured_check.tool", lambda name: None)
+    monkeypatch.setattr("scenarios.rpfilter.measurement.measured_check.tool", lambda name: None)
     story = Story(tmp_path, with_check("ip6tables-nft"))
     assert any("ip6tables-nft is not installed" in line for line in story.plan.left_out)
     await story.run()

@@ -20,7 +20,7 @@ from probes.bench.placement import PlacedSlice, Placement, PlacementBench, Seat
 from probes.host import Host
 from probes.system.topology import ROOT, Topology, distinct
 from probes.types import Absent, present
-from scenarios.numa.figures import Figure, Told, figure, ratio
+from scenarios.numa.measurement.figures import Figure, Told, figure, ratio
 
 SLICE_S = 0.04
 MOST_WORKERS = 512

@@ -20,7 +20,7 @@ from probes.system.caches import Cache, caches
 from probes.system.numa import Numa
 from probes.system.topology import Topology, distinct
 from probes.types import present
-from scenarios.numa.figures import Figure, Told, figure
+from scenarios.numa.measurement.figures import Figure, Told, figure
 
 MIB = 1 << 20
 SLICE_S = 0.04

@@ -10,7 +10,7 @@ from probes.bench.net.lab_messages import Ready
 from probes.bench.net.route_set import RouteSet
 from probes.bench.net.rules import Treatment
 from scenarios.model import Clock
-from scenarios.rpfilter.variants import Compared, Trial
+from scenarios.rpfilter.measurement.variants import Compared, Trial
 
 _SETTLE_S = 0.02  # what the last variant freed through RCU is gone after a grace period of a few milliseconds
 

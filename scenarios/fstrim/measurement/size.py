@@ -14,9 +14,9 @@ import msgspec
 from probes.bench.budget import WriteBudget
 from probes.bench.size import in_words
 from scenarios.experiment.before_after import LEAST_BLOCKS
-from scenarios.fstrim.durations import LEAST_BLOCK_S, Pattern
 from scenarios.fstrim.layout import MOST_A_BLOCK, Layout
-from scenarios.fstrim.load import CHURN_ID
+from scenarios.fstrim.measurement.durations import LEAST_BLOCK_S, Pattern
+from scenarios.fstrim.measurement.load import CHURN_ID
 
 # Blocks are seldom as fast as the warm-up, and some are faster.
 AMPLE = 1.25

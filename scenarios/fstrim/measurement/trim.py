@@ -11,7 +11,7 @@ from probes.host import Host
 from probes.system.disk.diskstats import disk_counters
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.fstrim.durations import Pattern
+from scenarios.fstrim.measurement.durations import Pattern
 from scenarios.model import Run
 
 LOOK_S = 0.5

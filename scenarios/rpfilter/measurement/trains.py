@@ -8,8 +8,8 @@ import msgspec
 
 from probes.bench.measured import NotApplicable, Train, Unfit
 from probes.bench.net.route_set import RouteSet
-from scenarios.rpfilter.arm import Bench
-from scenarios.rpfilter.variants import Trial
+from scenarios.rpfilter.measurement.arm import Bench
+from scenarios.rpfilter.measurement.variants import Trial
 
 FIRST_SLICE_S = 0.02
 

@@ -10,7 +10,7 @@ from probes.bench.net.rules import Treatment
 from probes.system.firewall.reverse_path import Protocol
 from scenarios.plan import Metric, Variant, Workload
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measured_check import DEFAULT_FLAGS, Chosen, chosen
+from scenarios.rpfilter.measurement.measured_check import DEFAULT_FLAGS, Chosen, chosen
 
 NS = Metric("ns/packet", "ns/packet", better="less")
 MB = Metric("MB/s", "MB/s")

@@ -10,8 +10,8 @@ from collections import defaultdict
 
 from probes.bench.stress import LOADS, StressLoad, bogo_rate, installed
 from probes.system.topology import Topology
-from scenarios.numa.cpu import CROWDS, CpuLoad, CpuRow, Crowd, crowds
-from scenarios.numa.figures import Told, figure
+from scenarios.numa.measurement.cpu import CROWDS, CpuLoad, CpuRow, Crowd, crowds
+from scenarios.numa.measurement.figures import Told, figure
 
 SAMPLE_S = 0.2
 UNIT = "bogo operations/s"

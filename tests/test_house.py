@@ -1,0 +1,44 @@
+"""The shape of the tree: files of at most 400 lines, folders of at most 15 files, names that are nouns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+ROOMS = ("app", "probes", "scenarios", "tests")
+MOST_LINES = 400
+SHORT_LINES = 60  # a shorter file needs a reason; how many there are is printed
+MOST_FILES = 15  # directly in app/, in scenarios/ and in each scenario's folder
+NO_NOUNS = {"utils", "util", "helpers", "helper", "common", "misc", "tools", "shared", "base_utils"}
+
+
+def _sources() -> dict[Path, int]:
+    """Each source file below the rooms, by its path in the tree: its number of lines."""
+    found = {
+        path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines())
+        for room in ROOMS
+        for path in (ROOT / room).rglob("*.py")
+    }
+    assert len(found) > 500, "the tree was not found"
+    return found
+
+
+def test_no_file_is_longer_than_can_be_read_at_once() -> None:
+    sources = _sources()
+    assert {str(path): lines for path, lines in sources.items() if lines > MOST_LINES} == {}
+    short = sum(1 for path, lines in sources.items() if path.name != "__init__.py" and lines < SHORT_LINES)
+    print(f"{short} of {len(sources)} files have fewer than {SHORT_LINES} lines")  # shown with -s
+
+
+def test_the_front_doors_and_the_scenarios_folders_stay_small() -> None:
+    scenarios = {path.parent.relative_to(ROOT) for path in (ROOT / "scenarios").glob("*/scenario.py")}
+    assert Path("scenarios/storage") in scenarios
+    files = Counter(path.parent for path in _sources())
+    crowded = {f"{folder}": files[folder] for folder in {Path("app"), Path("scenarios"), *scenarios}}
+    assert {name: count for name, count in crowded.items() if count > MOST_FILES} == {}
+
+
+def test_each_file_and_folder_is_named_by_a_noun() -> None:
+    named = {part.removesuffix(".py") for path in _sources() for part in path.parts}
+    assert named & NO_NOUNS == set()
