@@ -24,6 +24,25 @@ _ARM_VENDORS = {
     0x61: "Apple",
     0xC0: "Ampere",
 }
+# Part numbers of servers and of what is often met, by implementer: the same file, and lscpu-arm.c of util-linux.
+_ARM_PARTS = {
+    (0x41, 0xD03): "Cortex-A53",
+    (0x41, 0xD07): "Cortex-A57",
+    (0x41, 0xD08): "Cortex-A72",
+    (0x41, 0xD0B): "Cortex-A76",
+    (0x41, 0xD0C): "Neoverse-N1",
+    (0x41, 0xD40): "Neoverse-V1",
+    (0x41, 0xD49): "Neoverse-N2",
+    (0x41, 0xD4F): "Neoverse-V2",
+    (0x41, 0xD84): "Neoverse-V3",
+    (0x41, 0xD8E): "Neoverse-N3",
+    (0x43, 0x0A1): "ThunderX",
+    (0x43, 0x0AF): "ThunderX2",
+    (0x46, 0x001): "A64FX",
+    (0x48, 0xD01): "Kunpeng-920",
+    (0xC0, 0xAC3): "Ampere-1",
+    (0xC0, 0xAC4): "Ampere-1a",
+}
 
 
 class Cpu(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +111,17 @@ def brand(host: Host) -> str | Absent:
     """The model, by py-cpuinfo where /proc/cpuinfo tells none."""
     told = host.once(cpu).model
     return told if present(told) else ask(host).result().brand
+
+
+def arm_parts(host: Host) -> str:
+    """The names of ARM's cores, of each kind once; empty where they are not known."""
+    found: dict[str, None] = {}
+    for entry in cpuinfo(host):
+        try:
+            found[_ARM_PARTS[int(entry["CPU implementer"], 16), int(entry["CPU part"], 16)]] = None
+        except (KeyError, ValueError):
+            continue
+    return " + ".join(found)
 
 
 def flags(host: Host) -> frozenset[str] | Absent:

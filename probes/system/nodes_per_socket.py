@@ -47,11 +47,13 @@ class NodesPerSocket(msgspec.Struct, frozen=True, kw_only=True):
         unsure = " or a node for each of four L3 caches" if self.l3_as_numa is None else ""
         if self.scheme == "NPS":
             return f"NPS{self.value}{unsure}"
-        if self.scheme in ("SNC", "Cluster-on-Die"):
-            off = "off" if self.value == 1 else "one node over all sockets (node interleaving)"
-            return f"{self.scheme} {off if self.value < 2 else self.value}"
         if self.value == 0:
-            return "one node over several sockets"
+            interleaved = " (node interleaving)" if self.scheme in ("SNC", "Cluster-on-Die") else ""
+            return f"one node over several sockets{interleaved}"
+        if self.scheme == "SNC":
+            return "SNC off" if self.value == 1 else f"SNC{self.value}"
+        if self.scheme == "Cluster-on-Die":
+            return f"{self.scheme} {'off' if self.value == 1 else self.value}"
         return f"{counted(self.value, 'node')} a socket"
 
 

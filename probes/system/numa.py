@@ -89,7 +89,7 @@ def numa(host: Host) -> Numa | Absent:
         with_cpus=len(filled),
         per_socket=_per_socket(filled, placed, doubt),
         doubt=doubt,
-        distance_doubt=_distance_doubt(nodes),
+        distance_doubt=_distance_doubt(nodes, any(host.exists(f"{ROOT}/node{n}/distance") for n in numbers)),
     )
 
 
@@ -159,11 +159,13 @@ def _doubt(host: Host, nodes: tuple[NumaNode, ...], placed: Topology) -> str:
     return ""
 
 
-def _distance_doubt(nodes: tuple[NumaNode, ...]) -> str:
-    """A node no nearer to itself than to another one: some firmware fills the table with one number."""
+def _distance_doubt(nodes: tuple[NumaNode, ...], told: bool) -> str:
+    """A node no nearer to itself than to another one: some firmware fills the table with one number. Or no table."""
     rows = [node.distances for node in nodes]
-    if len(nodes) < 2 or any(len(row) != len(nodes) for row in rows):
+    if len(nodes) < 2 or not told:
         return ""
+    if torn := [node.number for node in nodes if not node.distances]:
+        return f"node {torn[0]} tells no distance to each of the {len(nodes)} nodes"
     for position, (node, row) in enumerate(zip(nodes, rows, strict=True)):
         others = [value for column, value in enumerate(row) if column != position]
         if min(others) <= row[position]:

@@ -10,8 +10,8 @@ import msgspec
 from probes.host import Host
 from probes.system.allowed import allowed
 from probes.system.caches import CacheKind, caches, kinds
-from probes.system.cpu import Cpu, cpu
-from probes.system.cpulist import as_list
+from probes.system.cpu import Cpu, arm_parts, cpu
+from probes.system.cpulist import as_list, parse_list
 from probes.system.nodes_per_socket import nodes_per_socket
 from probes.system.numa import Numa, NumaNode, numa
 from probes.system.pci import STORAGE, PciDevice, pci_devices
@@ -23,10 +23,11 @@ _SWITCH = {"off": "off", "forceoff": "off", "notsupported": "none", "notimplemen
 
 
 class CoreGroup(msgspec.Struct, frozen=True):
-    """So many cores of so many threads each; a hybrid processor has several groups."""
+    """So many cores of so many threads each; a hybrid processor has several groups. `kind`: P, E, low-power E."""
 
     cores: int
     threads: int
+    kind: str = ""
 
 
 class DeviceShape(msgspec.Struct, frozen=True):
@@ -67,6 +68,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     allowed: str = ""  # only where it is less than all that is online
     quota_cores: float | None = None
     books: int = 0
+    drawers: int = 0
+    nowhere: str = ""  # CPUs that belong to no node, where others do
     nodes: int | None = None
     nodes_with_cpus: int | None = None
     doubt: str = ""
@@ -86,7 +89,7 @@ def machine(host: Host) -> Machine:
     quota = may.quota_cores
     modules = _is_modules(host)
     return Machine(
-        model=it.model if present(it.model) else None,
+        model=it.model if present(it.model) else arm_parts(host) or None,
         sockets=it.sockets if present(it.sockets) else None,
         dies=len(distinct(placed.dies)) or None,
         cores=it.cores if present(it.cores) else None,
@@ -102,6 +105,8 @@ def machine(host: Host) -> Machine:
         allowed=as_list(may.cpus & placed.online) if limited and present(may.cpus) else "",
         quota_cores=quota if isinstance(quota, float) else None,
         books=len(distinct(placed.books)),
+        drawers=len(distinct(placed.drawers)),
+        nowhere=as_list(_nowhere(table, placed)) if believed and present(table) else "",
         nodes=len(table.nodes) if believed and present(table) else None,
         nodes_with_cpus=table.with_cpus if believed and present(table) else None,
         doubt=table.doubt if present(table) else "",
@@ -135,6 +140,11 @@ def _setting(host: Host) -> str:
     return found.words
 
 
+def _nowhere(table: Numa, placed: Topology) -> frozenset[int]:
+    told = frozenset[int]().union(*(node.cpus for node in table.nodes))
+    return placed.online - told if told else told
+
+
 def _nodes(host: Host, table: Numa, placed: Topology) -> tuple[Place, ...]:
     return tuple(_node(host, node, placed, not table.distance_doubt) for node in table.nodes)
 
@@ -144,7 +154,7 @@ def _node(host: Host, node: NumaNode, placed: Topology, distances: bool) -> Plac
         number=node.number,
         sockets=tuple(sorted({placed.ids[n] for n in node.cpus if n in placed.ids})),
         cpus=as_list(node.cpus),
-        cores=_cores(placed, node.cpus),
+        cores=_cores(host, placed, node.cpus),
         caches=_last_level(host, node.cpus),
         memory_bytes=node.memory_bytes if present(node.memory_bytes) else None,
         distances=node.distances if distances else (),
@@ -159,17 +169,33 @@ def _sockets(host: Host, placed: Topology) -> tuple[Place, ...]:
             number=placed.ids.get(min(cpus), position),
             sockets=(placed.ids.get(min(cpus), position),),
             cpus=as_list(cpus),
-            cores=_cores(placed, cpus),
+            cores=_cores(host, placed, cpus),
             caches=_last_level(host, cpus),
         )
         for position, cpus in enumerate(sets)
     )
 
 
-def _cores(placed: Topology, cpus: frozenset[int]) -> tuple[CoreGroup, ...]:
-    """Most threads first; empty where the host does not tell cores."""
-    sizes = Counter(len(core & cpus) for core in distinct(placed.cores) if core & cpus)
-    return tuple(CoreGroup(count, threads) for threads, count in sorted(sizes.items(), reverse=True))
+def _cores(host: Host, placed: Topology, cpus: frozenset[int]) -> tuple[CoreGroup, ...]:
+    """Most threads first; empty where the host does not tell cores. Kinds as the kernel's counters tell them apart."""
+    kinds_of = host.once(_kinds_of_cores)
+    groups = Counter(
+        (len(core & cpus), kinds_of.get(min(core & cpus), ""))
+        for core in distinct(placed.cores)
+        if core & cpus
+    )
+    rank = ["P", "E", "low-power E", ""]
+    ordered = sorted(groups.items(), key=lambda item: (rank.index(item[0][1]), -item[0][0]))
+    return tuple(CoreGroup(count, threads, kind) for (threads, kind), count in ordered)
+
+
+def _kinds_of_cores(host: Host) -> dict[int, str]:
+    """Of an Intel hybrid processor; a processor of one kind has no such folders."""
+    found: dict[int, str] = {}
+    for name, kind in (("cpu_core", "P"), ("cpu_atom", "E"), ("cpu_lowpower", "low-power E")):
+        text = host.text(f"/sys/devices/{name}/cpus")
+        found |= dict.fromkeys((parse_list(text) or ()) if present(text) else (), kind)
+    return found if len(set(found.values())) > 1 else {}
 
 
 def _last_level(host: Host, cpus: frozenset[int]) -> tuple[tuple[int, int], ...]:

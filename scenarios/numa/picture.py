@@ -15,6 +15,7 @@ from probes.units import counted, listed
 from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, Place
 
 COLUMNS = 80
+_MOST_RUNS = 16
 MOST_PLACES = 8  # more, and alike ones of a socket are folded into one line
 _SAME_MEMORY = 0.1
 _INDENT = " " * 10
@@ -29,8 +30,11 @@ def picture(it: Machine, columns: int = COLUMNS) -> tuple[str, ...]:
     if not it.places:
         return ("no description of the processors could be read",)
     lines = [*_head(it), ""]
-    for run in _folded(it):
+    folded = _folded(it)
+    for run in folded[:_MOST_RUNS]:
         lines += _place(it, run)
+    if more := sum(map(len, folded[_MOST_RUNS:])):
+        lines.append(f"and {more} more nodes, no two alike")
     elsewhere = [d for d in it.devices if d.node is None]
     lines += [f"node unknown: {words}" for words in _devices(elsewhere)]
     lines += [*_distances(it), *_limits(it)]
@@ -44,8 +48,7 @@ def _head(it: Machine) -> Iterator[str]:
     counts = [_many(it.sockets, "socket"), _many(it.cores, core), _many(it.threads, thread)]
     if it.dies and it.sockets and it.dies > it.sockets:
         counts.insert(1, f"{it.dies} dies")
-    if it.books > 1:
-        counts.insert(0, f"{it.books} books")
+    counts[:0] = [f"{n} {what}" for n, what in ((it.drawers, "drawers"), (it.books, "books")) if n and n > 1]
     if it.places_are_nodes:
         counts.append(_node_count(it))
     yield ", ".join(count for count in counts if count)
@@ -70,13 +73,21 @@ def _node_count(it: Machine) -> str:
     return f"{_many(it.nodes, 'NUMA node')} ({it.nodes_with_cpus} with CPUs)"
 
 
-def _folded(it: Machine) -> Iterator[tuple[Place, ...]]:
-    """Runs of places that look alike, of one socket each where that is short enough; each alone where all fit."""
+def _folded(it: Machine) -> tuple[tuple[Place, ...], ...]:
+    """Places that look alike: neighbours of one socket where that is short enough; each alone where all fit."""
     if len(it.places) <= MOST_PLACES:
-        yield from ((place,) for place in it.places)
-        return
-    of_a_socket = list(_runs(it.places, across=False))
-    yield from of_a_socket if len(of_a_socket) <= MOST_PLACES else _runs(it.places, across=True)
+        return tuple((place,) for place in it.places)
+    tried = (tuple(_runs(it.places, across)) for across in (False, True))
+    return next((runs for runs in tried if len(runs) <= MOST_PLACES), None) or _classes(it.places)
+
+
+def _classes(places: tuple[Place, ...]) -> tuple[tuple[Place, ...], ...]:
+    """Wherever they stand: two kinds of nodes in turn."""
+    found: list[list[Place]] = []
+    for place in places:
+        alike = next((some for some in found if _alike(some[0], place)), None)
+        found.append([place]) if alike is None else alike.append(place)
+    return tuple(map(tuple, found))
 
 
 def _runs(places: tuple[Place, ...], across: bool) -> Iterator[tuple[Place, ...]]:
@@ -107,17 +118,20 @@ def _place(it: Machine, run: tuple[Place, ...]) -> Iterator[str]:
     name = f"{word} {numbers}" if len(run) == 1 else f"{word}s {numbers}, each"
     parts = [_cores(first.cores, it.hybrid, _WORDS[it.modules])]
     if first.kind == "memory only":
-        parts = ["memory only, no CPU"]
+        parts = ["memory only, no CPU" if first.memory_bytes is not None else "no CPU, memory not told"]
     elif first.kind == "empty":
         parts = ["neither CPU nor memory online"]
     if first.memory_bytes is not None and first.kind != "empty":
         sizes = sorted({place.memory_bytes or 0 for place in run})
         span = dict.fromkeys((_size(sizes[0]), _size(sizes[-1])))
         parts.append(" to ".join(span) if sizes[-1] else "no memory of its own")
-    parts += [f"L3 {count} x {_size(size) if size else '?'}" for size, count in first.caches]
-    sockets = tuple(sorted({socket for place in run for socket in place.sockets}))
+    if first.caches:
+        parts.append("L3 " + " + ".join(f"{n} x {_size(size) if size else '?'}" for size, n in first.caches))
+    sockets = frozenset(socket for place in run for socket in place.sockets)
     if it.places_are_nodes and sockets and (it.sockets or 0) > 1:
-        parts.append(f"socket{'s' if len(sockets) > 1 else ''} {as_list(frozenset(sockets))}")
+        one_each = len(run) == len(sockets) > 1 and all(len(place.sockets) == 1 for place in run)
+        words = "a socket each:" if one_each else "sockets" if len(sockets) > 1 else "socket"
+        parts.append(f"{words} {as_list(sockets)}")
     yield f"{name:<9} {', '.join(part for part in parts if part)}"
     if first.cpus:
         together = frozenset[int]().union(*(parse_list(place.cpus) or () for place in run))
@@ -133,10 +147,14 @@ def _cores(groups: tuple[CoreGroup, ...], hybrid: bool, words_for: tuple[str, st
     core, thread = words_for
     if not groups:
         return "cores unknown"
-    if len(groups) == 1:
-        group = groups[0]
-        return _many(group.cores, core) + (f" x {group.threads} {thread}s" if group.threads > 1 else "")
-    words = [f"{_many(g.cores, core)} with {_many(g.threads, thread)}" for g in groups]
+    if len(groups) == 1 or all(g.kind for g in groups):
+        words = [
+            _many(g.cores, f"{g.kind} {core}".strip())
+            + (f" x {g.threads} {thread}s" if g.threads > 1 else "")
+            for g in groups
+        ]
+    else:
+        words = [f"{_many(g.cores, core)} with {_many(g.threads, thread)}" for g in groups]
     return " + ".join(words) + (" (hybrid)" if hybrid else "")
 
 
@@ -176,6 +194,8 @@ def _distances(it: Machine) -> Iterator[str]:
 def _limits(it: Machine) -> Iterator[str]:
     if it.offline:
         yield f"offline: CPUs {it.offline}"
+    if it.nowhere:
+        yield f"in no node: CPUs {it.nowhere}"
     if it.isolated:
         yield f"isolated: CPUs {it.isolated}"
     if it.allowed:

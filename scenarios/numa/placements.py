@@ -15,15 +15,16 @@ from probes.system.cpulist import as_list
 from probes.system.numa import Numa
 from probes.system.topology import Topology, distinct
 
-UNPINNED, RANDOM = "unpinned", "random"
-SAME_OWN, APART_OWN, SAME_SHARED = "same-node-own-cache", "nodes-apart-own-cache", "same-node-shared-cache"
+UNPINNED, RANDOM, EACH_PINNED = "unpinned", "random", "each-pinned"
+SAME_OWN, APART_OWN, SAME_SHARED = "one-node", "nodes-apart", "shared-cores"
 NET_NEAR, NET_FAR = "loopback-near", "loopback-far"
 TITLES = {
     UNPINNED: "not pinned",
-    SAME_OWN: "one node, a core each",
-    APART_OWN: "nodes apart, a core each",
-    SAME_SHARED: "one node, two on a core",
-    RANDOM: "pinned at random",
+    SAME_OWN: "pinned to one node, a core each",
+    APART_OWN: "pinned across the nodes, a core each",
+    SAME_SHARED: "pinned to one node, two to each core",
+    RANDOM: "pinned to CPUs drawn at random",
+    EACH_PINNED: "pinned, each to a CPU of its own",
 }
 MOST_WORKERS = 16  # of the idle comparison; the full one takes all threads
 
@@ -123,9 +124,7 @@ def loopback(
 def full(allowed: frozenset[int]) -> tuple[Placement, Placement]:
     """All slots filled: a worker a CPU, left alone or each on its own."""
     cpus = sorted(allowed)
-    return _made(UNPINNED, [cpus] * len(cpus)), Placement(
-        "each-pinned", "each on a CPU of its own", tuple(Seat((n,)) for n in cpus)
-    )
+    return _made(UNPINNED, [cpus] * len(cpus)), _made(EACH_PINNED, [[n] for n in cpus])
 
 
 def _made(name: str, seats: list[list[int]]) -> Placement:

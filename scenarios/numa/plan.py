@@ -20,21 +20,21 @@ from scenarios.experiment.campaign import MAY_BE_LEFT_OUT
 from scenarios.model import COMMON_OPTIONS, Options, Usage, directory_action
 from scenarios.numa.machine import Machine, machine
 from scenarios.numa.measurement import locality
-from scenarios.numa.measurement.memory import Target, targets
+from scenarios.numa.measurement.memory import Target, fitting, targets
 from scenarios.numa.measurement.trains import ASKING, STREAMING, Side, metrics
 from scenarios.numa.picture import picture
-from scenarios.numa.placements import TITLES, full, loopback, placements, variant_line, why_not
+from scenarios.numa.placements import full, loopback, placements, variant_line, why_not
 from scenarios.numa.settings import source_problem
 from scenarios.plan import Option, Plan, PlannedStep, Variant, Workload
 
 DEFAULT_BUDGET_S = 60.0
 # Shares of the budget: what a CPU and a memory need for intervals of a few per cent, the rest for the comparisons.
 CPU_SHARE, MEMORY_SHARE, DISK_SHARE = 0.35, 0.25, 0.2
+LEAST_ROUNDS = 4  # fewer give no interval
 STRESS_SHARE = 0.5  # of the CPUs' share, where stress-ng is installed
 WORK = "compress"  # branches, tables in the first-level cache, and a second-level cache's worth of data
 NEAR, FAR = "near", "far"
 SMALL, HUGE = "small", "huge"
-EACH_PINNED = "each-pinned"
 
 OPTIONS: tuple[Option, ...] = (
     Option(
@@ -83,6 +83,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     cpus: frozenset[int]
     entries: tuple[tuple[Workload, str, tuple[Side, ...]], ...]  # workload, work, sides
     left_out: tuple[str, ...]
+    pairs: tuple[Target, ...]  # of nodes: whose CPUs copy from whose memory
     disk: locality.Place | None
     untestable: str  # why placements cannot be tested here
     measures: bool
@@ -92,6 +93,10 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
         """The placements, each with the same for scenario `workload`."""
         sides = next((sides for workload, _, sides in self.entries if workload.id == "placement"), ())
         return tuple((side.placement, variant_line(side.placement, self.table)) for side in sides)
+
+
+def budget_s(options: Options) -> float:
+    return options.number("budget") or DEFAULT_BUDGET_S
 
 
 def lay_out(host: Host, options: Options) -> Layout:
@@ -106,8 +111,15 @@ def lay_out(host: Host, options: Options) -> Layout:
     left_out: list[str] = []
     entries: list[tuple[Workload, str, tuple[Side, ...]]] = []
     disk: locality.Place | None = None
+    every = targets(placed, nodes, cpus)
+    pairs = fitting(every, budget_s(options) * MEMORY_SHARE, LEAST_ROUNDS)
     if measures:
-        entries, left_out = _entries(options, placed, nodes, found, cpus, _card_node(host))
+        entries, left_out = _entries(options, placed, nodes, found, cpus, every, _card_node(host))
+        if len(pairs) < len(every):
+            left_out.append(
+                f"memory of {len(every) - len(pairs)} of {len(every)} pairs of nodes: measured are each node's own "
+                f"memory and what node {every[0].cpu_node} reaches; a longer --budget measures all"
+            )
         if directory := options.string("dir"):
             there = locality.find(host, directory, nodes, cpus)
             disk = there if isinstance(there, locality.Place) else None
@@ -122,6 +134,7 @@ def lay_out(host: Host, options: Options) -> Layout:
         cpus=cpus,
         entries=tuple(entries),
         left_out=tuple(left_out),
+        pairs=pairs,
         disk=disk,
         untestable=why_not(placed, nodes, found, cpus) if measures else "",
         measures=measures,
@@ -141,6 +154,7 @@ def _entries(
     table: Numa | None,
     found: tuple[Cache, ...],
     cpus: frozenset[int],
+    reach: tuple[Target, ...],
     card_node: int | None,
 ) -> tuple[list[tuple[Workload, str, tuple[Side, ...]]], list[str]]:
     entries: list[tuple[Workload, str, tuple[Side, ...]]] = []
@@ -152,15 +166,19 @@ def _entries(
         rng = random.Random(options.integer("seed"))
         idle = placements(placed, table, found, cpus, rng, options.integer("workers"))
         if len(idle) > 1:
-            title = f"{len(idle[0].seats)} workers, the host idle"
+            title = f"zlib, {len(idle[0].seats)} workers"
             entries.append((_workload("placement", title, WORK), WORK, tuple(Side(p) for p in idle)))
         entries.append(
-            (_workload("placement-full", "all CPUs busy", WORK), WORK, tuple(Side(p) for p in full(cpus)))
+            (
+                _workload("placement-full", f"zlib, all {len(cpus)} CPUs", WORK),
+                WORK,
+                tuple(Side(p) for p in full(cpus)),
+            )
         )
-    reach = targets(placed, table, cpus)
     near, far = _near_and_far(reach)
     if near is not None and far is not None:
-        for work, title in (("copy", "memory copy, one node's cores"), ("chase", "memory latency, one core")):
+        cores = f"node {near.cpu_node}'s cores"
+        for work, title in (("copy", f"memory copy, {cores}"), ("chase", "memory latency, one core")):
             many = work == "copy"
             sides = tuple(Side(_memory(name, t, many)) for name, t in ((NEAR, near), (FAR, far)))
             entries.append((_workload(f"memory-{work}", title, work), work, sides))
@@ -170,7 +188,10 @@ def _entries(
     if isinstance(connected, str):
         left_out.append(f"loopback network near against far: {connected}")
     else:
-        for work, title in ((STREAMING, "loopback stream"), (ASKING, "loopback question and answer")):
+        for work, title in (
+            (STREAMING, "loopback network, stream"),
+            (ASKING, "loopback network, request and answer"),
+        ):
             entries.append((_workload(work, title, work), work, tuple(Side(p) for p in connected)))
     one = Placement(SMALL, "", (Seat((min(cpus),), near.memory_node if near else None),))
     pages = tuple(Side(one, page) for page in (SMALL, HUGE))
@@ -189,7 +210,9 @@ def _near_and_far(reach: tuple[Target, ...]) -> tuple[Target | None, Target | No
 
 def _memory(name: str, target: Target, many: bool) -> Placement:
     cpus = target.cpus[:16] if many else target.cpus[:1]
-    return Placement(name, name, tuple(Seat((cpu,), target.memory_node) for cpu in cpus))
+    whose = "the cores' own" if name == NEAR else f"the farthest from node {target.cpu_node}"
+    title = f"memory of node {target.memory_node}, {whose}"
+    return Placement(name, title, tuple(Seat((cpu,), target.memory_node) for cpu in cpus))
 
 
 def _workload(name: str, title: str, work: str) -> Workload:
@@ -210,7 +233,7 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> Plan:
     if problem := source_problem(options):
         raise Usage(f"numa: {problem}")
     it = lay_out(host, options)
-    budget = (options.number("budget") or DEFAULT_BUDGET_S) if it.measures else 0.0
+    budget = budget_s(options) if it.measures else 0.0
     named = {side.id: side for _, _, sides in it.entries for side in sides}
     return planned(
         options=dict(options.values),
@@ -241,13 +264,10 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> Plan:
 
 def _label(side: Side) -> str:
     words = {
-        NEAR: "the node's own memory",
-        FAR: "the farthest node's memory",
         SMALL: "small pages",
         HUGE: "huge pages (transparent)",
-        EACH_PINNED: "each on a CPU of its own",
     }
-    return words.get(side.id) or TITLES.get(side.id) or side.placement.title
+    return words.get(side.id) or side.placement.title
 
 
 def _source(options: Options) -> str:

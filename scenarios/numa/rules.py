@@ -87,10 +87,12 @@ def memory_modules(host: Host) -> Iterator[Finding]:
     if not bare or len(bare) == table.with_cpus:
         return
     numbers = ", ".join(str(node.number) for node in bare)
+    one = len(bare) == 1
     yield Finding(
         id="numa.node-without-memory",
         severity="notice",
-        title=f"node {numbers} has CPUs and no memory: are modules missing on that socket?",
+        title=f"node{'' if one else 's'} {numbers} {'has' if one else 'have'} CPUs and no memory: "
+        f"are modules missing on {'that socket' if one else 'those sockets'}?",
         evidence=tuple(Evidence(f"node {n.number}: MemTotal 0", "/sys/devices/system/node") for n in bare),
         remedy=remedies.modules(),
         prove="numa",

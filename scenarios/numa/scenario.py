@@ -12,7 +12,7 @@ from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.placement import PlacementBench
 from probes.host import Host
 from probes.system.clocksource import clocksource
-from probes.system.cpu import brand
+from probes.system.cpu import brand, cpu
 from probes.system.nodes_per_socket import nodes_per_socket
 from probes.system.pci import pci_devices
 from probes.types import Absent, present
@@ -25,7 +25,7 @@ from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step
 from scenarios.numa import findings, tables
 from scenarios.numa.measurement import locality
-from scenarios.numa.measurement.cpu import LEAST_ROUNDS, SUSTAINED_S, CpuBench
+from scenarios.numa.measurement.cpu import SUSTAINED_S, CpuBench
 from scenarios.numa.measurement.memory import MemoryBench
 from scenarios.numa.measurement.stress import StressBench
 from scenarios.numa.measurement.surroundings import Surveyor
@@ -33,6 +33,7 @@ from scenarios.numa.measurement.trains import PlacedTrains
 from scenarios.numa.plan import (
     CPU_SHARE,
     DISK_SHARE,
+    LEAST_ROUNDS,
     MEMORY_SHARE,
     OPTIONS,
     STRESS_SHARE,
@@ -105,7 +106,7 @@ class Numa(Scenario):
             devices = run.host.once(pci_devices)
             if present(devices) and devices:
                 run.emit(ev.Extra(t=run.time(), name="devices", value=tables.devices(devices)))
-            if layout.shape.model is None:  # py-cpuinfo knows ARM's by number; it takes a second
+            if isinstance(cpu(run.host).model, Absent):  # py-cpuinfo knows ARM's by number; it takes a second
                 run.fact("cpu", "brand", await asyncio.to_thread(brand, run.host), source="py-cpuinfo")
         nodes = nodes_per_socket(run.host)
         return [
@@ -123,11 +124,13 @@ class Numa(Scenario):
     async def _measure(
         self, run: Run, layout: Layout, bench: PlacementBench, verdicts: dict[str, list[ev.Verdict]]
     ) -> list[Finding]:
-        total = run.plan.measuring_s
+        total, began = run.plan.measuring_s, run.clock.now()
         found = await self._cpu(run, layout, bench, total * CPU_SHARE)
         found += await self._memory(run, layout, bench, total * MEMORY_SHARE)
         kept = total * DISK_SHARE if layout.disk is not None else 0.0
-        left = total * (1 - CPU_SHARE - MEMORY_SHARE) - kept
+        # Their figures need MOST_ROUNDS at most: what a long budget has left over decides comparisons.
+        shared = total * (1 - CPU_SHARE - MEMORY_SHARE) - kept
+        left = max(shared, total - kept - (run.clock.now() - began))
         found += await self._compare(run, layout, bench, left, verdicts)
         if layout.disk is not None:
             family = len(layout.entries) + len(layout.disk.workloads)
@@ -171,7 +174,7 @@ class Numa(Scenario):
             run.note(f"stress-ng: {why}")
 
     async def _memory(self, run: Run, layout: Layout, bench: PlacementBench, seconds: float) -> list[Finding]:
-        memory = MemoryBench(run.host, layout.placed, layout.table, layout.cpus, bench, run.seed)
+        memory = MemoryBench(run.host, layout.table, layout.pairs, bench, run.seed)
         try:
             with run.step("memory", "measure memory") as step:
                 await memory.round()  # the buffers are made

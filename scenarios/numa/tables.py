@@ -18,7 +18,7 @@ from scenarios.numa.measurement.figures import Figure
 from scenarios.numa.measurement.memory import MemoryResult
 from scenarios.numa.measurement.trains import CPU_TIME
 from scenarios.numa.placements import RANDOM, TITLES, UNPINNED
-from scenarios.numa.plan import EACH_PINNED, Layout
+from scenarios.numa.plan import Layout
 from scenarios.numa.settings import Firmware
 from scenarios.numa.slots import slot
 from scenarios.plan import Plan
@@ -165,15 +165,12 @@ def placement_findings(layout: Layout, verdicts: Mapping[str, Sequence[ev.Verdic
     _, best = max(helped, key=lambda pair: pair[1].ratio or 0.0)
     cores = max((len(sides[0].placement.seats) for _, _, sides in layout.entries), default=1)
     chosen = slot(layout.placed, layout.table, layout.found, min(8, cores), allowed=layout.cpus)
-    title = (
-        "each on a CPU of its own" if best.variant == EACH_PINNED else TITLES.get(best.variant, best.variant)
-    )
     yield Finding(
         id="numa.placement",
         severity="notice",
         confidence="measured",
-        title=f"pinning ({title}) needs {units.percent(1 - 1 / (best.ratio or 1.0))} less CPU time than leaving it "
-        "to the scheduler",
+        title=f"workers {TITLES.get(best.variant, best.variant)} need {units.percent(1 - 1 / (best.ratio or 1.0))} "
+        "less CPU time than workers that are not pinned",
         evidence=tuple(Evidence(f"{v.variant}: ratio {v.ratio:.3f} ({workload})") for workload, v in helped),
         remedy=remedies.pin(chosen) if chosen is not None else (),
     )

@@ -24,7 +24,6 @@ from scenarios.numa.measurement.figures import Figure, Told, figure, ratio
 
 SLICE_S = 0.04
 MOST_WORKERS = 512
-LEAST_ROUNDS = 4
 SUSTAINED_S = 2.0
 LOOK_S = 0.25
 CYCLES = "cycles of our workers (perf_event_open)"
@@ -112,7 +111,8 @@ def crowds(placed: Topology, allowed: frozenset[int]) -> tuple[Crowd, Crowd | No
     rest = tuple(n for core in cores for n in core[1:])
     one = Crowd("one", firsts[:1], 1)
     every = Crowd("cores", firsts, len(firsts)) if len(firsts) > 1 else None
-    threads = Crowd("threads", (*firsts, *rest)[:MOST_WORKERS], len(firsts)) if rest else None
+    more = rest and len(firsts) < MOST_WORKERS
+    threads = Crowd("threads", (*firsts, *rest)[:MOST_WORKERS], len(firsts)) if more else None
     return one, every, threads
 
 

@@ -53,7 +53,12 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
         made = (workload(load_of(i), self.fit.size_bytes, self.fit.directory, slices=False) for i in LOADS)
         return tuple(
             msgspec.structs.replace(
-                w, id=f"disk-{w.id}", block_s=BLOCK_S, max_block_s=1.0, min_operations=LEAST_OPERATIONS
+                w,
+                id=f"disk-{w.id}",
+                title=f"disk, {w.title}",
+                block_s=BLOCK_S,
+                max_block_s=1.0,
+                min_operations=LEAST_OPERATIONS,
             )
             for w in made
         )

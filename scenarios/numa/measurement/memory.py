@@ -29,6 +29,7 @@ LEAST_CHASED, MOST_CHASED = 16 * MIB, 128 * MIB
 SHARE_OF_FREE = 8  # an eighth of a node's free memory at most
 MOST_COPIERS = 32  # of a node: its channels are full long before
 MOST_NODES = 16
+CELLS_OF_PAIR = 3  # slices of each pair a round
 
 
 class Reach(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,21 +83,29 @@ def targets(placed: Topology, table: Numa | None, allowed: frozenset[int]) -> tu
     return tuple(found)
 
 
+def fitting(pairs: tuple[Target, ...], seconds: float, rounds: int) -> tuple[Target, ...]:
+    """All of them, or where that takes too long (64 pairs of eight nodes: 40 s) each node's own memory, and all that
+    the first node reaches.
+    """
+    if (rounds + 1) * len(pairs) * CELLS_OF_PAIR * SLICE_S <= seconds:
+        return pairs
+    return tuple(t for t in pairs if t.cpu_node in (t.memory_node, pairs[0].cpu_node))
+
+
 class MemoryBench:
     """Rounds of slices over all pairs of nodes."""
 
     def __init__(
         self,
         host: Host,
-        placed: Topology,
         table: Numa | None,
-        allowed: frozenset[int],
+        pairs: tuple[Target, ...],
         bench: PlacementBench,
         seed: int,
     ) -> None:
         self._bench = bench
         self._rng = random.Random(seed)
-        self._targets = list(targets(placed, table, allowed))
+        self._targets = pairs
         self._bind = table is not None and not table.doubt
         found = host.once(caches)
         level = _last_level_bytes(found) if present(found) else 0
@@ -118,7 +127,7 @@ class MemoryBench:
 
     @property
     def cells(self) -> int:
-        return 3 * len(self._targets) + 2
+        return CELLS_OF_PAIR * len(self._targets) + 2
 
     async def round(self) -> None:
         """Every pair once: all CPUs copying, one copying, one chasing; and the two page sizes."""

@@ -289,6 +289,55 @@ def _empty_node(root: Path) -> Tree:
     return _two(root, nodes={0: span((0, 15)), 1: EMPTY}, memory={0: 64, 1: 0}, info=GUEST)
 
 
+def _flat_mode(root: Path) -> Tree:
+    cores = _smt(16, 16)
+    nodes = dict(enumerate(joined(cores, 2))) | dict.fromkeys(range(8, 16), EMPTY)
+    memory = {n: 64 if n < 8 else 16 for n in range(16)}
+    return machine(
+        root, cores=cores, sockets=joined(cores, 8), nodes=nodes, memory=memory, distances=far(16, 4, 13),
+        info=ICE_LAKE.replace("106", "143"),
+    )  # fmt: skip
+
+
+def _quarters(root: Path) -> Tree:
+    cores = runs(16, 1)
+    return machine(
+        root, cores=cores, sockets=joined(cores, 8), nodes=dict(enumerate(joined(cores, 2))), info=AMD,
+        distances=far(8, 4), caches=[(3, "32768K", cores)],
+    )  # fmt: skip
+
+
+def _in_turn(root: Path) -> Tree:
+    cores = runs(12, 1)
+    memory = {n: 64 if n % 2 else 128 for n in range(12)}
+    return machine(
+        root, cores=cores, sockets=cores, nodes=dict(enumerate(cores)), memory=memory, info=ICE_LAKE
+    )
+
+
+def _homeless(root: Path) -> Tree:
+    return _two(root, nodes={0: span((0, 3), (8, 11)), 1: span((4, 6), (12, 14))})
+
+
+def _modules(root: Path) -> Tree:
+    info = AMD.replace("cpu family\t: 25", "cpu family\t: 21")
+    return machine(root, cores=runs(4, 2), sockets=[span((0, 7))], nodes={0: span((0, 7))}, info=info)
+
+
+def _hybrid_alone(root: Path) -> Tree:
+    tree = machine(root, cores=runs(8, 1), sockets=[span((0, 7))], nodes={0: span((0, 7))})
+    tree.files("/sys/devices/cpu_core", cpus="0-3")
+    return tree.files("/sys/devices/cpu_atom", cpus="4-7")
+
+
+def _two_bare(root: Path) -> Tree:
+    sockets = runs(4, 2)
+    return machine(
+        root, cores=runs(8, 1), sockets=sockets, nodes=dict(enumerate(sockets)), distances=far(4),
+        memory={0: 64, 1: 0, 2: 64, 3: 0}, info=ICE_LAKE,
+    )  # fmt: skip
+
+
 MACHINES: dict[str, Odd] = {
     "threads of some cores and one whole core are offline": Odd(
         build=_offline_mixed, counts=(2, 7, 13), nodes=2, words="1 node a socket", drawn=("offline: CPUs 3,9,11",)
@@ -308,13 +357,14 @@ MACHINES: dict[str, Odd] = {
     ),
     "hybrid cores": Odd(
         build=_hybrid, counts=(1, 12, 16), words="1 node a socket",
-        drawn=("4 cores with 2 threads + 8 cores with 1 thread (hybrid)",),
+        drawn=("4 P cores x 2 threads + 8 E cores (hybrid)",),
     ),
     "caches of two sizes": Odd(
-        build=_uneven_caches, counts=(1, 16, 32), words="NPS1", drawn=("L3 1 x 96 MiB, L3 1 x 32 MiB",)
+        build=_uneven_caches, counts=(1, 16, 32), words="NPS1", drawn=("L3 1 x 96 MiB + 1 x 32 MiB",)
     ),
     "a mainframe of drawers and books": Odd(
-        build=_mainframe, counts=(8, 16, 32), words="one node over several sockets", drawn=("4 books, 8 sockets",)
+        build=_mainframe, counts=(8, 16, 32), words="one node over several sockets",
+        drawn=("2 drawers, 4 books, 8 sockets",),
     ),
     "POWER with eight threads and graphics memory": Odd(
         build=_power, counts=(2, 8, 64), nodes=2, words="1 node a socket",
@@ -328,7 +378,9 @@ MACHINES: dict[str, Odd] = {
     "distances all alike": Odd(
         build=_flat_distances, counts=(2, 8, 16), nodes=2, words="1 node a socket", drawn=("distances not credible",)
     ),
-    "torn distances": Odd(build=_torn_distances, counts=(2, 8, 16), nodes=2, words="1 node a socket"),
+    "torn distances": Odd(
+        build=_torn_distances, counts=(2, 8, 16), nodes=2, words="1 node a socket", drawn=("distances not credible",)
+    ),
     "nodes across sockets": Odd(build=_crossed, counts=(2, 8, 16), nodes=None, words=None, found=("numa.table",)),
     "a guest with nodes across sockets": Odd(build=_crossed_guest, counts=(2, 8, 16), nodes=2, words=None),
     "an ARM guest": Odd(build=_arm_guest, counts=(8, 8, 8), words=None),
@@ -343,9 +395,30 @@ MACHINES: dict[str, Odd] = {
     ),
     "one node over both sockets": Odd(build=_interleaved, counts=(2, 8, 16), words="NPS0"),
     "node numbers with a gap": Odd(build=_numbers_missing, counts=(2, 8, 8), nodes=2, words="SNC off"),
-    "fast memory beside": Odd(build=_fast_memory_beside, counts=(1, 16, 16), nodes=4, words="SNC 4"),
+    "fast memory beside": Odd(build=_fast_memory_beside, counts=(1, 16, 16), nodes=4, words="SNC4"),
     "two dies a socket": Odd(
-        build=_two_dies, counts=(2, 16, 16), nodes=4, words="SNC 2", drawn=("2 sockets, 4 dies, 16 cores",)
+        build=_two_dies, counts=(2, 16, 16), nodes=4, words="SNC2", drawn=("2 sockets, 4 dies, 16 cores",)
+    ),
+    "SNC4 with fast memory in nodes of its own": Odd(
+        build=_flat_mode, counts=(2, 16, 32), nodes=8, words="SNC4",
+        drawn=("16 NUMA nodes (8 with CPUs)", "SMT on, SNC4", "nodes 8-15, each memory only, no CPU, 16 GiB"),
+    ),
+    "NPS4": Odd(build=_quarters, counts=(2, 16, 16), nodes=8, words="NPS4", drawn=("L3 2 x 32 MiB, socket 1",)),
+    "two sizes of memory in turn": Odd(
+        build=_in_turn, counts=(12, 12, 12), nodes=12, words="SNC off",
+        drawn=("nodes 0,2,4,6,8,10, each 1 core, 128 GiB, a socket each: 0,2,4,6,8,10", "nodes 1,3,5,7,9,11, each"),
+    ),
+    "CPUs in no node": Odd(
+        build=_homeless, counts=(2, 8, 16), nodes=2, words="1 node a socket", drawn=("in no node: CPUs 7,15",)
+    ),
+    "modules of two cores": Odd(
+        build=_modules, counts=(1, 4, 8), words="1 node a socket", drawn=("4 modules, 8 cores", "4 modules x 2 cores")
+    ),
+    "hybrid with its second threads off": Odd(
+        build=_hybrid_alone, counts=(1, 8, 8), words="1 node a socket", drawn=("4 P cores + 4 E cores (hybrid)",)
+    ),
+    "two sockets without memory": Odd(
+        build=_two_bare, counts=(4, 8, 8), nodes=4, words="SNC off", found=("numa.node-without-memory",)
     ),
     "a kernel without nodes": Odd(build=_without_node_folder, counts=(1, 4, 4), nodes=0, words=None),
     "a node with nothing": Odd(

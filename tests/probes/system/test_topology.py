@@ -144,7 +144,7 @@ def _nodes(cpus: Build, sockets: int, a_socket: int, info: str = ROME) -> Tree:
         (2, 4, ROME, "NPS4 or a node for each of four L3 caches"),
         (2, 8, ROME, "a node for each L3 cache (8 a socket), which hides the NPS setting"),
         (2, 4, ROME.replace("49", "1"), "4 nodes a socket"),  # Naples: a node a die
-        (2, 2, "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 143\n", "SNC 2"),
+        (2, 2, "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 143\n", "SNC2"),
         (2, 1, "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 106\n", "SNC off"),
         (2, 2, "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 79\n", "Cluster-on-Die 2"),
         (1, 1, "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 186\n", "1 node a socket"),
@@ -158,7 +158,7 @@ def test_which_setting_explains_the_nodes(
     assert present(it) and it.words == said
 
 
-@pytest.mark.parametrize(("a_die", "said"), [(2, "2 nodes a socket"), (4, "SNC 2")])
+@pytest.mark.parametrize(("a_die", "said"), [(2, "2 nodes a socket"), (4, "SNC2")])
 def test_two_dies_in_a_package_are_no_setting(cpus: Build, a_die: int, said: str) -> None:
     tree = _nodes(cpus, 2, 2, "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 85\n")
     for n in range(8):

@@ -13,7 +13,8 @@ from probes.types import Json
 from scenarios import events as ev
 from scenarios.model import Options, Refused, Usage
 from scenarios.numa.measurement import locality
-from scenarios.numa.plan import lay_out
+from scenarios.numa.measurement.memory import Target, fitting
+from scenarios.numa.plan import LEAST_ROUNDS, lay_out
 from scenarios.numa.scenario import Numa
 from tests.fakes.run import FakeRun
 from tests.fakes.tree import Tree
@@ -49,6 +50,17 @@ def test_a_captured_tree_is_drawn_and_not_measured(tmp_path: Path) -> None:
 
 def test_a_tree_without_processors_is_refused(tmp_path: Path) -> None:
     assert Numa().plan(Tree(tmp_path).host(), Options({})).refusal
+
+
+def test_many_nodes_are_not_all_paired_in_a_minute() -> None:
+    pairs = tuple(Target(a, b, 12, (a,)) for a in range(8) for b in range(8))
+    few = fitting(pairs, 15.0, LEAST_ROUNDS)
+    assert {(t.cpu_node, t.memory_node) for t in few} == {(n, n) for n in range(8)} | {
+        (0, n) for n in range(8)
+    }
+    assert (
+        fitting(pairs, 60.0, LEAST_ROUNDS) == pairs and fitting(pairs[:16], 15.0, LEAST_ROUNDS) == pairs[:16]
+    )
 
 
 @pytest.mark.parametrize("url", ["https://user:word@bmc", "http://bmc.example.org"])

@@ -134,9 +134,9 @@ def test_a_command_of_the_users_own_in_the_same_places(
     lines = [variant_line(p, table) for p in placements(placed, table, caches, online, random.Random(1))]
     assert lines[:4] == [
         "unpinned:",
-        "same-node-own-cache: cpus=0-7 node=0",
-        "nodes-apart-own-cache: cpus=0-3,8-11",
-        "same-node-shared-cache: cpus=0-3,16-19 node=0",
+        "one-node: cpus=0-7 node=0",
+        "nodes-apart: cpus=0-3,8-11",
+        "shared-cores: cpus=0-3,16-19 node=0",
     ]
     monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(online))
     monkeypatch.setattr(variants, "_node", lambda text, _where: int(text))
