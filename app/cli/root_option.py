@@ -8,7 +8,6 @@ import weakref
 from pathlib import Path
 
 from app.failure import USAGE, Failure
-from probes.archive import Refused, unpack
 from probes.host import Host, root_problem
 
 
@@ -32,6 +31,8 @@ def host_at(root: str | None) -> Host:
 
 def _unpacked(archive: str) -> Host:
     """In a private folder that goes with the host."""
+    from probes.archive import Refused, unpack  # not for the live host
+
     folder = tempfile.TemporaryDirectory(prefix="hostdx-", ignore_cleanup_errors=True)
     try:
         unpack(archive, folder.name)

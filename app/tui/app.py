@@ -6,6 +6,7 @@ core.
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import Literal, TypeAlias
 
@@ -34,6 +35,7 @@ def open_app(
     from app.tui.event_child import EventChild
 
     prepare_environment()
+    gc.disable()  # what is imported never becomes garbage: a tenth of the start; `Shell` turns it on again
     child = EventChild([*HOSTDX, "triage", "--events", "-"]) if recording is None else None
     try:
         from app.tui.glyphs import wants_ascii
@@ -54,6 +56,7 @@ def open_app(
             out(words)
         return shell.return_code or status or 0
     finally:
+        gc.enable()
         if child is not None:
             child.close()
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import cache
 
 import msgspec
 
@@ -16,7 +17,11 @@ from app.recording.session import Session
 from probes.inherited import for_hostdx
 from scenarios import events as ev
 
-_decoder = msgspec.json.Decoder(ev.AnyEvent)
+
+@cache
+def _decoder() -> msgspec.json.Decoder[ev.AnyEvent]:
+    """Made when the first event comes: the first screen does not wait for it (4 ms)."""
+    return msgspec.json.Decoder(ev.AnyEvent)
 
 
 class EventChild:
@@ -68,7 +73,7 @@ class EventChild:
         *lines, self._rest = (self._rest + data).split(b"\n")
         for line in lines:
             try:
-                self.session.apply(_decoder.decode(line))
+                self.session.apply(_decoder().decode(line))
             except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
                 continue  # our own version wrote it: an unknown type only, and the others still count
 

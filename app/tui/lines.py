@@ -108,14 +108,19 @@ def wrapped(value: str, width: int, role: str = "text", indent: int = 0, hang: i
 def flowed(parts: Iterable[Span], width: int, gap: str = " ") -> list[Line]:
     """Parts beside each other, `gap` between, folded to `width`; one that is wider than a line is folded at blanks."""
     rows: list[Line] = [[]]
+    used = 0
     for part, role in cleaned(parts):
         if not part:
             continue
         for piece in (part,) if cell_len(part) <= width else _folded(part, width):
-            if rows[-1] and cells(rows[-1]) + len(gap) + cell_len(piece) > width:
+            size = cell_len(piece)
+            if rows[-1] and used + len(gap) + size > width:
                 rows.append([])
             if rows[-1]:
                 rows[-1].append((gap, role))
+                used += len(gap) + size
+            else:
+                used = size
             rows[-1].append((piece, role))
     return [row for row in rows if row]
 

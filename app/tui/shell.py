@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import time
 from collections.abc import Mapping
@@ -15,7 +16,6 @@ from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from app.bug import save
 from app.failure import COULD_NOT, Failure
 from app.printable import printable
 from app.tui import theme
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from app.tui.feed import RunFeed
 
 TICK_S = 0.25
+STARTED_S = 0.3  # after the first event: what can wait until the first screen stands
 FOLD_AHEAD_S = 0.05  # of a tick, while nothing moves: so that every later jump is quick
-COALESCE_S = 0.04  # triage's events come by the dozen within milliseconds
+COALESCE_S = 0.04  # triage's events come by the dozen within milliseconds,
+DRAWN_EVERY_S = 0.1  # and its checks one by one
 UNSEEN = frozenset(
     {"back", "quit_now", "interrupt", "redraw", "suspend_process"}
 )  # also where the terminal is too small
@@ -61,12 +63,16 @@ class Shell(Errands):
         for one in theme.themes():
             self.register_theme(one)
         self.theme = theme.TERMINAL_NAME if poor else theme.usual()
+        self._disable_tooltips = self._disable_notifications = (
+            True  # nothing here has any: two widgets a screen
+        )
         self.ascii_only = ascii_only
         self.message = ""
         self.triage = triage
         self._feed = feed
         self._was_ended = feed is not None and feed.session.ended is not None
         self._draw_soon = False
+        self._drawn = 0.0  # when triage's events were drawn last, by the loop's clock
         self._ticks = 0
         self._clock = time.monotonic()
         self._home = feed is None
@@ -106,6 +112,8 @@ class Shell(Errands):
 
     def _fatal_error(self) -> None:
         """A mistake of ours: one line, and its traceback in a file. Textual would print every variable's value."""
+        from app.bug import save
+
         self._return_code = COULD_NOT
         line = save(self._exception or RuntimeError("the screen ended by a mistake"))
         self._exit_renderables.append(Text(printable(f"hostdx: {line}")))
@@ -124,12 +132,27 @@ class Shell(Errands):
         if self.triage is not None:
             self.watch_triage()
         self.set_interval(TICK_S, self._tick)
+        self.set_timer(STARTED_S, self._started)
         if self._home:
-            self.set_timer(0.3, self.look_around)
             if self.lists_recordings:
                 self.call_after_refresh(self.open_recordings)
         else:
             self.push_screen(self._run_screen())
+
+    def _started(self) -> None:
+        """The first screen stands."""
+        if not gc.isenabled():  # `open_app` put it off: what was imported until now is never looked through
+            gc.freeze()
+            gc.enable()
+        if self._home:
+            self.look_around()
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """The theme of the start: with the first screen the style sheet is parsed once, not thrice."""
+        if self.screen_stack:
+            super().refresh_css(animate)
+        else:
+            self.stylesheet.set_variables(self.get_css_variables())
 
     def watch_triage(self) -> None:
         child = self.triage
@@ -140,10 +163,12 @@ class Shell(Errands):
         def ready() -> None:
             if child.poll() and not self._draw_soon:
                 self._draw_soon = True
-                loop.call_later(0.0 if child.ended else COALESCE_S, drawn)
+                wait = max(COALESCE_S, self._drawn + DRAWN_EVERY_S - loop.time())
+                loop.call_later(0.0 if child.ended else wait, drawn)
 
         def drawn() -> None:
             self._draw_soon = False
+            self._drawn = loop.time()
             self.draw()
 
         # while it is still open: a closed descriptor cannot be removed any more

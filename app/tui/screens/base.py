@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
 from app.tui.lines import Line, grounded, split, text
 from app.tui.widgets.keybar import KeyBar
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker
 
 if TYPE_CHECKING:
@@ -106,10 +105,10 @@ class Base(Screen[object]):
         # Textual sets these after the first paint only, and then lays out and paints all of it again
         width, height = self.app.size
         for steps, size in ((self.HORIZONTAL_BREAKPOINTS, width), (self.VERTICAL_BREAKPOINTS, height)):
-            self.add_class([name for least, name in steps if size >= least][-1])
-        self.set_class(width >= BROAD, "-broad")
+            self.add_class([name for least, name in steps if size >= least][-1], update=False)
+        self.set_class(width >= BROAD, "-broad", update=False)
         yield from self.head()
-        with Vertical(id="body"):
+        with Box(id="body"):
             yield from self.body()
         yield TooSmall(id="small")
         yield KeyBar()

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.containers import Container
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -20,7 +19,7 @@ from app.tui.screens.base import Base
 from app.tui.widgets.host_glance import Headline
 from app.tui.widgets.host_table import HostTable
 from app.tui.widgets.live_line import LiveLine
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.recordings_line import RecordingsLine
 from app.tui.widgets.scenario_list import ASKED, ScenarioList
@@ -76,7 +75,7 @@ class HomeScreen(Base):
         session = self.shell.home_session
         yield LiveLine(session)
         yield Space()
-        with Container(id="top"):
+        with Box(id="top"):
             scenarios, host = ScenarioList(session), HostTable(session)
             scenarios.styles.max_height = host.styles.height = self._most_rows()
             yield scenarios

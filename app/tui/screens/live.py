@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical
 from textual.widget import Widget
 
 from app.recording.outlook import share_done, time_left
@@ -16,7 +15,7 @@ from app.tui.lines import Line, crop, text
 from app.tui.screens.run import RunScreen, left_changed
 from app.tui.widgets.effects import RunningEffects
 from app.tui.widgets.group_plot import GroupPlot, under_way
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.pulse_line import PulseLine
 from app.tui.widgets.remarks import Remarks
 from app.tui.widgets.stepper import step_rows
@@ -103,11 +102,11 @@ class LiveScreen(RunScreen):
         yield Stepper(id="steps")
         yield Course(id="course")
         yield GroupPlot(self.session, lambda: under_way(self.session()))
-        with Container(id="parts"):
-            with Vertical(id="left"):
+        with Box(id="parts"):
+            with Box(id="left"):
                 yield RunningEffects(self.session)
                 yield Suspects(self.session, id="found", title="FOUND SO FAR", empty="nothing yet")
-            with Vertical(id="right"):
+            with Box(id="right"):
                 yield PulseLine(self.session)
                 yield Remarks(self.session)
         yield Transport(lambda: self.feed)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import Container, Vertical
 from textual.widget import Widget
 
 from app.recording import store
@@ -25,7 +24,7 @@ from app.tui.screens.run import RunScreen
 from app.tui.widgets.checkup_lines import checkup_lines, next_lines
 from app.tui.widgets.group_plot import Chosen, GroupPlot
 from app.tui.widgets.imported import imported_lines
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.stuck_table import stuck_lines
 from app.tui.widgets.suspects import Suspects
@@ -165,8 +164,8 @@ class VerdictScreen(RunScreen):
         yield Headline(id="headline")
 
     def body(self) -> Iterable[Widget]:
-        with Container(id="parts"):
-            with Vertical(id="left"):
+        with Box(id="parts"):
+            with Box(id="left"):
                 yield VerdictList(self.session)
                 yield About(id="about")
                 yield ToDo(id="todo")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.segment import Segment
 from textual.geometry import Region, Size
+from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -21,7 +22,19 @@ if TYPE_CHECKING:
     from app.tui.shell import Shell
 
 
-class Panel(Widget):
+class Still(Widget):
+    """Nothing scrolls here: what a new size moves the compositor paints, Textual would paint all of it once more."""
+
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), repaint=False)
+
+
+class Box(Still):
+    """Holds panels, one below the other unless a rule says beside."""
+
+    DEFAULT_CSS: ClassVar[str] = "Box { width: 1fr; height: 1fr; layout: vertical; overflow: hidden; }"
+
+
+class Panel(Still):
     """`draw` gives the lines for a size; `redraw` compares them with what is on the screen."""
 
     DEFAULT_CSS: ClassVar[str] = "Panel { width: 1fr; height: auto; }"
@@ -31,6 +44,7 @@ class Panel(Widget):
         self._drawn: list[Line] = []
         self._strips: list[Strip] = []
         self._theme = ""
+        self._drawn_at = Size(0, 0)
         self._natural = 0  # lines that it would like to have, as the layout was last told
 
     @property
@@ -46,7 +60,8 @@ class Panel(Widget):
         return self._natural
 
     def on_resize(self) -> None:
-        self.redraw()
+        if self.size != self._drawn_at:  # the first paint comes before the first of these
+            self.redraw()
 
     def redraw(self) -> None:
         """Draws again and repaints the spans that differ; a new natural height asks for a new layout."""
@@ -83,7 +98,7 @@ class Panel(Widget):
             else:
                 self._strips.append(strip)
         del self._strips[len(lines) :]
-        self._drawn, self._theme = lines, theme
+        self._drawn, self._drawn_at, self._theme = lines, Size(width, height), theme
         return None if whole else changed
 
     def _strip(self, line: Line, theme: str) -> Strip:

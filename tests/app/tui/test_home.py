@@ -6,12 +6,15 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from textual.screen import Screen
 
 from app.recording.session import Session
+from app.tui import theme
 from app.tui.lines import Line, cells, flowed
 from app.tui.questions import QUESTIONS
 from app.tui.screens.finding import FindingScreen
 from app.tui.screens.home import HomeScreen
+from app.tui.shell import Shell
 from app.tui.widgets.fact_words import missing, value_words
 from app.tui.widgets.host_glance import headline, things
 from app.tui.widgets.host_table import firewall_words, table
@@ -49,6 +52,40 @@ def words(line: Line) -> str:
 def below(shown: str) -> str:
     """What stands under the lists, in one line."""
     return " ".join(shown.partition("WHAT IS WRONG?")[2].split())
+
+
+@both
+async def test_the_first_screen_is_painted_at_most_twice(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Textual itself repaints a screen once after its first layout; each paint is 4 to 10 kB on the line."""
+    paints: list[object] = []
+    display = Shell._display
+
+    def counted(self: Shell, screen: Screen[object], renderable: object) -> None:
+        if renderable is not None:
+            paints.append(renderable)
+        display(self, screen, renderable)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Shell, "_display", counted)
+    async with opened(tmp_path, size=size) as (app, pilot):
+        await pilot.pause(0.1)
+        assert 1 <= len(paints) <= 2
+        assert isinstance(app.screen, HomeScreen)
+
+
+@pytest.mark.parametrize("name", [theme.DARK_NAME, theme.LIGHT_NAME])
+async def test_the_first_screen_has_the_ground_of_the_theme_that_was_kept(name: str, tmp_path: Path) -> None:
+    (tmp_path / "hostdx").mkdir()
+    (tmp_path / "hostdx" / theme.KEPT).write_text(name)
+    async with opened(tmp_path) as (app, pilot):
+        assert app.screen.styles.background.hex.lower() == theme.style(name, "text").bgcolor.name  # type: ignore[union-attr]
+        await pilot.press("ctrl+t")
+        await settled(pilot)
+        assert app.theme != name
+        if app.theme != theme.TERMINAL_NAME:
+            ground = theme.style(app.theme, "text").bgcolor
+            assert ground is not None and app.screen.styles.background.hex.lower() == ground.name
 
 
 @both
