@@ -47,6 +47,9 @@ def size(value: float) -> str:
     return f"{number(value)} {unit}"
 
 
+_NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
+
+
 class Quantity(NamedTuple):
     """A value as it is read, in its two parts: `12.9` and `k IOPS`."""
 
@@ -78,6 +81,20 @@ def prefixed(value: float) -> str:
 def capacity(value: float) -> str:
     """Bytes of a device, as it is sold: `1.92 TB`."""
     return f"{prefixed(value)}B"
+
+
+def amount(value: float, unit: str) -> Quantity:
+    """A metric's value as a person reads it: `8.14 k IOPS`, `213 µs`, `98.4 MB/s`."""
+    time, slash, each = unit.partition("/")
+    if time in _NANOSECONDS:  # of an operation, or per packet
+        scaled = latency(value * _NANOSECONDS[time])
+        return Quantity(scaled.number, f"{scaled.unit}{slash}{each}")
+    if unit in ("MB/s", "B/s"):
+        return decimal(value * (1e6 if unit == "MB/s" else 1), "B/s")
+    if unit == "1/s":
+        return decimal(value, "/s")
+    scaled = decimal(value)
+    return Quantity(scaled.number, f"{scaled.unit} {unit}".strip())
 
 
 def rate(bytes_per_s: float) -> str:

@@ -11,7 +11,7 @@ from app.report import wording
 from app.report.document import Heading, Part, Picture, Table, say
 from app.report.effects_svg import blocks_svg
 from app.report.plot import Axis, Series, nice_axis, plot
-from app.report.verdict_table import amount, counts
+from app.report.verdict_table import counts
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.tail import OPERATIONS_FOR_P99, p99_ns
@@ -116,7 +116,7 @@ def _unit(session: Session, workload: str, metric: str) -> str:
 
 def _value(value: float, metric: str, unit: str) -> str:
     """With its unit, where the metric's name is not the unit already."""
-    return units.number(value, 4) if unit in ("", metric) else str(amount(value, unit))
+    return units.number(value, 4) if unit in ("", metric) else str(units.amount(value, unit))
 
 
 def _p99(blocks: list[ev.Block]) -> str:

@@ -18,9 +18,6 @@ from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, titled
 from scenarios.plan import Metric
 
-_NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}
-
-
 MEDIANS = (
     "Values are the medians of each side's blocks; the effect is estimated within groups, where drift cancels, and "
     "need not be their quotient."
@@ -54,7 +51,7 @@ def rows(session: Session) -> list[Row]:
         title = f"{title}, {v.metric}" if several else title
         title = titled(title, control=v.control)
         sides = (_median(session, v, side) for side in (v.baseline, v.variant))
-        left, right = (None if value is None else amount(value, unit) for value in sides)
+        left, right = (None if value is None else units.amount(value, unit) for value in sides)
         found.append(Row(title, left, right, *effect_cells(v), v))
     return found
 
@@ -109,20 +106,6 @@ def said(value: units.Quantity | None) -> str:
 def pair(verdict: ev.Verdict) -> str:
     """`bfq against mq-deadline`."""
     return f"{verdict.variant} against {verdict.baseline}"
-
-
-def amount(value: float, unit: str) -> units.Quantity:
-    """A metric's value as a person reads it: `8.14 k IOPS`, `213 µs`, `98.4 MB/s`."""
-    time, slash, each = unit.partition("/")
-    if time in _NANOSECONDS:  # of an operation, or per packet
-        scaled = units.latency(value * _NANOSECONDS[time])
-        return units.Quantity(scaled.number, f"{scaled.unit}{slash}{each}")
-    if unit in ("MB/s", "B/s"):
-        return units.decimal(value * (1e6 if unit == "MB/s" else 1), "B/s")
-    if unit == "1/s":
-        return units.decimal(value, "/s")
-    scaled = units.decimal(value)
-    return units.Quantity(scaled.number, f"{scaled.unit} {unit}".strip())
 
 
 def _metric(session: Session, verdict: ev.Verdict) -> Metric:

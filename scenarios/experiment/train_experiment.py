@@ -75,8 +75,7 @@ class TrainExperiment:
         self.judges: list[Judge] = []
         self.verdicts: list[ev.Verdict] = []
         self.groups: list[Group] = []  # that count, of slices as long as now
-        # by variant, of the leading metric: one value for each train that counts
-        self.levels: dict[str, list[float]] = {}
+        self.levels: dict[str, list[float]] = {}  # by variant: the slices that count, of the leading metric
         self.reason = ""  # why no further train may be measured
         self.spent: Spent | None = None  # its write limit ended it
         self.broken_off = ""  # why nothing may be claimed
@@ -329,7 +328,8 @@ class TrainExperiment:
     def _count(self, groups: Sequence[Group], whole: Group) -> None:
         self.groups += groups
         for variant in whole.order:
-            self.levels.setdefault(variant, []).extend(whole.values(variant, self.workload.metrics[0]))
+            values = [v for group in groups for v in group.values(variant, self.workload.metrics[0])]
+            self.levels.setdefault(variant, []).extend(values)
         for judge in self._open:
             for group in groups:
                 judge.add(group, self.pace)

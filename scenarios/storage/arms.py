@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
+from statistics import median, stdev
 
 import msgspec
 
@@ -13,6 +16,8 @@ from probes.bench.workloads import load_of
 from probes.types import Json
 from scenarios.experiment.distributions import t_quantile
 from scenarios.plan import Metric, Workload
+
+STRETCHES = 8
 
 
 class StorageArm:
@@ -54,7 +59,7 @@ class StorageArm:
 
 
 class Level(msgspec.Struct, frozen=True, kw_only=True):
-    """What one directory reached under one load: the mean over the blocks with its 95 % interval.
+    """What one directory reached under one load: the median of its blocks, as in the verdicts' table, with its 95 % CI.
 
     `link_share` is the share (0..1) of the link's payload rate, for streams; `usual` what its class usually gives.
     """
@@ -64,7 +69,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     unit: str
     blocks: int
-    mean: float
+    median: float
     ci95: tuple[float, float] | None
     link_share: float | None = None
     usual: tuple[float, float] | None = None
@@ -72,16 +77,19 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     remarks: tuple[str, ...] = ()
 
 
-def mean_interval(values: Sequence[float]) -> tuple[float, tuple[float, float] | None]:
-    """Mean and Student's 95 % interval over pairs of neighbouring blocks (single blocks are correlated)."""
-    mean = sum(values) / len(values)
-    paired = [(a + b) / 2 for a, b in zip(values[::2], values[1::2], strict=False)]
-    if len(paired) < 3:
-        return mean, None
-    middle = sum(paired) / len(paired)
-    variance = sum((p - middle) ** 2 for p in paired) / (len(paired) - 1)
-    half = t_quantile(0.975, len(paired) - 1) * (variance / len(paired)) ** 0.5
-    return mean, (max(0.0, mean - half), mean + half)
+def level_interval(values: Sequence[float]) -> tuple[float, tuple[float, float] | None]:
+    """The median of blocks or slices in the order measured, and its 95 % interval; None where they are too few.
+
+    The interval is Student's, of the medians of up to eight stretches: neighbours in time are correlated.
+    """
+    middle = median(values)
+    stretches = min(STRETCHES, len(values) // 2)
+    if stretches < 3:
+        return middle, None
+    edges = [round(n * len(values) / stretches) for n in range(stretches + 1)]
+    parts = [median(values[a:b]) for a, b in pairwise(edges)]
+    half = t_quantile(0.975, stretches - 1) * stdev(parts) / math.sqrt(stretches)
+    return middle, (max(0.0, middle - half), middle + half)
 
 
 def as_json(levels: Sequence[Level]) -> Json:

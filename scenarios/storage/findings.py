@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from probes.bench.workloads import load_of
 from probes.system.disk.block import BlockDevice
 from probes.types import present
-from probes.units import duration, percent, prefixed
+from probes.units import amount, duration, percent, prefixed
 from scenarios.events import Verdict
 from scenarios.experiment.wording import effect_words, groups_words
 from scenarios.finding import Evidence, Finding, Remedy
@@ -23,7 +23,7 @@ BYTES_PER_UNIT = {"MB/s": 1e6, "B/s": 1.0, "MiB/s": 2.0**20}
 
 
 def level(
-    one: Target, workload: str, metric: str, unit: str, mean: float, ci95: tuple[float, float] | None,
+    one: Target, workload: str, metric: str, unit: str, median: float, ci95: tuple[float, float] | None,
     blocks: int, remarks: Sequence[str],
 ) -> Level:  # fmt: skip
     """A directory's level with what it reaches of its link and what its class usually gives."""
@@ -33,12 +33,12 @@ def level(
     title = ""
     if device is not None:
         if unit in BYTES_PER_UNIT:
-            share = link_share(device, mean * BYTES_PER_UNIT[unit])
+            share = link_share(device, median * BYTES_PER_UNIT[unit])
         known = disk_class(device)
         if known is not None:
             usual, title = known.ranges.get(workload), known.title
     return Level(
-        workload=workload, variant=one.letter, metric=metric, unit=unit, blocks=blocks, mean=mean, ci95=ci95,
+        workload=workload, variant=one.letter, metric=metric, unit=unit, blocks=blocks, median=median, ci95=ci95,
         link_share=share, usual=usual, usual_class=title if usual else "", remarks=tuple(remarks),
     )  # fmt: skip
 
@@ -63,7 +63,7 @@ def link_findings(targets: Sequence[Target], levels: Sequence[Level]) -> list[Fi
                     "the link is the limit, not the disk behind it",
                     evidence=(
                         Evidence(
-                            f"{titled(best)}: {best.mean:.0f} {best.unit} over {one.devices[0].link.now}",
+                            f"{titled(best)}: {gives(best)} over {one.devices[0].link.now}",
                             one.devices[0].link.source,
                         ),
                     ),
@@ -102,7 +102,7 @@ def class_findings(levels: Sequence[Level], targets: Sequence[Target]) -> list[F
         if value.usual is None:
             continue
         low, high = value.usual
-        most = value.ci95[1] if value.ci95 else value.mean
+        most = value.ci95[1] if value.ci95 else value.median
         if most < low:
             one = letters[value.variant]
             found.append(
@@ -111,8 +111,8 @@ def class_findings(levels: Sequence[Level], targets: Sequence[Target]) -> list[F
                     severity="warning",
                     confidence="hint",
                     subject=f"{one.leaf_names} {value.workload}",
-                    title=f"{one.leaf_names}: {titled(value)} gives {value.mean:.0f} {value.unit}, "
-                    f"a {value.usual_class} usually {low:.0f} to {high:.0f}",
+                    title=f"{one.leaf_names}: {titled(value)} gives {gives(value)}, "
+                    f"a {value.usual_class} usually {low:.0f} to {high:.0f} {value.unit}",
                     evidence=(Evidence(f"{value.blocks} blocks in {one.directory}"),),
                 )
             )
@@ -124,10 +124,10 @@ def reached(one: Target, levels: Sequence[Level]) -> Finding | None:
     own = [value for value in levels if value.variant == one.letter]
     if not own:
         return None
-    gave = f"{one.directory} ({one.leaf_names}) gives {own[0].mean:.0f} {own[0].unit} ({titled(own[0])})"
+    gave = f"{one.directory} ({one.leaf_names}) gives {gives(own[0])} ({titled(own[0])})"
     evidence = tuple(Evidence(in_words(value), f"{value.blocks} blocks") for value in own)
     compared = [value for value in own if value.usual is not None]
-    below = any((v.ci95[1] if v.ci95 else v.mean) < v.usual[0] for v in compared if v.usual is not None)
+    below = any((v.ci95[1] if v.ci95 else v.median) < v.usual[0] for v in compared if v.usual is not None)
     if compared and not below:
         return Finding(
             id="storage.levels", severity="ok", confidence="measured", subject=one.directory, title=gave,
@@ -181,17 +181,22 @@ def titled(value: Level) -> str:
     return load_of(value.workload).title
 
 
+def gives(value: Level) -> str:
+    return str(amount(value.median, value.unit))
+
+
 def in_words(value: Level) -> str:
     """One level: its interval, its share of the link, and what its class usually gives."""
-    spread = f" (95 % interval {value.ci95[0]:.0f} to {value.ci95[1]:.0f})" if value.ci95 else ""
+    edges = [str(amount(edge, value.unit)) for edge in value.ci95 or ()]
+    spread = f" (95 % CI {' to '.join(edges)})" if edges else ""
     link = f", {100 * value.link_share:.0f} % of its link" if value.link_share is not None else ""
     usual = (
-        f"; a {value.usual_class} usually gives {value.usual[0]:.0f} to {value.usual[1]:.0f}"
+        f"; a {value.usual_class} usually gives {value.usual[0]:.0f} to {value.usual[1]:.0f} {value.unit}"
         if value.usual
         else ""
     )
     remark = f"; {value.remarks[0]}" if value.remarks else ""
-    return f"{titled(value)}: {value.mean:.0f} {value.unit}{spread}{link}{usual}{remark}"
+    return f"{titled(value)}: {gives(value)}{spread}{link}{usual}{remark}"
 
 
 def job_finding(waited: float, interval: tuple[float, float] | None, what: str, samples: int) -> Finding:

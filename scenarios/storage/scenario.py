@@ -28,7 +28,7 @@ from scenarios.experiment.train_experiment import TrainExperiment
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, Usage, own_directory
 from scenarios.plan import Option, Plan, Workload
-from scenarios.storage.arms import Level, StorageArm, as_json, mean_interval
+from scenarios.storage.arms import Level, StorageArm, as_json, level_interval
 from scenarios.storage.findings import (
     class_findings,
     control_moved,
@@ -283,9 +283,9 @@ def told(step: Step, one: Target) -> Callable[[int, int], None]:
 
 
 def level_of(one: Target, load: Workload, values: Sequence[float], remarks: Sequence[str]) -> Level:
-    mean, interval = mean_interval(values)
+    middle, interval = level_interval(values)
     metric = load.metrics[0]
-    return level(one, load.id, metric.name, metric.unit, mean, interval, len(values), list(remarks))
+    return level(one, load.id, metric.name, metric.unit, middle, interval, len(values), list(remarks))
 
 
 def conclude(run: Run, layout: Layout, levels: list[Level], verdicts: list[ev.Verdict]) -> None:

@@ -6,7 +6,6 @@ import statistics
 from collections.abc import Sequence
 
 from app.recording.session import Session
-from app.report.verdict_table import amount
 from app.tui.glyphs import clean, spark
 from app.tui.lines import Line, crop, pad, ruled, text
 from probes import units
@@ -21,7 +20,7 @@ def _value(value: float, unit: str) -> str:
     """`1.37 k loops/s`, `24 %`."""
     if unit == "share":
         return units.percent(value)
-    return f"{units.prefixed(value)}{unit}" if unit.startswith("B") else str(amount(value, unit))
+    return f"{units.prefixed(value)}{unit}" if unit.startswith("B") else str(units.amount(value, unit))
 
 
 def _course(samples: Sequence[ev.SampleTaken], width: int) -> Line:

@@ -10,7 +10,8 @@ from app.recording.reader import load
 from app.recording.session import Session
 from app.report.summary import summary
 from app.report.trust import trust
-from app.report.verdict_table import MEDIANS, amount, beside, rows, table
+from app.report.verdict_table import MEDIANS, beside, rows, table
+from probes import units
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 from scenarios.plan import Metric, Plan, Variant, Workload
@@ -79,7 +80,7 @@ def test_nothing_measured_has_no_table_and_no_trust() -> None:
     ],
 )  # fmt: skip
 def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
-    assert str(amount(value, unit)) == shown
+    assert str(units.amount(value, unit)) == shown
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
 import pytest
 
+from probes import units
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.link import Link
@@ -17,7 +19,7 @@ from probes.types import Absent
 from scenarios.events import Verdict, VerdictWord
 from scenarios.knowledge.disks import disk_class, endurance_share
 from scenarios.plan import Plan, Variant, Workload, Written
-from scenarios.storage.arms import mean_interval
+from scenarios.storage.arms import level_interval
 from scenarios.storage.findings import (
     class_findings,
     control_moved,
@@ -205,10 +207,16 @@ def test_two_partitioned_disks_are_compared_as_disks_and_encryption_is_named(tre
     assert differences([plain, mirrored]) == ("layers: A partition, B raid1 on partition",)
 
 
-def test_the_mean_of_few_blocks_has_no_interval() -> None:
-    assert mean_interval([5.0, 5.0]) == (5.0, None)
-    mean, interval = mean_interval([10.0, 12.0, 11.0, 9.0, 10.0, 12.0, 11.0, 9.0])
-    assert interval is not None and interval[0] < mean < interval[1]
+def test_the_level_of_few_blocks_has_no_interval() -> None:
+    assert level_interval([5.0, 5.0]) == (5.0, None)
+    middle, interval = level_interval([10.0, 12.0, 11.0, 9.0, 10.0, 12.0, 11.0, 9.0])
+    assert middle == 10.5 and interval is not None and interval[0] < middle < interval[1]
+
+
+def test_a_level_that_wanders_slowly_is_not_surer_for_many_slices() -> None:
+    wandering = [100.0 + 30.0 * math.sin(n / 40) for n in range(400)]
+    middle, interval = level_interval(wandering)
+    assert interval is not None and interval[0] < middle - 10 and middle + 10 < interval[1]
 
 
 def loads() -> tuple[Workload, ...]:
@@ -219,7 +227,9 @@ def test_levels_of_a_single_directory_are_the_answer() -> None:
     value = level(target(), "read-1m-qd8", "MB/s", "MB/s", 480.0, (470.0, 490.0), 20, ["engine-bound: 80 %"])
     said = reached(target(), [value])
     assert said is not None and said.severity == "ok"
-    assert "470 to 490" in said.evidence[0].text and "engine-bound" in said.evidence[0].text
+    assert (
+        str(units.amount(490.0, "MB/s")) in said.evidence[0].text and "engine-bound" in said.evidence[0].text
+    )
     assert reached(target(letter="B"), [value]) is None
 
 
