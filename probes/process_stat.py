@@ -6,12 +6,14 @@ microseconds a process: what looks at captured hosts, at every process, or must 
 
 from __future__ import annotations
 
+import os
 from typing import NamedTuple
 
 from probes.number_text import signed, whole
 
 _FIRST = 3  # the number of the field after the name
 _MOST = 42 - _FIRST + 1
+_MOST_BYTES = 4096  # the kernel gives the line in one read
 _LEAST = 22 - _FIRST + 1  # fields of any kernel since 2.6
 
 
@@ -88,7 +90,12 @@ def parse_stat(text: str) -> ProcessStat | None:
 def own_stat(pid: int | str = "self") -> ProcessStat | None:
     """Of a process of this machine, without `Host`'s checks; None for one that is gone."""
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="backslashreplace") as file:  # noqa: PTH123
-            return parse_stat(file.read(4096))
+        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
+    try:
+        return parse_stat(os.read(descriptor, _MOST_BYTES).decode("utf-8", "backslashreplace"))
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)

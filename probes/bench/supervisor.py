@@ -30,7 +30,7 @@ LOOK_COST = 200
 NICE_TO_READ = 1 << 16  # bytes a read
 ENERGY_S = 1.0
 PSS_S = 0.2  # between two samples of the tree's PSS, and at least so often as long as one takes:
-PSS_COST = 100
+PSS_COST = 200
 PSS_SAMPLES = 3  # with fewer, a short run's start would pass for its peak
 _DELAYS = "/proc/sys/kernel/task_delayacct"
 

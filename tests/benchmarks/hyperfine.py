@@ -9,18 +9,23 @@ it (the mean ratio is further from 1 than its ±), `welch` its repository's scri
 must be 2.5 % at least, as it would otherwise call what nobody asked for; hostdx's margin is the same (`--margin
 2.5%`). Who is first is drawn.
 
-Prints, by planted difference, how often each called it slower, faster (wrong) or nothing, and the median seconds.
+A line each time that both were run, the planted differences in turn, so that what a cut run has is comparable; at the
+end or where it is stopped (Ctrl-C, SIGTERM) a table: by planted difference how often each called it slower, faster
+(wrong) or nothing, with the exact 95 % interval of the wrong ones, and the median seconds. 20 times with the default
+budget take at most 30 min on a quiet machine.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import os
 import random
 import resource
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,7 +35,7 @@ from pathlib import Path
 from statistics import fmean, median, stdev, variance
 from typing import NamedTuple
 
-from scenarios.experiment.distributions import t_quantile
+from scenarios.experiment.distributions import binomial_interval, t_quantile
 
 MARGIN = 0.025
 PYTHON = str(Path(sys.executable).resolve())
@@ -101,42 +106,76 @@ def hostdx(first: str, second: str, budget: float, env: Mapping[str, str]) -> Ca
     return Called(word if word in ("slower", "faster") else "nothing", time.monotonic() - began)
 
 
+class Told:
+    """What was called, by planted difference and tool."""
+
+    def __init__(self) -> None:
+        self.calls: dict[float, dict[str, list[Called]]] = {}
+        self.loads: list[float] = []
+
+    def add(self, planted: float, found: Mapping[str, Called]) -> None:
+        for name, called in found.items():
+            self.calls.setdefault(planted, {}).setdefault(name, []).append(called)
+
+    def table(self) -> None:
+        if not self.calls:
+            return
+        print(f"load {min(self.loads):.1f} to {max(self.loads):.1f}")
+        for planted, tools in sorted(self.calls.items()):
+            for name, calls in sorted(tools.items()):
+                words = [c.word for c in calls]
+                wrong = words.count("faster") + (0 if planted else words.count("slower"))
+                low, high = binomial_interval(wrong, len(words))
+                other = sorted(set(words) - {"slower", "faster", "nothing"})
+                print(
+                    f"{planted:3g} %  {name:<18} slower {words.count('slower'):2}  faster {words.count('faster'):2}  "
+                    f"nothing {words.count('nothing'):2}  of {len(words):2}  wrong {100 * low:.0f} to "
+                    f"{100 * high:.0f} %  median {median(c.seconds for c in calls):.1f} s "
+                    + "; ".join(other),
+                    flush=True,
+                )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--planted", type=float, nargs="+", default=[0, 5, 10])
     parser.add_argument("--budget", type=float, default=20.0)
     asked = parser.parse_args()
-    rng = random.Random(1)
-    with tempfile.TemporaryDirectory() as folder:
-        env = {**os.environ, "XDG_STATE_HOME": folder, "XDG_RUNTIME_DIR": f"{folder}/run"}
-        for planted in asked.planted:
-            first, second = pair(planted / 100)
-            told: dict[str, list[Called]] = {}
-            loads = []
-            for _ in range(asked.times):
-                loads.append(os.getloadavg()[0])
-                ours = rng.random() < 0.5
-                for tool in (ours, not ours):
-                    found = (
-                        {"hostdx": hostdx(first, second, asked.budget, env)}
-                        if tool
-                        else hyperfine(first, second, folder)
-                    )
-                    for name, called in found.items():
-                        told.setdefault(name, []).append(called)
-            print(
-                f"{planted:g} % planted, {asked.times} times each, load {min(loads):.1f} to {max(loads):.1f}"
-            )
-            for name, calls in sorted(told.items()):
-                words = [c.word for c in calls]
-                other = sorted(set(words) - {"slower", "faster", "nothing"})
-                print(
-                    f"  {name:<18} slower {words.count('slower'):2}  faster {words.count('faster'):2}  "
-                    f"nothing {words.count('nothing'):2}  median {median(c.seconds for c in calls):.1f} s "
-                    + "; ".join(other),
-                    flush=True,
-                )
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    rng, told = random.Random(1), Told()
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            env = {**os.environ, "XDG_STATE_HOME": folder, "XDG_RUNTIME_DIR": f"{folder}/run"}
+            pairs = {planted: pair(planted / 100) for planted in asked.planted}
+            for number, planted in itertools.product(range(asked.times), asked.planted):
+                once(number + 1, planted, pairs[planted], rng.random() < 0.5, asked.budget, env, told)
+    finally:
+        told.table()
+
+
+def once(
+    number: int,
+    planted: float,
+    commands: tuple[str, str],
+    ours_first: bool,
+    budget: float,
+    env: Mapping[str, str],
+    told: Told,
+) -> None:
+    told.loads.append(os.getloadavg()[0])
+    found: dict[str, Called] = {}
+    for ours in (ours_first, not ours_first):
+        found |= (
+            {"hostdx": hostdx(*commands, budget, env)}
+            if ours
+            else hyperfine(*commands, env["XDG_STATE_HOME"])
+        )
+    told.add(planted, found)
+    said = "  ".join(
+        f"{name}: {called.word} ({called.seconds:.1f} s)" for name, called in sorted(found.items())
+    )
+    print(f"{number:3}  {planted:3g} %  load {told.loads[-1]:.1f}  {said}", flush=True)
 
 
 if __name__ == "__main__":
