@@ -10,7 +10,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from probes.number_text import real
+
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_POWERS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _DECIMAL = ("", "k", "M", "G", "T", "P")
 _TIMES = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 
@@ -18,6 +21,17 @@ _MOST = (
     1e300  # beyond any figure of a host: only a foreign file holds such a value, and it overflows when scaled
 )
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86400
+
+
+def bytes_of(text: str) -> int | None:
+    """`512M`, `4GiB`, `1048576`: binary multiples; None for what is no size between 1 byte and 1 EiB."""
+    text = text.strip().lower()
+    number = text.rstrip("kmgtib")
+    power = _POWERS.get(text[len(number) :].replace("ib", "").replace("b", ""))
+    value = real(number)
+    if power is None or value is None or not 1 <= value * (1 << power) < 1 << 60:
+        return None
+    return int(value * (1 << power))
 
 
 def number(value: float, digits: int = 3) -> str:

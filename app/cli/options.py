@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from probes import units
 from probes.types import Json
 from scenarios import option_value
 from scenarios.model import COMMON_OPTIONS, Scenario
 from scenarios.plan import Option
-
-_SUFFIXES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 DIRECTORIES = "dir"  # the option that may also be given as arguments
 _ALONE = "directories"
@@ -30,16 +29,10 @@ class Bytes(_ParamType):
     name = "bytes"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        text = str(value).strip().lower()
-        number = text.rstrip("kmgtib")
-        suffix = text[len(number) :].replace("ib", "").replace("b", "")
-        try:
-            size = float(number) * _SUFFIXES[suffix]
-        except (ValueError, KeyError):
-            self.fail(f"{value!r} is not a size; write 512M or 4GiB", param, ctx)
-        if not 1 <= size < 1 << 60:  # also NaN
-            self.fail(f"{value!r} is not a size between 1 byte and 1 EiB", param, ctx)
-        return int(size)
+        size = units.bytes_of(str(value))
+        if size is None:
+            self.fail(f"{value!r} is not a size between 1 byte and 1 EiB; write 512M or 4GiB", param, ctx)
+        return size
 
 
 class Directory(click.Path):

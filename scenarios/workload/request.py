@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from probes.bench.energy import readable
+from probes.units import bytes_of
 from scenarios.model import Options, Usage
 from scenarios.plan import Metric, Workload
 from scenarios.workload.arm import CPU, ENERGY, SCORE, SHOWN, WALL
@@ -34,6 +35,15 @@ IN_FILE = (
     "cold",
     "most-bytes",
 )
+_TEXT: tuple[tuple[type, ...], str] = ((str,), "a text")
+KINDS: dict[str, tuple[tuple[type, ...], str]] = {  # of a file's words
+    "variant": ((list,), "a list of tables or texts"),
+    "at-most": ((int, float), "a number"),
+    "series": ((int,), "a whole number"),
+    "every": ((int,), "a whole number"),
+    "cold": ((str, list), "a text, or a list of texts,"),
+    "most-bytes": ((int, str), "a size such as 10G"),
+}
 EVERY = 5  # runs between two treatments
 LEAST_SERIES = 6  # scenarios.experiment.trend tells no trend of fewer
 
@@ -148,6 +158,8 @@ def _from_table(table: Mapping[str, Any], command: str, cwd: str) -> Job:
     words: list[tuple[str, str]] = []
     for key, value in table.items():
         if key == "env" and isinstance(value, dict):
+            if odd := next((k for k, v in value.items() if "=" in k or isinstance(v, list | dict)), None):
+                raise Usage(f"variant {table.get('name', '')}: env: {odd!r} is no variable with a text")
             words += [("env", f"{k}={v}") for k, v in value.items()]
         elif isinstance(value, list | dict):
             raise Usage(f"variant {table.get('name', '')}: {key}: a text or a number is wanted")
@@ -171,14 +183,17 @@ def _file(name: str) -> dict[str, Any]:
     if unknown := sorted(set(found) - set(IN_FILE)):
         raise Usage(f"--file {name}: unknown word {unknown[0]!r}; known are {', '.join(IN_FILE)}")
     for key, value in found.items():
-        wanted: tuple[type, ...] = {
-            "variant": (list,),
-            "at-most": (int, float),
-            "series": (int,),
-            "every": (int,),
-        }.get(key, (str,))
-        if not isinstance(value, wanted) or isinstance(value, bool):
-            raise Usage(f"--file {name}: {key}: a {wanted[-1].__name__} is wanted")
+        wanted, words = KINDS.get(key, _TEXT)
+        texts = not isinstance(value, list) or key != "cold" or all(isinstance(one, str) for one in value)
+        if not isinstance(value, wanted) or isinstance(value, bool) or not texts:
+            raise Usage(f"--file {name}: {key}: {words} is wanted")
+    if "cold" in found and isinstance(found["cold"], str):
+        found["cold"] = [found["cold"]]
+    if "most-bytes" in found:
+        most = bytes_of(str(found["most-bytes"]))
+        if most is None:
+            raise Usage(f"--file {name}: most-bytes: write 512M or 4GiB")
+        found["most-bytes"] = most
     series, at_most = found.get("series", LEAST_SERIES), found.get("at-most", 1.0)
     if not (LEAST_SERIES <= series <= 120 and 0.1 <= at_most <= 86400):
         raise Usage(f"--file {name}: series is {LEAST_SERIES} to 120, at-most 0.1 to 86400 seconds")

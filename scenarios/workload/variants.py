@@ -119,6 +119,8 @@ def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) ->
             )
         if not _VARIABLE.fullmatch(key) or "\0" in value:
             raise Usage(f"{where}: {key!r} is not a variable's name, or its value holds a zero byte")
+        if key in env:
+            raise Usage(f"{where}: {key}= is given twice")
         env[key] = value
     directory = os.path.join(cwd, own["cwd"]) if "cwd" in own else cwd  # noqa: PTH118 (as text)
     if not os.path.isdir(directory):  # noqa: PTH112
@@ -144,6 +146,8 @@ def made(name: str, words: Sequence[tuple[str, str]], command: str, cwd: str) ->
 
 def split(text: str, where: str) -> tuple[str, ...]:
     """Like a shell would; a word that only a shell understands is refused. Raises Usage."""
+    if "\0" in text:
+        raise Usage(f"{where}: {text!r} holds a zero byte")
     try:
         words = tuple(shlex.split(text))
     except ValueError as error:

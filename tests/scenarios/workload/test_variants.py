@@ -67,6 +67,8 @@ def test_all_words_of_a_variant(tmp_path: Path) -> None:
         "a: scheduler:nosuch=none",
         "a: scheduler:../sda=none",
         "a: 1X=2",
+        "a: X=1 X=2",
+        "a: wrap='env X=\0'",
     ],
 )
 def test_a_bad_variant_is_refused_in_one_line(text: str) -> None:
@@ -95,7 +97,24 @@ def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["x =", 'what = 1\ncmd = "true"', "cmd = 3", "series = 2", "[[variant]]\nname = 'a'\ncpus = [1]"]
+    "text",
+    [
+        "x =",
+        'what = 1\ncmd = "true"',
+        "cmd = 3",
+        "series = 2",
+        "[[variant]]\nname = 'a'\ncpus = [1]",
+        "\0",
+        "variant = ['a:', 'b:']\ncmd = 'true'\nmost-bytes = '10Q'",
+        "variant = ['a:', 'b:']\ncmd = 'true'\nmost-bytes = -1",
+        "variant = ['a:', 'b:']\ncmd = 'true'\ncold = [1]",
+        "variant = ['a:', 'b:']\ncmd = 'true'\nat-most = nan",
+        "variant = [1, [2]]\ncmd = 'true'",
+        "variant = ['a:']\ncmd = 'true'\n[[variant]]\nname = 'b'",
+        "cmd = 'true'\n[[variant]]\nname = 'a'\n[[variant]]\nname = 'b'\n[variant.env]\n'A=B' = 'x'",
+        "cmd = 'true'\n[[variant]]\nname = 'a'\n[[variant]]\nname = 'b'\n[variant.env]\nA = [1]",
+        "a = " + "[" * 5000 + "]" * 5000,
+    ],
 )
 def test_a_bad_file_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "jobs.toml"
@@ -103,6 +122,18 @@ def test_a_bad_file_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(Usage) as why:
         request(Options({"file": str(file)}), "/")
     assert "\n" not in str(why.value)
+
+
+def test_a_file_has_bytes_and_files_to_drop_in_the_words_of_the_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "jobs.toml"
+    start = "cmd = 'true'\nvariant = ['a:', 'b:']\n"
+    for text, most, cold in (
+        ("most-bytes = '10G'\ncold = 'data'", 10 << 30, ("data",)),
+        ("most-bytes = 4096\ncold = ['x', 'y']", 4096, ("x", "y")),
+    ):
+        file.write_text(start + text)
+        found = request(Options({"file": str(file)}), "/")
+        assert (found.most_bytes, found.cold) == (most, cold)
 
 
 @pytest.mark.parametrize(
