@@ -321,7 +321,9 @@ class Verdict(Event, frozen=True, tag="verdict"):
     batch: int = 1  # so many neighbouring groups, which depend on each other, are one unit of inference
     explain: str = ""  # a scenario's own words on how it came about, where the fields do not say it
     scope: str = ""  # "this stack", "this disk", "this directory, not the disk"
-    seconds_to_decide: float | None = None  # for `inconclusive`: about how long it would take
+    seconds_to_decide: float | None = (
+        None  # `inconclusive`: about how long it would take; `not measured`: at least
+    )
     bytes_to_decide: int | None = (
         None  # where the run's write limit ended it: about how much it would have to write
     )

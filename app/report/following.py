@@ -70,7 +70,8 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     missed = [v for v in told if v.verdict == "not measured"]
     if missed and len(missed) == len(told):
         had_s = session.plan.measuring_s if session.plan is not None else 0.0
-        more = math.ceil(max(4 * session.time, 2 * had_s))
+        least_s = max(v.seconds_to_decide or 0.0 for v in missed)
+        more = math.ceil(max(4 * session.time, 2 * had_s, least_s))
         return (_again(session, "give it more time", f"--budget={more}"),)
     if began.scenario == "null":
         return (NextStep("look for the cause: the whole host in five minutes", TO_THE_WHOLE),)

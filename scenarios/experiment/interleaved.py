@@ -18,7 +18,7 @@ from probes.units import duration
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance, too_disturbed
 from scenarios.experiment.arm import Arm
-from scenarios.experiment.budget import Pace, group_seconds
+from scenarios.experiment.budget import OVERHEAD, Pace, group_seconds
 from scenarios.experiment.groups import Group, Pair
 from scenarios.experiment.guarded import GuardedBlocks
 from scenarios.experiment.judge import Judge, judges_for
@@ -113,6 +113,7 @@ class _Experiment:
         self.active: Arm | None = None
         self.gone: list[_Gone] = []
         self.disturbed: list[Disturbance] = []
+        self.needs_s: float | None = None  # of budget, where it was not enough
         self.spent = ""  # why no further block may be measured
         self.stalls: Counter[str] = Counter()  # groups in which a variant alone gave nothing in a block
 
@@ -142,7 +143,7 @@ class _Experiment:
         if gone is not None and not judge.decided:
             verdict = judge.not_applicable(t, self.pace, f"{gone.variant}: {gone.reason}")
         elif not_started:
-            verdict = judge.not_started(t, not_started)
+            verdict = judge.not_started(t, not_started, self.needs_s)
         elif broken_off:
             verdict = judge.broken_off(t, self.pace, broken_off)
         else:
@@ -176,6 +177,7 @@ class _Experiment:
         groups = self.workload.min_groups
         if self.pace.make_room(groups) or (warm and self.pace.make_room(self.fewest)):
             return ""
+        self.needs_s = self.pace.spent_s + groups * self.pace.group_s * OVERHEAD
         return (
             f"needs {duration(groups * self.pace.group_s)}, "
             f"{duration(max(0.0, self.pace.most_s - self.pace.spent_s))} of the budget were left (raise --budget)"

@@ -131,8 +131,9 @@ class Judge:
     def not_applicable(self, t: float, pace: Pace, reason: str) -> ev.Verdict:
         return self._event(t, "not applicable", reason=reason, seconds=pace.spent_s)
 
-    def not_started(self, t: float, reason: str) -> ev.Verdict:
-        return self._event(t, "not measured", reason=reason)
+    def not_started(self, t: float, reason: str, needs_s: float | None = None) -> ev.Verdict:
+        found = self._event(t, "not measured", reason=reason)
+        return msgspec.structs.replace(found, seconds_to_decide=needs_s)
 
     def _keep(self, decision: Decision | None, pace: Pace, *, final: bool) -> None:
         if decision is not None:

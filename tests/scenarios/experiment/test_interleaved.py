@@ -195,6 +195,7 @@ async def test_what_cannot_get_its_groups_is_not_started_and_that_is_said() -> N
     arms = arms_of(run, 1.0, 0.5)
     [verdict], _ = await compare(run, READS, arms, budget_s=12, family=1)
     assert verdict.verdict == "not measured" and verdict.reason
+    assert verdict.seconds_to_decide is not None and verdict.seconds_to_decide > 12
     assert (verdict.groups, verdict.ratio) == (0, None)
     assert arms[0].calls == []
     assert verdict.reason in run.of(ev.Note)[0].text
