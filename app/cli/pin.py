@@ -22,9 +22,13 @@ _BITS = 1024
 NOT_FOUND, NOT_STARTED = 127, 126  # as shells say it
 
 
+CORES = click.IntRange(min=1)
+CORES.name = "number of cores"  # click says "integer range"
+
+
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option(
-    "--cores", type=click.IntRange(min=1), required=True, help="How many cores, with all their threads."
+    "--cores", type=CORES, required=True, metavar="N", help="How many cores, with all their threads."
 )
 @click.option("--dry-run", is_flag=True, help="Show where it would run; start nothing.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -37,9 +41,10 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
     from probes.host import Host
     from probes.system.allowed import allowed
     from probes.system.caches import caches
+    from probes.system.cpulist import as_list
     from probes.system.numa import numa
     from probes.system.pinned import pinned
-    from probes.system.topology import topology
+    from probes.system.topology import distinct, topology
     from probes.types import present
     from scenarios.numa.slots import slot
 
@@ -58,7 +63,12 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
     )
     host.close()
     if chosen is None:
-        raise Failure(f"pin: this host has no {cores} cores that may be used here", COULD_NOT)
+        usable = placed.online & may if present(may) else placed.online
+        count = sum(1 for core in distinct(placed.cores) if core & usable) or len(usable)
+        raise Failure(
+            f"pin: {counted(count, 'core')} may be used here (CPUs {as_list(usable)}), --cores asks for {cores}",
+            COULD_NOT,
+        )
     nodes = f", memory on node {', '.join(map(str, chosen.nodes))}" if chosen.nodes else ""
     crowded = "; other pinned processes use some of them" if chosen.shared else ""
     complain(printable(f"pin: {counted(chosen.cores, 'core')}, {chosen.words}{nodes}{crowded}"))

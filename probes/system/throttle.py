@@ -14,7 +14,8 @@ _V1_FOLDERS = ("/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu")
 
 
 class ThrottleCounters(msgspec.Struct, frozen=True):
-    """`thermal`: events since boot; `quota_s`: seconds our control groups were held back; `khz`: the fastest CPU now.
+    """`thermal`: events since boot; `quota_s`: seconds our control groups were held back, in `quota_periods` of
+    `periods`; `khz`: the fastest CPU now.
 
     None: not offered here (most virtual machines have neither heat nor frequency).
     """
@@ -22,6 +23,8 @@ class ThrottleCounters(msgspec.Struct, frozen=True):
     thermal: int | None = None
     quota_s: float | None = None
     khz: int | None = None
+    periods: int = 0
+    quota_periods: int = 0
 
 
 class ThrottleReader:
@@ -41,9 +44,14 @@ class ThrottleReader:
     def read(self) -> ThrottleCounters:
         heat = [n for path in self._heat if isinstance(n := self._host.integer(path), int)]
         clocks = [n for path in self._clocks if isinstance(n := self._host.integer(path), int)]
-        held = [s for path in self._quotas if (s := _held_back_s(self._host, path)) is not None]
+        stats = [_stat(self._host, path) for path in self._quotas]
+        held = [s for stat in stats if (s := _held_back_s(stat)) is not None]
         return ThrottleCounters(
-            sum(heat) if heat else None, sum(held) if held else None, max(clocks, default=None)
+            sum(heat) if heat else None,
+            sum(held) if held else None,
+            max(clocks, default=None),
+            sum(stat.get("nr_periods", 0) for stat in stats),
+            sum(stat.get("nr_throttled", 0) for stat in stats),
         )
 
 
@@ -71,15 +79,14 @@ def quota_files(host: Host) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _held_back_s(host: Host, path: str) -> float | None:
+def _stat(host: Host, path: str) -> dict[str, int]:
     text = host.text(path, 1 << 16)
-    if isinstance(text, Absent):
-        return None
-    for line in text.splitlines():
-        name, _, value = line.partition(" ")
-        if re.fullmatch(r"[0-9]{1,19}", value.strip()):
-            if name == "throttled_usec":  # v2
-                return int(value) / 1e6
-            if name == "throttled_time":  # v1, nanoseconds
-                return int(value) / 1e9
-    return None
+    pairs = (line.partition(" ") for line in (() if isinstance(text, Absent) else text.splitlines()))
+    return {name: int(value) for name, _, value in pairs if re.fullmatch(r"[0-9]{1,19}", value.strip())}
+
+
+def _held_back_s(stat: dict[str, int]) -> float | None:
+    """Version 2 counts microseconds, version 1 nanoseconds."""
+    if "throttled_usec" in stat:
+        return stat["throttled_usec"] / 1e6
+    return stat["throttled_time"] / 1e9 if "throttled_time" in stat else None

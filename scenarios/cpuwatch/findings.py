@@ -39,7 +39,7 @@ def findings(
     elif over:
         title = f"{job}: asked for {_cores(expect)}, {used}"
     else:
-        title = f"{job}: uses no more than the {_cores(expect)} that it asked for: {used}"
+        title = f"{job}: asked for {_cores(expect)} and uses no more: {_interval(cores)}"
     yield Finding(
         id="cpuwatch.cores",
         severity="warning" if over else "ok",
@@ -117,6 +117,8 @@ def _remedy(host: Host, cores: float, members: frozenset[int]) -> tuple[Remedy, 
 
 
 def _interval(cores: Spread) -> str:
+    if math.isinf(cores.high):
+        return f"{cores.estimate:.2f} cores (read over one second, no interval)"
     return f"{cores.estimate:.2f} cores (95 % CI {max(0.0, cores.low):.2f} to {cores.high:.2f})"
 
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 from probes.host import Host
 from probes.system.job import JobLook, JobTarget, JobUse, job_look, job_use
 from probes.types import Absent, present
+from probes.units import counted
 from scenarios import events as ev
 from scenarios.cpuwatch.findings import findings
 from scenarios.model import Options, Refused, Run, Scenario, Usage
@@ -87,7 +88,9 @@ class Cpuwatch(Scenario):
                 use = job_use(before, after)
                 uses.append(use)
                 _tell(run, use, len(uses) - 1)
-                step.progress(f"{use.cores:.2f} cores, {use.threads} threads", left, 1 - left / seconds)
+                step.progress(
+                    f"{use.cores:.2f} cores, {counted(use.threads, 'thread')}", left, 1 - left / seconds
+                )
                 before = after
             if gone:
                 step.done(gone)

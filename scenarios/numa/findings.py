@@ -21,6 +21,7 @@ from scenarios.numa.measurement.surroundings import Surroundings
 from scenarios.numa.settings import Firmware, Held
 
 STEAL_SPEAKS = 0.03
+HELD_SPEAKS = 0.05  # of the time, and of the quota's periods
 SHARE_SPEAKS = 0.9  # of a CPU that a worker should have for itself
 FAIR_ALONE = 0.97
 SCALING_SPEAKS = 0.85
@@ -49,20 +50,21 @@ def cpu_findings(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
 def _quota(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     if around.quota_cores is None:
         return
-    held = around.quota_held_s or 0.0
+    speaks = _held_back(result, around)
+    held, periods = around.quota_periods
     # The kernel adds up what each CPU's run queue was held back: two CPUs wait two seconds in one.
     cpus = max(1, len(result.share))
-    share = min(1.0, held / (cpus * result.seconds)) if result.seconds > 0 else 0.0
-    speaks = held > 0.05 * result.seconds
     meanwhile = (
-        f"held back for {units.duration(held)}, summed over {cpus} CPUs, in {units.duration(result.seconds)}"
+        f"held back in {held} of {periods} periods, for {units.duration(around.quota_held_s or 0.0)} summed over "
+        f"{cpus} CPUs, in {units.duration(result.seconds)}"
     )
+    share = f" in {units.percent(held / periods)} of its periods" if periods else ""
     yield Finding(
         id="numa.cpu-quota",
         severity="warning" if speaks else "notice",
         confidence="measured" if speaks else "rule",
         title=f"a control group limits this to {around.quota_cores:g} CPUs"
-        + (f" and held it back for {units.percent(share)} of the time" if speaks else ""),
+        + (f" and held it back{share}" if speaks else ""),
         evidence=(
             Evidence(f"{around.quota_cores:g} CPUs", "cpu.max or cpu.cfs_quota_us of our control groups"),
             *((Evidence(meanwhile, "cpu.stat"),) if speaks else ()),
@@ -70,6 +72,11 @@ def _quota(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
         remedy=remedies.quota(),
         answers=speaks,
     )
+
+
+def _held_back(result: CpuResult, around: Surroundings) -> bool:
+    held, periods = around.quota_periods
+    return (around.quota_held_s or 0.0) > HELD_SPEAKS * result.seconds or held > HELD_SPEAKS * periods
 
 
 def _steal(around: Surroundings) -> Iterator[Finding]:
@@ -88,7 +95,7 @@ def _steal(around: Surroundings) -> Iterator[Finding]:
 
 def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     """A worker that was alone on its CPU and did not get it: the others on that CPU are counted, the greatest named."""
-    if around.quota_held_s and around.quota_held_s > 0.05 * result.seconds:
+    if _held_back(result, around):
         return  # the quota takes CPU time from all workers alike
     lost = {
         n: s

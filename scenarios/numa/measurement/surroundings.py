@@ -24,6 +24,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
     quota_cores: float | None = None
     quota_held_s: float | None = None
+    quota_periods: tuple[int, int] = (0, 0)  # in how many of how many periods it was held back
     steal: float = 0.0  # share of all CPU time
     throttled: int | None = None  # thermal events meanwhile
     culprit: Culprit | None = None
@@ -64,6 +65,10 @@ class Surveyor:
             quota_held_s=None
             if held.quota_s is None or self._held.quota_s is None
             else held.quota_s - self._held.quota_s,
+            quota_periods=(
+                held.quota_periods - self._held.quota_periods,
+                held.periods - self._held.periods,
+            ),
             steal=sum(t.steal_s for t in spent.values()) / total if total else 0.0,
             throttled=None
             if held.thermal is None or self._held.thermal is None

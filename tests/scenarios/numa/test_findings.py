@@ -59,9 +59,15 @@ def _ids(found: list[Finding]) -> list[str]:
         (_cpu(), Surroundings(), [], ""),
         (
             _cpu(share=0.25),
-            Surroundings(quota_cores=0.5, quota_held_s=6.0, foreign={0: 0.4}),
+            Surroundings(quota_cores=0.5, quota_held_s=6.0, quota_periods=(53, 100), foreign={0: 0.4}),
             ["cpu-quota"],
-            "limits this to 0.5 CPUs and held it back for 30 % of the time",
+            "limits this to 0.5 CPUs and held it back in 53 % of its periods",
+        ),
+        (
+            _cpu(share=0.25),
+            Surroundings(quota_cores=0.5, quota_held_s=0.1, quota_periods=(53, 100), foreign={0: 0.4}),
+            ["cpu-quota"],
+            "held it back",
         ),
         (_cpu(), Surroundings(quota_cores=4.0, quota_held_s=0.0), ["cpu-quota"], "limits this to 4 CPUs"),
         (
