@@ -76,13 +76,14 @@ class Job:
         return Now(time.monotonic(), done(self.counters), cpu_ns / 1e9)
 
     async def slice(self, seen: bool, seconds: float) -> tuple[float, float, float]:
-        """Work a second, work a second of its CPU time, seconds."""
+        """Work a second, work a second of its CPU time (0: it had none), seconds."""
         os.kill(self.supervisor, signal.SIGCONT if seen else signal.SIGSTOP)
         before = self.now()
         await asyncio.sleep(seconds)
         after = self.now()
         work, took = after.done - before.done, after.at_s - before.at_s
-        return work / took, work / (after.cpu_s - before.cpu_s), took
+        cpu_s = after.cpu_s - before.cpu_s
+        return work / took, work / cpu_s if cpu_s > 0 else 0.0, took
 
 
 def spent_s(pid: int) -> float:
@@ -115,12 +116,14 @@ async def compare(name: str, script: str, counters: Path, groups: int, seconds: 
     job, rng, seen_s, before_s = Job(counters, supervisor), random.Random(1), 0.0, spent_s(supervisor)
     by_time: list[float] = []
     by_cpu: list[float] = []
+    starved = 0  # groups with a slice that had no CPU at all
     told = time.monotonic()
 
     def tell() -> None:
         own = (spent_s(supervisor) - before_s) / seen_s
         print(
-            f"{name:<16}{ratio(by_time):<26}{ratio(by_cpu):<26}{len(by_time):>6} groups  {len(heard):>4} samples"
+            f"{name:<16}{ratio(by_time):<26}{ratio(by_cpu):<26}{len(by_time):>6} groups ({starved} starved)  "
+            f"{len(heard):>4} samples"
             f"  supervisor {own:.2%} of a CPU",
             flush=True,
         )
@@ -130,6 +133,9 @@ async def compare(name: str, script: str, counters: Path, groups: int, seconds: 
             rates: dict[bool, list[tuple[float, float, float]]] = {True: [], False: []}
             for seen in rng.choice(((True, False, False, True), (False, True, True, False))):
                 rates[seen].append(await job.slice(seen, seconds))
+            if not all(rate[1] > 0 for both in rates.values() for rate in both):
+                starved += 1
+                continue
             by_time.append(math.log(sum(r[0] for r in rates[True]) / sum(r[0] for r in rates[False])))
             by_cpu.append(math.log(sum(r[1] for r in rates[True]) / sum(r[1] for r in rates[False])))
             seen_s += sum(r[2] for r in rates[True])
