@@ -26,5 +26,5 @@ def save(error: BaseException) -> str:
         path = directory / f"{stamp}-{os.getpid()}.txt"
         path.write_text(printable_lines(text), "utf-8")
     except (OSError, Failure):
-        return f"a mistake in hostdx: {what}; the traceback could not be saved"
-    return f"a mistake in hostdx: {what}; please report it with {path}"
+        return f"a bug in hostdx: {what}; the traceback could not be saved"
+    return f"a bug in hostdx: {what}; please report it with {path}"

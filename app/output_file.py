@@ -42,7 +42,7 @@ def opened(what: str, path: str, mode: int) -> int:
         else:
             descriptor, others = os.open(path, flags, mode), False
     except Misled as why:
-        raise Failure(f"{what}: {path}: {why}; name a file in a folder of root's") from None
+        raise Failure(f"{what}: {path}: {why}; name a file in a folder that belongs to root") from None
     except (OSError, ValueError) as error:
         raise _unwritable(what, path, error) from None
     try:
@@ -104,10 +104,14 @@ def _check(what: str, path: str, found: os.stat_result) -> None:
 def _check_owner(what: str, path: str, found: os.stat_result, *, private: bool) -> None:
     """In a folder where others make names: not a second name of a file elsewhere, nor a private one for its owner."""
     if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
-        raise Failure(f"{what}: {path}: is one of {found.st_nlink} names of a file; name another one")
+        raise Failure(
+            f"{what}: {path}: has {found.st_nlink} hard links, so another file would change too; "
+            "name another file"
+        )
     if private and found.st_uid != 0:
         raise Failure(
-            f"{what}: {path}: is there already and belongs to uid {found.st_uid}, who could read it; name another one"
+            f"{what}: {path}: exists already and belongs to uid {found.st_uid}, who could read it; name "
+            "another file"
         )
 
 

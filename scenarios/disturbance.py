@@ -13,10 +13,10 @@ from probes import units
 _BRIEF = {
     "cpu": "other processes used the CPUs",
     "steal": "the hypervisor took CPU time",
-    "device": "others' I/O on our device",
+    "device": "others' I/O on the measured disk",
     "frequency": "the CPU clock fell",
     "heat": "the processor throttled itself because of heat",
-    "quota": "the CPU quota of our control group throttled us",
+    "quota": "the CPU quota of this control group throttled hostdx",
     "pressure": "tasks waited for I/O",
     "bystanders": "others' I/O waits long, without our load as well",
     "stall": "no operation finished in a block",
@@ -99,15 +99,15 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
             case "steal", _:
                 return f"the hypervisor took {amount} of the CPU time{usually}"
             case "device", "B":
-                return f"others moved {amount} on our device, we {self._amount(self.usual or 0.0)}"
+                return f"others moved {amount} on the measured disk, hostdx {self._amount(self.usual or 0.0)}"
             case "device", _ if self.subject:
                 return f"busy for {amount} of the time"
             case "device", _:
-                return f"others' I/O on our device was {amount} of its usual traffic"
+                return f"others' I/O on the measured disk was {amount} of its usual traffic"
             case "frequency", _:
                 return f"the CPU clock fell to {amount}{usually}"
             case "quota", _:
-                return f"the CPU quota of our control group throttled us for {amount} of the time"
+                return f"the CPU quota of this control group throttled hostdx for {amount} of the time"
             case "pressure", _:
                 return f"tasks waited for I/O for {amount} of the time"
         return ""

@@ -83,7 +83,7 @@ def write(content: bytes, path: Path) -> None:
         else:
             descriptor, others = os.open(path, flags, 0o600), False
     except Misled as why:
-        raise Failure(f"import: {path}: {why}; name a file in a folder of root's") from None
+        raise Failure(f"import: {path}: {why}; name a file in a folder that belongs to root") from None
     except FileExistsError:
         raise Failure(f"import: {path}: exists already; name another file") from None
     except OSError as error:
@@ -108,4 +108,4 @@ def keep(content: bytes, kind: str, wall: str) -> Path:
             continue
         write(content, path)
         return path
-    raise Failure(f"import: {directory}: {_TRIES} imports of that date are there already; use -o FILE")
+    raise Failure(f"import: {directory}: {_TRIES} imports of that date exist already; use -o FILE")

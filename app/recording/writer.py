@@ -171,6 +171,6 @@ class Recorder:
             self._told = True
             why = "no space left" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error.strerror)
             self._complain(
-                f"{self.path}: the recording cannot be written: {why}; going on in memory; free some space there, else "
-                "it is kept elsewhere at the end, or printed only"
+                f"{self.path}: the recording cannot be written: {why}; continuing in memory; free some "
+                "space there, or it is kept elsewhere at the end, or only printed"
             )

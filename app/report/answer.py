@@ -35,7 +35,7 @@ def answer(session: Session) -> Answer:
     if ended is None:
         if said is None:
             return Answer("the run has not ended, or was killed", "unknown")
-        return said._replace(sentence=f"without its end; until there: {said.sentence}")
+        return said._replace(sentence=f"incomplete (not ended, or killed); so far: {said.sentence}")
     if ended.status == "done":
         return said if said is not None else Answer("nothing to report", "ok")
     loud = any(f.confidence == "measured" and f.severity in _LOUD for f in session.findings.values())
@@ -43,7 +43,7 @@ def answer(session: Session) -> Answer:
         weight: Weight = "critical" if ended.status == "failed" else "warning"
         return Answer(f"{ended.status}: {ended.reason or 'no reason given'}", weight)
     early = "failed" if ended.status == "failed" else "stopped early"
-    return said._replace(sentence=f"{early}; until then: {said.sentence}")
+    return said._replace(sentence=f"{early}; before that: {said.sentence}")
 
 
 def headline_of(entry: store.Listed) -> Answer | None:

@@ -97,10 +97,10 @@ def _verdict(found: Comparison) -> list[Part]:
     if controls:
         parts.append(
             say(
-                Strong("The control moved:"),
+                Strong("The control changed:"),
                 f"{', '.join(named(e) for e in controls)} uses no system call, so the CPU's clock, the "
                 "hypervisor or the "
-                "quota changed; every other figure moved with it.",
+                "quota changed; all other figures are affected too.",
             )
         )
     if found.pattern is not None:
@@ -110,7 +110,7 @@ def _verdict(found: Comparison) -> list[Part]:
     parts += [say(*_attribution(found)), *(say(line) for line in _doubts(found))]
     experiments = found.fingerprints.attribution.experiments
     if experiments:
-        parts.append(say("What would tell the changes apart, one change at a time:"))
+        parts.append(say("To separate the changes, make one at a time:"))
         parts.append(Bullets(tuple(_experiment(name, one) for name, one in experiments.items())))
     return parts
 
@@ -248,11 +248,10 @@ def _differences(found: Comparison) -> list[Part]:
             only_a, only_b = _only(among, "a"), _only(among, "b")
             rows.append((among[0].component, what, only_a, only_b, _moves(among[0], groups)))
     parts: list[Part] = [
-        Table(("what", "fact", "A", "B", "was seen to move"), tuple(rows)),
+        Table(("what", "fact", "A", "B", "known to affect"), tuple(rows)),
         say(
-            f"{len(prints.differences)} facts differ and {prints.same} are the same. What is known to move "
-            "the loads that "
-            "moved here comes first."
+            f"{len(prints.differences)} facts differ and {prints.same} are the same. Facts known to affect "
+            "the loads that changed come first."
         ),
     ]
     if left := len(prints.differences) - len(in_lists) - len(shown):

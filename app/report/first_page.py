@@ -91,7 +91,7 @@ def _to_do(session: Session, recording: str) -> list[Part]:
             if remedy.commands:
                 parts.append(Code(remedy.commands, "sh"))
     if len(loud) > FEW:
-        parts.append(say(f"{len(loud) - FEW} more stand under Findings."))
+        parts.append(say(f"{len(loud) - FEW} more are listed under Findings."))
     told = any(found.remedy for found in loud[:FEW])
     for step in () if told else following(session, recording):
         parts.append(say(Strong("Next:"), f"{step.title}."))

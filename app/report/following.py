@@ -39,15 +39,15 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         return ()
     if any(v.control and v.verdict in ("slower", "faster") for v in session.verdicts.values()):
         return (
-            _again(session, "the control moved: run it again when the host is quieter"),
-            NextStep("see how small a difference this host shows", "hostdx run null"),
+            _again(session, "the control differs: run it again when the host is quieter"),
+            NextStep("measure the smallest difference that this host can detect", "hostdx run null"),
         )
     told = [v for v in session.verdicts.values() if not v.control]
     if remedy := _remedy(session, "critical", "warning", *(() if told else ("notice",))):
         return (NextStep(remedy.title, remedy.commands[0] if remedy.commands else ""),)
     if any(v.verdict in ("slower", "faster") for v in told):
         name = recording or "last"
-        return (NextStep("look at its groups and evidence", f"hostdx replay {shlex.quote(name)}"),)
+        return (NextStep("look at the groups and the evidence", f"hostdx replay {shlex.quote(name)}"),)
     if let_write := _more_bytes(session, told):
         return (let_write,)
     undecided = [v for v in told if v.verdict == "inconclusive" and measured(v)]
@@ -72,13 +72,13 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         had_s = session.plan.measuring_s if session.plan is not None else 0.0
         least_s = max(v.seconds_to_decide or 0.0 for v in missed)
         more = math.ceil(max(4 * session.time, 2 * had_s, least_s))
-        return (_again(session, "give it more time", f"--budget={more}"),)
+        return (_again(session, "run it with more time", f"--budget={more}"),)
     if began.scenario == "null":
-        return (NextStep("look for the cause: the whole host in five minutes", TO_THE_WHOLE),)
+        return (NextStep("look for the cause: check the whole host in five minutes", TO_THE_WHOLE),)
     if not any(f.severity in ("critical", "warning") for f in session.findings.values()) and (
         told or session.findings
     ):
-        return (NextStep("the cause lies elsewhere: let a checkup look at the rest", TO_THE_WHOLE),)
+        return (NextStep("the cause is elsewhere: check the rest of the host", TO_THE_WHOLE),)
     return ()
 
 

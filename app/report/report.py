@@ -69,7 +69,7 @@ def _verdicts(session: Session) -> list[Part]:
         parts.append(Bullets(tuple(items)))
     controls: list[Words] = [(_explained(session, v),) for v in told if v.control]
     if controls:
-        parts.append(say("Negative control, which must not move:"))
+        parts.append(say("Negative control, which must not differ:"))
         parts.append(Bullets(tuple(controls)))
     return parts
 

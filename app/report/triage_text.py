@@ -85,7 +85,7 @@ def _parts(found: Finding) -> list[Part]:
     parts: list[Part] = [Bullets(tuple(items))] if items else []
     for one in found.remedy:
         parts.append(Paragraph((Strong(one.title), *((one.warning,) if one.warning else ()))))
-        commands = (*one.commands, *(f"# to last: {line}" for line in one.persistent))
+        commands = (*one.commands, *(f"# to make it last: {line}" for line in one.persistent))
         if commands:
             parts.append(Code(commands, "sh"))
     if found.prove:

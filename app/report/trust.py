@@ -48,7 +48,9 @@ def _controls(session: Session) -> list[Sign]:
             out.append(Sign("ok", f"control equal ({name})"))
         elif v.verdict in ("slower", "faster"):
             out.append(
-                Sign("critical", f"the control moved ({name}: {units.effect(v.ratio)}): do not use this run")
+                Sign(
+                    "critical", f"the control differs ({name}: {units.effect(v.ratio)}): do not use this run"
+                )
             )
         elif wording.measured(v):
             out.append(Sign("unknown", f"control {v.verdict} ({name})"))
@@ -80,7 +82,7 @@ def _reached(session: Session) -> list[Sign]:
         if share < REACHED:
             short.append(f"{wording.workload_title(session, workload)} {units.percent(share)}")
     if short:
-        return [Sign("notice", f"did not reach the disk whole: {', '.join(short)} of the bytes")]
+        return [Sign("notice", f"only a part of the bytes reached the disk: {', '.join(short)}")]
     return [Sign("ok", "the loads reached the disk")] if known else []
 
 

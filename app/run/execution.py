@@ -146,7 +146,7 @@ class Execution:
         except Failure as why:
             if plan.actions:
                 raise
-            self._complain(f"{why.text}; going on: the result is printed only")
+            self._complain(f"{why.text}; continuing: the result is only printed")
 
     async def _conduct(self, plan: Plan, consented: bool) -> ev.Ended:
         listen_for_stops(asyncio.get_running_loop(), self._stops)
@@ -205,7 +205,10 @@ class Execution:
             if not leftovers.in_the_way(self._host, leftover, plan):
                 self._complain(line)
             elif not consent.offer_undo(line, leftover):
-                raise Failure(f"{line}: they would be measured, or changed again; run `hostdx undo` first")
+                raise Failure(
+                    f"{line}: this run would measure these changes, or change them again; run "
+                    "`hostdx undo` first"
+                )
 
     def _facts(self) -> list[ev.AnyEvent]:
         from app.run.null_quote import resolution

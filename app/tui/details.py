@@ -92,7 +92,7 @@ def _remedy(number: int, remedy: Remedy, width: int) -> list[Line]:
         out += wrapped(f"▲ {remedy.warning}", width, "warning", indent=4, hang=2)
     parts = (
         ("now", remedy.commands),
-        ("to keep it", remedy.persistent),
+        ("to make it last", remedy.persistent),
         ("to verify", remedy.verify),
         ("to undo", remedy.undo),
     )

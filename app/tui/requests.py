@@ -356,7 +356,7 @@ class Errands(App[int]):
             if self.left:
                 self.push_screen(UndoScreen(self.left))
             elif asked:
-                self.say(outcome.error or "nothing is left over")
+                self.say(outcome.error or "nothing to undo")
 
         hostdx(self, LOOK, show)
 
@@ -379,4 +379,4 @@ def _written(directory: Path, stem: str, text: str) -> Path:
             return path
         except FileExistsError:
             continue
-    raise OSError("a thousand reports of that name are there already")
+    raise OSError("a thousand reports with that name exist already")

@@ -115,7 +115,7 @@ class Shell(Errands):
         from app.bug import save
 
         self._return_code = COULD_NOT
-        line = save(self._exception or RuntimeError("the screen ended by a mistake"))
+        line = save(self._exception or RuntimeError("the screen failed because of a bug in hostdx"))
         self._exit_renderables.append(Text(printable(f"hostdx: {line}")))
         self._close_messages_no_wait()
 
@@ -307,7 +307,7 @@ class Shell(Errands):
             elif key == "q":
                 self.exit(0)
 
-        self.push_screen(ChoiceScreen("The run goes on.", ways, "Esc goes on watching"), chosen)
+        self.push_screen(ChoiceScreen("The run goes on.", ways, "Esc continues watching"), chosen)
 
     def action_next_theme(self) -> None:
         names = [t.name for t in theme.themes()]

@@ -63,8 +63,8 @@ def command(
             pass  # in D state: it stays until the device answers
         writer = me if lives(me) else None
         if stop is not None and stop.is_set():
-            raise CommandFailed(f"`{shown}`: broken off", writer) from None
-        raise CommandFailed(f"`{shown}`: no end within {timeout_s:.0f} s", writer) from None
+            raise CommandFailed(f"`{shown}`: interrupted", writer) from None
+        raise CommandFailed(f"`{shown}`: did not end within {timeout_s:.0f} s", writer) from None
     if child.returncode != 0:
         lines = said.decode("utf-8", "backslashreplace").split("\n")
         text = next((line.strip() for line in lines if line.strip()), f"exit status {child.returncode}")

@@ -104,7 +104,7 @@ def _revert_command(entry: Entry, keep: tuple[int, ...]) -> Outcome:
     if not entry.action.undo:
         return Outcome(
             "kept",
-            "it cannot be undone, as was said before" if entry.action.irreversible else "needs no undoing",
+            "it cannot be undone, as the plan said" if entry.action.irreversible else "needs no undoing",
         )
     try:
         command(entry.action.undo, keep=keep)

@@ -36,7 +36,7 @@ def mention(leftover: Leftover) -> str:
 
 def _what(leftover: Leftover) -> str:
     if undo.after_reboot(leftover.header.who):
-        return "a reboot undid the settings, files may be left"
+        return "a reboot undid the settings; files may be left"
     settings = [_setting(entry) for entry in leftover.settings]
     if not settings:
         return "no setting"

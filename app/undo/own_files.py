@@ -92,7 +92,7 @@ def _make_in(parent: int, path: Path) -> Inode:
         inode = inode_of(made.fd)
         new = inode.born_ns is None or inode.born_ns > began_ns - CLOCKS_DIFFER_NS
         if inode.device != os.fstat(parent).st_dev or not made.empty() or not new:
-            raise OSError("somebody put another directory in its place while it was made")
+            raise OSError("another directory was put in its place while it was made")
         return inode
     finally:
         made.close()

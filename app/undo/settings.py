@@ -73,7 +73,7 @@ def put_back(entry: Entry, keep: tuple[int, ...], notes: Notes) -> Outcome:
     if now not in (entry.value, entry.became):
         return Outcome(
             "kept",
-            f"{target} is now {now!r}: somebody else changed it (it was {old!r}, then ours {entry.value!r})",
+            f"{target} is now {now!r}: another program changed it (it was {old!r}, hostdx set {entry.value!r})",
         )
     notes.undoing(entry.id)
     try:
@@ -105,7 +105,7 @@ def _sides_only(entry: Entry, now: Texts, keep: tuple[int, ...]) -> Outcome:
     if outcome.state == "failed" or not others:
         return outcome
     said = [f"{path} is now {_shown(now[path])} (it was {entry.saved[path]!r})" for path in others]
-    return Outcome("kept", f"{'; '.join(said)}: somebody else set {entry.action.target} and this")
+    return Outcome("kept", f"{'; '.join(said)}: another program set {entry.action.target} and this")
 
 
 def _half_settled(entry: Entry, now: Texts) -> bool:

@@ -153,7 +153,7 @@ def _foreseen(entry: Entry, rebooted: bool) -> str:
         return "forget it: the reboot has undone it"
     action = entry.action
     if action.kind == "attribute":
-        return f"write {entry.old!r} back to {action.target}, unless somebody else changed it meanwhile"
+        return f"write {entry.old!r} back to {action.target}, unless another program changed it meanwhile"
     if action.kind == "command":
         return f"run `{' '.join(action.undo)}`" if action.undo else "forget it: it cannot be undone"
     return f"remove the {action.resource} {entry.value}"

@@ -82,7 +82,7 @@ class ForeignWait:
         if longer and self._lasting_s >= LASTING_S and not self.stopped:
             self.stopped = (
                 f"others' I/O on {', '.join(self.leaves)} waits {worst:.1f} times as long as without our load, "
-                f"for {self._lasting_s:.0f} s: measure when the host is less busy"
+                f"for {self._lasting_s:.0f} s: run it when the host is less busy"
             )
         return worst
 

@@ -201,7 +201,7 @@ class MixedBench:
                 what = "nothing of what is in flight comes back" if hangs else "others' I/O never pauses"
                 after = "it hangs; see dmesg" if hangs else "try again when the device is quieter"
                 raise BenchRefused(
-                    f"{busy}: {what} for {SILENCE_AT_MOST_S:.0f} s, and nothing is switched under it; {after}"
+                    f"{busy}: {what} for {SILENCE_AT_MOST_S:.0f} s, so the scheduler is not switched; {after}"
                 )
             await asyncio.sleep(LOOK_S)
 

@@ -105,7 +105,7 @@ def refused_file_system(placed: Placement, explicit: bool) -> str:
         return f"{directory} is on {kind}: that is memory, not a disk; name a directory on a disk with --dir"
     if kind in _NOT_FOR_FILES:
         return (
-            f"{directory} is on {kind}, which holds no files of ours; name a directory on a disk with --dir"
+            f"{directory} is on {kind}, which cannot hold test files; name a directory on a disk with --dir"
         )
     if any(leaf.startswith(("zram", "ram")) for leaf in placed.leaves):
         return f"{directory} is on {placed.leaves[0]}: that is memory, not a disk; name another --dir"
@@ -186,7 +186,7 @@ def refused_health(host: Host, placed: Placement) -> str:
         ):
             return (
                 f"{placed.directory} is on {leaf}, which SMART calls failing: save its data and replace it; "
-                "it is not loaded further"
+                "hostdx does not load it"
             )
     return ""
 
@@ -206,7 +206,10 @@ def notes(host: Host, placed: Placement) -> Iterator[str]:
     """What is allowed but must be said beside the verdict."""
     kind = placed.mount.fstype
     if what := indirect(kind):
-        yield f"{placed.directory} is on {kind}, {what}: the verdict speaks of it, not of a disk"
+        yield (
+            f"{placed.directory} is on {kind}, {what}: the verdict is about that file system, not about a "
+            "disk"
+        )
     for leaf in placed.leaves:
         if cached_loop(host, leaf):
             yield (
@@ -219,7 +222,10 @@ def notes(host: Host, placed: Placement) -> Iterator[str]:
             yield f"the fill of the thin pool {pool.name} is unknown: {pool.data.reason}"
         errors = host.integer(f"/sys/fs/ext4/{placed.device}/errors_count") if kind == "ext4" else 0
         if present(errors) and errors > 0:
-            yield f"ext4 on {placed.device} has recorded {errors} error(s): see dmesg, then e2fsck it"
+            yield (
+                f"ext4 on {placed.device} has recorded {counted(errors, 'error')}: see dmesg, then check "
+                "it with e2fsck"
+            )
 
 
 def _no_place(directory: str, why: Absent) -> str:

@@ -38,7 +38,7 @@ def choose_size(
         return largest
     if wanted_bytes < SMALLEST:
         raise BenchRefused(
-            f"{directory}: --size {in_words(wanted_bytes)} is too small, a disk's own cache would answer; "
+            f"{directory}: --size {in_words(wanted_bytes)} is too small: a disk's own cache would serve it; "
             f"at least {in_words(SMALLEST)}"
         )
     if file_bytes(wanted_bytes) > largest:

@@ -92,7 +92,7 @@ class AskScreen(ModalScreen[str | None]):
         question: str,
         value: str = "",
         *,
-        hint: str = "Enter takes it, Esc leaves it as it was",
+        hint: str = "Enter accepts, Esc cancels",
         changed: Callable[[str], None] | None = None,
         check: Callable[[str], str] | None = None,
         complete: Completer | None = None,

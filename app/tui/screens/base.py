@@ -82,7 +82,7 @@ class Base(Screen[object]):
     ]
     title_words: ClassVar[str] = ""  # what the palette and the key list call this screen
 
-    filter_hint = "Enter keeps it, Esc takes it back"
+    filter_hint = "Enter keeps the filter, Esc clears it"
 
     _held: Widget | None = None  # what had the focus last
 

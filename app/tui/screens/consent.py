@@ -32,7 +32,8 @@ def _afterwards(asked: list[Action], width: int) -> list[Line]:
     if lasting < len(asked):
         which = "Every other one" if lasting else "It" if len(asked) == 1 else "Each"
         words = (
-            f"{which} is written down first, and undone at the end, also when the run is stopped or killed."
+            f"{which} is recorded in the undo journal first, and undone at the end, also when the run is "
+            "stopped or killed."
         )
         out += wrapped(words, width, "dim")
     return out

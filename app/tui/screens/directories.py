@@ -47,10 +47,10 @@ class Explained(Panel):
         place = screen.place
         if place is not None and place.refusal:
             return wrapped(f"✗ {place.path}: {place.refusal}", width, "unknown")
-        words = "space ticks a directory, the first one is the baseline A; Enter takes those that are ticked."
+        words = "space ticks a directory, the first one is the baseline A; Enter uses those that are ticked."
         if screen.several:
             return wrapped(words, width, "dim")
-        return wrapped("space ticks the directory; Enter takes it.", width, "dim")
+        return wrapped("space ticks the directory; Enter uses it.", width, "dim")
 
 
 class DirectoryPicker(Picker):
@@ -61,7 +61,7 @@ class DirectoriesScreen(Base):
     """Gives the directories, in the order in which they were ticked; None for Esc."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "take", "take these", priority=True),
+        Binding("enter", "take", "use these", priority=True),
         Binding("space", "tick", "tick", priority=True),
         Binding("plus,insert,i", "name", "type a path", priority=True),
         Binding("slash", "filter", "filter", priority=True),
@@ -81,7 +81,7 @@ class DirectoriesScreen(Base):
         return next((p for p in self._places if p.path == path), None)
 
     def body(self) -> Iterable[Widget]:
-        yield DirectoryPicker(id="directories", title="DIRECTORIES", empty="asking for the mounts")
+        yield DirectoryPicker(id="directories", title="DIRECTORIES", empty="reading the mounts")
         yield Explained(id="explained")
 
     def on_mount(self) -> None:
@@ -166,7 +166,7 @@ class DirectoriesScreen(Base):
         self.action_back()
 
     def action_name(self) -> None:
-        hint = "an absolute path, blanks and all; Tab completes it, Enter takes it, Esc leaves it"
+        hint = "an absolute path; Tab completes it, Enter accepts it, Esc cancels"
         field = AskScreen("directory", "/", hint=hint, check=_no_path, complete=self._complete)
         self.app.push_screen(field, self._named)
 
@@ -188,7 +188,7 @@ class DirectoriesScreen(Base):
         def told(outcome: Outcome) -> None:
             if not outcome.error:
                 found = msgspec.json.decode(outcome.output, type=Completion)
-                then(found.text, "  ".join(map(clean, found.choices)) or "nothing begins like that")
+                then(found.text, "  ".join(map(clean, found.choices)) or "no such path")
 
         hostdx(self.shell, ["places", f"--complete={words}"], told)
 

@@ -152,7 +152,7 @@ class PlanScreen(Base):
             return self._needs(width)
         if plan is None:
             if child is not None and child.ended:
-                words = child.error or "it gave no plan"
+                words = child.error or "no plan was made"
                 keys = {"directories": "d names directories", "budget": "b changes the budget"}
                 ways = [said for action, said in keys.items() if self.check_action(action, ())]
                 return [
@@ -160,7 +160,7 @@ class PlanScreen(Base):
                     BLANK,
                     text(", ".join([*ways, "O shows every option"]) + "."),
                 ]
-            return [text("asking what a run would do here; nothing is changed", "dim")]
+            return [text("planning: reads this host, changes nothing", "dim")]
         if self._exact:
             return exact_lines(plan, width)
         chosen = " ".join(arguments(self.values, self.offer.options))
@@ -172,10 +172,10 @@ class PlanScreen(Base):
     def _needs(self, width: int) -> list[Line]:
         out = wrapped(self.offer.question, width, "strong")
         first = "one thing" if len(self.missing) == 1 else f"{len(self.missing)} things"
-        out += [BLANK, text(f"Before it can be planned, {first} must be named:")]
+        out += [BLANK, text(f"Before the plan can be made, give {first}:")]
         for option in self.missing:
             out += wrapped(f"{option.name}: {option.help}", width, "strong", indent=2, hang=2)
-        words = "Enter asks for it, O shows every option. Nothing is changed by planning."
+        words = "Enter asks for it, O shows every option. Planning changes nothing."
         return [*out, BLANK, *wrapped(words, width, "dim")]
 
     def action_exact(self) -> None:

@@ -106,7 +106,7 @@ class RecordingsScreen(Base):
         Binding("m", "save", "save report"),
         Binding("i", "import", "import a file"),
         Binding("slash", "filter", "filter", priority=True),
-        Binding("R", "again", "look again", show=False),
+        Binding("R", "again", "read again", show=False),
     ]
     title_words = "recordings"
 
@@ -249,7 +249,7 @@ class RecordingsScreen(Base):
         """Another tool's result as one more recording."""
         from app.tui.screens.ask import AskScreen
 
-        hint = "a result of fio, IO500, IOR, mdtest, HEPscore, prmon, sar, …; Enter imports it, Esc leaves it"
+        hint = "a result of fio, IO500, IOR, mdtest, HEPscore, prmon, sar, …; Enter imports it, Esc cancels"
         self.app.push_screen(AskScreen("import", hint=hint), self._import)
 
     def _import(self, name: str | None) -> None:

@@ -44,7 +44,8 @@ def headline_lines(session: Session, width: int) -> list[Line]:
     ended = session.ended
     if ended is not None and ended.status != "done" and session.verdicts:
         why = (
-            f"▲ {ended.status}: {clean(ended.reason or 'no reason given')}; what was decided before it holds."
+            f"▲ {ended.status}: {clean(ended.reason or 'no reason given')}; verdicts reached before that "
+            "are valid."
         )
         out += wrapped(why, width - 2, "warning", indent=1)
     return out

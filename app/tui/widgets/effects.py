@@ -64,7 +64,7 @@ def _so_far(estimate: ev.Estimate) -> str:
         return "no interval yet"
     low, high = estimate.ci95
     if low < 1 / KNOWN_WITHIN and high > KNOWN_WITHIN:
-        return "no idea yet"
+        return "not known yet"
     if low < 1 < high:
         return f"too early to say ({units.between(low, high)})"
     return f"{units.effect(estimate.ratio)}  {units.between(low, high, estimate.ratio)}"
@@ -130,8 +130,8 @@ def _outlook(session: Session) -> str:
     first = min(following, key=lambda look: look.seconds)
     when = f"in {max(1, round(first.seconds))} s"
     if all(look.decides for look in following):
-        return f"decides at the next look, {when}, if it goes on like this"
-    return f"next look after {first.groups} groups, {when}: undecided as it stands"
+        return f"the next interim look, {when}, would decide it"
+    return f"next interim look after {first.groups} groups, {when}: not decided yet"
 
 
 def _foot(session: Session, width: int) -> str:

@@ -77,7 +77,7 @@ def _nothing(width: int) -> Line:
 
 class ScenarioList(Picker):
     def __init__(self, session: Callable[[], Session]) -> None:
-        super().__init__(id="scenarios", title="WHAT IS WRONG?", empty="asking which ones can run here")
+        super().__init__(id="scenarios", title="WHAT IS WRONG?", empty="checking which ones can run here")
         self.note = [("scenario, and how long it takes", "dim")]
         self._session = session
 
