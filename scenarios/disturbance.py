@@ -127,7 +127,7 @@ def sentences(disturbances: Iterable[Disturbance]) -> str:
 
 
 def most_often(disturbances: Sequence[Disturbance]) -> str:
-    """What disturbed most often, in a few words without figures: "others' I/O on our device: rsync [77]".
+    """What disturbed most often, in a few words without figures: "others' I/O on the measured disk: rsync [77]".
 
     Counted by process name or device, else by what happened; of equally frequent ones the first.
     """

@@ -36,7 +36,8 @@ THRESHOLDS: tuple[Threshold, ...] = (
         "device",
         0.25,
         "of the device's usual traffic",
-        "bytes or operations of others on our device: a quarter more queueing shifts a latency by several percent",
+        "bytes or operations of other processes on the measured disk: a quarter more queueing shifts a "
+        "latency by several percent",
         floor=1
         << 20,  # bytes a second (and 50 operations): below, a log daemon would disturb an idle disk's test
     ),

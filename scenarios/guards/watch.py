@@ -129,7 +129,11 @@ class Watch:
         if not counts or max(counts.values()) * 10 < blocks:
             return ""
         kind = max(counts, key=lambda k: counts[k])
-        what = {"cpu": "CPU use of others", "steal": "the hypervisor", "device": "others' I/O on our device"}
+        what = {
+            "cpu": "CPU use of others",
+            "steal": "the hypervisor",
+            "device": "others' I/O on the measured disk",
+        }
         text = f"{what.get(kind, kind)} disturbed {counts[kind]} of {blocks} blocks"
         if self._named:
             text += f" (most often {most_named(self._named)})"

@@ -65,7 +65,7 @@ async def test_a_spent_budget_refuses_the_block(tmp_path: Path) -> None:
     made = bench(tmp_path, most=files + 4 * MIB)
     try:
         await made.prepare([mix])
-        with pytest.raises(NotApplicable, match="write budget"):
+        with pytest.raises(NotApplicable, match="write limit"):
             await made.block(mix, 1.0)
     finally:
         await made.close()

@@ -71,7 +71,7 @@ def test_what_is_no_disk_of_ours_only_when_named_and_then_noted(kind: str) -> No
     assert f"/data/x is on {kind}, {indirect(kind)}: measured only when it is named" in line
     assert refused_file_system(placed(kind), True) == ""
     (note,) = notes(Host("/nonexistent"), placed(kind))
-    assert indirect(kind) in note and "the verdict speaks of it" in note
+    assert indirect(kind) in note
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "f2fs", "zfs", "ext3"])
@@ -94,8 +94,7 @@ def md(tree: Tree, **values: str | int) -> str:
 def test_a_degraded_array_is_refused(tree: Tree) -> None:
     line = md(tree, degraded=1, sync_action="idle")
     assert (
-        line
-        == "/data/x is on md0, which is degraded (1 member(s) missing): repair it first (cat /proc/mdstat)"
+        line == "/data/x is on md0, which is degraded (1 member missing): repair it first (cat /proc/mdstat)"
     )
 
 
@@ -173,7 +172,7 @@ def test_a_directory_that_is_none(tmp_path: Path) -> None:
     missing = suitability(host, str(tmp_path / "nope"), explicit=True)
     assert missing.refusal == f"{tmp_path}/nope does not exist; name an existing directory with --dir"
     assert "is not a directory" in suitability(host, str(tmp_path / "file"), explicit=True).refusal
-    assert "holds no files of ours" in suitability(host, "/proc", explicit=True).refusal
+    assert "cannot hold test files" in suitability(host, "/proc", explicit=True).refusal
 
 
 def test_a_captured_tree_cannot_be_measured(tree: Tree) -> None:
@@ -204,7 +203,7 @@ def test_somebody_else_s_directory_is_refused_for_real() -> None:
 def test_notes_tell_recorded_errors(tree: Tree) -> None:
     tree.files("/sys/fs/ext4/sda", errors_count=3)
     (note,) = notes(tree.host(), placed("ext4"))
-    assert note.startswith("ext4 on sda has recorded 3 error(s)")
+    assert note.startswith("ext4 on sda has recorded 3 errors")
 
 
 @pytest.mark.parametrize(("dio", "count"), [(0, 1), (1, 0)])
