@@ -208,7 +208,7 @@ def test_what_is_for_root_alone_is_not_written_into_anothers_file(alices: Path) 
         write_bytes("capture", str(alices / "a.tar.gz"), 0o600, b"the kernel's log")
     assert (alices / "a.tar.gz").read_text() == "hers"
     (alices / "passwd").hardlink_to(alices.parent / "precious" / "passwd")
-    with pytest.raises(Failure, match="is one of 2 names of a file"):
+    with pytest.raises(Failure, match="has 2 hard links"):
         opened("report", str(alices / "passwd"), 0o644)
 
 

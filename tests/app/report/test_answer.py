@@ -107,8 +107,8 @@ def test_a_control_that_moved_is_the_headline_of_an_undecided_run_too() -> None:
     ("status", "reason", "begins", "weight"),
     [
         ("done", "", "B: B is 20 % slower", "critical"),
-        ("interrupted", "stopped", "stopped early; until then: B: B is 20 % slower", "critical"),
-        ("failed", "disk full", "failed; until then: B: B is 20 % slower", "critical"),
+        ("interrupted", "stopped", "stopped early; before that: B: B is 20 % slower", "critical"),
+        ("failed", "disk full", "failed; before that: B: B is 20 % slower", "critical"),
     ],
 )
 def test_what_was_decided_before_the_end_is_the_answer(
@@ -116,7 +116,9 @@ def test_what_was_decided_before_the_end_is_the_answer(
 ) -> None:
     session = Session()
     session.apply(judged("B", "slower", 0.8))
-    assert answer(session).sentence.startswith("without its end; until there: B: B is 20 % slower")
+    assert answer(session).sentence.startswith(
+        "incomplete (not ended, or killed); so far: B: B is 20 % slower"
+    )
     session.apply(ev.Ended(t=2, status=status, reason=reason))
     said = answer(session)
     assert said.sentence.startswith(begins) and said.weight == weight

@@ -40,7 +40,7 @@ def test_a_control_that_moved_is_said() -> None:
     a, b = boots(rng, LOADS, 3, "a", deviation=0.01), boots(rng, LOADS, 3, "b", deviation=0.01, syscall_1=0.5)
     for run in (*a, *b):
         run.loads.update({key: type(load)(load.title, load.metric, True) for key, load in run.loads.items()})
-    assert "The control moved" in markdown.rendered(comparison(compared(a, b)))
+    assert "The control changed" in markdown.rendered(comparison(compared(a, b)))
 
 
 def test_host_text_is_data_in_every_format() -> None:

@@ -35,22 +35,20 @@ LOUD = Finding(
 @pytest.mark.parametrize(
     ("session", "words", "command"),
     [
-        (ended(verdict("slower", ratio=0.5)), "look at its groups", "hostdx replay r.jsonl"),
+        (ended(verdict("slower", ratio=0.5)), "look at the groups", "hostdx replay r.jsonl"),
         (ended(verdict("slower", ratio=0.5), ev.Found(t=9.0, finding=LOUD)), "trim it", "fstrim /x"),
         (ended(verdict("inconclusive", seconds_to_decide=100.0, ratio=1.0), dir=["/a b", "/c"], token="secret"),
          "measure for 2 min: that should decide it", "hostdx run storage '--dir=/a b' --dir=/c --budget=120"),
         (ended(verdict("inconclusive", seconds_to_decide=1e6, ratio=1.0)), "on a quieter host", "hostdx run storage"),
-        (ended(verdict("not measured", groups=0)), "give it more time", "hostdx run storage --budget=240"),
-        (ended(verdict("not measured", groups=0, seconds_to_decide=439.2)), "give it more time",
-         "hostdx run storage --budget=440"),
-        (ended(verdict("no material difference", ratio=1.0)), "the cause lies elsewhere", "hostdx run checkup"),
+        (ended(verdict("not measured", groups=0)), "run it with more time", "hostdx run storage --budget=240"),
+        (ended(verdict("no material difference", ratio=1.0)), "the cause is elsewhere", "hostdx run checkup"),
         (ended(verdict("no material difference", ratio=1.0), scenario="null"), "look for the cause",
          "hostdx run checkup"),
-        (ended(verdict("slower", ratio=0.9, control=True), dir=["/a"]), "the control moved",
+        (ended(verdict("slower", ratio=0.9, control=True), dir=["/a"]), "the control differs",
          "hostdx run storage --dir=/a"),
         (ended(status="interrupted"), "it was stopped", "hostdx run storage"),
         (ended(verdict("not measured", groups=0), scenario="workload", cmd="./job --token=x"),
-         "give it more time; the same command with --budget=240", ""),
+         "run it with more time; the same command with --budget=240", ""),
     ],
 )  # fmt: skip
 def test_the_step_that_the_answer_asks_for(session: Session, words: str, command: str) -> None:

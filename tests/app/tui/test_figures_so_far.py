@@ -170,7 +170,7 @@ def test_a_watch_that_was_stopped_still_says_what_it_found_and_what_to_do() -> N
     )
     said = answer(stopped(frozen))
     assert (
-        said.sentence == "stopped early; until then: touch waits for /mnt to be thawed"
+        said.sentence == "stopped early; before that: touch waits for /mnt to be thawed"
         and said.weight == "warning"
     )
     assert [step.command for step in following(stopped(frozen))] == ["fsfreeze -u /mnt"]

@@ -130,9 +130,9 @@ def test_consent_never_says_that_a_trim_is_undone() -> None:
         "1 change to this host" in said and "It cannot be undone." in said and "undone at the end" not in said
     )
     said = consent(trim, other, quiet)
-    assert "1 of them cannot be undone." in said and "Every other one is written down first" in said
+    assert "1 of them cannot be undone." in said and "Every other one is recorded in the undo journal" in said
     said = consent(other, quiet)
-    assert "It is written down first" in said and "cannot be undone" not in said
+    assert "It is recorded in the undo journal" in said and "cannot be undone" not in said
 
 
 @both

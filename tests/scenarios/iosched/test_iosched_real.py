@@ -107,7 +107,7 @@ def test_a_value_that_somebody_else_changed_is_kept_and_said(tmp_path: Path, dis
     disk.write("scheduler", "kyber")
     undone = hostdx(tmp_path, "undo")
     assert "[kyber]" in disk.read("scheduler")
-    assert "somebody else changed it" in undone.stdout + undone.stderr
+    assert "another program changed it" in undone.stdout + undone.stderr
     assert list((tmp_path / "state/hostdx/journal").iterdir()) == []
 
 
