@@ -172,7 +172,7 @@ class PlanScreen(Base):
     def _needs(self, width: int) -> list[Line]:
         out = wrapped(self.offer.question, width, "strong")
         first = "one thing" if len(self.missing) == 1 else f"{len(self.missing)} things"
-        out += [BLANK, text(f"Before the plan can be made, give {first}:")]
+        out += [BLANK, text(f"Before the plan can be made, {first} must be named:")]
         for option in self.missing:
             out += wrapped(f"{option.name}: {option.help}", width, "strong", indent=2, hang=2)
         words = "Enter asks for it, O shows every option. Planning changes nothing."
