@@ -41,6 +41,8 @@ LOUD = Finding(
          "measure for 2 min: that should decide it", "hostdx run storage '--dir=/a b' --dir=/c --budget=120"),
         (ended(verdict("inconclusive", seconds_to_decide=1e6, ratio=1.0)), "on a quieter host", "hostdx run storage"),
         (ended(verdict("not measured", groups=0)), "run it with more time", "hostdx run storage --budget=240"),
+        (ended(verdict("not measured", groups=0, seconds_to_decide=439.2)), "run it with more time",
+         "hostdx run storage --budget=440"),
         (ended(verdict("no material difference", ratio=1.0)), "the cause is elsewhere", "hostdx run checkup"),
         (ended(verdict("no material difference", ratio=1.0), scenario="null"), "look for the cause",
          "hostdx run checkup"),
