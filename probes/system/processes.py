@@ -19,6 +19,8 @@ from probes.safe_read import decode
 from probes.system.pulse import TICKS_PER_S
 from probes.types import Absent
 
+COMMAND = "hostdx"
+
 
 class Process(msgspec.Struct, frozen=True):
     """One look at a process. The kernel adds to `cpu_s` and `io` the whole life of every child that was waited for."""
@@ -87,6 +89,25 @@ def family_of(host: Host, pid: int | None = None) -> dict[int, Process]:
             if isinstance(children, str):
                 waiting.extend(wholes(children.split()) or ())
     return found
+
+
+def own_family(host: Host, pid: int | None = None) -> dict[int, Process]:
+    """As `family_of`, from the topmost hostdx that we were started by: the app that waits for a child of its own and
+    follows a run is nobody else either.
+
+    Such a parent runs the same program file under the name of the command, or of the interpreter as we do.
+    """
+    top = os.getpid() if pid is None else pid
+    own = _process(host, str(top))
+    program = host.link(f"/proc/{top}/exe")
+    while own is not None and own.parent > 1 and not isinstance(program, Absent):
+        parent = _process(host, str(own.parent))
+        if parent is None or host.link(f"/proc/{parent.pid}/exe") != program:
+            break
+        if parent.name not in (COMMAND, own.name):
+            break
+        own = parent
+    return family_of(host, top if own is None else own.pid)
 
 
 def cpu_seconds(processes: dict[int, Process]) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from probes.system.culprit import Resource, busiest
-from probes.system.processes import Look, family_of, look
+from probes.system.processes import Look, look, own_family
 from probes.system.tasks import tasks_hidden
 from scenarios import events as ev
 from scenarios.disturbance import Culprit
@@ -50,7 +50,7 @@ class Culprits:
         if not wanted or before is None:
             return {}
         now = self._look()
-        ours = frozenset(family_of(self._run.host)) if self._run.host.live else frozenset()
+        ours = frozenset(own_family(self._run.host)) if self._run.host.live else frozenset()
         named: dict[str, Culprit] = {}
         for kind in wanted:
             resource: Resource = "cpu" if kind == "cpu" else "io"

@@ -12,7 +12,7 @@ from probes import units
 from probes.host import Host
 from probes.number_text import whole
 from probes.system.culprit import ranking
-from probes.system.processes import Look, family_of, look
+from probes.system.processes import Look, look, own_family
 from probes.types import Absent
 
 MOST = 3
@@ -34,7 +34,7 @@ def top_users(host: Host, kind: str) -> tuple[User, ...]:
     if kind == "memory":
         return _by_memory(host)
     before, after = host.once(_two_looks)
-    found = ranking(before, after, "cpu" if kind == "cpu" else "io", frozenset(family_of(host)))
+    found = ranking(before, after, "cpu" if kind == "cpu" else "io", frozenset(own_family(host)))
     return tuple(
         User(
             one.pid,

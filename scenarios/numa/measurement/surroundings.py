@@ -11,7 +11,7 @@ from probes.system.cgroup import cgroup
 from probes.system.cpu_times import CpuTimes, cpu_times
 from probes.system.culprit import Culprit, busiest
 from probes.system.power import Package, packages, watts
-from probes.system.processes import Process, family_of, look
+from probes.system.processes import Process, look, own_family
 from probes.system.throttle import ThrottleReader
 from probes.types import Absent, present
 from scenarios.numa.settings import Held, held_by, highest_khz, limited_khz
@@ -54,7 +54,7 @@ class Surveyor:
         """`share`: of each CPU what our worker on it got while it ran; the rest of its busy time was others'."""
         times, held, power = cpu_times(self._host), self._throttle.read(), packages(self._host)
         after = look(self._host, io=False)
-        ours = frozenset(self._pids()) | frozenset(family_of(self._host))
+        ours = frozenset(self._pids()) | frozenset(own_family(self._host))
         spent = _between(self._times, times)
         total = sum(t.busy_s + t.idle_s + t.interrupts_s + t.steal_s for t in spent.values())
         group = cgroup(self._host)

@@ -10,7 +10,7 @@ import pytest
 
 from probes.host import Host
 from probes.system import processes
-from probes.system.processes import cpu_seconds, family_of, look
+from probes.system.processes import cpu_seconds, family_of, look, own_family
 from probes.types import Absent
 from tests.fakes.processes import moment, process
 
@@ -77,6 +77,19 @@ def test_family_holds_descendants_and_survives_a_loop(tmp_path: Path) -> None:
     family = family_of(Host(str(tmp_path)), 10)  # 12 has ended
     assert set(family) == {10, 11, 13}
     assert cpu_seconds(family) == 1.75
+
+
+def test_the_app_above_us_is_no_other_and_the_shell_above_it_is(tmp_path: Path) -> None:
+    process(tmp_path, 5, "bash", 10, children="10")
+    process(tmp_path, 10, "hostdx", 100, parent=5, children="11 14")
+    process(tmp_path, 11, "python3", 50, parent=10, children="13")
+    process(tmp_path, 13, "python3", 25, parent=11)
+    process(tmp_path, 14, "viewer", 25, parent=10)
+    for pid, program in ((5, "bash"), (10, "python3.11"), (11, "python3.11"), (13, "python3.11")):
+        (tmp_path / f"proc/{pid}/exe").symlink_to(f"/usr/bin/{program}")
+    assert set(own_family(Host(str(tmp_path)), 13)) == {10, 11, 13, 14}
+    (tmp_path / "proc/10/exe").unlink()  # another user's: not readable, so not ours
+    assert set(own_family(Host(str(tmp_path)), 13)) == {11, 13}
 
 
 def test_a_tree_without_processes_gives_an_empty_look(tmp_path: Path) -> None:
