@@ -93,8 +93,8 @@ def _made(scenario: Scenario, host: Host, options: Options) -> tuple[Plan | None
     return plan, plan.refusal, failure.COULD_NOT if plan.refusal else 0
 
 
-def header(scenario: str, options: dict[str, Json]) -> ev.Began:
-    """The first event of a stream that is no run: of `plan` and `triage`."""
+def header(scenario: str, options: dict[str, Json], host: str = "") -> ev.Began:
+    """The first event of a stream that is no run: of `plan` and `triage`. `host`: its name; empty: this one's."""
     me = identity()
     return ev.Began(
         t=0.0,
@@ -102,7 +102,7 @@ def header(scenario: str, options: dict[str, Json]) -> ev.Began:
         version=__version__,
         scenario=scenario,
         command=["hostdx", *sys.argv[1:]],
-        host=os.uname().nodename,
+        host=host or os.uname().nodename,
         wall=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         seed=random.SystemRandom().getrandbits(32),
         pid=me.pid,

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from app.failure import USAGE, Failure
 from probes.host import Host, root_problem
+from probes.types import present
+
+NAMES = ("/etc/hostname", "/proc/sys/kernel/hostname", "/hostname")  # the last one: a sosreport's
 
 
 def host_at(root: str | None) -> Host:
@@ -27,6 +30,14 @@ def host_at(root: str | None) -> Host:
     host = Host(root)
     host.still = True
     return host
+
+
+def captured_name(host: Host, root: str) -> str:
+    """Of a captured host, for the head of what is said about it: its own, else that of the tree or tar."""
+    for path in NAMES:
+        if present(name := host.text(path, 256)) and name.strip():
+            return name.split()[0]
+    return Path(root).resolve().name.removesuffix(".gz").removesuffix(".tar")
 
 
 def _unpacked(archive: str) -> Host:

@@ -9,7 +9,7 @@ import click
 
 from app.cli.color_option import color_option
 from app.cli.plan import events_option, header
-from app.cli.root_option import host_at
+from app.cli.root_option import captured_name, host_at
 from app.output import complain, out, out_parts, raw
 from app.recording.session import Session
 from app.recording.writer import encoded
@@ -72,7 +72,10 @@ def _events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.AnyEven
     def now() -> float:
         return time.monotonic() - began
 
-    yield header("triage", {"root": root} if root else {})
+    if root is None:
+        yield header("triage", {})
+    else:
+        yield header("triage", {"root": root}, captured_name(host, root))
     for line in mentions() if root is None else ():
         yield ev.Note(t=now(), text=line)
     yield from in_time(examine(host, now, facts=facts), host, MOST_S)

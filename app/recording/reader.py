@@ -144,7 +144,7 @@ class Follower:
         try:
             head = _head_decoder.decode(line)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            raise self._broken(1, "is not a hostdx recording (no JSON object with a type)") from None
+            raise self._broken(1, f"is not a hostdx recording ({_instead(line)})") from None
         if head.type != "run" or not head.schema.startswith("hostdx/"):
             raise self._broken(1, "is not a hostdx recording (it must begin with a `run` event)")
         if head.schema != ev.SCHEMA:
@@ -154,6 +154,13 @@ class Follower:
 
     def _broken(self, line: int, what: str) -> BrokenRecording:
         return BrokenRecording(f"{self.path}: line {line}: {what}")
+
+
+def _instead(line: bytes) -> str:
+    """What a file without a recording's head looks like: gzip, bzip2 and xz by their magic, ustar at offset 257."""
+    if line.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ")) or line[257:262] == b"ustar":
+        return "an archive; a captured host is looked at with `hostdx triage --root`"
+    return "no JSON object with a type"
 
 
 def events_of(path: Path, decoder: msgspec.json.Decoder[Any] = _decoder) -> Iterator[Any]:

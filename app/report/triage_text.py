@@ -20,7 +20,8 @@ def lines(session: Session, *, facts: bool = False, unknown: bool = False) -> li
 def told(session: Session, *, facts: bool = False, unknown: bool = False) -> list[tuple[str, str]]:
     """(line, role): the severities as roles, `strong`, `dim`, or nothing."""
     shown = [(f"! {note.text}", "warning") for note in session.notes]
-    shown.append((head(session), "strong"))
+    of = f"{session.began.host}: " if session.began is not None and _captured(session) else ""
+    shown.append((of + head(session), "strong"))
     for found in session.worst_first:
         shown += [
             ("", ""),
@@ -31,7 +32,7 @@ def told(session: Session, *, facts: bool = False, unknown: bool = False) -> lis
         ]
         shown += [(line, "") for remedy in found.remedy for line in _remedy(remedy)]
         if found.prove:
-            shown.append((f"    prove it: {prove(found)}", "strong"))
+            shown.append((f"    {_prove_where(session)}: {prove(found)}", "strong"))
     silent = [
         check for check in session.checks.values() if check.reason and check.state in ("unreadable", "spoke")
     ]
@@ -63,6 +64,14 @@ def head(session: Session) -> str:
     return f"{checks['spoke']} of {total} checks found something{found}" + (f"; {rest}" if rest else "")
 
 
+def _captured(session: Session) -> bool:
+    return session.began is not None and "root" in session.began.options
+
+
+def _prove_where(session: Session) -> str:
+    return "prove it on that host" if _captured(session) else "prove it"
+
+
 def prove(found: Finding) -> str:
     return " ".join(("hostdx run", found.prove, *found.prove_options))
 
@@ -70,7 +79,7 @@ def prove(found: Finding) -> str:
 def markdown(session: Session) -> str:
     host = session.began.host if session.began is not None else "unknown host"
     sections = [
-        Section(f"{found.severity.capitalize()}: {found.title}", tuple(_parts(found)))
+        Section(f"{found.severity.capitalize()}: {found.title}", tuple(_parts(found, _prove_where(session))))
         for found in session.worst_first
     ]
     silent = [c for c in session.checks.values() if c.reason and c.state in ("unreadable", "spoke")]
@@ -80,7 +89,7 @@ def markdown(session: Session) -> str:
     return rendered(Document(f"{host}: triage", (head(session),), tuple(sections)))
 
 
-def _parts(found: Finding) -> list[Part]:
+def _parts(found: Finding, where: str) -> list[Part]:
     items: list[Words] = [(one.text, *((Mono(one.source),) if one.source else ())) for one in found.evidence]
     parts: list[Part] = [Bullets(tuple(items))] if items else []
     for one in found.remedy:
@@ -89,7 +98,7 @@ def _parts(found: Finding) -> list[Part]:
         if commands:
             parts.append(Code(commands, "sh"))
     if found.prove:
-        parts.append(Paragraph(("Prove it:", Mono(prove(found)))))
+        parts.append(Paragraph((f"{where.capitalize()}:", Mono(prove(found)))))
     return parts
 
 

@@ -73,10 +73,19 @@ def _manager(host: Host) -> Iterator[Entry]:
         )
         return
     source = f"{CONF}, {UFW}"
+    if not found and (table := _left_by_firewalld(host)):
+        found, source = [f"{table} is loaded, firewalld not seen"], f"{source}, nft list ruleset"
     yield Fact("firewall", "manager", "; ".join(found) or NONE, source)
     yield Fact("firewall", "service", service, source)
     if present(up):
         yield Fact("firewall", "service_running", up, source)
+
+
+def _left_by_firewalld(host: Host) -> str:
+    """Its table without its files: another container's or an earlier system's; empty where there is none."""
+    read = ruleset(host)
+    tables = () if isinstance(read, Absent) else read.sizes
+    return next((table for table in tables if table.split()[-1:] == ["firewalld"]), "")
 
 
 def _explained(read: Ruleset | Absent) -> Ruleset | Absent:

@@ -92,6 +92,7 @@ def test_unknown_type_and_field_are_survived(tmp_path: Path) -> None:
         (b'{"a":1}\n', "line 1: is not a hostdx recording"),
         (b'{"type":"run","schema":"hostdx/7"}\n', "line 1: was written in the schema hostdx/7"),
         (b"\x7fELF\x00\xff\xfe\n", "line 1: is not a hostdx recording"),
+        (b"etc/".ljust(257, b"\0") + b"ustar\n", "`hostdx triage --root`"),
         (encoded(HEAD)[:-2], "line 1: is unfinished"),
         (encoded(HEAD) + encoded(block(1)) + b'{"type":"note","t":2.0}\n', "line 3: is damaged"),
         (encoded(HEAD) + b'{"type":"note","t":"now","text":"x"}\n' + encoded(block(1)), "line 2: is damaged"),

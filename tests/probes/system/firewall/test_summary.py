@@ -80,6 +80,12 @@ def test_who_pays_is_said(tmp_path: Path, name: str, ipv6: str, ipv4: str) -> No
     assert (facts["reverse_path_ipv6"], facts["reverse_path_ipv4"]) == (ipv6, ipv4)
 
 
+def test_firewalls_rules_without_its_files_are_not_called_no_firewalld(tmp_path: Path) -> None:
+    answers = {NFT: (FIXTURES / "firewalld-1.3.json").read_text()}
+    facts, _ = split(Answering(tmp_path, answers, rp(all=0, eth0=1)))
+    assert facts["manager"].startswith("inet firewalld") and facts["service"] == "none"
+
+
 def test_no_firewall_is_a_fact_and_not_nothing(tmp_path: Path) -> None:
     facts, reasons = split(Answering(tmp_path, {NFT: NOTHING}, rp(all=2, eth0=1, lo=0)))
     assert facts == {
