@@ -129,6 +129,15 @@ def measuring(scenario: str, since: str, warn: Callable[[str], None]) -> Lock:
     return lock
 
 
+def measuring_now() -> Holder | None:
+    """Whose run a second one would be refused for, told before it is started. Root believes his own claim only."""
+    for path in (runtime_dir() / "measuring.json", *(_others() if os.geteuid() != 0 else [])):
+        found = _claim(path)
+        if found is not None and found[0].plausible and _owned_and_living(*found):
+            return found[0]
+    return None
+
+
 def _named(holder: Holder) -> str:
     return f"pid {holder.pid} (hostdx run {holder.scenario}, since {holder.since})"
 

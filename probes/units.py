@@ -75,6 +75,17 @@ class Quantity(NamedTuple):
         return f"{self.number}{blank}{self.unit}"
 
 
+_SHORT = {"iterations": "it", "products": "prod", "packets": "pkt", "packet": "pkt"}
+
+
+def brief(value: Quantity) -> Quantity:
+    """The same with its unit in few letters, for a narrow column: `k it/s`, `ns/pkt`."""
+    words = " ".join(
+        "/".join(_SHORT.get(part, part) for part in word.split("/")) for word in value.unit.split(" ")
+    )
+    return Quantity(value.number, words)
+
+
 def decimal(value: float, unit: str = "") -> Quantity:
     """With a decimal prefix right before the unit: `14.1` and `kB/s`."""
     if not math.isfinite(value):

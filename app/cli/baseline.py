@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from app.output import out
-from app.printable import printable
+from app.cli.color_option import color_option
+from app.output import out, out_parts
 from app.report.result import encoded
 from probes.units import counted
 from scenarios import events as ev
@@ -42,7 +42,10 @@ def list_(as_json: bool) -> int:
         out(encoded({"schema": ev.SCHEMA, "baselines": kept}))
         return 0
     for one in found:
-        out(printable(f"{one.name}  {len(one.recordings)}  {one.recordings[-1].name}"))
+        out_parts([(one.name, "strong"), (f"  {len(one.recordings)}  {one.recordings[-1].name}", "")])
     if not found:
         out("no baseline; `hostdx baseline save NAME` keeps the last recording")
     return 0
+
+
+list_.params.append(color_option())

@@ -68,8 +68,13 @@ class Lazy(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         known = self.list_commands(ctx)
         if args[0] not in known and not args[0].startswith("-"):
-            near = get_close_matches(args[0], known, n=1)
-            instead = f"did you mean `hostdx {near[0]}`?" if near else "`hostdx --help` lists the commands"
+            from scenarios import registry
+
+            meant = {name: name for name in known} | {name: f"run {name}" for name in registry.names()}
+            near = get_close_matches(args[0], meant, n=1)
+            instead = (
+                f"did you mean `hostdx {meant[near[0]]}`?" if near else "`hostdx --help` lists the commands"
+            )
             raise Failure(f"{args[0]}: no such command; {instead}", USAGE)
         return super().resolve_command(ctx, args)
 

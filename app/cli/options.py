@@ -104,6 +104,8 @@ def chosen(options: Sequence[Option], values: dict[str, Any]) -> dict[str, Json]
         values = {**values, f"opt_{DIRECTORIES}": alone}
     for option in options:
         value = values.get(_identifier(option))
+        if option.required and option.name == DIRECTORIES and not value:
+            raise click.MissingParameter(param_type="option", param_hint=f"'--{option.name}'")
         if value is None or value == () or (option.kind == "flag" and not value):
             continue
         found[option.name] = list(value) if isinstance(value, tuple) else value
@@ -134,7 +136,7 @@ def _parameter(option: Option) -> click.Option:
         type=kind,
         multiple=True,
         callback=None if option.multiple else _once,
-        required=option.required,
+        required=option.required and option.name != DIRECTORIES,  # it may stand alone: `chosen` looks
         help=_help(option),
         hidden=option.hidden,
         metavar=_metavar(option),

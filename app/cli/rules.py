@@ -6,9 +6,9 @@ import inspect
 
 import click
 
+from app.cli.color_option import color_option
 from app.failure import USAGE, Failure
-from app.output import complain, out
-from app.printable import printable
+from app.output import complain, out, out_parts
 from app.report import result
 from probes.host import Host
 from probes.types import Absent
@@ -40,21 +40,22 @@ def rules(explain: str | None, tables: bool, as_json: bool) -> int:
 
         host = Host()
         for name, table in TABLES.items():
-            out(printable(f"{name:<12} {_first_line(table.__doc__)}"))
+            out_parts([(f"{name:<12}", "strong"), (f" {_first_line(table.__doc__)}", "")])
             rows = table(host)
             if isinstance(rows, Absent):
-                out(printable(f"{'':<12} not on this host: {rows.reason}"))
+                out_parts([(f"{'':<12} not on this host: {rows.reason}", "unknown")])
             else:
                 columns = sorted({column for row in rows[:MOST_ROWS] for column in row})
-                out(printable(f"{'':<12} {', '.join(columns) or 'no row on this host'}"))
+                out_parts([(f"{'':<12} {', '.join(columns) or 'no row on this host'}", "dim")])
         return 0
     if explain is not None:
         near = [one for one in found if one.startswith(explain)]
         if explain not in found and len(near) != 1:
             raise Failure(f"--explain {explain}: no such rule; `hostdx rules` lists them", USAGE)
         rule = found.get(explain) or found[near[0]]
-        for line in (f"{rule.id}: {rule.title}", *_detail(rule)):
-            out(printable(line))
+        out_parts([(rule.id, "strong"), (f": {rule.title}", "")])
+        for line in _detail(rule):
+            out_parts([(line, "")])
         return 0
     if as_json:
         listed = [{"id": r.id, "title": r.title, "detail": list(_detail(r))} for r in found.values()]
@@ -62,8 +63,11 @@ def rules(explain: str | None, tables: bool, as_json: bool) -> int:
         return 0
     width = max(map(len, found), default=0)
     for rule in found.values():
-        out(printable(f"{rule.id:<{width}}  {rule.title}"))
+        out_parts([(f"{rule.id:<{width}}", "strong"), (f"  {rule.title}", "")])
     return 0
+
+
+rules.params.append(color_option())
 
 
 def _detail(rule: Rule) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 import msgspec
 
-from app.output import out
-from app.printable import printable
+from app.cli.color_option import color_option
+from app.output import out, out_parts
 from app.report.result import encoded
 from probes.host import Host
 from probes.units import duration
@@ -26,12 +26,15 @@ def scenarios(as_json: bool) -> int:
     width = max((len(offer.id) for offer in found), default=0)
     for offer in found:
         takes = f"about {duration(offer.takes_s)}" if offer.takes_s else "as long as asked"
-        out(printable(f"{offer.id:<{width}}  {offer.question}  ({takes})"))
+        out_parts([(f"{offer.id:<{width}}", "strong"), (f"  {offer.question}", ""), (f"  ({takes})", "dim")])
         if offer.blocked:
-            out(printable(f"{'':<{width}}  not here: {offer.blocked}"))
+            out_parts([(f"{'':<{width}}  not here: {offer.blocked}", "unknown")])
         elif offer.needs:
-            out(printable(f"{'':<{width}}  needs {offer.needs}"))
+            out_parts([(f"{'':<{width}}  needs {offer.needs}", "dim")])
     return 0
+
+
+scenarios.params.append(color_option())
 
 
 def _document(offer: ev.Offer) -> dict[str, object]:

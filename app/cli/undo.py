@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 import msgspec
 
+from app.cli.color_option import color_option
 from app.failure import Failure
-from app.output import complain, out
+from app.output import complain, out, out_parts
 from app.printable import printable
 from app.report.result import encoded
 from app.run import consent
@@ -22,6 +23,8 @@ from app.undo.damaged_journal import discard, legible
 from app.undo.journal import Busy, Journal, journals
 from app.undo.told import Change, Told
 from scenarios.events import SCHEMA
+
+_ROLES = {"open": "warning", "reverted": "ok", "kept": "warning"}
 
 
 @click.command()
@@ -70,7 +73,7 @@ def _said(changes: list[Change], *, as_json: bool) -> list[Change]:
     """A line each as they come, but of those that failed: stderr has them."""
     for change in changes:
         if change.state != "failed" and not as_json:
-            out(printable(change.line))
+            out_parts([(change.line, _ROLES.get(change.state, ""))])
     return changes
 
 
@@ -176,3 +179,6 @@ def _undone(leftover: undoing.Leftover) -> list[Change]:
         if change.state == "failed":
             complain(f"undo: {change.line}; it stays in {leftover.path}")
     return told
+
+
+undo.params.append(color_option())

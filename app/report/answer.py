@@ -16,6 +16,7 @@ from scenarios.finding import Severity
 
 Weight: TypeAlias = Severity | Literal["unknown"]
 MOST_READ = 8 << 20  # bytes of a recording that is read for its headline
+MOST_FILES = 2  # named in a headline
 DISTRUST = "Do not trust this run"
 
 
@@ -32,9 +33,11 @@ def answer(session: Session) -> Answer:
     """Nothing is claimed that no verdict, trend or finding says; that a run was broken off stands first."""
     ended = session.ended
     said = _said(session)
+    if said is not None and (files := _files(session)):
+        said = said._replace(sentence=f"{files}: {said.sentence}")
     if ended is None:
         if said is None:
-            return Answer("the run has not ended, or was killed", "unknown")
+            return Answer("nothing decided so far: the run has not ended, or was killed", "unknown")
         return said._replace(sentence=f"incomplete (not ended, or killed); so far: {said.sentence}")
     if ended.status == "done":
         return said if said is not None else Answer("nothing to report", "ok")
@@ -54,6 +57,14 @@ def headline_of(entry: store.Listed) -> Answer | None:
         return answer(load(entry.path))
     except (BrokenRecording, OSError):
         return None
+
+
+def _files(session: Session) -> str:
+    """`healthy.tsv, anomalous.tsv`: what tells one import of a tool's results from the next; empty for a run."""
+    told = session.extras.get("imported")
+    rows = told.value if told is not None and isinstance(told.value, list) else []
+    names = [row.get("file") for row in rows if isinstance(row, dict)]
+    return units.listed([name for name in names if isinstance(name, str)], MOST_FILES)
 
 
 def _judged(session: Session) -> bool:

@@ -78,7 +78,7 @@ def _effects(session: Session) -> Table:
         seen = wording.resolution(v)
         pair = f"{v.variant} / {v.baseline}"
         cells = (wording.ratio(v.ratio), wording.interval(v.ci95), wording.delta(v), str(v.groups), seen)
-        rows.append((title, v.metric, pair, v.verdict, *cells))
+        rows.append((title, wording.metric_title(v.metric), pair, v.verdict, *cells))
     return Table(header, tuple(rows), frozenset({4, 5, 6, 7, 8}))
 
 

@@ -48,7 +48,7 @@ def rows(session: Session) -> list[Row]:
         unit = _metric(session, v).unit
         title = wording.workload_title(session, v.workload)
         several = len({o.metric for o in told if o.workload == v.workload}) > 1
-        title = f"{title}, {v.metric}" if several else title
+        title = f"{title}, {wording.metric_title(v.metric)}" if several else title
         title = titled(title, control=v.control)
         sides = (_median(session, v, side) for side in (v.baseline, v.variant))
         left, right = (None if value is None else units.amount(value, unit) for value in sides)

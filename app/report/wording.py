@@ -12,6 +12,8 @@ from scenarios.finding import Severity
 
 SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}
 
+_METRICS = {"wall": "wall time"}
+
 
 def workload_title(session: Session, workload: str) -> str:
     if session.plan is not None:
@@ -19,6 +21,11 @@ def workload_title(session: Session, workload: str) -> str:
             if planned.id == workload:
                 return planned.title
     return workload
+
+
+def metric_title(name: str) -> str:
+    """What is judged, in words; most metrics are their unit."""
+    return _METRICS.get(name, name)
 
 
 def load_title(session: Session, verdict: ev.Verdict) -> str:
@@ -91,21 +98,21 @@ def _sentence(session: Session, verdict: ev.Verdict, short: bool) -> str:
     if not short:
         left, right = variant_title(session, left), variant_title(session, right)
     scope = f", {verdict.scope}" if verdict.scope else ""
+    metric = metric_title(verdict.metric)
     decided = verdict.verdict in ("slower", "faster")
     _, interval = effect_cells(verdict)
     within = f" (95 % CI {interval})" if interval else ""
     if decided:
         size = units.effect(verdict.ratio) if verdict.ratio else verdict.verdict
-        cost = f": {delta(verdict)}" if _cost(session, verdict) else f" in {verdict.metric}"
-        return f"{title}: {left} is {size} than {right}{cost}{within}{scope}"
+        if _cost(session, verdict):  # the interval is of the ratio, and stands beside it
+            return f"{title}: {left} is {size}{within} than {right}: {delta(verdict)}{scope}"
+        return f"{title}: {left} is {size} than {right} in {metric}{within}{scope}"
     if verdict.verdict == "no material difference":
-        return (
-            f"{title}: no material difference between {left} and {right} in {verdict.metric}{within}{scope}"
-        )
+        return f"{title}: no material difference between {left} and {right} in {metric}{within}{scope}"
     why = f": {verdict.reason}" if verdict.reason else ""
     if verdict.verdict == "not measured":
         return not_measured(title, verdict.reason)
-    return f"{title}: {left} against {right} in {verdict.metric}: {verdict.verdict}{within}{why}"
+    return f"{title}: {left} against {right} in {metric}: {verdict.verdict}{within}{why}"
 
 
 def unmeasured(session: Session, verdicts: Iterable[ev.Verdict]) -> list[str]:

@@ -17,9 +17,11 @@ CONFIDENCE = {"measured": "measured here", "rule": "read from this host", "hint"
 
 
 def finding_lines(
-    finding: Finding, width: int, *, prove: bool = True, from_files: bool = False
+    finding: Finding, width: int, *, prove: bool = True, from_files: bool = False, about: str = ""
 ) -> list[Line]:
-    """`prove`: ends with the key that measures it. `from_files`: of an import, nothing was read from this host."""
+    """`prove`: ends with the key that measures it. `from_files`: of an import, nothing was read from this host.
+    `about`: its subject in words.
+    """
     known = CONFIDENCE[finding.confidence]
     if from_files and finding.confidence != "hint":
         known = "read from the imported files"
@@ -32,7 +34,7 @@ def finding_lines(
     ]
     out += wrapped(finding.title, width, "strong")
     if finding.subject:
-        out.append([("about      ", "dim"), (finding.subject, "text")])
+        out.append([("about      ", "dim"), (about or finding.subject, "text")])
     first, more = finding.evidence[:FIRST_EVIDENCE], finding.evidence[FIRST_EVIDENCE:]
     if not finding.remedy:
         first, more = finding.evidence, ()

@@ -166,10 +166,10 @@ class Errands(App[int]):
         early = argv if known is None else None
         self.push_screen(PlanScreen(offer, proposed(argv, offer.options), early=early))
 
-    def open_finding(self, finding: Finding, *, from_files: bool = False) -> None:
+    def open_finding(self, finding: Finding, *, from_files: bool = False, about: str = "") -> None:
         from app.tui.screens.finding import FindingScreen
 
-        self.push_screen(FindingScreen(finding, from_files=from_files))
+        self.push_screen(FindingScreen(finding, from_files=from_files, about=about))
 
     def open_groups(self, session: Session, verdicts: list[Verdict], at: int) -> None:
         from app.tui.screens.groups import GroupsScreen

@@ -209,3 +209,12 @@ def test_where_others_locks_lie(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("XDG_RUNTIME_DIR")
     assert Path("/run/hostdx/measuring.json") not in locks._others()
+
+
+def test_who_measures_now_is_known_before_a_second_run_is_started() -> None:
+    assert locks.measuring_now() is None
+    held = measuring("storage")
+    found = locks.measuring_now()
+    assert found is not None and (found.pid, found.scenario) == (os.getpid(), "storage")
+    held.release()
+    assert locks.measuring_now() is None

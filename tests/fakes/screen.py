@@ -19,7 +19,7 @@ from app.tui.screens.plan import PlanScreen
 from app.tui.shell import Shell
 from tests.fakes.story import RECORDINGS
 
-SIZES = {"narrow": (80, 24), "wide": (120, 40)}
+SIZES = {"narrow": (80, 24), "wide": (120, 40), "huge": (200, 60)}
 COPY = "import sys; sys.stdout.buffer.write(open(sys.argv[1], 'rb').read())"
 
 

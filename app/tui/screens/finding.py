@@ -21,13 +21,16 @@ class FindingScreen(Base):
     ]
     title_words = "finding"
 
-    def __init__(self, finding: Finding, *, from_files: bool = False) -> None:
+    def __init__(self, finding: Finding, *, from_files: bool = False, about: str = "") -> None:
         super().__init__()
+        self.about = about
         self.finding = finding
         self.from_files = from_files
 
     def body(self) -> Iterable[Widget]:
-        yield Reader(lambda width: finding_lines(self.finding, width, from_files=self.from_files))
+        yield Reader(
+            lambda width: finding_lines(self.finding, width, from_files=self.from_files, about=self.about)
+        )
 
     def on_mount(self) -> None:
         self.query_one(Reader).focus()

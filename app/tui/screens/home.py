@@ -46,9 +46,13 @@ class HomeScreen(Base):
     HomeScreen.-high Whole { margin: 1 0 0 0; }
     HomeScreen.-high Space { display: block; }
     HomeScreen.-high RecordingsLine { margin: 1 0 0 0; }
+    HomeScreen.-high.-examples Suspects { height: auto; min-height: 5; }
+    HomeScreen.-high.-examples RecordingsLine { height: 1fr; max-height: 100%; }
+    HomeScreen.-broad ScenarioList { width: 84; }
     HomeScreen.-wide.-high Headline { height: 2; }
     HomeScreen.-wide.-high #top { layout: horizontal; }
     HomeScreen.-wide.-high HostTable { display: block; width: 40%; padding: 0 0 0 3; }
+    HomeScreen.-broad.-high HostTable { width: 1fr; }
     """
     # 24 lines are what most terminals have: every line counts on the fewer of a split window
     VERTICAL_BREAKPOINTS = [*Base.VERTICAL_BREAKPOINTS[:-1], (24, "-roomy"), Base.VERTICAL_BREAKPOINTS[-1]]
@@ -90,6 +94,16 @@ class HomeScreen(Base):
         margins = 0 if height < 24 else 1 if height < 32 else 4
         most = len(QUESTIONS) + (12 if height >= 32 else 2)
         return max(5, min(most, height - 9 - most_lines(height) - margins))
+
+    def show(self) -> None:
+        """Examples, where nothing was recorded yet, have what the suspects leave of a high screen."""
+        shell, height = self.shell, self.app.size.height
+        examples = bool(shell.examples) and not shell.recorded and shell.running is None
+        self.set_class(examples, "-examples")
+        listed = min(self._most_rows(), 1 + len(QUESTIONS) + len(shell.home_session().offers))
+        suspects = self.query_one(Suspects)
+        suspects.styles.max_height = max(3, height - listed - most_lines(height) - 14) if examples else None
+        super().show()
 
     def on_screen_resume(self) -> None:
         if self.shell.watches_host:

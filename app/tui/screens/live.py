@@ -10,10 +10,11 @@ from textual.widget import Widget
 
 from app.recording.outlook import share_done, time_left
 from app.recording.session import Session
+from app.report.wording import measured
 from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, text
 from app.tui.screens.run import RunScreen, left_changed
-from app.tui.widgets.effects import RunningEffects
+from app.tui.widgets.effects import Judged, RunningEffects
 from app.tui.widgets.group_plot import GroupPlot, under_way
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.pulse_line import PulseLine
@@ -72,7 +73,8 @@ class LiveScreen(RunScreen):
     LiveScreen #left, LiveScreen #right { height: auto; }
     LiveScreen RunningEffects { margin: 1 0 0 0; max-height: 7; }
     LiveScreen Remarks { height: 2; }
-    LiveScreen Suspects { display: none; }
+    LiveScreen Suspects, LiveScreen Judged { display: none; }
+    LiveScreen.-high.-judged Judged { display: block; margin: 1 0 0 0; }
     LiveScreen.-high Remarks { height: 5; }
     LiveScreen.-tall Course, LiveScreen.-tall Remarks { height: 1; }
     LiveScreen.-tall RunningEffects { margin: 0; max-height: 4; }
@@ -80,7 +82,7 @@ class LiveScreen(RunScreen):
     LiveScreen.-wide #left { width: 58%; padding: 0 3 0 0; }
     LiveScreen.-wide #right { width: 42%; margin: 1 0 0 0; }
     LiveScreen.-wide PulseLine { height: 5; }
-    LiveScreen.-wide.-high Suspects { display: block; height: 5; margin: 1 0 0 0; }
+    LiveScreen.-wide.-high.-found Suspects { display: block; height: 5; margin: 1 0 0 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "stop", "stop and undo"),
@@ -105,11 +107,25 @@ class LiveScreen(RunScreen):
         with Box(id="parts"):
             with Box(id="left"):
                 yield RunningEffects(self.session)
+                yield Judged(self.session)
                 yield Suspects(self.session, id="found", title="FOUND SO FAR", empty="nothing yet")
             with Box(id="right"):
                 yield PulseLine(self.session)
                 yield Remarks(self.session)
         yield Transport(lambda: self.feed)
+
+    def on_mount(self) -> None:
+        self._arrange()
+
+    def show(self) -> None:
+        self._arrange()
+        super().show()
+
+    def _arrange(self) -> None:
+        """Room only for what there is: the plot has the rest."""
+        session = self.session()
+        self.set_class(bool(session.findings), "-found")
+        self.set_class(any(map(measured, session.verdicts.values())), "-judged")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("stop", "leave"):

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from app.locks import Holder, measuring_now
 from app.recording.session import Session
 from app.run.launch import HOSTDX
 from app.tui.event_child import EventChild
@@ -32,7 +33,7 @@ def planner(argv: Sequence[str]) -> EventChild:
 
 
 class PlanHead(Panel):
-    DEFAULT_CSS = "PlanHead { height: 1; }"
+    DEFAULT_CSS = "PlanHead { height: auto; max-height: 2; }"
 
     def __init__(self) -> None:
         super().__init__(id="head")
@@ -45,12 +46,18 @@ class PlanHead(Panel):
             ("plan", "title"),
             (" › live › verdict", "dim"),
         ]
-        return [grounded(split(left, text(f"{screen.offer.title} ", "strong"), width), width, "bar")]
+        out = [grounded(split(left, text(f"{screen.offer.title} ", "strong"), width), width, "bar")]
+        if screen.busy is not None:
+            under_way: Line = [(f" ● {screen.busy.scenario} measures since {screen.busy.since}", "warning")]
+            follow: Line = [("a", "key"), (" follows it; this can start when it has ended ", "strong")]
+            out.append(grounded(split(under_way, follow, width), width, "warning"))
+        return out
 
 
 class PlanScreen(Base):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "start", "start"),
+        Binding("a", "attach", "follow the run"),
         Binding("enter", "name", "name it", priority=True),  # as long as something needed has no value
         Binding("d", "directories", "directory", priority=True),
         Binding("b", "budget", "budget", priority=True),
@@ -78,11 +85,16 @@ class PlanScreen(Base):
         self._ask = ask or planner
         self._exact = False
         self._child: EventChild | None = None
-        self._timer = None
+        self._busy: Holder | None = None  # whose run goes on meanwhile
 
     @property
     def session(self) -> Session:
         return self._child.session if self._child is not None else Session()
+
+    @property
+    def busy(self) -> Holder | None:
+        """The run that this one would be refused for: two loads disturb each other."""
+        return self._busy if self.plan is not None and self.plan.measuring_s > 0 else None
 
     @property
     def ready(self) -> bool:
@@ -107,6 +119,8 @@ class PlanScreen(Base):
     def on_mount(self) -> None:
         self.query_one(Reader).focus()
         self.set_interval(0.1, self._poll)
+        self.set_interval(2, self._look)
+        self._busy = measuring_now()
         self._replan()
 
     def on_unmount(self) -> None:
@@ -118,7 +132,9 @@ class PlanScreen(Base):
         if action in ("start", "name"):
             if action == "name" or self.missing:
                 return bool(self.missing) == (action == "name")
-            return self.plan is not None and not self.plan.refusal
+            return self.plan is not None and not self.plan.refusal and self.busy is None
+        if action == "attach":
+            return self.busy is not None
         if action == "exact":
             return not self.missing
         if action == "directories":
@@ -144,6 +160,11 @@ class PlanScreen(Base):
             self._replan()
             self.show()
         if self._child is not None and not self._child.ended and self._child.poll():
+            self.show()
+
+    def _look(self) -> None:
+        before, self._busy = self._busy, measuring_now()
+        if before != self._busy:
             self.show()
 
     def _lines(self, width: int) -> list[Line]:
@@ -189,6 +210,10 @@ class PlanScreen(Base):
     def action_name(self) -> None:
         self.ask_option(self.missing[0])
 
+    def action_attach(self) -> None:
+        self.shell.look_for_runs()
+        self.shell.attach_running()
+
     def action_start(self) -> None:
         plan = self.plan
         if plan is None:
@@ -205,6 +230,12 @@ class PlanScreen(Base):
         self.app.push_screen(ConsentScreen(plan), lambda yes: self._begin(plan) if yes else None)
 
     def _begin(self, plan: Plan) -> None:
+        self._look()
+        if self.busy is not None:  # it began while this was read
+            self.shell.say(
+                f"{self.busy.scenario} is measuring; a follows it, this can start when it has ended"
+            )
+            return
         self.shell.start_run(self.offer.id, arguments(self.values, self.offer.options), plan)
 
     def set_option(self, option: Option, words: str) -> None:

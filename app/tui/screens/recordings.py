@@ -24,6 +24,7 @@ from app.tui.widgets.transport import clock
 HEADLINES = 40  # of the newest: each is read whole for it
 READ_EVERY_S = 0.04
 _WIDE = 100  # cells from which on the year has room
+EXAMPLE = "accent"
 DRAWN_EVERY = 4  # headlines
 
 _SIGNS = {
@@ -60,14 +61,20 @@ def _line(one: Listing, told: dict[str, Answer | None], width: int) -> Line:
     when = clean(entry.wall[:16].replace("T", " ")) or "?"
     if width < _WIDE:
         when = when[5:] or "?"
-    left: Line = [(f"{one.sign:<10} ", one.role), (f"{when}  ", "dim")]
-    left.append((f"{clean(entry.scenario):<9} ", "strong"))
+    if one.role == EXAMPLE:  # by the name that the commands take
+        left: Line = [(f"{one.name:<20} ", one.role), (f"{when}  ", "dim")]
+    else:
+        left = [
+            (f"{one.sign:<10} ", one.role),
+            (f"{when}  ", "dim"),
+            (f"{clean(entry.scenario):<9} ", "strong"),
+        ]
     if answer is not None:
         left.append((f"{SIGNS.get(answer.weight, '?')} ", answer.weight))
         left.append((answer.sentence, "text"))
     else:
         left += [(_where(entry), "text"), (f"  {entry.reason or ''}", "dim")]
-    return split(left, [(clock(entry.seconds), "dim")], width)
+    return split(left, [(clock(entry.seconds) if entry.state != "unreadable" else "", "dim")], width)
 
 
 def _second(one: Listing, told: dict[str, Answer | None], width: int) -> Line:
@@ -101,7 +108,7 @@ class RecordingsScreen(Base):
         Binding("c", "compare", "compare", show=False),  # in the footer once both sides are marked
         Binding("space", "mark", "mark"),
         Binding("delete,D", "delete", "delete"),
-        Binding("e", "replay", "replay from the start"),
+        Binding("0", "replay", "replay from the start"),
         Binding("o", "report", "report"),
         Binding("m", "save", "save report"),
         Binding("i", "import", "import a file"),
@@ -147,7 +154,7 @@ class RecordingsScreen(Base):
             rows.append(self._row(str(entry.path), Listing(entry, entry.name, sign, role), words))
         for name in recordings.demos():
             entry = recordings.examined(recordings.resolve(name))
-            rows.append(self._row(name, Listing(entry, name, "example", "accent"), "demo"))
+            rows.append(self._row(name, Listing(entry, name, "example", EXAMPLE), "demo"))
         picker = self.query_one(Picker)
         picker._rows = rows
         own = len(rows) - len(recordings.demos())

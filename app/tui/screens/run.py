@@ -12,7 +12,7 @@ from app.recording.outlook import time_left
 from app.recording.session import Session
 from app.tui.feed import RunFeed
 from app.tui.glyphs import clean
-from app.tui.lines import Line, grounded, split, text
+from app.tui.lines import Line, cells, grounded, split, text
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
@@ -60,15 +60,21 @@ def _changed(feed: RunFeed, width: int) -> list[Line]:
     one = actions[0]
     now, before = clean(one.new or "changed"), clean(one.old or "as before")
     more = f" and {len(actions) - 1} more" if len(actions) > 1 else ""
+    what = f"{clean(one.title)}: {now} (was {before}){more}"
     if feed.dead and feed.playback.at_end:
-        words, role = f" ! STILL CHANGED  {clean(one.title)}: {now} (was {before}){more}", "critical"
-        line = split([(words, role)], [("u", "key"), (" puts it back now ", "strong")], width)
-        return [grounded(line, width, "critical")]
-    head: Line = [(f" ▲ CHANGED NOW  {one.title}: {now} (was {before}){more}", "warning")]
+        said: Line = [(f" ! STILL CHANGED  {what}", "critical")]
+        for words in (" puts it back now ", " puts it back "):
+            key: Line = [("u", "key"), (words, "strong")]
+            if cells(said) + cells(key) < width:
+                break
+        return [grounded(split(said, key, width), width, "critical")]
     left_s = time_left(feed.session)
-    back = text(
-        f"put back in at most {units.duration(left_s)} " if left_s else "put back at the end ", "strong"
-    )
+    after = units.duration(left_s) if left_s else ""
+    for state, when in (("CHANGED NOW", f"put back in at most {after} "), ("CHANGED", f"back in {after} ")):
+        head: Line = [(f" ▲ {state}  {what}", "warning")]
+        back = text(when if after else "put back at the end ", "strong")
+        if cells(head) + cells(back) < width:
+            break
     return [grounded(split(head, back, width), width, "warning")]
 
 

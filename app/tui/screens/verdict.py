@@ -22,12 +22,12 @@ from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, flowed, grounded, text, wrapped
 from app.tui.screens.run import RunScreen
 from app.tui.widgets.checkup_lines import checkup_lines, next_lines
-from app.tui.widgets.group_plot import Chosen, GroupPlot
+from app.tui.widgets.group_plot import Chosen, GroupPlot, ValuesPlot
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.stuck_table import stuck_lines
-from app.tui.widgets.suspects import Suspects
+from app.tui.widgets.suspects import Suspects, subject_words
 from app.tui.widgets.transport import Transport
 from app.tui.widgets.verdict_list import VerdictList
 from scenarios.experiment.wording import explanation
@@ -101,7 +101,8 @@ class About(Panel):
         signs = trust_lines(session, width - 2)
         out += [[("  ", "text"), *line] for line in signs]
         out += stuck_lines(session, width, self.screen.size.height // 3)
-        out += doubt_lines(session, width, brief=not self.screen.has_class("-high"))
+        doubts = doubt_lines(session, width - 2, brief=not self.screen.has_class("-high"))
+        out += [[("  ", "text"), *line] for line in doubts]
         out += imported_lines(session, width, self.screen.size.height)
         return [*out, *next_lines(session, width, brief=not self.screen.has_class("-high"))]
 
@@ -124,7 +125,8 @@ class Preview(Panel):
         if finding is None:
             return [text("")]
         from_files = imported(self.shell.feed.session)
-        lines = finding_lines(finding, min(width, 110), prove=False, from_files=from_files)
+        about = subject_words(self.shell.feed.session, finding)
+        lines = finding_lines(finding, min(width, 110), prove=False, from_files=from_files, about=about)
         return lines if len(lines) <= height else [*lines[: height - 1], text("Enter shows all of it", "dim")]
 
 
@@ -134,11 +136,16 @@ class VerdictScreen(RunScreen):
     VerdictScreen #left { height: auto; max-height: 100%; }
     VerdictScreen VerdictList { max-height: 60%; }
     VerdictScreen ToDo { display: none; }
-    VerdictScreen.-high.-compared ToDo { display: block; }
+    VerdictScreen.-high.-compared.-todo ToDo { display: block; }
     VerdictScreen Suspects { height: auto; min-height: 2; max-height: 9; margin: 1 0 0 0; }
     VerdictScreen GroupPlot { display: none; height: 1fr; min-height: 6; margin: 1 0 0 0; }
     VerdictScreen.-high.-compared GroupPlot { display: block; }
     VerdictScreen.-high.-compared #left { max-height: 80%; }
+    VerdictScreen.-high.-compared VerdictList { max-height: 12; }
+    VerdictScreen.-high.-compared Suspects { min-height: 3; }
+    VerdictScreen #right { display: none; }
+    VerdictScreen.-high.-compared #right { display: block; height: 1fr; }
+    VerdictScreen ValuesPlot, VerdictScreen #aside { display: none; }
     VerdictScreen.-broad.-compared #left { max-height: 100%; height: 1fr; }
     VerdictScreen.-high.-uncompared #left { height: 1fr; }
     VerdictScreen.-high.-uncompared Preview { display: block; margin: 1 0 0 0; }
@@ -147,7 +154,14 @@ class VerdictScreen(RunScreen):
     VerdictScreen.-broad.-compared #parts { layout: horizontal; }
     VerdictScreen.-broad.-high.-compared Preview { display: block; margin: 1 0 0 0; min-height: 4; }
     VerdictScreen.-broad.-compared #left { width: 62%; padding: 0 3 0 0; }
-    VerdictScreen.-broad.-compared GroupPlot { width: 38%; display: block; max-height: 34; margin: 0; }
+    VerdictScreen.-broad.-compared VerdictList { max-height: 40%; }
+    VerdictScreen.-broad.-compared #right { display: block; width: 38%; height: 100%; }
+    VerdictScreen.-broad.-compared GroupPlot { display: block; margin: 0; }
+    VerdictScreen.-broad.-high.-compared ValuesPlot { display: block; height: 1fr; margin: 1 0 0 0; }
+    VerdictScreen.-broad.-uncompared #parts { layout: horizontal; }
+    VerdictScreen.-broad.-uncompared #left { width: 50%; padding: 0 3 0 0; }
+    VerdictScreen.-broad.-high.-uncompared #preview { display: none; }
+    VerdictScreen.-broad.-uncompared #aside { display: block; width: 50%; height: 100%; margin: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "live", "live view"),
@@ -172,7 +186,10 @@ class VerdictScreen(RunScreen):
                 yield ToDo(id="todo")
                 yield Suspects(self.session, id="found", title="FINDINGS", empty="none")
                 yield Preview(id="preview")
-            yield GroupPlot(self.session, self._chosen)
+            with Vertical(id="right"):
+                yield GroupPlot(self.session, self._chosen)
+                yield ValuesPlot(self.session, self._chosen)
+            yield Preview(id="aside")
         yield Transport(lambda: self.feed)
 
     def on_mount(self) -> None:
@@ -186,6 +203,7 @@ class VerdictScreen(RunScreen):
 
     def _arrange(self) -> None:
         compared = bool(self.query_one(VerdictList).rows())
+        self.set_class(any(f.remedy for f in self.session().findings.values()), "-todo")
         self.set_class(compared, "-compared")
         self.set_class(not compared, "-uncompared")
 
@@ -221,7 +239,9 @@ class VerdictScreen(RunScreen):
             return
         finding = self.session().findings.get(event.key)
         if finding is not None:
-            self.shell.open_finding(finding, from_files=imported(self.shell.feed.session))
+            session = self.shell.feed.session
+            about = subject_words(session, finding)
+            self.shell.open_finding(finding, from_files=imported(session), about=about)
 
     def _open_groups(self, key: str) -> None:
         told = [e for e in self.query_one(VerdictList).entries() if e.verdict is not None and e.measured]
@@ -233,7 +253,7 @@ class VerdictScreen(RunScreen):
         self.shell.open_groups(self.session(), [e.verdict for e in told if e.verdict is not None], at)
 
     def on_picker_moved(self) -> None:
-        for panel in (self.query_one(Preview), self.query_one(About), self.query_one(GroupPlot)):
+        for panel in (*self.query(Preview), self.query_one(About), *self.query(GroupPlot)):
             panel.redraw()
 
     def action_live(self) -> None:

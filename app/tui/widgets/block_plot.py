@@ -121,7 +121,9 @@ def plot_lines(
     marks = variants(session)
     shown = {v: (plain(m) if ascii_only else m, role) for v, (m, role) in marks.items() if v in points}
     by_mark = dict(shown.values())
-    last = {variant: units.prefixed(points[variant][-1][1]).strip() for variant in shown}
+    # the last value, while it is the last one: afterwards the table has the figure
+    now = session.ended is None and workload == session.workload
+    last = {v: f" {units.prefixed(points[v][-1][1]).strip()}" if now else "" for v in shown}
     series = [Series(mark, points[v]) for v, (mark, _) in shown.items()]
     y = nice_axis([value for some in points.values() for _, value in some])
     rows = plot(series, width, max(4, height - 1), Axis(0.0, float(window)), y, ascii_only=ascii_only)
@@ -133,7 +135,7 @@ def plot_lines(
     for names in (18, 14, 10, 6, 4):  # the metric and the values are never cut, so the names give way
         legend = [("  ", "text")]
         for variant, (mark, role) in shown.items():
-            words = f"{label(session, variant, names)} {last[variant]}"
+            words = f"{label(session, variant, names)}{last[variant]}"
             legend += [(f"{mark} ", role), (words, "text"), ("   ", "text")]
         if cells(title) + cells(legend) - 3 <= width:
             break

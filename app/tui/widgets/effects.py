@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from app.recording.outlook import next_look
 from app.recording.session import Session
+from app.report.wording import load_title, measured, metric_title
 from app.tui.glyphs import clean
-from app.tui.lines import Line, crop, pad, split, text
+from app.tui.lines import Line, crop, pad, ruled, split, text
 from app.tui.widgets.block_plot import variants
 from app.tui.widgets.interval_bar import MARGIN, axis, bar, common_scale
 from app.tui.widgets.panel import Panel
 from probes import units
 from scenarios import events as ev
+from scenarios.experiment.wording import effect_cells
 
 KNOWN_WITHIN = 2.0  # an interval that goes beyond this factor both ways says nothing yet
 
@@ -24,6 +27,7 @@ class Effect(NamedTuple):
     ci95: tuple[float, float] | None
     words: str
     role: str
+    figures: str = ""  # beside the words where there is room: the interval is drawn, too
 
 
 def margin_of(session: Session) -> float:
@@ -46,58 +50,66 @@ def title_of(session: Session, workload: str) -> str:
 def running(session: Session) -> list[Effect]:
     """The running estimates of the workload under way, one a pair of variants."""
     marks = variants(session)
+    about = [e for e in session.estimates.values() if e.workload == session.workload]
+    several = len({e.metric for e in about}) > 1
     out = []
-    for estimate in session.estimates.values():
-        if estimate.workload != session.workload:
-            continue
-        words = _so_far(estimate)
+    for estimate in about:
+        words, figures = _so_far(estimate)
         name = clean(f"{estimate.variant} / {estimate.baseline}")
+        if several:
+            name += f", {clean(metric_title(estimate.metric))}"
         early = estimate.ci95 is None or estimate.ci95[0] < 1 < estimate.ci95[1]
         role = "dim" if early else marks.get(estimate.variant, ("", "strong"))[1]
-        out.append(Effect(name, estimate.ratio, estimate.ci95, words, role))
+        out.append(Effect(name, estimate.ratio, estimate.ci95, words, role, figures))
     return out
 
 
-def _so_far(estimate: ev.Estimate) -> str:
-    """No direction before the interval allows one."""
+def _so_far(estimate: ev.Estimate) -> tuple[str, str]:
+    """The effect and its interval; no direction before the interval allows one."""
     if estimate.ci95 is None:
-        return "no interval yet"
+        return "no interval yet", ""
     low, high = estimate.ci95
     if low < 1 / KNOWN_WITHIN and high > KNOWN_WITHIN:
-        return "not known yet"
+        return "not known yet", ""
     if low < 1 < high:
-        return f"too early to say ({units.between(low, high)})"
-    return f"{units.effect(estimate.ratio)}  {units.between(low, high, estimate.ratio)}"
+        return "too early to say", f"({units.between(low, high)})"
+    return units.effect(estimate.ratio), units.between(low, high, estimate.ratio)
 
 
-def effect_lines(effects: Sequence[Effect], width: int, margin: float, most: int = 1000) -> list[Line]:
+def effect_lines(effects: Sequence[Effect], width: int, margin: float, limit: int = 1000) -> list[Line]:
     """An axis line and a line an effect; on narrow screens the words stand right of a shorter bar."""
     if not effects:
         return []
     drawn = [e for e in effects if e.ratio is not None]
     scale = common_scale(v for e in drawn for v in (e.ratio, *(e.ci95 or ())))
-    names = min(max(len(e.name) for e in effects), max(14, width // 4))
-    words = max(len(e.words) for e in effects)
+    names = min(max(len(e.name) for e in effects), max(14, width // 3))
+    least = (
+        21 if width >= 76 else 11
+    )  # a smaller picture tells nothing, and it is the interval: figures give way
+    most = max(22, width - names - 4 - (least if drawn else 0))
+    said = [_fitting(e, most) for e in effects]
+    words = min(most, max(map(len, said)))
     room = min(81, width - names - words - 4)
-    least = 21 if width >= 76 else 11
-    if drawn and room < least:  # a smaller picture tells nothing: the words give way
-        words = max(22, width - names - 4 - least)
-        room = width - names - words - 4
     out: list[Line] = []
     if drawn and room >= 9:
         out.append([(" " * (names + 2), "text"), *axis(room, scale)])
-    for effect in effects[:most]:
+    for effect, told in zip(effects[:limit], said, strict=False):
         line = pad(text(effect.name), names)
         if drawn and room >= 9:
             picture = bar(effect.ratio, effect.ci95, room, scale, margin=margin, role=effect.role)
             line = [*line, ("  ", "text"), *pad(picture, room)]
         if room < 9:
-            out.append(split(line, text(effect.words, effect.role), width))
+            out.append(split(line, text(told, effect.role), width))
         else:
-            out.append(crop([*line, ("  ", "text"), (effect.words, effect.role)], width))
-    if len(effects) > most:
-        out.append(text(f"and {len(effects) - most} more", "dim"))
+            out.append(crop([*line, ("  ", "text"), (told, effect.role)], width))
+    if len(effects) > limit:
+        out.append(text(f"and {len(effects) - limit} more", "dim"))
     return out
+
+
+def _fitting(effect: Effect, most: int) -> str:
+    whole = f"{effect.words}  {effect.figures}".rstrip()
+    return whole if len(whole) <= most else effect.words
 
 
 class RunningEffects(Panel):
@@ -117,6 +129,54 @@ class RunningEffects(Panel):
         # the last line stays where nothing is to be said: a panel that grows and shrinks repaints the screen
         foot = [text(_foot(session, width), "dim"), text(_outlook(session), "strong")]
         return [*effect_lines(effects, width, margin_of(session), 4), *foot]
+
+
+ROLES = {"slower": "critical", "faster": "ok", "no material difference": "strong"}
+
+
+def role_of(verdict: ev.Verdict) -> str:
+    """A control is no result: one that moved is a warning."""
+    if verdict.control and verdict.verdict in ("slower", "faster"):
+        return "warning"
+    return ROLES.get(verdict.verdict, "unknown")
+
+
+def judged_lines(session: Session, width: int, most: int) -> list[Line]:
+    """The loads that are over, a line each, the largest effect first; empty as long as none is."""
+    told = [v for v in session.verdicts.values() if measured(v)]
+    if not told or session.plan is None:
+        return []
+    loads = len({v.workload for v in told})
+    note = text(f"{loads} of {len(session.plan.workloads)} loads", "dim")
+    out = [ruled(text("DECIDED SO FAR", "title"), note, width)]
+    many = len({(v.baseline, v.variant) for v in told}) > 1
+    names = [clean((f"{v.variant} / {v.baseline}: " if many else "") + load_title(session, v)) for v in told]
+    room = min(max(map(len, names)), width // 2)
+    ranked = sorted(
+        zip(told, names, strict=True), key=lambda one: abs(math.log(one[0].ratio or 1.0)), reverse=True
+    )
+    shown = ranked if len(ranked) < most else ranked[: most - 2]
+    for verdict, name in shown:
+        size, interval = effect_cells(verdict)
+        line: Line = [("  ", "text"), *pad(text(name), room), (f"  {size}", role_of(verdict))]
+        out.append(crop([*line, (f"  {interval}", "dim")], width))
+    if len(shown) < len(ranked):
+        out.append(text(f"  {len(ranked) - len(shown)} more: v", "dim"))
+    return out
+
+
+class Judged(Panel):
+    """What the run has decided already: its plot and its estimate are the load's that is under way."""
+
+    DEFAULT_CSS = "Judged { height: auto; }"
+
+    def __init__(self, session: Callable[[], Session]) -> None:
+        super().__init__(id="judged")
+        self._session = session
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        most = min(height, max(3, self.screen.size.height // 5))
+        return judged_lines(self._session(), width, most) or [text("")]
 
 
 def _outlook(session: Session) -> str:

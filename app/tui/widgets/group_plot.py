@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from app.recording.session import Session
+from app.report.wording import metric_title
 from app.tui.lines import Line, cells, merged, split, text
 from app.tui.widgets.block_plot import BlockPlot, label, leading_metric, plot_lines, variants
 from app.tui.widgets.effects import margin_of, title_of
@@ -157,14 +158,16 @@ def _title(
             (" / ", "dim"),
             (label(session, course.baseline, 18), roles.get(course.baseline, "a")),
         ]
-    left.append((f" in {metric}, by group", "dim"))
+    left.append((f" in {metric_title(metric)}, by group", "dim"))
     late = any(c.counted is not None and c.counted < len(c.values) for c in found)
     right = "finished   " if session.ended is None and workload != session.workload else ""
     right += "grey: after it was decided   " if late else ""
     right += f"{beyond} beyond the edge   " if beyond else ""
     right += f"band: ±{units.percent(margin_of(session))}   down is slower"
-    if cells(left) + len(right) > width:
-        right = "grey: after it was decided" if late else "down is slower"
+    for shorter in ("grey: after it was decided" if late else "down is slower", "down is slower", ""):
+        if cells(left) + len(right) < width:
+            break
+        right = shorter
     return split(left, text(right, "dim"), width)
 
 
@@ -204,6 +207,19 @@ class GroupPlot(BlockPlot):
         return group_plot_lines(
             session, chosen.workload, found, chosen.metric, width, height, ascii_only=ascii_only
         )
+
+
+class ValuesPlot(GroupPlot):
+    """The raw values under the ratios, where there is room for both; the ratios under them where `p` turned these."""
+
+    def __init__(self, session: Callable[[], Session], chosen: Callable[[], Chosen | None]) -> None:
+        super().__init__(session, chosen, id="values")
+
+    def lines(self, session: Session, width: int, height: int) -> list[Line]:
+        chosen = self._chosen()
+        if chosen is None or height < 6:
+            return [text("")]
+        return plot_lines(session, width, height, ascii_only=self.shell.ascii_only, workload=chosen.workload)
 
 
 def under_way(session: Session) -> Chosen:

@@ -23,6 +23,7 @@ _TOLD = {
 # A bare `none` says nothing
 _NAMED = {"scheduler": "scheduler ", "on": "on ", "missing": "missing ", "source": "on ", "memory": "memory "}
 _HEAD = 9  # cells of the group's name
+_LIMITS = "limits"  # the name of a control group's
 
 
 def firewall_words(session: Session) -> list[tuple[str, str]]:
@@ -61,15 +62,17 @@ def _devices(session: Session, group: str) -> dict[str, list[str]]:
     return {d: [found[d][w] for w in _TOLD[group] if found[d].get(w)] for d in last}
 
 
-def _rows(session: Session, group: str, names: int, width: int) -> list[Line]:
+def _rows(session: Session, group: str, width: int) -> list[Line]:
     """The lines of one group, its name before the first."""
     rows: list[Line] = []
     if group == "firewall":
         for words, role in firewall_words(session):
             rows += [[("", "text"), *row] for row in wrapped(words, width - _HEAD, role, hang=2)]
     else:
-        for device, facts in _devices(session, group).items():
-            start = pad(text(device or "limits", "strong"), names)
+        devices = _devices(session, group)
+        names = min(14, max((len(clean(d or _LIMITS)) for d in devices), default=0))
+        for device, facts in devices.items():
+            start = pad(text(device or _LIMITS, "strong"), names)
             for row in flowed([(fact, "text") for fact in facts], width - names - 2 - _HEAD, "  "):
                 rows.append([*start, ("  ", "text"), *row])
                 start = [(" " * names, "text")]
@@ -96,9 +99,7 @@ def _fitted(groups: list[list[Line]], height: int) -> list[Line]:
 
 def table(session: Session, width: int, height: int) -> list[Line]:
     """Everything else is on the screen of all facts."""
-    devices = [d for group in _TOLD for d in _devices(session, group)]
-    names = min(14, max((len(clean(d)) for d in devices), default=8))
-    return _fitted([_rows(session, group, names, width) for group in _GROUPS], height)
+    return _fitted([_rows(session, group, width) for group in _GROUPS], height)
 
 
 class HostTable(Panel):

@@ -22,10 +22,13 @@ def others(session: Session) -> float | None:
     """B/s of the last pulse that were not ours, on the device where they are most; None where nobody can tell.
 
     Told only for the one device that carries our files. Not told: with several of them or none, where our traffic is
-    counted together; for what lies below or above a stacked device, which carries our traffic once more; for writes
-    while we write, because the file system's own (its journal, what it writes back later) belong to nobody.
+    counted together; for a command of the user's, whose traffic nobody counts apart; for what lies below or above a
+    stacked device, which carries our traffic once more; for writes while we write, because the file system's own (its
+    journal, what it writes back later) belong to nobody.
     """
     pulse = session.pulses[-1]
+    if session.plan is not None and session.plan.commands:
+        return None
     if not pulse.ours and session.plan is not None and not session.plan.writes:
         most = max((read + written for read, written, _ in pulse.devices.values()), default=0.0)
         return (

@@ -32,6 +32,6 @@ class RecordingsLine(Panel):
             first = f"EXAMPLES  {examples[0].name}: {examples[0].result}" if examples else ""
             return [[*line, ("   r lists the examples   ", "dim"), (first, "text")]]
         out = [line, text("EXAMPLES", "title")] if examples else [line]
-        for one in examples[: 4 if height > 5 else 3]:
+        for one in examples[: max(0, height - 2)]:
             out.append(crop([(f"  {one.name:<16} ", "strong"), (one.result, "text")], width))
         return out

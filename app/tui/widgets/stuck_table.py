@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rich.cells import cell_len
+
 from app.recording.session import Session
 from app.tui.glyphs import clean, spark
 from app.tui.lines import Line, crop, pad, ruled, split, text
@@ -34,6 +36,10 @@ def _word(row: Mapping[str, Json], name: str) -> str:
     return clean(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
 
+def _channel(row: Mapping[str, Json]) -> str:
+    return _word(row, "wchan") or _word(row, "cause")
+
+
 def stuck_lines(session: Session, width: int, most: int) -> list[Line]:
     """Empty where nothing was told to be stuck."""
     found = sorted(stuck_rows(session), key=lambda row: -_seconds(session, row))
@@ -42,7 +48,10 @@ def stuck_lines(session: Session, width: int, most: int) -> list[Line]:
     now = sum(row.get("now") is True for row in found)
     count = f"{now} now, {len(found)} in all" if now else f"{len(found)} in all"
     out = [ruled(text("STUCK TASKS", "title"), text(count, "dim"), width)]
-    head = f"{'pid':>{_PID}}  {'task':<{_TASK}}  {'in D':>{_TIME}}  {'waits in':<{_WAITS}}  on"
+    # as wide as its words: where there is little room, that is for what they wait for
+    task = min(_TASK, max(4, *(cell_len(_word(row, "comm")) for row in found)))
+    waits = min(_WAITS, max(8, *(cell_len(_channel(row)) for row in found)))
+    head = f"{'pid':>{_PID}}  {'task':<{task}}  {'in D':>{_TIME}}  {'waits in':<{waits}}  on"
     out.append(crop(text(head, "dim"), width))
     room = most - len(out)
     shown = found if len(found) <= room else found[: room - 1]
@@ -50,10 +59,10 @@ def stuck_lines(session: Session, width: int, most: int) -> list[Line]:
         still = row.get("now") is True
         line: Line = [
             (f"{_word(row, 'pid'):>{_PID}}  ", "text"),
-            *pad(text(_word(row, "comm"), "strong"), _TASK),
+            *pad(text(_word(row, "comm"), "strong"), task),
             (f"  {units.duration(_seconds(session, row)):>{_TIME}}", "warning" if still else "text"),
             ("  ", "text"),
-            *pad(text(_word(row, "wchan") or _word(row, "cause")), _WAITS),
+            *pad(text(_channel(row)), waits),
             (f"  {_word(row, 'where') or _word(row, 'subject')}", "text"),
         ]
         out.append(crop(line, width))

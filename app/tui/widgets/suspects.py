@@ -25,9 +25,18 @@ def severity_words(finding: Finding) -> Line:
     return [(f"{sign} {finding.severity:<8}", f"{finding.severity}@chip")]
 
 
-def _said(finding: Finding) -> str:
-    """The title, with the subject where it does not say it itself."""
-    title, subject = clean(finding.title), clean(finding.subject)
+def _titles(session: Session) -> dict[str, str]:
+    return {w.id: w.title for w in session.plan.workloads} if session.plan else {}
+
+
+def subject_words(session: Session, finding: Finding) -> str:
+    """What it is about, a load by its title: ids of ours tell nobody anything."""
+    return clean(_titles(session).get(finding.subject, finding.subject))
+
+
+def _said(finding: Finding, load: bool) -> str:
+    """The title, with the subject where it does not say it itself; of a load it does."""
+    title, subject = clean(finding.title), "" if load else clean(finding.subject)
     hint = "hint: " if finding.confidence == "hint" else ""
     return f"{hint}{title}" + (f" ({subject})" if subject and subject not in title else "")
 
@@ -38,17 +47,17 @@ def _head(finding: Finding, width: int, ours: bool) -> Line:
     return [*severity_words(finding), (f"  {area:<11} ", "accent" if finding.prove else "dim"), *known]
 
 
-def _line(finding: Finding, picker: Picker, width: int) -> Line:
+def _line(finding: Finding, load: bool, picker: Picker, width: int) -> Line:
     """On one line as much as fits; where there are two, the title is folded."""
-    head, said = _head(finding, width, picker.id != "suspects"), _said(finding)
+    head, said = _head(finding, width, picker.id != "suspects"), _said(finding, load)
     first = wrapped(said, width - cells(head))[0] if picker.tall else text(said)
     return [*head, *first]
 
 
-def _second(finding: Finding, remedy_first: bool, width: int) -> Line:
+def _second(finding: Finding, load: bool, remedy_first: bool, width: int) -> Line:
     """The rest of the title, else the first piece of evidence or what would be done about it."""
     indent = cells(_head(finding, width, remedy_first))
-    rest = wrapped(_said(finding), width - indent)[1:]
+    rest = wrapped(_said(finding, load), width - indent)[1:]
     if rest:
         words = " ".join(part for line in rest for part, _ in line)
         return crop([(" " * indent, "text"), (words, "text")], width)
@@ -58,12 +67,12 @@ def _second(finding: Finding, remedy_first: bool, width: int) -> Line:
     return crop([(" " * indent, "text"), (words, "dim")], width) if words else []
 
 
-def _whole(finding: Finding, width: int) -> list[Line]:
+def _whole(finding: Finding, load: bool, width: int) -> list[Line]:
     """The title, then the evidence."""
     head: Line = [*severity_words(finding), ("  ", "text")]
     indent = cells(head)
     out: list[Line] = []
-    for line in wrapped(_said(finding), width - indent):
+    for line in wrapped(_said(finding, load), width - indent):
         out.append([*head, *line])
         head = [(" " * indent, "text")]
     for evidence in finding.evidence:
@@ -90,15 +99,17 @@ class Suspects(Picker):
         out = []
         if self.id == "suspects" and self.shell.left_over:
             out.append(self._left_over())
+        titles = _titles(session)
         for finding in session.worst_first:
             words = f"{finding.severity} {finding.id} {finding.title} {finding.subject}"
+            load = finding.subject in titles
             out.append(
                 Row(
                     f"{finding.id}|{finding.subject}",
-                    partial(_line, finding, self),
+                    partial(_line, finding, load, self),
                     words,
-                    partial(_second, finding, self.id != "suspects"),
-                    partial(_whole, finding),
+                    partial(_second, finding, load, self.id != "suspects"),
+                    partial(_whole, finding, load),
                 )
             )
         return out
@@ -113,10 +124,10 @@ class Suspects(Picker):
         )
         return Row(
             LEFT_OVER,
-            partial(_line, finding, self),
+            partial(_line, finding, False, self),
             f"critical undo {titles}",
-            partial(_second, finding, self.id != "suspects"),
-            partial(_whole, finding),
+            partial(_second, finding, False, self.id != "suspects"),
+            partial(_whole, finding, False),
         )
 
     def draw(self, width: int, height: int) -> list[Line]:

@@ -13,16 +13,15 @@ from app.report import wording
 from app.report.verdict_table import pair, rows
 from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, pad, shortened, text
-from app.tui.widgets.effects import margin_of
+from app.tui.widgets.effects import ROLES, margin_of, role_of
 from app.tui.widgets.interval_bar import Scale, axis, bar, common_scale
 from app.tui.widgets.picker import Picker, Row
-from probes.units import Quantity
+from probes.units import Quantity, brief
 from scenarios import events as ev
 
-_ROLES = {"slower": "critical", "faster": "ok", "no material difference": "strong"}
-_LEAST_BAR, _MOST_BAR = 9, 61
+_LEAST_BAR, _MOST_BAR = 8, 61
 _LEAST_NAME = 12
-_MOST_UNIT = 6  # cells of a unit on a narrow screen
+_MOST_UNIT = 10  # cells of a unit on a narrow screen
 _MOST_HEAD = 14
 _WIDE = 96
 GAP = 2
@@ -53,7 +52,7 @@ class Column(NamedTuple):
 
     @property
     def cells(self) -> int:
-        return self.number + 1 + self.unit if self.number else 0
+        return self.number + bool(self.unit) + self.unit if self.number else 0
 
 
 class Layout(NamedTuple):
@@ -87,7 +86,7 @@ def entries(session: Session) -> list[Entry]:
         out.append(
             Entry(
                 key_of(verdict), clean(name), row.left or NONE, row.right or NONE, row.size, row.interval,
-                _role(verdict), verdict.ratio, verdict.ci95, True, verdict,
+                role_of(verdict), verdict.ratio, verdict.ci95, True, verdict,
             )
         )  # fmt: skip
     for verdict in session.verdicts.values():
@@ -104,18 +103,11 @@ def entries(session: Session) -> list[Entry]:
         if trend.slope_per_round is not None:
             words += f", {trend.slope_per_round * 100:+.1f} % a round"
         name = f"{clean(wording.workload_title(session, trend.workload))}, {trend.rounds} rounds"
-        role = _ROLES.get(trend.verdict, "unknown")
+        role = ROLES.get(trend.verdict, "unknown")
         out.append(
             Entry(f"series|{trend.workload}", name, NONE, NONE, words, "", role, None, None, False, None)
         )
     return out
-
-
-def _role(verdict: ev.Verdict) -> str:
-    """A control is no result: one that moved is a warning."""
-    if verdict.control and verdict.verdict in ("slower", "faster"):
-        return "warning"
-    return _ROLES.get(verdict.verdict, "unknown")
 
 
 def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) -> Layout:
@@ -134,8 +126,9 @@ def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) ->
         return Column(number, max(unit, min(cell_len(head), _MOST_HEAD) - number - 1) if number else unit)
 
     name = widest([e.name for e in found])
-    left = column([_left(e, wide) for e in told], 99, heads[0])
-    right = column([e.right for e in told], 99 if wide else _MOST_UNIT, heads[1])
+    pairs = [sides(e, wide=wide) for e in told]
+    left = column([one for one, _ in pairs], 99 if wide else _MOST_UNIT, heads[0])
+    right = column([other for _, other in pairs], 99 if wide else _MOST_UNIT, heads[1])
     size, interval = widest([e.size for e in told]), widest([e.interval for e in told])
 
     def rest(*columns: int) -> int:
@@ -159,15 +152,18 @@ def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) ->
     return Layout(name, left, right, picture, size, interval, scale, tails)
 
 
-def _left(entry: Entry, wide: bool) -> Quantity:
-    """The unit once for both sides where there is no room for it twice."""
-    same = not wide and entry.left.unit == entry.right.unit
-    return Quantity(entry.left.number, "") if same else entry.left
+def sides(entry: Entry, *, wide: bool) -> tuple[Quantity, Quantity]:
+    """Where there is little room the unit in few letters, and once for both sides."""
+    if wide:
+        return entry.left, entry.right
+    left, right = brief(entry.left), brief(entry.right)
+    return (Quantity(left.number, "") if left.unit == right.unit else left), right
 
 
 def _value(value: Quantity, at: Column) -> Line:
     """The number right-aligned, its unit dim beside it, so that numbers stand under numbers."""
-    return [(value.number.rjust(at.number), "text"), *pad([(f" {value.unit}", "dim")], at.unit + 1)]
+    number: Line = [(value.number.rjust(at.number), "text")]
+    return [*number, *pad([(f" {value.unit}", "dim")], at.unit + 1)] if at.unit else number
 
 
 def named(name: str, at: Layout) -> Line:
@@ -181,10 +177,11 @@ def _line(entry: Entry, table: VerdictList, width: int) -> Line:
     gap = (" " * GAP, "text")
     if not entry.measured:
         return crop([*line, gap, (entry.size, entry.role)], width)
+    left, right = sides(entry, wide=width >= _WIDE)
     if at.left.cells:
-        line += [gap, *_value(_left(entry, width >= _WIDE), at.left)]
+        line += [gap, *_value(left, at.left)]
     if at.right.cells:
-        line += [gap, *_value(entry.right, at.right)]
+        line += [gap, *_value(right, at.right)]
     if at.bar:
         margin = margin_of(table.session())
         none = entry.ratio is None  # a band alone would look like a result of exactly 1
@@ -242,8 +239,9 @@ class VerdictList(Picker):
                 line += [gap, *pad([(clean(words).rjust(column.number), role)], column.cells)]
         if at.bar:
             line += [gap, *pad(axis(at.bar, at.scale), at.bar)]
+        line += [gap, *pad(text("effect", "dim"), at.size)]
         if at.interval:
-            line += [gap, *pad(text("effect", "dim"), at.size), gap, ("95 % CI", "dim")]
+            line += [gap, ("95 % CI", "dim")]
         return [crop(line, width)]
 
     def draw(self, width: int, height: int) -> list[Line]:

@@ -43,6 +43,9 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
         (["reprt"], 2, "did you mean `hostdx report`?"),
         (["run"], 2, "name a scenario: "),
         (["run", "storge"], 2, "did you mean `storage`?"),
+        (["storge"], 2, "did you mean `hostdx run storage`?"),
+        (["plan", "iosched"], 2, "missing option '--dir'"),
+        (["plan", "iosched", "/nonexistent"], 3, "/nonexistent"),
         (["plan", "/a", "/b"], 2, "hostdx plan storage /a"),
         (["plan", "storage", "--dir", "/a", "/b"], 2, "not both"),
         (["run", "null", "/a", "/b"], 2, "/b"),
@@ -307,6 +310,9 @@ def test_colour_is_where_a_terminal_is_or_where_it_is_asked_for(
         ("report", "demo:storage"),
         ("compare", "demo:kernel-5-10", "demo:kernel"),
         ("recordings",),
+        ("scenarios",),
+        ("rules",),
+        ("rules", "--tables"),
     ],
 )
 def test_colour_adds_nothing_but_colour(

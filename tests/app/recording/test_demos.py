@@ -7,6 +7,7 @@ import pytest
 from app.recording import store as recordings
 from app.recording.reader import load
 from app.report import markdown as document_markdown
+from app.report.answer import headline_of
 from app.report.report import report
 
 
@@ -19,3 +20,10 @@ def test_a_demo_is_whole(name: str) -> None:
     text = document_markdown.rendered(report(session, path.name))
     assert "How it was measured" in text
     assert recordings.examined(path).state == "done"
+
+
+def test_headlines_tell_the_demos_apart_where_a_list_cuts_them() -> None:
+    """In 30 cells: that is what a list has for them at 80."""
+    told = [headline_of(recordings.examined(recordings.resolve(name))) for name in recordings.demos()]
+    beginnings = {one.sentence[:30] for one in told if one is not None}
+    assert len(beginnings) == len(recordings.demos())

@@ -214,8 +214,8 @@ def test_plot_title_estimate_and_time_left_are_of_the_same_load() -> None:
     ("interval", "words", "dim"),
     [
         ((0.06, 12.0), "not known yet", True),
-        ((0.81, 1.19), "too early to say (19 % slower to 19 % faster)", True),
-        ((0.4, 1.4), "too early to say (2.5 × slower to 40 % faster)", True),
+        ((0.81, 1.19), "too early to say  (19 % slower to 19 % faster)", True),
+        ((0.4, 1.4), "too early to say  (2.5 × slower to 40 % faster)", True),
         ((0.72, 0.9), "19 % slower  10 to 28 %", False),
     ],
 )
@@ -231,5 +231,5 @@ def test_no_direction_before_the_interval_allows_one(
     )  # fmt: skip
     session.workload = "reads"
     [effect] = running(session)
-    assert effect.words == words
+    assert f"{effect.words}  {effect.figures}".rstrip() == words
     assert (effect.role == "dim") is dim

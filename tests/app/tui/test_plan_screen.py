@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 from textual import events
 
+from app.locks import Holder
 from app.tui.event_child import EventChild
 from app.tui.lines import Line
 from app.tui.option_values import parsed, shown
@@ -196,3 +198,28 @@ async def test_a_plan_that_is_refused_offers_no_start(
         screen.show()
         await settled(pilot)
         assert "Enter start" not in grid(app) and "d directory" in grid(app)
+
+
+@both
+async def test_a_plan_is_not_started_beside_a_run_that_measures(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Refused by the runner it would leave a recording of nothing."""
+    now: list[Holder] = [Holder(pid=7, start=1, scenario="null", since="12:00:00 UTC")]
+    monkeypatch.setattr("app.tui.screens.plan.measuring_now", lambda: now[0] if now else None)
+    monkeypatch.setattr("app.tui.screens.plan.planner", lambda _: recorded("storage"))
+    started: list[str] = []
+    offer = msgspec.structs.replace(OFFER, id="storage", options=())
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.start_run = lambda scenario, *_: started.append(scenario)  # type: ignore[method-assign, misc, assignment]
+        screen = PlanScreen(offer, {})
+        app.push_screen(screen)
+        await ready(app, pilot)
+        assert screen.plan is not None and screen.plan.measuring_s > 0 and screen.busy == now[0]
+        assert not screen.check_action("start", ()) and screen.check_action("attach", ())
+        await keys(pilot, "enter")
+        assert not started
+        now.clear()
+        screen._look()
+        await keys(pilot, "enter")
+        assert started == ["storage"] and not screen.check_action("attach", ())

@@ -90,3 +90,13 @@ def test_the_load_of_a_bundled_run_is_not_shown_as_others(demo: str) -> None:
             pulses += 1
             assert not others(told)
     assert pulses > 20
+
+
+def test_a_command_of_the_users_is_not_called_others() -> None:
+    """Its reads and writes are the run's own, and nobody counts them apart."""
+    plan = Plan(scenario="workload", title="t", question="q", commands=("./job.sh",))
+    assert others(session({"vda": (0.0, 50 * MIB, 0.5)}, {}, plan)) is None
+    assert (
+        others(session({"vda": (0.0, 50 * MIB, 0.5)}, {}, msgspec.structs.replace(plan, commands=())))
+        == 50 * MIB
+    )

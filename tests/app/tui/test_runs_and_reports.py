@@ -148,7 +148,7 @@ async def test_recordings_reports_and_saving(
         await until(pilot, lambda: "saved" in app.message)
         await keys(pilot, "escape")
         assert isinstance(app.screen, RecordingsScreen)
-        await keys(pilot, "R", "slash", *["backspace"] * 4, "enter", "home", "e")
+        await keys(pilot, "R", "slash", *["backspace"] * 4, "enter", "home", "0")
         assert isinstance(app.screen, LiveScreen) and app.feed.playback.playing
 
 

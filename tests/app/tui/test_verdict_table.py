@@ -11,13 +11,18 @@ from app.recording import store
 from app.recording.outlook import next_look, share_done, time_left
 from app.recording.reader import load
 from app.recording.session import Session
+from app.tui.feed import RunFeed
 from app.tui.lines import cells
 from app.tui.screens.groups import GroupsScreen
 from app.tui.screens.verdict import VerdictScreen, headline_lines, trust_lines
+from app.tui.widgets.block_plot import plot_lines
+from app.tui.widgets.effects import judged_lines, running
 from app.tui.widgets.group_plot import Chosen, courses, group_plot_lines
 from app.tui.widgets.interval_bar import Scale, bar
 from app.tui.widgets.stuck_table import stuck_lines
-from app.tui.widgets.verdict_list import VerdictList, entries, layout, named
+from app.tui.widgets.suspects import subject_words
+from app.tui.widgets.verdict_list import Layout, VerdictList, entries, layout, named, sides
+from probes import units
 from scenarios import events as ev
 from tests.fakes.screen import feed, grid, keys, opened
 
@@ -49,6 +54,16 @@ def test_no_width_cuts_the_effects_words(storage: Session, width: int) -> None:
     whole = at.name + sum(2 + c for c in (at.left.cells, at.right.cells, at.bar, at.size, at.interval) if c)
     assert whole <= width
     assert at.size == max(len(e.size) for e in found if e.measured)
+
+
+@pytest.mark.parametrize("demo", [d for d in store.demos() if d != "demo:trend"])
+@pytest.mark.parametrize("width", [78, 118])
+def test_no_unit_is_cut(demo: str, width: int) -> None:
+    found = entries(load(store.resolve(demo)))
+    at: Layout = layout(found, width)
+    for entry in found:
+        for value, column in zip(sides(entry, wide=width >= 96), (at.left, at.right), strict=True):
+            assert cells([(value.unit, "dim")]) <= column.unit
 
 
 @pytest.mark.parametrize("width", [78, 118, 160])
@@ -161,3 +176,45 @@ async def test_a_row_is_chosen_with_j_and_k_and_enter_opens_its_groups(tmp_path:
         await keys(pilot, "p", "escape")
         assert isinstance(app.screen, VerdictScreen) and not app.raw_values
         assert "Enter: its groups" in grid(app)
+
+
+def at(demo: str, seconds: float) -> Session:
+    run = RunFeed(store.resolve(demo))
+    run.playback.seek(seconds)
+    return run.session
+
+
+def test_a_live_run_says_what_it_has_decided() -> None:
+    session = at("demo:storage", 20.0)
+    decided = {v.workload for v in session.verdicts.values()}
+    assert decided and session.workload not in decided
+    assert len(judged_lines(session, 70, 20)) == 1 + len(decided)
+    short = judged_lines(session, 70, 3)
+    assert len(short) == 3 and all(cells(line) <= 70 for line in short)
+    assert judged_lines(at("demo:storage", 2.0), 70, 20) == []
+
+
+def test_estimates_of_one_pair_are_told_apart_by_their_metric() -> None:
+    found = running(at("demo:workload", 240.0))
+    assert len(found) > 1 and len({e.name for e in found}) == len(found)
+
+
+@pytest.mark.parametrize("demo", store.demos())
+def test_no_finding_is_about_an_id_of_ours(demo: str) -> None:
+    session = load(store.resolve(demo))
+    ids = {w.id for w in session.plan.workloads if w.id != w.title} if session.plan else set()
+    assert not ids & {subject_words(session, f) for f in session.findings.values()}
+
+
+def test_values_beside_a_plot_are_those_of_a_load_under_way(storage: Session) -> None:
+    """Afterwards the table has one figure for each side, and the last block's would be another."""
+    last = storage.blocks["cpu"][-1].values
+    legend = "".join(part for part, _ in plot_lines(storage, 200, 20, workload="cpu")[0])
+    assert not any(units.prefixed(value).strip() in legend for value in last.values())
+
+
+async def test_a_wide_screen_shows_the_values_under_the_ratios(tmp_path: Path) -> None:
+    run = RunFeed(store.resolve("demo:storage"))
+    run.playback.finish()
+    async with opened(tmp_path, run=run, size="huge") as (app, _):
+        assert app.screen.query_one("#values").size.height > 10
