@@ -186,7 +186,7 @@ class VerdictScreen(RunScreen):
                 yield ToDo(id="todo")
                 yield Suspects(self.session, id="found", title="FINDINGS", empty="none")
                 yield Preview(id="preview")
-            with Vertical(id="right"):
+            with Box(id="right"):
                 yield GroupPlot(self.session, self._chosen)
                 yield ValuesPlot(self.session, self._chosen)
             yield Preview(id="aside")
