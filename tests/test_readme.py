@@ -1,0 +1,33 @@
+"""The README's paths and commands are there, and it stays a page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from app.cli.commands import COMMANDS, FOR_THE_SCREEN
+from scenarios import registry
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MOST_LINES = 140
+
+
+def test_it_stays_a_page() -> None:
+    assert len(README.splitlines()) <= MOST_LINES
+
+
+def test_each_path_that_it_names_is_there() -> None:
+    named = re.findall(r"`((?:app|probes|scenarios|tests|\.ci)/[\w./-]+)`", README)
+    linked = re.findall(r"\]\(([\w./-]+)\)", README)
+    assert len(named) > 10 and len(linked) > 3
+    assert [path for path in named + linked if not (ROOT / path).exists()] == []
+
+
+def test_each_command_and_scenario_is_there() -> None:
+    listed = {name for line in re.findall(r"^hostdx +([a-z| ]+)", README, re.M) for name in line.split()}
+    commands = set(re.findall(r"`hostdx ([a-z]+)", README))
+    assert commands <= set(COMMANDS)
+    assert set(COMMANDS) - FOR_THE_SCREEN - {"completion"} <= listed
+    table = set(re.findall(r"^\| `([a-z]+)` \|", README, re.M))
+    assert table == {name for name in registry.names() if (ROOT / "scenarios" / name).is_dir()}
