@@ -11,8 +11,8 @@ must be 2.5 % at least, as it would otherwise call what nobody asked for; hostdx
 
 A line each time that both were run, the planted differences in turn, so that what a cut run has is comparable; at the
 end or where it is stopped (Ctrl-C, SIGTERM) a table: by planted difference how often each called it slower, faster
-(wrong) or nothing, with the exact 95 % interval of the wrong ones, and the median seconds. 20 times with the default
-budget take some 27 min on a quiet machine.
+(wrong), alike (wrong where something is planted) or nothing, with the exact 95 % interval of the wrong ones, and the
+median seconds. 20 times with the default budget take some 27 min on a quiet machine.
 """
 
 from __future__ import annotations
@@ -38,11 +38,12 @@ from typing import NamedTuple
 from scenarios.experiment.distributions import binomial_interval, t_quantile
 
 MARGIN = 0.025
+WORDS = ("slower", "faster", "alike", "nothing")
 PYTHON = str(Path(sys.executable).resolve())
 
 
 class Called(NamedTuple):
-    """`word`: of the second command: slower, faster or nothing."""
+    """`word`: of the second command: slower, faster, alike (hostdx's "no material difference") or nothing."""
 
     word: str
     seconds: float
@@ -103,7 +104,8 @@ def hostdx(first: str, second: str, budget: float, env: Mapping[str, str]) -> Ca
     if done.returncode:
         return Called(f"exit {done.returncode}: {done.stderr.strip()[-200:]}", time.monotonic() - began)
     word = next(v["verdict"] for v in json.loads(done.stdout)["verdicts"] if v["metric"] == "wall")
-    return Called(word if word in ("slower", "faster") else "nothing", time.monotonic() - began)
+    known = {"slower": "slower", "faster": "faster", "no material difference": "alike"}
+    return Called(known.get(word, "nothing"), time.monotonic() - began)
 
 
 class Told:
@@ -124,14 +126,13 @@ class Told:
         for planted, tools in sorted(self.calls.items()):
             for name, calls in sorted(tools.items()):
                 words = [c.word for c in calls]
-                wrong = words.count("faster") + (0 if planted else words.count("slower"))
-                low, high = binomial_interval(wrong, len(words))
-                other = sorted(set(words) - {"slower", "faster", "nothing"})
+                wrong = words.count("faster") + words.count("alike" if planted else "slower")
+                low, high = (100 * bound for bound in binomial_interval(wrong, len(words)))
+                counts = "  ".join(f"{word} {words.count(word):2}" for word in WORDS)
+                other = sorted(set(words) - set(WORDS))
                 print(
-                    f"{planted:3g} %  {name:<18} slower {words.count('slower'):2}  faster {words.count('faster'):2}  "
-                    f"nothing {words.count('nothing'):2}  of {len(words):2}  wrong {100 * low:.0f} to "
-                    f"{100 * high:.0f} %  median {median(c.seconds for c in calls):.1f} s "
-                    + "; ".join(other),
+                    f"{planted:3g} %  {name:<18} {counts}  of {len(words):2}  wrong {low:.0f} to {high:.0f} %  "
+                    f"median {median(c.seconds for c in calls):.1f} s " + "; ".join(other),
                     flush=True,
                 )
 
@@ -142,7 +143,8 @@ def main() -> None:
     parser.add_argument("--planted", type=float, nargs="+", default=[0, 5, 10])
     parser.add_argument("--budget", type=float, default=18.0)
     asked = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, lambda number, _: sys.exit(128 + number))
     rng, told = random.Random(1), Told()
     try:
         with tempfile.TemporaryDirectory() as folder:
