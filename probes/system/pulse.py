@@ -82,9 +82,9 @@ def read_counters(host: Host, now_s: float | None = None) -> Counters:
         load1=_number(load.split()[0]) if load.split() else None,
         cpu=cpu,
         cpus=cpus,
-        psi_cpu=_pressure(host, "cpu"),
-        psi_io=_pressure(host, "io"),
-        psi_memory=_pressure(host, "memory"),
+        psi_cpu=pressure(host, "cpu"),
+        psi_io=pressure(host, "io"),
+        psi_memory=pressure(host, "memory"),
         disks={} if isinstance(disks, Absent) else disks,
         running=running,
         blocked=blocked,
@@ -151,7 +151,7 @@ def _cpu_time(fields: list[str]) -> CpuTime | None:
     return CpuTime(user + nice, system + irq + softirq, idle, iowait, steal)
 
 
-def _pressure(host: Host, resource: str) -> Pressure | None:
+def pressure(host: Host, resource: str) -> Pressure | None:
     """None where the kernel has no PSI, or has it but switched off (EL9: reading gives EOPNOTSUPP)."""
     totals: dict[str, float] = {}
     for line in _text(host, f"/proc/pressure/{resource}").splitlines():

@@ -3,72 +3,128 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from probes import units
 from probes.host import Host
 from probes.system.allowed import allowed
 from probes.system.caches import caches
-from probes.system.job import JobUse
+from probes.system.cpulist import as_list
+from probes.system.job import JobTarget, JobUse
 from probes.system.numa import numa
 from probes.system.pinned import pinned
 from probes.system.topology import topology
 from probes.types import present
 from scenarios.experiment.stats import Spread, student
 from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.host import priority
 from scenarios.numa.remedies import pin
 from scenarios.numa.slots import slot
 
 OVER_SPEAKS = 1.1  # a job that uses a tenth more than it asked for
 WAIT_SPEAKS = 0.25  # threads that could run and did not, on average
+TAKES_SPEAKS = 0.1  # of all CPUs: who takes less is not what the others wait for
+PRESSURE = "/proc/pressure/cpu"
 
 
-def findings(
-    host: Host, job: str, uses: Sequence[JobUse], expect: float | None, members: frozenset[int]
-) -> Iterator[Finding]:
-    """The answer first: used, or wanted on a busy host, against asked for. Then who waited."""
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """What was watched. `line` asks for it again; `pressed`: share of the time in which some task waited for a CPU."""
+
+    words: str
+    target: JobTarget
+    name: str = ""  # of the process, for a process
+    members: frozenset[int] = frozenset()
+    pressed: float | None = None
+
+    @property
+    def line(self) -> str:
+        return shlex.join(["hostdx", "run", "cpuwatch", f"--{self.target.kind}", self.target.value])
+
+
+def findings(host: Host, job: Job, uses: Sequence[JobUse], expect: float | None) -> Iterator[Finding]:
+    """The answer first: what is used of this host, or against what was asked for. Then who waited."""
+    if expect is None:
+        yield _taken(host, job, uses)
+        return
     cores = _mean([use.cores for use in uses])
     wanted = _mean([use.cores + (use.waited or 0.0) for use in uses])
-    over = expect is not None and wanted.low > expect * OVER_SPEAKS
+    over = wanted.low > expect * OVER_SPEAKS
     used = f"uses {_interval(cores)}"
-    if expect is None:
-        title = f"{job}: {used}"
-    elif over and cores.low <= expect * OVER_SPEAKS:
+    if over and cores.low <= expect * OVER_SPEAKS:
         gets = f"gets {cores.estimate:.2f} on this busy host"
-        title = f"{job}: asked for {_cores(expect)}, would use {_interval(wanted)}, {gets}"
+        title = f"{job.words}: asked for {_cores(expect)}, would use {_interval(wanted)}, {gets}"
     elif over:
-        title = f"{job}: asked for {_cores(expect)}, {used}"
+        title = f"{job.words}: asked for {_cores(expect)}, {used}"
     else:
-        title = f"{job}: asked for {_cores(expect)} and uses no more: {_interval(cores)}"
+        title = f"{job.words}: asked for {_cores(expect)} and uses no more: {_interval(cores)}"
     yield Finding(
         id="cpuwatch.cores",
         severity="warning" if over else "ok",
         confidence="measured",
         title=title,
-        evidence=_evidence(uses),
-        remedy=_remedy(host, expect if expect is not None else cores.estimate, members) if over else (),
+        evidence=_evidence(job, uses),
+        remedy=_place(host, expect, job) if over else (),
         answers=True,
     )
-    yield from _waits(host, job, uses, expect, over, members)
+    yield from _waits(host, job, uses, expect, over)
 
 
-def _waits(
-    host: Host, job: str, uses: Sequence[JobUse], expect: float | None, over: bool, members: frozenset[int]
-) -> Iterator[Finding]:
-    own = [use.waited for use in uses if use.waited is not None]
-    if own and (mean := sum(own) / len(own)) >= WAIT_SPEAKS:
+def _taken(host: Host, job: Job, uses: Sequence[JobUse]) -> Finding:
+    """Nobody said how much the job may use: what it takes, and who waited meanwhile, is no acquittal."""
+    cores = _mean([use.cores for use in uses])
+    cpus = len(host.once(topology).online)
+    waited = _waited([use.others_waited for use in uses])
+    took = waited is not None and waited >= WAIT_SPEAKS and cores.estimate >= TAKES_SPEAKS * max(1, cpus)
+    of_all = f" of {units.counted(cpus, 'CPU')}" if cpus else " CPUs"
+    meanwhile = (
+        "" if waited is None else f"; meanwhile {waited:.1f} threads of other processes waited for a CPU"
+    )
+    compared = Remedy(
+        title="Compare it with the number of cores that the job asked for",
+        commands=(f"{job.line} --expect N",),
+    )
+    needed = math.ceil(cores.estimate - 0.1)
+    place = _place(host, needed, job) if needed < cpus else ()  # all of them are no place of its own
+    held_back = (_lighter(host, job), *place) if took else ()
+    return Finding(
+        id="cpuwatch.cores",
+        severity="warning" if took else "notice",
+        confidence="measured",
+        title=f"{job.words}: takes {cores.estimate:.2f}{of_all} ({_range(cores)}){meanwhile}",
+        evidence=_evidence(job, uses),
+        remedy=(*held_back, compared),
+        answers=True,
+    )
+
+
+def _lighter(host: Host, job: Job) -> Remedy:
+    target = job.target
+    if target.kind == "pid":
+        return priority.of_process(host, int(target.value), job.name or f"process {target.value}")
+    if target.kind == "user":
+        return priority.of_user(target.value)
+    below = target.value.removeprefix("/sys/fs/cgroup").strip("/")
+    return priority.of_group(f"/sys/fs/cgroup/{below}")
+
+
+def _waits(host: Host, job: Job, uses: Sequence[JobUse], expect: float, over: bool) -> Iterator[Finding]:
+    mean = _waited([use.waited for use in uses])
+    if mean is not None and mean >= WAIT_SPEAKS:
         yield Finding(
             id="cpuwatch.waits",
             severity="notice",
             confidence="measured",
-            title=f"{job}: {mean:.1f} of its threads wait for a CPU on average",
+            title=f"{job.words}: {mean:.1f} of its threads wait for a CPU on average",
             evidence=(
                 Evidence(f"{mean:.2f} threads runnable without a CPU", "/proc/PID/task/TID/schedstat"),
             ),
-            remedy=() if over else _remedy(host, expect or 1.0, members),
+            remedy=() if over else _place(host, expect, job),
         )
-    others = [use.others_waited for use in uses if use.others_waited is not None]
-    if over and others and (mean := sum(others) / len(others)) >= WAIT_SPEAKS:
+    mean = _waited([use.others_waited for use in uses])
+    if over and mean is not None and mean >= WAIT_SPEAKS:
         yield Finding(
             id="cpuwatch.others",
             severity="warning",
@@ -78,15 +134,38 @@ def _waits(
         )
 
 
-def _evidence(uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
+def _waited(seen: Sequence[float | None]) -> float | None:
+    """Threads that waited, on average; None: the kernel does not say."""
+    known = [value for value in seen if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _evidence(job: Job, uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
     last = uses[-1]
     user = sum(use.user_share for use in uses) / len(uses)
+    processes = f"{last.processes} process{'' if last.processes == 1 else 'es'}"
     lines = [
         Evidence(
-            f"{last.processes} processes, {last.threads} threads, read {len(uses)} times", "/proc/PID/stat"
+            f"{processes}, {units.counted(last.threads, 'thread')}, read "
+            f"{units.counted(len(uses), 'time')} in {units.duration(sum(use.seconds for use in uses))}",
+            "/proc/PID/stat",
         ),
         Evidence(f"user {units.percent(user)}, system {units.percent(1 - user)} of its CPU time"),
     ]
+    if job.pressed is not None:
+        share = units.percent(job.pressed)
+        lines.append(
+            Evidence(
+                f"some task, of the job or of others, waited for a CPU in {share} of that time", PRESSURE
+            )
+        )
+    own, others = _waited([u.waited for u in uses]), _waited([u.others_waited for u in uses])
+    for who, mean, source in (
+        ("the job", own, "/proc/PID/task/TID/schedstat"),
+        ("others", others, "/proc/schedstat"),
+    ):
+        told = "not known: no schedstats" if mean is None else f"{mean:.2f} on average"
+        lines.append(Evidence(f"threads of {who} that could run and had no CPU: {told}", source))
     moved = [use.migrations_per_s for use in uses if use.migrations_per_s is not None]
     if moved:
         lines.append(
@@ -100,11 +179,11 @@ def _evidence(uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
     return tuple(lines)
 
 
-def _remedy(host: Host, cores: float, members: frozenset[int]) -> tuple[Remedy, ...]:
-    """A place for so many cores that is not taken by other pinned processes."""
+def _place(host: Host, cores: float, job: Job) -> tuple[Remedy, ...]:
+    """A place for so many cores that is not taken by other pinned processes; a running process is moved there."""
     placed, table, found = host.once(topology), host.once(numa), host.once(caches)
     may = allowed(host).cpus
-    taken = frozenset[int]().union(*(one.cpus for one in pinned(host, members)))
+    taken = frozenset[int]().union(*(one.cpus for one in pinned(host, job.members)))
     chosen = slot(
         placed,
         table if present(table) else None,
@@ -113,13 +192,28 @@ def _remedy(host: Host, cores: float, members: frozenset[int]) -> tuple[Remedy, 
         allowed=may if present(may) else placed.online,
         taken=taken,
     )
-    return pin(chosen) if chosen is not None else ()
+    if chosen is None:
+        return ()
+    places = pin(chosen)
+    if job.target.kind != "pid":
+        return places
+    pid, first = job.target.value, places[0]
+    move = f"taskset -a -cp {{}} {pid}"
+    back = (move.format(as_list(may)),) if present(may) else ()
+    return (
+        msgspec.structs.replace(first, commands=(move.format(chosen.listed), *first.commands), undo=back),
+        *places[1:],
+    )
 
 
 def _interval(cores: Spread) -> str:
+    return f"{cores.estimate:.2f} cores ({_range(cores)})"
+
+
+def _range(cores: Spread) -> str:
     if math.isinf(cores.high):
-        return f"{cores.estimate:.2f} cores (read over one second, no interval)"
-    return f"{cores.estimate:.2f} cores (95 % CI {max(0.0, cores.low):.2f} to {cores.high:.2f})"
+        return "read over one second, no interval"
+    return f"95 % CI {max(0.0, cores.low):.2f} to {cores.high:.2f}"
 
 
 def _cores(count: float) -> str:

@@ -8,10 +8,11 @@ from typing import ClassVar
 
 from probes.host import Host
 from probes.system.job import JobLook, JobTarget, JobUse, job_look, job_use
+from probes.system.pulse import Pressure, pressure
 from probes.types import Absent, present
 from probes.units import counted
 from scenarios import events as ev
-from scenarios.cpuwatch.findings import findings
+from scenarios.cpuwatch.findings import Job, findings
 from scenarios.model import Options, Refused, Run, Scenario, Usage
 from scenarios.plan import Option, Plan, PlannedStep
 
@@ -79,6 +80,7 @@ class Cpuwatch(Scenario):
                 raise Refused(f"cpuwatch: {before.reason}")
             first = before
             began = run.clock.now()
+            waited = pressure(run.host, "cpu")
             while (left := seconds - (run.clock.now() - began)) > 0:
                 await run.clock.sleep(min(TICK_S, max(0.2, left)))
                 after = await asyncio.to_thread(job_look, run.host, target)
@@ -98,7 +100,8 @@ class Cpuwatch(Scenario):
             raise Refused("cpuwatch: the job ended within the first second, before it could be read twice")
         if gone:
             run.note(gone)
-        for finding in findings(run.host, _words(target), uses, expect, frozenset(first.processes)):
+        job = _job(target, first, _share(waited, pressure(run.host, "cpu"), run.clock.now() - began))
+        for finding in findings(run.host, job, uses, expect):
             run.found(finding)
 
 
@@ -120,6 +123,23 @@ def _number_of(user: str) -> str:
         return str(pwd.getpwnam(user).pw_uid)
     except (KeyError, ValueError):
         raise Usage(f"cpuwatch: there is no user {user}") from None
+
+
+def _job(target: JobTarget, first: JobLook, pressed: float | None) -> Job:
+    top = first.processes.get(int(target.value)) if target.kind == "pid" else None
+    return Job(
+        words=f"{top.name} [{top.pid}] and its children" if top is not None else _words(target),
+        target=target,
+        name=f"{top.name} [{top.pid}]" if top is not None else "",
+        members=frozenset(first.processes),
+        pressed=pressed,
+    )
+
+
+def _share(before: Pressure | None, after: Pressure | None, seconds: float) -> float | None:
+    if before is None or after is None or seconds <= 0:
+        return None
+    return min(1.0, max(0.0, (after.some_s - before.some_s) / seconds))
 
 
 def _words(target: JobTarget) -> str:

@@ -11,13 +11,16 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.system.job import JobUse
-from scenarios.cpuwatch.findings import findings
+from probes.system.job import JobTarget, JobUse
+from scenarios.cpuwatch.findings import Job, findings
 from scenarios.cpuwatch.scenario import Cpuwatch
 from scenarios.finding import Finding
+from scenarios.host import priority
 from scenarios.model import Options, Refused, Usage
 from tests.fakes.run import FakeRun
 from tests.fakes.tree import Tree
+
+JOB = Job(words="job", target=JobTarget("pid", "131"), name="xz [131]")
 
 
 def _uses(cores: Sequence[float], waited: float | None = 0.0, others: float | None = None) -> list[JobUse]:
@@ -47,7 +50,7 @@ def host(tmp_path: Path) -> Host:
 
 
 def _found(host: Host, uses: list[JobUse], expect: float | None) -> list[Finding]:
-    return list(findings(host, "job", uses, expect, frozenset()))
+    return list(findings(host, JOB, uses, expect))
 
 
 def test_more_than_it_asked_for(host: Host) -> None:
@@ -78,8 +81,46 @@ def test_within_what_it_asked_for(host: Host) -> None:
     assert found.severity == "ok" and not found.remedy
     [unsure] = _found(host, _uses([0.5, 2.5, 0.4, 2.9]), 1.0)
     assert unsure.severity == "ok"  # the interval holds 1
-    [told] = _found(host, _uses([2.0] * 3), None)
-    assert told.severity == "ok" and "uses 2.00 cores" in told.title
+
+
+@pytest.mark.parametrize(
+    ("cores", "others", "severity"),
+    [
+        (0.99, 1.2, "warning"),  # others waited for what it took
+        (0.99, 0.0, "notice"),
+        (0.99, None, "notice"),  # no schedstats: nobody knows who waited
+        (0.05, 1.2, "notice"),  # of four CPUs: the others wait for somebody else
+    ],
+)
+def test_without_a_number_of_cores_nothing_is_acquitted(
+    host: Host, cores: float, others: float | None, severity: str
+) -> None:
+    [found] = _found(host, _uses([cores] * 4, others=others), None)
+    assert (found.severity, found.answers) == (severity, True)
+    assert found.remedy[-1].commands == ("hostdx run cpuwatch --pid 131 --expect N",)
+    lighter = [r for r in found.remedy if r == priority.of_process(host, 131, "xz [131]")]
+    assert bool(lighter) == (severity == "warning")
+    assert all(r.undo for r in lighter)
+    assert ("taskset -a -cp 0 131" in [c for r in found.remedy for c in r.commands]) == bool(lighter)
+
+
+@pytest.mark.parametrize("target", [JobTarget("user", "alice"), JobTarget("cgroup", "/batch/job 7")])
+def test_a_user_and_a_group_are_given_less_as_well(host: Host, target: JobTarget) -> None:
+    job = Job(words="job", target=target)
+    [found] = findings(host, job, _uses([2.0] * 4, others=3.0), None)
+    first = found.remedy[0]
+    assert first == (
+        priority.of_user("alice")
+        if target.kind == "user"
+        else priority.of_group("/sys/fs/cgroup/batch/job 7")
+    )
+    assert first.commands and first.undo
+
+
+def test_autogroups_are_told_too(tmp_path: Path) -> None:
+    host = Tree(tmp_path).put(priority.AUTOGROUP, "1\n").host()
+    with_groups = priority.of_process(host, 131, "xz")
+    assert "echo 10 > /proc/131/autogroup" in with_groups.commands and len(with_groups.undo) == 2
 
 
 @pytest.mark.parametrize("options", [{}, {"pid": 1, "user": "root"}, {"user": "no such user"}])
