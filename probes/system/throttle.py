@@ -14,8 +14,8 @@ _V1_FOLDERS = ("/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu")
 
 
 class ThrottleCounters(msgspec.Struct, frozen=True):
-    """`thermal`: events since boot; `quota_s`: seconds our control groups were held back, in `quota_periods` of
-    `periods`; `khz`: the fastest CPU now.
+    """`thermal`: events since boot; `quota_s`: seconds our control groups were held back; `khz`: the fastest CPU now;
+    `periods`: of each group the quota's periods in which it was held back, and all.
 
     None: not offered here (most virtual machines have neither heat nor frequency).
     """
@@ -23,8 +23,13 @@ class ThrottleCounters(msgspec.Struct, frozen=True):
     thermal: int | None = None
     quota_s: float | None = None
     khz: int | None = None
-    periods: int = 0
-    quota_periods: int = 0
+    periods: tuple[tuple[int, int], ...] = ()
+
+    def held_since(self, earlier: ThrottleCounters) -> tuple[int, int]:
+        """In how many of how many periods since then; of the group that was held back most often."""
+        pairs = zip(self.periods, earlier.periods, strict=False)
+        moved = [(now[0] - then[0], now[1] - then[1]) for now, then in pairs]
+        return max(moved, key=lambda m: (m[0] / m[1] if m[1] > 0 else 0.0, m[1]), default=(0, 0))
 
 
 class ThrottleReader:
@@ -50,8 +55,7 @@ class ThrottleReader:
             sum(heat) if heat else None,
             sum(held) if held else None,
             max(clocks, default=None),
-            sum(stat.get("nr_periods", 0) for stat in stats),
-            sum(stat.get("nr_throttled", 0) for stat in stats),
+            tuple((stat.get("nr_throttled", 0), stat.get("nr_periods", 0)) for stat in stats),
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 
@@ -16,6 +15,7 @@ from probes.system.topology import ROOT, Topology, cpuinfo, topology
 from probes.types import Absent, present
 from probes.units import number, percent
 from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.host.quota import Quota, less_tight
 from scenarios.host.top_users import User, top_users
 from scenarios.rule import Inapplicable, Rule, Unreadable
 
@@ -175,47 +175,34 @@ def quota(host: Host) -> Iterator[Finding]:
         limit = cpu_quota(host, folder)
         stops = int(periods) > 0 and int(throttled) / int(periods) > QUOTA_PERIODS_SPEAK
         # The counts are those of the group's whole life: after a calm hour a quota that will stop the next job hardly
-        # shows in them.
-        if not stops and (limit is None or limit >= cpus):
+        # shows in them, so that its size alone decides. How often it is reached under load is measured by `numa`.
+        found = Quota(cores=limit, cpus=cpus) if limit is not None else None
+        limits = found is not None and found.limits
+        if not stops and not limits:
             continue
-        of_all = f" of {cpus}" if cpus else ""
         yield Finding(
             id="host.cpu-quota",
-            severity="warning" if stops else "notice",
+            severity="warning",
             subject=folder,
             alike=path,
-            title=f"a CPU quota stopped tasks in {percent(int(throttled) / int(periods))} of its periods"
-            if stops
-            else f"a CPU quota allows this session {number(limit or 0.0)}{of_all} CPUs",
+            title=found.sentence
+            if found is not None and limits
+            else f"a CPU quota stopped tasks in {percent(int(throttled) / int(periods))} of its periods",
             evidence=(
                 Evidence(
-                    f"nr_throttled {throttled} of nr_periods {periods}"
-                    + (f"; limit {number(limit)}{of_all} CPUs" if limit is not None else ""),
+                    f"held tasks back in {throttled} of {periods} periods since the group was made, idle times counted",
                     path,
                 ),
+                *((Evidence(f"limit {number(limit)} CPUs", folder),) if limit is not None else ()),
             ),
-            remedy=(_less_tight(host, folder),),
+            remedy=(less_tight(host, folder),),
             references=("Documentation/admin-guide/cgroup-v2.rst",),
+            prove="numa",
         )
     if not seen and not isinstance(group.cpu_cores, float):
         raise Inapplicable("no CPU quota is set for our control group or one above it")
     if not seen:
         raise Unreadable("a CPU quota is set, but no cpu.stat shows whether it stops tasks")
-
-
-def _less_tight(host: Host, folder: str) -> Remedy:
-    """The commands of the version of control groups that the group is of."""
-    first = f"{folder}/cpu.cfs_quota_us"
-    file, none = (first, "-1") if host.exists(first) else (f"{folder}/cpu.max", "max")
-    now = host.text(file, 64)
-    old = now.strip() if present(now) else ""
-    return Remedy(
-        title="Raise the quota of this group, or start fewer threads than it has CPUs",
-        commands=(f"cat {shlex.quote(file)}", f"echo {none} > {shlex.quote(file)}"),
-        persistent=("systemctl set-property UNIT CPUQuota=",),
-        verify=(f"grep throttled {shlex.quote(folder)}/cpu.stat",),
-        undo=(f"echo {shlex.quote(old)} > {shlex.quote(file)}",) if old else (),
-    )
 
 
 RULES: tuple[Rule, ...] = (

@@ -40,7 +40,9 @@ def top_users(host: Host, kind: str) -> tuple[User, ...]:
             one.pid,
             one.name,
             _owner(one.pid),
-            f"{one.rate:.1f} CPUs" if kind == "cpu" else f"{units.rate(one.rate)} read and written",
+            f"{one.rate:.1f} CPUs over {BETWEEN_S:g} s"
+            if kind == "cpu"
+            else f"{units.rate(one.rate)} read and written over {BETWEEN_S:g} s",
         )
         for one in found[:MOST]
     )

@@ -18,10 +18,10 @@ from scenarios.numa.measurement.cpu import CYCLES, Clocked, CpuResult
 from scenarios.numa.measurement.figures import Figure
 from scenarios.numa.measurement.memory import MemoryResult, Reach
 from scenarios.numa.measurement.surroundings import Surroundings
+from scenarios.numa.quota import held_back, quota_finding
 from scenarios.numa.settings import Firmware, Held
 
 STEAL_SPEAKS = 0.03
-HELD_SPEAKS = 0.05  # of the time, and of the quota's periods
 SHARE_SPEAKS = 0.9  # of a CPU that a worker should have for itself
 FAIR_ALONE = 0.97
 SCALING_SPEAKS = 0.85
@@ -40,43 +40,11 @@ HELD: dict[Held, str] = {
 
 def cpu_findings(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     """The causes first; that all cores give less than n times one is said with them."""
-    yield from _quota(result, around)
+    yield from quota_finding(result, around)
     yield from _steal(around)
     yield from _competitor(result, around)
     yield from _frequency(result, around)
     yield from _scaling(result, around)
-
-
-def _quota(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
-    if around.quota_cores is None:
-        return
-    speaks = _held_back(result, around)
-    held, periods = around.quota_periods
-    # The kernel adds up what each CPU's run queue was held back: two CPUs wait two seconds in one.
-    cpus = max(1, len(result.share))
-    meanwhile = (
-        f"held back in {held} of {periods} periods, for {units.duration(around.quota_held_s or 0.0)} summed over "
-        f"{cpus} CPUs, in {units.duration(result.seconds)}"
-    )
-    share = f" in {units.percent(held / periods)} of its periods" if periods else ""
-    yield Finding(
-        id="numa.cpu-quota",
-        severity="warning" if speaks else "notice",
-        confidence="measured" if speaks else "rule",
-        title=f"a control group limits this to {around.quota_cores:g} CPUs"
-        + (f" and held it back{share}" if speaks else ""),
-        evidence=(
-            Evidence(f"{around.quota_cores:g} CPUs", "cpu.max or cpu.cfs_quota_us of our control groups"),
-            *((Evidence(meanwhile, "cpu.stat"),) if speaks else ()),
-        ),
-        remedy=remedies.quota(),
-        answers=speaks,
-    )
-
-
-def _held_back(result: CpuResult, around: Surroundings) -> bool:
-    held, periods = around.quota_periods
-    return (around.quota_held_s or 0.0) > HELD_SPEAKS * result.seconds or held > HELD_SPEAKS * periods
 
 
 def _steal(around: Surroundings) -> Iterator[Finding]:
@@ -95,7 +63,7 @@ def _steal(around: Surroundings) -> Iterator[Finding]:
 
 def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     """A worker that was alone on its CPU and did not get it: the others on that CPU are counted, the greatest named."""
-    if _held_back(result, around):
+    if held_back(result, around):
         return  # the quota takes CPU time from all workers alike
     lost = {
         n: s
@@ -105,14 +73,19 @@ def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     if not lost:
         return
     worst = min(lost.values())
-    who = f" to {around.culprit.label}" if around.culprit is not None else " to other processes"
-    where = f"CPU {as_list(frozenset(lost))}" if len(lost) == 1 else f"CPUs {as_list(frozenset(lost))}"
+    where = f"CPU{'' if len(lost) == 1 else 's'} {as_list(frozenset(lost))}"
+    who = around.culprit
+    took = (
+        f"{who.label} took {who.rate:.2f} of {units.counted(around.cpus or len(result.share), 'CPU')}"
+        if who is not None
+        else "other processes took CPU time"
+    )
     yield Finding(
         id="numa.cpu-competitor",
         severity="warning",
         confidence="measured",
-        title=f"{where} lost up to {units.percent(1 - worst)} of the time{who}: the host was busy, so the "
-        "figures are too low",
+        title=f"{took} during the {units.duration(result.seconds)} of this measurement: the figures of {where} are "
+        f"too low, by up to {units.percent(1 - worst)}",
         evidence=tuple(
             Evidence(
                 f"CPU {n}: our worker had it for {units.percent(s)} of the time, others used "
@@ -122,6 +95,8 @@ def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
             for n, s in sorted(lost.items(), key=lambda item: item[1])[:8]
         ),
         remedy=remedies.competitor(around.culprit),
+        prove="cpuwatch" if who is not None else "",
+        prove_options=("--pid", str(who.pid)) if who is not None else (),
     )
 
 

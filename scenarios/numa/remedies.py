@@ -34,10 +34,16 @@ def steal() -> tuple[Remedy, ...]:
 
 
 def competitor(culprit: Culprit | None) -> tuple[Remedy, ...]:
-    look = (f"ps -o pid,user,psr,pcpu,args -p {culprit.pid}",) if culprit is not None else ()
+    """Who took it comes first: a quiet host to measure on is the second step."""
+    if culprit is None:
+        return (Remedy(title="Find what competes, then measure again", commands=("top -H",)),)
     return (
         Remedy(
-            title="Measure again when the host is idle, or stop what competes", commands=(*look, "top -H")
+            title=f"See what {culprit.label} takes, who waits for it and how to hold it back; then measure again",
+            commands=(
+                f"hostdx run cpuwatch --pid {culprit.pid}",
+                f"ps -o pid,user,psr,pcpu,args -p {culprit.pid}",
+            ),
         ),
     )
 

@@ -149,7 +149,8 @@ class Numa(Scenario):
                 surveyor.begin()
                 began = run.clock.now()
                 await self._rounds(run, cpu, step, began, seconds - SUSTAINED_S)
-                clocked = await cpu.sustained()
+                with surveyor.under_load(cpu.sustains):
+                    clocked = await cpu.sustained()
                 took = run.clock.now() - began
         except BenchRefused as why:
             raise Refused(str(why)) from None

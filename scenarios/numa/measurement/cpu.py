@@ -167,6 +167,11 @@ class CpuBench:
         cpus = (self._cores or self._one).cpus
         return Crowd("one", (self._rng.choice(cpus),), 1)
 
+    @property
+    def sustains(self) -> int:
+        """CPUs that `sustained` loads."""
+        return len((self._cores or self._one).cpus)
+
     async def sustained(self) -> Clocked:
         """All cores under load for two seconds, and what clock they have meanwhile: by the cycles of our workers,
         else as cpufreq tells it.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -12,7 +13,8 @@ from probes.system.cpu_times import CpuTimes, cpu_times
 from probes.system.culprit import Culprit, busiest
 from probes.system.power import Package, packages, watts
 from probes.system.processes import Process, look, own_family
-from probes.system.throttle import ThrottleReader
+from probes.system.throttle import ThrottleCounters, ThrottleReader
+from probes.system.topology import topology
 from probes.types import Absent, present
 from scenarios.numa.settings import Held, held_by, highest_khz, limited_khz
 
@@ -24,7 +26,9 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
 
     quota_cores: float | None = None
     quota_held_s: float | None = None
-    quota_periods: tuple[int, int] = (0, 0)  # in how many of how many periods it was held back
+    quota_periods: tuple[int, int] = (0, 0)  # in how many of how many periods under load it was held back
+    quota_loaded: int = 0  # CPUs that were loaded in those
+    cpus: int = 0  # of the host; 0: not known
     steal: float = 0.0  # share of all CPU time
     throttled: int | None = None  # thermal events meanwhile
     culprit: Culprit | None = None
@@ -43,12 +47,21 @@ class Surveyor:
         self._host = host
         self._pids = pids
         self._throttle = ThrottleReader(host)
+        self._under_load: tuple[ThrottleCounters, ThrottleCounters] | None = None
+        self._loaded = 0
 
     def begin(self) -> None:
         self._times = cpu_times(self._host)
         self._look = look(self._host, io=False)
         self._held = self._throttle.read()
         self._power = packages(self._host)
+
+    @contextmanager
+    def under_load(self, cpus: int) -> Iterator[None]:
+        """While so many CPUs work without a pause: only then the periods say how often a quota is reached."""
+        before = self._throttle.read()
+        yield
+        self._under_load, self._loaded = (before, self._throttle.read()), cpus
 
     def end(self, seconds: float, share: dict[int, float]) -> Surroundings:
         """`share`: of each CPU what our worker on it got while it ran; the rest of its busy time was others'."""
@@ -60,15 +73,15 @@ class Surveyor:
         group = cgroup(self._host)
         own = _own_seconds(after.processes, self._look.processes, ours)
         quota = group.cpu_cores if present(group) else None
+        first, last = self._under_load or (self._held, held)
         return Surroundings(
             quota_cores=quota if isinstance(quota, float) else None,
             quota_held_s=None
             if held.quota_s is None or self._held.quota_s is None
             else held.quota_s - self._held.quota_s,
-            quota_periods=(
-                held.quota_periods - self._held.quota_periods,
-                held.periods - self._held.periods,
-            ),
+            quota_periods=last.held_since(first),
+            quota_loaded=self._loaded,
+            cpus=len(self._host.once(topology).online),
             steal=sum(t.steal_s for t in spent.values()) / total if total else 0.0,
             throttled=None
             if held.thermal is None or self._held.thermal is None

@@ -9,6 +9,7 @@ import pytest
 from probes.host import Host
 from probes.system.cpulist import parse_list
 from scenarios.host import rules
+from scenarios.host.quota import Quota
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.tree import Tree
 
@@ -105,14 +106,15 @@ def test_a_quota_of_our_group_or_of_one_above_it(tree: Tree, file: str) -> None:
     tree.put(f"{where}/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 40\nthrottled_usec 9\n")
     found = list(rules.quota(tree.host()))
     assert [(f.id, f.subject) for f in found] == [("host.cpu-quota", where)]
-    assert "limit 2 CPUs" in found[0].evidence[0].text
+    assert found[0].severity == "warning"
     tree.put(f"{where}/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 0\nthrottled_usec 0\n")
     assert list(rules.quota(tree.host())) == []  # how many CPUs there are is not known here
     for n in range(4):
         tree.put(f"/{CPU}/cpu{n}/online", "1\n")
     tree.files(f"/{CPU}", present="0-3", online="0-3", offline="")
     (calm,) = rules.quota(tree.host())
-    assert (calm.severity, calm.subject) == ("notice", where)  # a calm session: it will stop the next job
+    assert (calm.severity, calm.subject) == ("warning", where)  # a calm session: it will stop the next job
+    assert calm.title == Quota(cores=2.0, cpus=4).sentence
     assert calm.remedy[0].undo == (f"echo '200000 100000' > {where}/cpu.max",)
     tree.files(where, **{"cpu.max": "400000 100000"})
     assert list(rules.quota(tree.host())) == []  # as many as there are

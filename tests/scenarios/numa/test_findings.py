@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from probes.system.clocksource import Clocksource
@@ -9,8 +11,11 @@ from probes.system.culprit import Culprit
 from probes.system.disk.link import Link
 from probes.system.pci import PciDevice
 from probes.system.pcie_tags import Tags
+from probes.system.throttle import ThrottleCounters
 from probes.types import Absent
 from scenarios.finding import Finding
+from scenarios.host import rules
+from scenarios.host.quota import Quota
 from scenarios.numa.findings import (
     cpu_findings,
     device_findings,
@@ -21,6 +26,7 @@ from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuLoad, CpuResult
 from scenarios.numa.measurement.figures import Figure, figure, ratio
 from scenarios.numa.measurement.memory import MemoryResult, Reach
 from scenarios.numa.measurement.surroundings import Surroundings
+from tests.fakes.tree import Tree
 
 GHZ = 1_000_000
 
@@ -59,22 +65,30 @@ def _ids(found: list[Finding]) -> list[str]:
         (_cpu(), Surroundings(), [], ""),
         (
             _cpu(share=0.25),
-            Surroundings(quota_cores=0.5, quota_held_s=6.0, quota_periods=(53, 100), foreign={0: 0.4}),
+            Surroundings(
+                quota_cores=0.5, quota_held_s=6.0, quota_periods=(19, 20), quota_loaded=2, foreign={0: 0.4}
+            ),
             ["cpu-quota"],
-            "limits this to 0.5 CPUs and held it back in 53 % of its periods",
+            Quota(cores=0.5, cpus=2, reached=(19, 20), loaded=2).sentence,
         ),
         (
             _cpu(share=0.25),
             Surroundings(quota_cores=0.5, quota_held_s=0.1, quota_periods=(53, 100), foreign={0: 0.4}),
             ["cpu-quota"],
-            "held it back",
+            Quota(cores=0.5, cpus=2, reached=(53, 100)).sentence,
         ),
-        (_cpu(), Surroundings(quota_cores=4.0, quota_held_s=0.0), ["cpu-quota"], "limits this to 4 CPUs"),
+        (
+            _cpu(),
+            Surroundings(quota_cores=4.0, quota_held_s=0.0, cpus=8),
+            ["cpu-quota"],
+            Quota(cores=4.0, cpus=8).sentence,
+        ),
+        (_cpu(), Surroundings(quota_cores=4.0, quota_held_s=0.0), [], ""),  # more than there is
         (
             _cpu(share=0.5),
             Surroundings(foreign={0: 0.5}, culprit=Culprit(7, "burner", 0.9)),
             ["cpu-competitor"],
-            "CPU 0 lost up to 50 % of the time to burner [7]",
+            Culprit(7, "burner", 0.9).label,
         ),
         (_cpu(share=0.5), Surroundings(foreign={0: 0.0}), [], ""),  # nobody else was on it: not a competitor
         (_cpu(), Surroundings(steal=0.08), ["cpu-steal"], "gave 8 % of this machine's CPU time"),
@@ -104,6 +118,38 @@ def test_causes(result: CpuResult, around: Surroundings, ids: list[str], words: 
     found = list(cpu_findings(result, around))
     assert _ids(found) == ids
     assert not words or any(words in f.title for f in found), [f.title for f in found]
+
+
+def test_who_took_the_cpus_is_what_the_next_step_is_about() -> None:
+    around = Surroundings(foreign={0: 0.5}, culprit=Culprit(7, "burner", 0.9))
+    [found] = cpu_findings(_cpu(share=0.5), around)
+    assert (found.prove, found.prove_options) == ("cpuwatch", ("--pid", "7"))
+    assert found.remedy[0].commands[0] == "hostdx run cpuwatch --pid 7"
+    [nobody] = cpu_findings(_cpu(share=0.5), Surroundings(foreign={0: 0.5}))
+    assert (nobody.prove, nobody.severity) == ("", "warning")
+
+
+def test_a_quota_is_said_alike_by_triage_and_by_the_measurement(tmp_path: Path) -> None:
+    tree = Tree(tmp_path).put("/proc/self/cgroup", "0::/a\n")
+    tree.put("/proc/self/mountinfo", "30 1 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+    tree.files("/sys/fs/cgroup/a", **{"cgroup.procs": "", "cpu.max": "150000 100000"})
+    tree.put("/sys/fs/cgroup/a/cpu.stat", "nr_periods 12\nnr_throttled 1\nthrottled_usec 9\n")
+    for n in range(2):
+        tree.put(f"/sys/devices/system/cpu/cpu{n}/online", "1\n")
+    tree.files("/sys/devices/system/cpu", present="0-1", online="0-1", offline="")
+    [read] = rules.quota(tree.host())
+    around = Surroundings(quota_cores=1.5, quota_held_s=0.1, quota_periods=(19, 20), quota_loaded=2, cpus=2)
+    [measured] = cpu_findings(_cpu(), around)
+    assert read.title == Quota(cores=1.5, cpus=2).sentence  # of the group's whole life no share is said
+    assert measured.title == Quota(cores=1.5, cpus=2, reached=(19, 20), loaded=2).sentence
+    assert read.severity == measured.severity == "warning" and read.prove == "numa"
+    assert measured.confidence == "measured" and measured.answers
+
+
+def test_of_nested_groups_the_one_that_was_held_back_most_counts() -> None:
+    before = ThrottleCounters(periods=((1, 12), (0, 5)))
+    assert ThrottleCounters(periods=((20, 32), (0, 25))).held_since(before) == (19, 20)
+    assert ThrottleCounters().held_since(ThrottleCounters()) == (0, 0)
 
 
 def test_a_scaling_that_cannot_be_told_from_good_is_not_called() -> None:

@@ -1,0 +1,59 @@
+"""The CPU quota that the CPUs were measured under: how often it was reached, as a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from probes import units
+from scenarios.finding import Evidence, Finding
+from scenarios.host.quota import Quota
+from scenarios.numa import remedies
+from scenarios.numa.measurement.cpu import CpuResult
+from scenarios.numa.measurement.surroundings import Surroundings
+
+HELD_SPEAKS = 0.05  # of the time, and of the quota's periods
+
+
+def quota_finding(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
+    if around.quota_cores is None:
+        return
+    quota = _told(result, around)
+    speaks = held_back(result, around)
+    if not quota.limits and not speaks:
+        return  # as much as there is
+    held, periods = around.quota_periods
+    # The kernel adds up what each CPU's run queue was held back: two CPUs wait two seconds in one.
+    cpus = max(1, len(result.share))
+    meanwhile = (
+        f"reached in {held} of {periods} periods under load; over the {units.duration(result.seconds)} of the "
+        f"measurement, which does not load all CPUs all the time, tasks were held back for "
+        f"{units.duration(around.quota_held_s or 0.0)} summed over {units.counted(cpus, 'CPU')}"
+    )
+    yield Finding(
+        id="numa.cpu-quota",
+        severity="warning",
+        confidence="measured" if speaks else "rule",
+        title=quota.sentence,
+        evidence=(
+            Evidence(f"{around.quota_cores:g} CPUs", "cpu.max or cpu.cfs_quota_us of our control groups"),
+            *((Evidence(meanwhile, "cpu.stat"),) if speaks else ()),
+        ),
+        remedy=remedies.quota(),
+        answers=speaks,
+    )
+
+
+def _told(result: CpuResult, around: Surroundings) -> Quota:
+    return Quota(
+        cores=around.quota_cores or 0.0,
+        cpus=around.cpus or len(result.share),
+        reached=around.quota_periods,
+        loaded=around.quota_loaded,
+    )
+
+
+def held_back(result: CpuResult, around: Surroundings) -> bool:
+    if around.quota_cores is None:
+        return False
+    reached = _told(result, around).share or 0.0
+    return (around.quota_held_s or 0.0) > HELD_SPEAKS * result.seconds or reached > HELD_SPEAKS
