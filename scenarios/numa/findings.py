@@ -200,7 +200,7 @@ def timer_findings(
                 f"{clock.current}; available: {', '.join(clock.available) or 'unknown'}", "clocksource0"
             ),
         ),
-        remedy=remedies.clocksource("tsc" in clock.available),
+        remedy=remedies.clocksource("tsc" in clock.available) if clock.current != "tsc" else (),
         references=("Documentation/timers/timekeeping.rst",),
     )
 

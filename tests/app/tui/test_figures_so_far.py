@@ -139,7 +139,7 @@ def test_a_battery_names_its_kernel_in_the_headline() -> None:
 
 def test_on_a_wide_screen_the_names_get_the_room_that_the_picture_does_not_need() -> None:
     found = entries(load(store.resolve("demo:numa")))
-    assert layout(found, 116).name > 38 and layout(found, 76).bar >= 8
+    assert layout(found, 116).name > layout(found, 100).name and layout(found, 76).bar >= 8
 
 
 @both

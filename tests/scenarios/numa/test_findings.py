@@ -240,6 +240,8 @@ def test_tags_that_are_off() -> None:
 def test_clocks() -> None:
     tsc, hpet = Clocksource("tsc", ("tsc",)), Clocksource("hpet", ("hpet", "tsc"))
     assert list(timer_findings(tsc, _figure(50))) == []
+    [costly] = timer_findings(tsc, _figure(5000))
+    assert not costly.remedy, "it is the current source already"
     [slow] = timer_findings(hpet, _figure(900))
     assert slow.severity == "warning" and "costs 900 ns" in slow.title
     assert list(timer_findings(Absent("none"), _figure(900))) == []
