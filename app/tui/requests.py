@@ -50,7 +50,6 @@ class Errands(App[int]):
         super().__init__(ansi_color=ansi_color)
         self.running_words = ""
         self.running: Path | None = None
-        self.left_over = 0
         self.left: list[Change] = []
         self._journals: tuple[str, ...] = ()
         self.recorded = 0
@@ -134,7 +133,6 @@ class Errands(App[int]):
 
         def seen(outcome: Outcome) -> None:
             self.left = changes(outcome)
-            self.left_over = len(self.left)
             self.draw()
 
         hostdx(self, LOOK, seen)
@@ -352,7 +350,6 @@ class Errands(App[int]):
 
         def show(outcome: Outcome) -> None:
             self.left = changes(outcome)
-            self.left_over = len(self.left)
             if self.left:
                 self.push_screen(UndoScreen(self.left))
             elif asked:

@@ -144,7 +144,7 @@ class HomeScreen(Base):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "undo":
-            return bool(self.shell.left_over)
+            return bool(self.shell.left)
         return self.shell.running is not None if action == "attach" else True
 
     def action_other(self) -> None:

@@ -84,11 +84,10 @@ class UndoScreen(Base):
             self._done = [change for change in changes(outcome) if change.state != "failed"]
             self._said = outcome.error or "Nothing of it is left to undo."
             self._open = bool(outcome.error)
-            self.shell.left_over = (
-                max(1, len(self._entries) - len(self._done)) if outcome.error else 0
-            )  # one that failed stays in the journal
-            if not outcome.error:
-                self.shell.left = []
+            failed = [
+                change for change in changes(outcome) if change.state == "failed"
+            ]  # they stay in the journal
+            self.shell.left = (failed or list(self._entries)) if outcome.error else []
             if self.shell.triage is not None:  # home shows what it found before
                 self.shell.read_host()
             self.show()

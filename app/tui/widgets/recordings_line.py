@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.tui.lines import Line, crop, text
 from app.tui.widgets.panel import Panel
+from probes.units import counted
 
 
 class RecordingsLine(Panel):
@@ -17,10 +18,9 @@ class RecordingsLine(Panel):
         running = self.shell.running_words
         if running:
             line += [("● ", "ok"), (running, "strong"), ("  a follows it", "dim"), ("   ", "text")]
-        if self.shell.left_over:
-            entries = "change" if self.shell.left_over == 1 else "changes"
+        if left := len(self.shell.left):
             line += [
-                (f"▲ {self.shell.left_over} {entries} not undone, u shows them", "critical"),
+                (f"▲ {counted(left, 'change')} not undone, u shows them", "critical"),
                 ("   ", "text"),
             ]
         count = self.shell.recorded

@@ -97,7 +97,7 @@ class Suspects(Picker):
     def rows(self) -> list[Row]:
         session = self._session()
         out = []
-        if self.id == "suspects" and self.shell.left_over:
+        if self.id == "suspects" and self.shell.left:
             out.append(self._left_over())
         titles = _titles(session)
         for finding in session.worst_first:
@@ -116,7 +116,7 @@ class Suspects(Picker):
 
     def _left_over(self) -> Row:
         """Before all else: a setting that a killed run has not put back."""
-        titles = "; ".join(change.title for change in self.shell.left) or "its journal has the old values"
+        titles = "; ".join(change.title for change in self.shell.left)
         finding = Finding(
             id="undo.left-over",
             severity="critical",

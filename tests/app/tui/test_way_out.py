@@ -132,10 +132,7 @@ async def test_a_setting_that_is_changed_just_now_is_said_while_the_run_lives(tm
 
 async def test_what_a_killed_run_left_is_homes_first_suspect(tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage") as (app, pilot):
-        app.left, app.left_over = (
-            [Change(title="scheduler of sda", state="open", would="write mq-deadline")],
-            1,
-        )
+        app.left = [Change(title="scheduler of sda", state="open", would="write mq-deadline")]
         app.draw()
         await pilot.pause()
         suspects = app.screen.query_one("#suspects", Picker)
