@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from probes.bench.measured import Measured
+from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.stats import GroupValue, difference, group_value
 from scenarios.experiment.tail import OPERATIONS_FOR_P99, p99_ns
@@ -74,3 +75,14 @@ class Group:
         blocks = self.blocks[variant]
         found = p99_ns(pair for measured in blocks for pair in measured.histogram)
         return found or max((m.p99_ns for m in blocks if m.p99_ns is not None), default=None)
+
+
+def level_values(
+    groups: Sequence[Group], variant: str, metric: Metric, verdicts: Iterable[ev.Verdict]
+) -> list[float]:
+    """A variant's values, block by block, in the groups that the first verdict about it rests on, as its table has
+    them: what was measured after it had been decided belongs to no figure beside it.
+    """
+    about = (v for v in verdicts if variant in (v.baseline, v.variant))
+    used = next((v.groups * max(1, v.batch) for v in about), 0) or len(groups)
+    return [value for group in groups[:used] for value in group.values(variant, metric)]

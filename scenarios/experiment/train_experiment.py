@@ -75,7 +75,6 @@ class TrainExperiment:
         self.judges: list[Judge] = []
         self.verdicts: list[ev.Verdict] = []
         self.groups: list[Group] = []  # that count, of slices as long as now
-        self.levels: dict[str, list[float]] = {}  # by variant: the slices that count, of the leading metric
         self.reason = ""  # why no further train may be measured
         self.spent: Spent | None = None  # its write limit ended it
         self.broken_off = ""  # why nothing may be claimed
@@ -327,9 +326,6 @@ class TrainExperiment:
 
     def _count(self, groups: Sequence[Group], whole: Group) -> None:
         self.groups += groups
-        for variant in whole.order:
-            values = [v for group in groups for v in group.values(variant, self.workload.metrics[0])]
-            self.levels.setdefault(variant, []).extend(values)
         for judge in self._open:
             for group in groups:
                 judge.add(group, self.pace)
@@ -343,7 +339,7 @@ class TrainExperiment:
         if then is None:
             return
         self.slice_s, self.onset_s = then.seconds, 0.0
-        self.groups, self.levels = [], {}
+        self.groups = []
         self.judges = self._new_judges()
         bias = then.carried.bias
         self.run.emit(

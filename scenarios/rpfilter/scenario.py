@@ -19,6 +19,7 @@ from probes.types import Absent
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget, Need, least_seconds, share
 from scenarios.experiment.campaign import LEAST_LOAD_S, Entry, campaign
+from scenarios.experiment.groups import level_values
 from scenarios.experiment.interleaved import compare
 from scenarios.experiment.train_experiment import TrainExperiment
 from scenarios.guards.watch import watch_for
@@ -179,7 +180,8 @@ class Rpfilter(Scenario):
             def done(experiment: TrainExperiment) -> None:
                 verdicts = experiment.conclude()
                 if trial is tried[0]:
-                    self._conclude(run, facts, verdicts, experiment.levels.get(NONE, []), now)
+                    path = level_values(experiment.groups, NONE, trial.workload.metrics[0], verdicts)
+                    self._conclude(run, facts, verdicts, path, now)
                 else:
                     beside.append((trial, verdicts))
 

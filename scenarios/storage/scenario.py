@@ -23,6 +23,7 @@ from probes.types import Absent, Json
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import Entry, campaign
+from scenarios.experiment.groups import level_values
 from scenarios.experiment.guarded import GuardedBlocks, values_of
 from scenarios.experiment.train_experiment import TrainExperiment
 from scenarios.guards.watch import Watch, watch_for
@@ -159,9 +160,10 @@ class Storage(Scenario):
                 )  # fmt: skip
 
             def done(experiment: TrainExperiment) -> None:
-                verdicts.extend(experiment.conclude())
+                judged = experiment.conclude()
+                verdicts.extend(judged)
                 for one in layout.targets:
-                    values = experiment.levels.get(one.letter, [])
+                    values = level_values(experiment.groups, one.letter, load.metrics[0], judged)
                     if values and one.letter not in experiment.gone:
                         levels.append(level_of(one, load, values, sorted(trains.remarks)[-1:]))
 

@@ -1,0 +1,40 @@
+"""The level beside a verdict is that of the groups which the verdict rests on."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.bench.measured import Measured
+from scenarios import events as ev
+from scenarios.experiment.groups import Group, level_values
+from scenarios.plan import Metric
+
+IOPS = Metric("IOPS", "IOPS")
+
+
+def group(index: int) -> Group:
+    one = Group(index, "ABBA")
+    for side, value in zip("ABBA", (1.0, 10.0, 20.0, 2.0), strict=True):
+        one.add(side, Measured(seconds=0.02, values={"IOPS": value + 100 * index}))
+    return one
+
+
+def verdict(groups: int, batch: int = 1) -> ev.Verdict:
+    return ev.Verdict(
+        t=0.0, workload="w", metric="IOPS", baseline="A", variant="B", verdict="slower", groups=groups, batch=batch
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "values"),
+    [
+        ([verdict(1)], [10.0, 20.0]),
+        ([verdict(1, batch=2)], [10.0, 20.0, 110.0, 120.0]),
+        ([verdict(0)], [10.0, 20.0, 110.0, 120.0, 210.0, 220.0]),  # not decided by groups: all there are
+        ([], [10.0, 20.0, 110.0, 120.0, 210.0, 220.0]),
+    ],
+)
+def test_what_came_after_the_decision_is_no_part_of_the_level(
+    said: list[ev.Verdict], values: list[float]
+) -> None:
+    assert level_values([group(n) for n in range(3)], "B", IOPS, said) == values
