@@ -162,7 +162,7 @@ def _picture(session: Session, field: Field, found: dict[str, list[Points]]) -> 
     x, y = axes([points for runs in found.values() for points in runs])
     marks = {variant: MARKS[n % len(MARKS)] for n, variant in enumerate(found)}
     series = [Series(mark, points) for mark, points in zip(marks.values(), middles, strict=True)]
-    legend = [f"{marks[v]} = {wording.variant_label(session, v)}" for v in found]
+    legend = [wording.legend(session, marks[v], v) for v in found]
     unit = f", {field.unit}" if field.unit else ""
     heading = f"{field.title}{unit}, by seconds since the command's start"
     lines = [heading, *(line.rstrip() for line in plot(series, WIDTH, HEIGHT, x, y)), ", ".join(legend)]

@@ -160,7 +160,7 @@ def _drawing(session: Session, workload: str) -> list[Part]:
     times = [b.t for b in blocks]
     x, y = Axis(math.floor(min(times)), math.floor(max(times)) + 1), nice_axis(values)
     lines = plot(series, WIDTH, HEIGHT, x, y)
-    legend = [f"{marks[v]} = {wording.variant_label(session, v)}" for v in variants]
+    legend = [wording.legend(session, marks[v], v) for v in variants]
     scale = ", log scale" if y.log else ""
     title = wording.workload_title(session, workload)
     mark = "group" if workload in session.trains else "block"

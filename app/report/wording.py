@@ -28,6 +28,13 @@ def metric_title(name: str) -> str:
     return _METRICS.get(name, name)
 
 
+def legend(session: Session, mark: str, variant: str) -> str:
+    """`A = itself`, `B = A' (itself again)`: a plot's marks are single letters, the sides' names need not be."""
+    return (
+        f"{mark} = {variant_label(session, variant) if mark == variant else variant_title(session, variant)}"
+    )
+
+
 def load_title(session: Session, verdict: ev.Verdict) -> str:
     """A verdict's workload, a control as such: `CPU only (control)`."""
     return titled(workload_title(session, verdict.workload), control=verdict.control)

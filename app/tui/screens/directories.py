@@ -173,7 +173,7 @@ class DirectoriesScreen(Base):
     def _named(self, path: str | None) -> None:
         if path is None:
             return
-        path = path.rstrip("/") or "/"
+        path = "/" + path.strip("/") if path.startswith("/") else path.rstrip("/")
         if path not in {place.path for place in self._places}:
             self._places.append(Place(path))
             hostdx(self.shell, ["places", "--", path], self._looked_up)

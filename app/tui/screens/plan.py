@@ -13,7 +13,7 @@ from app.recording.session import Session
 from app.run.launch import HOSTDX
 from app.tui.event_child import EventChild
 from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, grounded, split, text, wrapped
+from app.tui.lines import BLANK, Line, cells, grounded, split, text, wrapped
 from app.tui.option_values import parsed, proposed, shown, wrong
 from app.tui.plan_text import exact_lines, plan_lines
 from app.tui.screens.ask import AskScreen
@@ -49,7 +49,10 @@ class PlanHead(Panel):
         out = [grounded(split(left, text(f"{screen.offer.title} ", "strong"), width), width, "bar")]
         if screen.busy is not None:
             under_way: Line = [(f" ● {screen.busy.scenario} measures since {screen.busy.since}", "warning")]
-            follow: Line = [("a", "key"), (" follows it; this can start when it has ended ", "strong")]
+            for words in (" follows it; this can start when it has ended ", " follows it "):
+                follow: Line = [("a", "key"), (words, "strong")]
+                if cells(under_way) + cells(follow) < width:
+                    break
             out.append(grounded(split(under_way, follow, width), width, "warning"))
         return out
 

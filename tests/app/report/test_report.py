@@ -15,7 +15,10 @@ from app.report import html as document_html
 from app.report import markdown as document_markdown
 from app.report import result
 from app.report.answer import answer
+from app.report.document import Picture
+from app.report.numbers import numbers
 from app.report.report import report
+from app.report.wording import legend
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.plan import Metric, Plan, Workload
@@ -143,3 +146,16 @@ def test_an_own_commands_arguments_are_shown_only_where_asked_for() -> None:
     short = document_markdown.rendered(report(session, "r"))
     assert "/opt/job" in short and "--account" not in short
     assert "/opt/job --account=7" in document_markdown.rendered(report(session, "r", with_arguments=True))
+
+
+@pytest.mark.parametrize("name", ["null", "storage", "rpfilter", "iosched"])
+def test_a_plots_legend_names_the_sides_as_the_tables_do(name: str) -> None:
+    session = load(DEMOS / f"{name}.jsonl")
+    planned = [v.id for v in session.plan.variants] if session.plan else []
+    told = {legend(session, mark, variant) for mark, variant in zip("ABCD", planned, strict=False)}
+    assert all(
+        words[0] == variant or variant in words[2:]
+        for words, variant in zip(sorted(told), planned, strict=True)
+    )
+    drawn = [part.lines[-1] for part in numbers(session) if isinstance(part, Picture)]
+    assert drawn and all(words in line for line in drawn for words in told)
