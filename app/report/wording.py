@@ -30,9 +30,9 @@ def metric_title(name: str) -> str:
 
 def legend(session: Session, mark: str, variant: str) -> str:
     """`A = itself`, `B = A' (itself again)`: a plot's marks are single letters, the sides' names need not be."""
-    return (
-        f"{mark} = {variant_label(session, variant) if mark == variant else variant_title(session, variant)}"
-    )
+    named = variant_label(session, variant)
+    whole = named if variant in (mark, *named.split()) else variant_title(session, variant)
+    return f"{mark} = {whole}"
 
 
 def load_title(session: Session, verdict: ev.Verdict) -> str:

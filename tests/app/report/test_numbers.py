@@ -6,6 +6,7 @@ from app.recording.session import Session
 from app.report.document import Heading, Picture, Table
 from app.report.method import method
 from app.report.numbers import _value, numbers
+from app.report.wording import legend
 from scenarios import events as ev
 from scenarios.experiment.looks import level, looks
 from scenarios.guards.thresholds import THRESHOLDS
@@ -74,7 +75,7 @@ def test_each_side_keeps_its_letter_and_its_place_whoever_was_measured_first() -
             )
         parts = numbers(told)
         drawn = next(part for part in parts if isinstance(part, Picture))
-        assert drawn.lines[-1] == "A = itself, B = itself again"
+        assert drawn.lines[-1] == f"{legend(told, 'A', first)}, {legend(told, 'B', second)}"
         assert {"A", "B"} <= set("".join(drawn.lines[:-1]))
         table = next(part for part in parts if isinstance(part, Table))
         column = table.header.index("variant")
