@@ -193,7 +193,7 @@ def test_where_nothing_could_be_written_nothing_is_left(
     assert (tmp_path / "r.jsonl").exists() == named
     assert stream.recording is None
     assert not any(line.startswith("report:") for line in summary_lines(stream.session, stream.recording))
-    assert len(said) == 2 and "printed only" in said[0]
+    assert len(said) == 2 and "only printed" in said[0]
 
 
 @pytest.mark.parametrize("cut", [30, 100, 2_000])
