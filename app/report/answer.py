@@ -115,7 +115,8 @@ def _found_out(session: Session) -> Answer | None:
         return Answer(series_sentence(session, trends[0]), "critical" if falls else "ok")
     if verdicts and all(v.verdict == "no material difference" for v in verdicts):
         return Answer("no material difference in anything that was measured", "ok")
-    loud = [f for f in session.worst_first if f.severity != "ok"]
+    loud = [f for f in session.worst_first if f.severity != "ok" and (f.confidence != "rule" or not verdicts)]
+    loud.sort(key=lambda f: f.confidence == "rule")  # a run's answer is what it measured
     if loud:
         return Answer(loud[0].title, loud[0].severity)
     if verdicts:

@@ -146,7 +146,13 @@ class Errands(App[int]):
 
     # Opening
 
-    def open_plan(self, scenario: str, argv: Sequence[str] = ()) -> None:
+    def open_plan(
+        self,
+        scenario: str,
+        argv: Sequence[str] = (),
+        propose: Callable[[], Sequence[str]] | None = None,
+    ) -> None:
+        """`propose` gives the options anew, as triage tells more of the host."""
         from app.tui.option_values import is_scenario, proposed
         from app.tui.screens.plan import PlanScreen
 
@@ -161,8 +167,9 @@ class Errands(App[int]):
             asked = f". It would answer: {clean(offer.question)}" if offer.question else ""
             self.say(f"{offer.id} cannot run here: {offer.blocked}{asked}")
             return
-        early = argv if known is None else None
-        self.push_screen(PlanScreen(offer, proposed(argv, offer.options), early=early))
+        if known is None:
+            propose = propose or (lambda: argv)
+        self.push_screen(PlanScreen(offer, proposed(argv, offer.options), propose=propose))
 
     def open_finding(self, finding: Finding, *, from_files: bool = False, about: str = "") -> None:
         from app.tui.screens.finding import FindingScreen

@@ -11,8 +11,9 @@ from probes.types import Json
 from scenarios.finding import NextStep, Severity
 
 EXTRA = "checkup"  # the name of the Extra event that carries the items
-State: TypeAlias = Literal["cause", "remark", "cleared", "open", "not measured", "resolution"]
-ORDER: tuple[State, ...] = ("cause", "remark", "cleared", "open", "not measured", "resolution")
+# "rule": what triage's rules say of the host, and no part of the checkup measured
+State: TypeAlias = Literal["cause", "rule", "remark", "cleared", "open", "not measured", "resolution"]
+ORDER: tuple[State, ...] = ("cause", "rule", "remark", "cleared", "open", "not measured", "resolution")
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -15,6 +16,7 @@ from scenarios.finding import SEVERITIES, Evidence, Finding, NextStep, Remedy, S
 from scenarios.model import Outcome, Scenario
 
 WORSE = "compare.worse"  # the id of the finding about a baseline
+LOUD = ("critical", "warning")
 
 
 def item(scenario: Scenario, outcome: Outcome, known: Sequence[Finding] = ()) -> Item:
@@ -22,7 +24,7 @@ def item(scenario: Scenario, outcome: Outcome, known: Sequence[Finding] = ()) ->
     found a cause, they are what to look at first.
     """
     state, words = _judged(scenario, outcome)
-    first = [_step(f) for f in known if f.severity in ("critical", "warning")] if state == "cause" else []
+    first = [_step(f) for f in known if f.severity in LOUD] if state == "cause" else []
     return Item(
         scenario=scenario.id,
         state=state,
@@ -44,6 +46,30 @@ def _step(finding: Finding) -> NextStep:
     return NextStep(finding.title, commands[-1] if commands else "")
 
 
+def rule(finding: Finding, fate: State = "not measured") -> Item:
+    """What triage's rule says; `fate` is how the measurement ended that was to prove it."""
+    remedy = next((one for one in finding.remedy if one.commands), None)
+    if remedy is not None:
+        step = NextStep(remedy.title, remedy.commands[-1])
+    elif finding.prove:
+        step = NextStep(
+            "measure it on its own", shlex.join(["hostdx", "run", finding.prove, *finding.prove_options])
+        )
+    else:
+        step = NextStep(next((one.title for one in finding.remedy), finding.title))
+    harmless = fate in ("cleared", "remark")
+    standing = (
+        "the measurement found no loss" if harmless else "undecided" if fate == "open" else "not measured"
+    )
+    return Item(
+        scenario=finding.id.split(".", 1)[0],
+        state="open" if harmless else "rule",
+        words=f"{finding.title} (rule, {standing})",
+        severity=finding.severity,
+        following=(step,),
+    )
+
+
 def unmeasured(scenario: Scenario, reason: str, command: str) -> Item:
     words = not_measured(scenario.suspect, reason)
     step = NextStep("measure it on its own", command)
@@ -51,11 +77,12 @@ def unmeasured(scenario: Scenario, reason: str, command: str) -> Item:
 
 
 def ranked(items: Iterable[Item]) -> list[Item]:
-    """Causes first, the worst of them at the top; numbered."""
+    """What is critical, then causes, then what rules say and nobody measured; the worst at the top; numbered."""
 
-    def place(one: Item) -> tuple[int, int]:
+    def place(one: Item) -> tuple[bool, int, int]:
         worst = SEVERITIES.index(one.severity) if one.severity != "unknown" else len(SEVERITIES)
-        return ORDER.index(one.state), worst
+        urgent = one.severity == "critical" and one.state in ("cause", "rule")
+        return not urgent, ORDER.index(one.state), worst
 
     found = sorted(items, key=place)
     return [
@@ -66,7 +93,7 @@ def ranked(items: Iterable[Item]) -> list[Item]:
 
 def answer(items: Sequence[Item], *, ended: bool) -> Finding:
     """The whole answer as one finding: the headline, the ranked list, and what to do next."""
-    causes = [one for one in items if one.state == "cause"]
+    causes = [one for one in items if one.state in ("cause", "rule")]
     remarks = [one for one in items if one.state == "remark"]
     cleared = [one for one in items if one.state == "cleared"]
     severity: Severity = "ok"
@@ -92,7 +119,11 @@ def answer(items: Sequence[Item], *, ended: bool) -> Finding:
     return Finding(
         id="checkup.answer",
         severity=severity,
-        confidence="measured" if causes or remarks or cleared else "hint",
+        confidence="rule"
+        if causes and causes[0].state == "rule"
+        else "measured"
+        if causes or remarks or cleared
+        else "hint",
         title=title,
         evidence=tuple(Evidence(text=line(one), source=one.recording) for one in items),
         remedy=remedies,
@@ -114,8 +145,9 @@ def _judged(scenario: Scenario, outcome: Outcome) -> tuple[State, str]:
     if lost := _lost(outcome):
         return "cause", f"{suspect}: {lost.title}"
     weight = outcome.weight
-    if weight in ("critical", "warning"):
-        return "cause", f"{suspect}: {outcome.answer}"
+    if weight in LOUD:
+        proven = judged or any(f.confidence != "rule" and f.severity in LOUD for f in outcome.findings)
+        return "cause" if proven else "open", f"{suspect}: {outcome.answer}"
     if any(f.answers and f.severity == "ok" for f in outcome.findings):
         return (
             "cleared",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from probes.host import Host
 from scenarios import events as ev
-from scenarios.checkup.item import EXTRA, Item, as_json
+from scenarios.checkup.directories import chosen, named_by
+from scenarios.checkup.item import EXTRA, Item, State, as_json
 from scenarios.checkup.parts import Part, by_suspicion, parts, shares, values
-from scenarios.checkup.ranking import answer, item, ranked, unmeasured
+from scenarios.checkup.ranking import LOUD, answer, item, ranked, rule, unmeasured
 from scenarios.finding import SEVERITIES, Finding
 from scenarios.model import COMMON_OPTIONS, Options, Outcome, Run, Scenario
 from scenarios.plan import Option, Plan, PlannedStep, Written
@@ -41,7 +42,8 @@ class Checkup(Scenario):
             name="dir",
             kind="path",
             multiple=True,
-            help="directory that matters; the first one is the baseline (default: $TMPDIR, /var/tmp)",
+            help="directory that matters; the first one is the baseline (default: $TMPDIR, /var/tmp, "
+            "and at most two that findings of triage about storage name)",
         ),
         Option(
             name="budget",
@@ -62,6 +64,9 @@ class Checkup(Scenario):
 
     def plan(self, host: Host, options: Options) -> Plan:
         budget = options.number("budget", BUDGET_S)
+        where = chosen(host, options)
+        if where.suspects:
+            options = Options(options.values | {"dir": list(where.directories)})
         found = parts(host, options)
         able = [part for part in found if part.plan is not None and not part.why_not]
         told = shares(able, budget - TRIAGE_S)
@@ -82,12 +87,16 @@ class Checkup(Scenario):
             seconds=budget,
             measuring_s=budget,
             sentences=(
+                *where.sentences,
                 f"runs {', '.join(told)} one after another, each with a recording of its own "
                 "(`hostdx plan NAME` shows what it reads)",
                 "ends early when an answer is clear (--all measures the rest too); after a stop, what was "
                 "measured until then is kept",
             ),
-            left_out=tuple(f"{part.id}: {part.why_not or SHORT}" for part in found if part.id not in told),
+            left_out=(
+                *where.left_out,
+                *(f"{part.id}: {part.why_not or SHORT}" for part in found if part.id not in told),
+            ),
             refusal="" if able else "none of the scenarios of a checkup can run here",
         )
 
@@ -95,10 +104,12 @@ class Checkup(Scenario):
         began = run.clock.now()
         budget = run.options.number("budget", BUDGET_S)
         known = await self._triage(run)
+        options = _as_planned(run)
         suspected = list(dict.fromkeys(f.prove for f in known if f.prove))
-        found = await asyncio.to_thread(parts, run.host, run.options)
-        items = [self._left_out(run, part, part.why_not) for part in found if part.why_not]
+        found = await asyncio.to_thread(parts, run.host, options)
+        items = [self._left_out(options, part, part.why_not) for part in found if part.why_not]
         waiting = by_suspicion([part for part in found if not part.why_not], suspected)
+        fates: dict[str, State] = {}  # of triage's findings, by id and subject
         clear = False
         try:
             while waiting:
@@ -106,18 +117,18 @@ class Checkup(Scenario):
                 seconds = shares(waiting, left).get(waiting[0].id)
                 part = waiting.pop(0)
                 if clear and not run.options.flag("all"):
-                    items.append(self._left_out(run, part, CLEAR))
+                    items.append(self._left_out(options, part, CLEAR))
                 elif seconds is None:
                     why = f"{max(0.0, left):.0f} s of the budget were left, which is too short for it"
-                    items.append(self._left_out(run, part, why))
+                    items.append(self._left_out(options, part, why))
                 else:
-                    clear = await self._measure(run, part, seconds, items, known) or clear
-                    self._tell(run, items, ended=False)
+                    clear = await self._measure(run, options, part, seconds, items, known, fates) or clear
+                    self._tell(run, [*items, *_rules(known, fates)], ended=False)
         except asyncio.CancelledError:
-            items += [self._left_out(run, part, "stopped before it began") for part in waiting]
+            items += [self._left_out(options, part, "stopped before it began") for part in waiting]
             raise
         finally:
-            self._tell(run, items, ended=True)
+            self._tell(run, [*items, *_rules(known, fates)], ended=True)
 
     async def _triage(self, run: Run) -> list[Finding]:
         """The worst first."""
@@ -131,11 +142,18 @@ class Checkup(Scenario):
         return sorted(findings, key=lambda f: SEVERITIES.index(f.severity))
 
     async def _measure(
-        self, run: Run, part: Part, seconds: float, items: list[Item], known: Sequence[Finding]
+        self,
+        run: Run,
+        options: Options,
+        part: Part,
+        seconds: float,
+        items: list[Item],
+        known: Sequence[Finding],
+        fates: dict[str, State],
     ) -> bool:
         """Whether the answer is clear: something critical was measured."""
         told: list[Outcome] = []
-        directories = run.options.strings("dir")
+        directories = options.strings("dir")
         about = [f for f in known if f.prove == part.id and _is_about(f, directories)]
 
         def hear(event: ev.AnyEvent) -> None:
@@ -161,19 +179,20 @@ class Checkup(Scenario):
         def done(outcome: Outcome) -> None:
             told.append(outcome)
             items.append(one := item(part.scenario, outcome, about))
+            fates.update({_key(finding): one.state for finding in about})
             for finding in outcome.findings:
                 if finding.severity != "ok" and not finding.answers:
                     run.found(finding)
             run.note(f"{one.words}. {_next(one)}".strip())
 
         with run.step(part.id, f"{part.id}: {part.scenario.title}") as step:
-            await run.other(part.scenario, values(part.scenario, run.options, seconds), hear, done)
+            await run.other(part.scenario, values(part.scenario, options, seconds), hear, done)
             if told and told[0].status != "done":
                 step.skip(told[0].reason)
         return any(f.severity == "critical" and f.confidence == "measured" for o in told for f in o.findings)
 
-    def _left_out(self, run: Run, part: Part, reason: str) -> Item:
-        directories = [f"--dir={path}" for path in run.options.strings("dir")]
+    def _left_out(self, options: Options, part: Part, reason: str) -> Item:
+        directories = [f"--dir={path}" for path in options.strings("dir")]
         command = shlex.join(["hostdx", "run", part.id, *(directories if _named(part) else ())])
         return unmeasured(part.scenario, reason, command)
 
@@ -204,7 +223,26 @@ def _sum(shares: Sequence[float | None]) -> float | None:
 
 def _is_about(finding: Finding, directories: Sequence[str]) -> bool:
     """Not about a directory that was not measured."""
-    return all(one in directories for one in finding.prove_options if one.startswith("/"))
+    named = named_by(finding)
+    return not named or any(one in directories for one in named)
+
+
+def _key(finding: Finding) -> str:
+    return " ".join((finding.id, finding.subject, *finding.subjects))
+
+
+def _rules(known: Sequence[Finding], fates: Mapping[str, State]) -> list[Item]:
+    """Triage's warnings, but those that a measured cause confirms: it names them itself."""
+    told = [
+        (finding, fates.get(_key(finding), "not measured")) for finding in known if finding.severity in LOUD
+    ]
+    return [rule(finding, fate) for finding, fate in told if fate != "cause"]
+
+
+def _as_planned(run: Run) -> Options:
+    """With the directories that the plan chose and the user saw."""
+    planned = run.plan.options.get("dir")
+    return Options(run.options.values | {"dir": planned}) if planned else run.options
 
 
 def _named(part: Part) -> bool:

@@ -23,6 +23,7 @@ from scenarios.numa.settings import Firmware, Held
 
 STEAL_SPEAKS = 0.03
 SHARE_SPEAKS = 0.9  # of a CPU that a worker should have for itself
+SHARE_STARVES = 2 / 3  # of it: below that somebody else is the cause, above it a disturbance of the figures
 FAIR_ALONE = 0.97
 SCALING_SPEAKS = 0.85
 FREQUENCY_SPEAKS = 0.9
@@ -82,7 +83,7 @@ def _competitor(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     )
     yield Finding(
         id="numa.cpu-competitor",
-        severity="warning",
+        severity="warning" if worst < SHARE_STARVES else "notice",
         confidence="measured",
         title=f"{took} during the {units.duration(result.seconds)} of this measurement: the figures of {where} are "
         f"too low, by up to {units.percent(1 - worst)}",

@@ -6,6 +6,7 @@ A CPU-only load runs along as the negative control; `--pid` and `--cgroup` tell 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import ClassVar
@@ -40,6 +41,7 @@ from scenarios.storage.findings import (
     link_findings,
     reached,
 )
+from scenarios.storage.known import known_of
 from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
 from scenarios.storage.single_directory import measure_alone
 from scenarios.storage.targets import Target, same_device
@@ -111,6 +113,8 @@ class Storage(Scenario):
         if plan.refusal:
             raise Refused(plan.refusal)
         loads = [w for w in plan.workloads if not self.only or w.id in self.only]
+        for finding in await asyncio.to_thread(known_of, run.host, layout.targets):
+            run.found(finding)  # what is measured of the same thing takes its place
         await self._job(run)
         written = WriteBudget(layout.most_bytes)
         async with AsyncExitStack() as stack:

@@ -61,6 +61,12 @@ def default_directories(host: Host) -> tuple[str, ...]:
     return tuple(chosen.values())
 
 
+def holding(host: Host, directory: str) -> str:
+    """The file system that a directory is on: its device number, or where it is mounted."""
+    place = placement(host, directory)
+    return place.mount.devno or place.mount.mountpoint if isinstance(place, Placement) else directory
+
+
 def could_be_named(host: Host, taken: Sequence[Target]) -> tuple[str, ...]:
     """Other file systems with files on them: one line each, for `--dir`."""
     table = mounts(host)

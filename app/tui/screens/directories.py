@@ -7,6 +7,7 @@ from functools import partial
 from typing import ClassVar
 
 import msgspec
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
@@ -47,10 +48,10 @@ class Explained(Panel):
         place = screen.place
         if place is not None and place.refusal:
             return wrapped(f"✗ {place.path}: {place.refusal}", width, "unknown")
-        words = "space ticks a directory, the first one is the baseline A; Enter uses those that are ticked."
+        words = "space ticks one, / types its path; the first is the baseline A; Enter uses those that are ticked."
         if screen.several:
             return wrapped(words, width, "dim")
-        return wrapped("space ticks the directory; Enter uses it.", width, "dim")
+        return wrapped("space ticks the directory, / types the path of one; Enter uses it.", width, "dim")
 
 
 class DirectoryPicker(Picker):
@@ -63,8 +64,8 @@ class DirectoriesScreen(Base):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "take", "use these", priority=True),
         Binding("space", "tick", "tick", priority=True),
-        Binding("plus,insert,i", "name", "type a path", priority=True),
-        Binding("slash", "filter", "filter", priority=True),
+        Binding("slash", "name", "type a path", priority=True),  # a path begins like that
+        Binding("plus,insert,i", "name", "type a path", show=False, priority=True),
     ]
     title_words = "directories"
 
@@ -103,13 +104,19 @@ class DirectoriesScreen(Base):
         """What was ticked when the screen was opened comes first, in its order."""
         return self.ticked.index(path) if path in self.ticked else len(self.ticked)
 
-    def _looked_up(self, outcome: Outcome) -> None:
-        """What lies under the paths that were typed."""
+    def _looked_up(self, before: list[str], outcome: Outcome) -> None:
+        """What lies under a path that was typed; one that cannot be measured is not kept, and that is said."""
         if outcome.error:
             return
         told = {place.path: place for place in msgspec.json.decode(outcome.output, type=list[Place])}
         self._places = [told.get(place.path, place) for place in self._places]
+        for place in told.values():
+            if place.refusal and place.path in self.ticked:
+                others = [path for path in self.ticked if path != place.path]
+                self.ticked = others if self.several else before
+                self.shell.say(f"not added: {place.refusal}")
         self._fill()
+        self.query_one(Explained).redraw()
 
     def _fill(self) -> None:
         if not self.is_attached:
@@ -165,9 +172,17 @@ class DirectoriesScreen(Base):
         self._then(self.ticked)
         self.action_back()
 
+    def on_paste(self, event: events.Paste) -> None:
+        """A path that was copied somewhere."""
+        event.stop()
+        self._ask("/" + event.text.partition("\n")[0].strip().lstrip("/"))
+
     def action_name(self) -> None:
-        hint = "an absolute path; Tab completes it, Enter accepts it, Esc cancels"
-        field = AskScreen("directory", "/", hint=hint, check=_no_path, complete=self._complete)
+        self._ask("/")
+
+    def _ask(self, beginning: str) -> None:
+        hint = "an absolute path; Tab completes it, Enter adds it, Esc cancels"
+        field = AskScreen("directory", beginning, hint=hint, check=_no_path, complete=self._complete)
         self.app.push_screen(field, self._named)
 
     def _named(self, path: str | None) -> None:
@@ -176,9 +191,10 @@ class DirectoriesScreen(Base):
         path = "/" + path.strip("/") if path.startswith("/") else path.rstrip("/")
         if path not in {place.path for place in self._places}:
             self._places.append(Place(path))
-            hostdx(self.shell, ["places", "--", path], self._looked_up)
         if path not in self.ticked:
-            self.ticked = [*self.ticked, path] if self.several else [path]
+            before = self.ticked
+            self.ticked = [*before, path] if self.several else [path]
+            hostdx(self.shell, ["places", "--", path], partial(self._looked_up, before))
         self.query_one(Picker)._key = path
         self._fill()
 
@@ -194,4 +210,6 @@ class DirectoriesScreen(Base):
 
 
 def _no_path(words: str) -> str:
-    return "" if words.startswith("/") else "a path that begins with /"
+    if not words.startswith("/"):
+        return "a path that begins with /"
+    return "" if words.strip("/") else "the path continues after the /; Tab completes it, Esc cancels"

@@ -173,7 +173,11 @@ class HomeScreen(Base):
         session, pulse = self.shell.home_session(), self.shell.pulse
         question = next(q for q in QUESTIONS if q.key == key)
         scenario = scenario_for(question, session, pulse)
-        self.shell.open_plan(scenario, filled_in(scenario, session, pulse))
+
+        def propose() -> list[str]:
+            return filled_in(scenario, self.shell.home_session(), pulse)
+
+        self.shell.open_plan(scenario, propose(), propose)
 
     def action_recordings(self) -> None:
         self.shell.open_recordings()

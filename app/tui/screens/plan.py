@@ -25,6 +25,8 @@ from scenarios.events import Offer
 from scenarios.option_value import arguments
 from scenarios.plan import Option, Plan
 
+ALONE = "one directory: nothing to compare it with; d adds one"
+Proposal = Callable[[], Sequence[str]]
 Planner = Callable[[Sequence[str]], EventChild]
 
 
@@ -78,11 +80,11 @@ class PlanScreen(Base):
         values: dict[str, Json],
         ask: Planner | None = None,
         *,
-        early: Sequence[str] | None = None,
+        propose: Proposal | None = None,
     ) -> None:
-        """`early`: the proposed options where the host is still read and nobody has said what the scenario takes."""
+        """`propose` gives the options anew for as long as the host is read and the user has set none."""
         super().__init__()
-        self._early = early
+        self._propose = propose
         self.offer = offer
         self.values = values
         self._ask = ask or planner
@@ -108,6 +110,12 @@ class PlanScreen(Base):
     def missing(self) -> list[Option]:
         """Needed options that have no value yet."""
         return [o for o in self.offer.options if o.required and not self.values.get(o.name)]
+
+    @property
+    def alone(self) -> bool:
+        """One directory, where several could be compared."""
+        several = any(o.name == "dir" and o.multiple for o in self.offer.options)
+        return several and self.plan is not None and len(self.plan.variants) == 1
 
     @property
     def plan(self) -> Plan | None:
@@ -156,13 +164,21 @@ class PlanScreen(Base):
         self.shell.draw()  # the list of options may be on top
 
     def _poll(self) -> None:
-        told = next((o for o in self.shell.home_session().offers if o.id == self.offer.id), None)
-        if self._early is not None and told is not None:
-            self.offer, self.values = told, proposed(self._early, told.options)
-            self._early = None
-            self._replan()
-            self.show()
+        self._refill()
         if self._child is not None and not self._child.ended and self._child.poll():
+            self.show()
+
+    def _refill(self) -> None:
+        """What triage has told since the plan was opened: the scenario's options, and what the host proposes."""
+        told = next((o for o in self.shell.home_session().offers if o.id == self.offer.id), None)
+        if self._propose is None or told is None:
+            return
+        values = proposed(self._propose(), told.options)
+        if self.shell.triage is None or self.shell.triage.ended:
+            self._propose = None
+        if told != self.offer or values != self.values:
+            self.offer, self.values = told, values
+            self._replan()
             self.show()
 
     def _look(self) -> None:
@@ -189,6 +205,7 @@ class PlanScreen(Base):
             return exact_lines(plan, width)
         chosen = " ".join(arguments(self.values, self.offer.options))
         return [
+            *([*wrapped(ALONE, width, "warning"), BLANK] if self.alone else []),
             *plan_lines(plan, width),
             *([BLANK, text(f"options    {chosen}", "dim")] if chosen else []),
         ]
@@ -242,6 +259,7 @@ class PlanScreen(Base):
         self.shell.start_run(self.offer.id, arguments(self.values, self.offer.options), plan)
 
     def set_option(self, option: Option, words: str) -> None:
+        self._propose = None
         value = parsed(option, words)
         if value is None:
             self.values.pop(option.name, None)
@@ -277,6 +295,7 @@ class PlanScreen(Base):
         chosen = [str(path) for path in now] if isinstance(now, list) else [str(now)] if now else []
 
         def take(paths: list[str]) -> None:
+            self._propose = None
             several: list[Json] = list(paths)
             if not paths:
                 self.values.pop("dir", None)

@@ -122,6 +122,8 @@ def _difference(old: Line, new: Line) -> tuple[int, int]:
     before, after = _exploded(old), _exploded(new)
     if len(before) != len(after):  # wide characters: cells and characters do not match
         return 0, max(len(before), len(after)) * 2
+    if before == after:  # the same cells, cut into spans elsewhere
+        return 0, 0
     first = next(i for i, (x, y) in enumerate(zip(before, after, strict=True)) if x != y)
     last = next(i for i in range(len(after) - 1, -1, -1) if before[i] != after[i])
     if not all(c.isascii() or ord(c) < 0x1100 or 0x2000 <= ord(c) < 0x2E80 for c, _ in after):

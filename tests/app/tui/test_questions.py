@@ -8,10 +8,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from textual import events
 
 from app.recording.session import Session
 from app.tui.command import Outcome
 from app.tui.questions import QUESTIONS, filled_in, scenario_for
+from app.tui.screens.ask import AskScreen
+from app.tui.screens.directories import DirectoriesScreen
 from app.tui.screens.plan import PlanScreen
 from app.tui.widgets.checkup_lines import checkup_lines
 from app.tui.widgets.live_line import LiveLine
@@ -79,7 +82,32 @@ def test_the_plan_is_filled_in_as_far_as_the_host_tells(
 ) -> None:
     assert filled_in(scenario, host(*mounts), now) == expected
     found = Finding(id="a.b", severity="notice", title="x", prove=scenario, prove_options=("--dir", "/named"))
-    assert filled_in(scenario, host(*mounts, finding=found), now) == ["--dir", "/named"]
+    if scenario not in ("storage", "checkup"):
+        assert filled_in(scenario, host(*mounts, finding=found), now) == ["--dir", "/named"]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "mounts", "named", "expected"),
+    [
+        (
+            "storage",
+            ("/s ext4 on /dev/loop1 (rw,sync)", "/d ext4 on /dev/loop2 (rw)"),
+            "/s",
+            ["/var/tmp", "/s"],
+        ),
+        ("storage", (ROOT, DATA, FAST), "/fast", ["/var/tmp", "/fast", "/data"]),
+        ("checkup", (ROOT, DATA, FAST), "/fast", ["/var/tmp", "/fast", "/data"]),
+        ("storage", (ROOT, DATA, FAST), "nvme0n1", ["/var/tmp", "/fast", "/data"]),
+        ("storage", (ROOT, DATA), "/", ["/var/tmp", "/data"]),  # the usual directory lies there
+        ("checkup", ("/s ext4 on /dev/loop1 (rw,sync)",), "/s", []),  # it asks for suspects by itself
+    ],
+)
+def test_what_a_finding_names_is_compared_with_the_usual_directory(
+    scenario: str, mounts: tuple[str, ...], named: str, expected: list[str]
+) -> None:
+    found = Finding(id="storage.x", severity="warning", title="x", subject=named, prove="storage",
+                    prove_options=("--dir", named) if named.startswith("/") else ())  # fmt: skip
+    assert filled_in(scenario, host(*mounts, finding=found), None) == [f"--dir={path}" for path in expected]
 
 
 def test_an_image_in_a_file_is_not_proposed_for_a_comparison() -> None:
@@ -174,6 +202,61 @@ async def test_directories_are_ticked_in_order_typed_and_completed(
         assert "[C] /mnt/one disk" in grid(app)
         await keys(pilot, "home", "space", "enter")
         assert asked[-1] == ["storage", "--dir=/scratch", "--dir=/mnt/one disk"]
+
+
+async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = PLACES[2] | {"path": "/srv/none", "refusal": "/srv/none does not exist"}
+
+    def child(shell: Any, argv: list[str], then: Callable[[Outcome], None]) -> None:
+        told = PLACES if "--mounts" in argv else [refused] if argv[-1] == "/srv/none" else []
+        then(Outcome(msgspec.json.encode(told).decode(), ""))
+
+    monkeypatch.setattr("app.tui.screens.plan.planner", lambda argv: recorded("storage"))
+    monkeypatch.setattr("app.tui.screens.directories.hostdx", child)
+    taken: list[list[str]] = []
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        screen = DirectoriesScreen(["/var/tmp"], True, taken.append)
+        app.push_screen(screen)
+        await settled(pilot)
+        await keys(pilot, "slash", "enter")
+        assert isinstance(app.screen, AskScreen)  # nothing is dropped, and / itself is not meant
+        await keys(pilot, *"srv/data", "enter")
+        assert app.screen is screen and screen.ticked == ["/var/tmp", "/srv/data"]
+        await keys(pilot, "slash", *"srv/none", "enter")
+        assert screen.ticked == ["/var/tmp", "/srv/data"] and refused["refusal"] in app.message
+        screen.post_message(events.Paste("/srv/pasted\n"))
+        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await keys(pilot, "enter", "enter")
+    assert taken == [["/var/tmp", "/srv/data", "/srv/pasted"]]
+
+
+async def test_the_plan_is_filled_in_while_the_host_is_read_until_the_user_sets_something(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def planner(argv: list[str]) -> object:
+        asked.append(list(argv))
+        return recorded("storage")
+
+    monkeypatch.setattr("app.tui.screens.plan.planner", planner)
+    proposed: list[str] = []
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        assert app.triage is not None
+        app.triage.ended = False
+        app.open_plan("storage", [], lambda: proposed)
+        await settled(pilot)
+        assert asked[-1] == ["storage"]
+        proposed.append("--dir=/scratch")
+        await until(pilot, lambda: asked[-1] == ["storage", "--dir=/scratch"])
+        screen = app.screen
+        assert isinstance(screen, PlanScreen)
+        screen.set_option(next(o for o in screen.offer.options if o.name == "budget"), "90")
+        proposed.append("--dir=/data")
+        screen._poll()
+        assert asked[-1] == ["storage", "--dir=/scratch", "--budget=90"]
 
 
 def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None:

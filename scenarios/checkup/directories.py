@@ -1,0 +1,66 @@
+"""Which directories a checkup measures where nobody named any: the usual ones, and what triage's findings name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from probes.bench.refusals import suitability
+from probes.host import Host
+from scenarios.finding import Finding
+from scenarios.model import Options
+from scenarios.storage.known import findings_of_storage
+from scenarios.storage.targets import default_directories, holding
+
+MOST_SUSPECTS = 2
+LOUD = ("critical", "warning")
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """`suspects` are those of `directories` that findings name; empty where the usual ones are all."""
+
+    directories: tuple[str, ...] = ()
+    suspects: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+def named_by(finding: Finding) -> tuple[str, ...]:
+    """The directories that it names: as its subject, or for the run that would prove it."""
+    words = (finding.subject, *finding.subjects, *finding.prove_options)
+    return tuple(dict.fromkeys(word for word in words if word.startswith("/")))
+
+
+def chosen(host: Host, options: Options) -> Chosen:
+    """Nothing where the user named directories, or no finding of storage names one that can be measured."""
+    if options.strings("dir") or not host.live:
+        return Chosen()
+    usual = [d for d in default_directories(host) if not suitability(host, d, explicit=False).refusal]
+    taken = {holding(host, directory) for directory in usual}
+    suspects: list[str] = []
+    sentences: list[str] = []
+    left_out: list[str] = []
+    for directory, finding in _suspected(host, findings_of_storage(host)):
+        if (there := holding(host, directory)) in taken:
+            continue
+        taken.add(there)
+        fit = suitability(host, directory, explicit=False)
+        if fit.refusal or len(suspects) == MOST_SUSPECTS:
+            left_out.append(
+                fit.refusal or f"{directory}: at most {MOST_SUSPECTS} suspects; name it with --dir"
+            )
+            continue
+        suspects.append(directory)
+        sentences.append(f"measures {directory} too, because of a finding of triage: {finding.title}")
+    if not suspects:
+        return Chosen(left_out=tuple(left_out))
+    return Chosen((*usual, *suspects), tuple(suspects), tuple(sentences), tuple(left_out))
+
+
+def _suspected(host: Host, findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
+    """Every directory of the findings of warning or worse, with the finding that names it."""
+    for finding in findings:
+        if finding.severity in LOUD:
+            for directory in named_by(finding):
+                yield directory, finding
