@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 import pytest
 
 from probes.action import Action
+from probes.bench.refusals import Suitability
 from probes.host import Host
 from probes.types import Json
 from scenarios import events as ev
+from scenarios.checkup import directories
 from scenarios.checkup import parts as parts_module
 from scenarios.checkup import scenario as scenario_module
 from scenarios.checkup.item import EXTRA, items_of, line
@@ -216,6 +218,98 @@ async def test_what_triage_knows_of_a_measured_cause_comes_first(
     told = items_of(run.of(ev.Extra)[-1].value)[0].following
     wanted = NextStep(first, "mount -o remount,async /s")
     assert told == ((wanted, ADVICE) if first else (ADVICE,))
+
+
+def known(id: str, severity: Any, subject: str, *, prove: str = "storage") -> Finding:
+    remedy = Remedy(title="mount it without", commands=("findmnt", f"mount -o remount,async {subject}"))
+    return Finding(id=id, severity=severity, title=id, subject=subject, prove=prove, remedy=(remedy,))
+
+
+@pytest.mark.parametrize(
+    ("part", "states"),
+    [
+        # nothing confirms it: after the measured cause, before a remark, with its remedy as what is next
+        (outcome("storage", "no data", "unknown", verdict("inconclusive", 1, (0.7, 1.4))), ["cause", "rule", "open"]),
+        (outcome("storage", "B is slower", "warning", verdict("slower", 0.5, (0.4, 0.6))), ["cause", "cause"]),
+        (OUTCOMES["storage"], ["cause", "cleared", "open"]),  # measured, and harmless
+        # a run that found nothing but the rule itself has proved nothing
+        (outcome("storage", "odd", "warning", findings=(known("storage.sync", "warning", "/s"),)),
+         ["cause", "rule", "open"]),
+    ],
+)  # fmt: skip
+async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_names_it(
+    monkeypatch: pytest.MonkeyPatch, offered: Any, part: Outcome, states: list[str]
+) -> None:
+    offered(STORAGE, WALL)
+    told = [known("storage.sync", "warning", "/s"), known("host.load", "notice", "")]
+    monkeypatch.setattr(
+        scenario_module, "examine", lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in told])
+    )
+    run = Conducted(outcomes=OUTCOMES | {"storage": part}, options={"dir": ["/d", "/s"]})
+    await Checkup().run(run)
+    items = items_of(run.of(ev.Extra)[-1].value)
+    assert [one.state for one in items] == states
+    remount = "mount -o remount,async /s"
+    assert any(one.following and one.following[0].command == remount for one in items)
+    rules = [one for one in items if one.scenario == "storage" and not one.recording]
+    assert len(rules) == (states != ["cause", "cause"])
+
+
+async def test_without_a_measured_cause_the_answer_is_the_rule_and_says_that_it_is_one(
+    monkeypatch: pytest.MonkeyPatch, offered: Any
+) -> None:
+    offered(STORAGE)
+    worse, bad = known("storage.full", "critical", "/f"), known("net.x", "warning", "", prove="")
+    monkeypatch.setattr(
+        scenario_module,
+        "examine",
+        lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in (bad, worse)]),
+    )
+    run = Conducted(options={"dir": ["/d"]})
+    await Checkup().run(run)
+    items = items_of(run.of(ev.Extra)[-1].value)
+    assert [(one.scenario, one.state, one.severity) for one in items] == [
+        ("storage", "rule", "critical"),
+        ("net", "rule", "warning"),
+        ("storage", "cleared", "ok"),
+    ]
+    final = run.of(ev.Found)[-1].finding
+    assert (final.confidence, final.severity) == ("rule", "critical")
+
+
+async def test_the_parts_get_the_directories_that_the_plan_chose(offered: Any) -> None:
+    offered(STORAGE)
+    plan = Plan(scenario="checkup", title="", question="", options={"dir": ["/var/tmp", "/s"]})
+    run = Conducted(plan=plan)
+    await Checkup().run(run)
+    assert run.told[0][1]["dir"] == ["/var/tmp", "/s"]
+
+
+def test_directories_that_findings_of_storage_name_are_measured_beside_the_usual_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [
+        known("storage.sync", "warning", "/s"),
+        known("storage.full", "critical", "/full"),
+        known("storage.atime", "notice", "/quiet"),
+        known("storage.x", "warning", "/var/log"),  # on the usual directory's file system
+        known("storage.y", "warning", "/t"),
+        known("storage.z", "warning", "/u"),
+    ]
+
+    def fits(host: Host, directory: str, *, explicit: bool) -> Suitability:
+        return Suitability(directory=directory, refusal="no space" if directory == "/full" else "")
+
+    monkeypatch.setattr(directories, "findings_of_storage", lambda host: found)
+    monkeypatch.setattr(directories, "default_directories", lambda host: ("/var/tmp",))
+    monkeypatch.setattr(directories, "suitability", fits)
+    monkeypatch.setattr(
+        directories, "holding", lambda host, path: "root" if path.startswith("/var") else path
+    )
+    told = directories.chosen(Host(), Options({}))
+    assert (told.directories, told.suspects) == (("/var/tmp", "/s", "/t"), ("/s", "/t"))
+    assert len(told.sentences) == 2 and len(told.left_out) == 2
+    assert not directories.chosen(Host(), Options({"dir": ["/d"]})).suspects
 
 
 async def test_a_stop_keeps_what_was_measured_until_then(offered: Any) -> None:

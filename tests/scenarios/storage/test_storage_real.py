@@ -18,9 +18,12 @@ from probes.host import Host
 from probes.system.disk.mounts import placement
 from probes.types import Json, present
 from scenarios import events as ev
+from scenarios.checkup.directories import chosen
 from scenarios.experiment.wording import explanation
-from scenarios.model import Refused, Usage
+from scenarios.model import Options, Refused, Usage
+from scenarios.storage.known import known_of
 from scenarios.storage.scenario import Storage
+from scenarios.storage.targets import differences, target, variant
 from tests.fakes import FakeRun
 from tests.real.own_disk import detach, unmount
 
@@ -82,7 +85,7 @@ async def test_one_directory_is_measured_and_nothing_is_left(disk: str) -> None:
         "fsync-4k-qd1",
         "metadata",
     }
-    assert all(v["mean"] > 0 for v in levels)  # type: ignore[index,call-overload,operator]
+    assert all(v["median"] > 0 for v in levels)  # type: ignore[index,call-overload,operator]
     assert [f.finding.id for f in run.of(ev.Found)][-1] == "storage.levels"
     assert sorted(Path(disk).iterdir()) == [Path(disk, "lost+found")]
 
@@ -106,6 +109,20 @@ async def test_two_directories_of_one_disk_give_verdicts_with_all_their_parts(di
     finally:
         for path in pair:
             shutil.rmtree(path)
+
+
+def test_a_mount_with_sync_is_told_of_the_run_that_measures_it_and_chosen_by_a_checkup() -> None:
+    with mounted_file(4096, "--direct-io=on") as mounted:
+        subprocess.run(["mount", "-o", "remount,sync", mounted], check=True)
+        host = Host()
+        sides = [
+            target(host, letter, path, explicit=True) for letter, path in (("A", "/var/tmp"), ("B", mounted))
+        ]
+        one, other = (side for side in sides if present(side))
+        assert "storage.mount-options" in {finding.id for finding in known_of(host, [one, other])}
+        assert "storage.mount-options" not in {finding.id for finding in known_of(host, [one])}
+        assert mounted in chosen(host, Options({})).suspects
+        assert any("sync" in words for words in differences([variant(host, one), variant(host, other)]))
 
 
 def test_the_plan_says_what_will_be_written_and_writes_nothing(disk: str) -> None:
