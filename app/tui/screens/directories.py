@@ -20,6 +20,8 @@ from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, Row
 from probes import units
 
+PATH_HINT = "an absolute path; Tab completes it, Enter adds it, Esc cancels"
+NONE_SUCH = "no directory begins like that"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -181,8 +183,7 @@ class DirectoriesScreen(Base):
         self._ask("/")
 
     def _ask(self, beginning: str) -> None:
-        hint = "an absolute path; Tab completes it, Enter adds it, Esc cancels"
-        field = AskScreen("directory", beginning, hint=hint, check=_no_path, complete=self._complete)
+        field = AskScreen("directory", beginning, hint=PATH_HINT, check=_no_path, complete=self._complete)
         self.app.push_screen(field, self._named)
 
     def _named(self, path: str | None) -> None:
@@ -204,7 +205,8 @@ class DirectoriesScreen(Base):
         def told(outcome: Outcome) -> None:
             if not outcome.error:
                 found = msgspec.json.decode(outcome.output, type=Completion)
-                then(found.text, "  ".join(map(clean, found.choices)) or "no such path")
+                certain = NONE_SUCH if found.text == words else PATH_HINT
+                then(found.text, "  ".join(map(clean, found.choices)) or certain)
 
         hostdx(self.shell, ["places", f"--complete={words}"], told)
 

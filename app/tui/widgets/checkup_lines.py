@@ -13,12 +13,15 @@ from scenarios.finding import NextStep
 def checkup_lines(session: Session, width: int, brief: bool = False) -> list[Line]:
     """Empty for a recording of anything else. A number is also the key that opens the part's own run.
 
-    `brief`: a line each, for a low screen; the finding below it has all of it.
+    `brief`: a line each, for a low screen, and what is next of the first; the finding below it has all of it.
     """
     out: list[Line] = []
     for one in ranked(session):
         if brief:
+            first = not out
             out.append(crop([(f"{one.sign} ", one.role), (one.words, "text")], width))
+            if first and one.following is not None and one.following.command:
+                out.append(crop([("     next: ", "dim"), (clean(one.following.command), "accent")], width))
             continue
         rows = wrapped(one.words, width - 2, "text", hang=3)
         out += [[(f"{one.sign} " if not n else "  ", one.role), *row] for n, row in enumerate(rows)]

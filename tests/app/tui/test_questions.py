@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -12,16 +13,18 @@ from textual import events
 
 from app.recording.session import Session
 from app.tui.command import Outcome
+from app.tui.lines import wrapped
 from app.tui.questions import QUESTIONS, filled_in, scenario_for
-from app.tui.screens.ask import AskScreen
-from app.tui.screens.directories import DirectoriesScreen
-from app.tui.screens.plan import PlanScreen
+from app.tui.screens.ask import AskScreen, Words
+from app.tui.screens.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen
+from app.tui.screens.plan import ALONE, PlanScreen
 from app.tui.widgets.checkup_lines import checkup_lines
 from app.tui.widgets.live_line import LiveLine
 from scenarios import events as ev
 from scenarios import registry
 from scenarios.checkup.item import EXTRA, Item, as_json
 from scenarios.finding import Finding, NextStep
+from scenarios.plan import Option, Plan, Variant
 from tests.fakes.screen import grid, keys, opened, recorded, settled, until
 
 
@@ -210,7 +213,9 @@ async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
     refused = PLACES[2] | {"path": "/srv/none", "refusal": "/srv/none does not exist"}
 
     def child(shell: Any, argv: list[str], then: Callable[[Outcome], None]) -> None:
-        told = PLACES if "--mounts" in argv else [refused] if argv[-1] == "/srv/none" else []
+        told: Any = PLACES if "--mounts" in argv else [refused] if argv[-1] == "/srv/none" else []
+        if argv[1].startswith("--complete"):
+            told = {"text": "/srv/data", "choices": []}
         then(Outcome(msgspec.json.encode(told).decode(), ""))
 
     monkeypatch.setattr("app.tui.screens.plan.planner", lambda argv: recorded("storage"))
@@ -222,7 +227,12 @@ async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
         await settled(pilot)
         await keys(pilot, "slash", "enter")
         assert isinstance(app.screen, AskScreen)  # nothing is dropped, and / itself is not meant
-        await keys(pilot, *"srv/data", "enter")
+        await keys(pilot, *"srv/da", "tab")
+        hint = app.screen.query_one(Words)
+        assert hint.words == PATH_HINT  # completed: nothing is missing
+        await keys(pilot, "tab")
+        assert hint.words == NONE_SUCH
+        await keys(pilot, "enter")
         assert app.screen is screen and screen.ticked == ["/var/tmp", "/srv/data"]
         await keys(pilot, "slash", *"srv/none", "enter")
         assert screen.ticked == ["/var/tmp", "/srv/data"] and refused["refusal"] in app.message
@@ -230,6 +240,23 @@ async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
         await until(pilot, lambda: isinstance(app.screen, AskScreen))
         await keys(pilot, "enter", "enter")
     assert taken == [["/var/tmp", "/srv/data", "/srv/pasted"]]
+
+
+@pytest.mark.parametrize(
+    ("sides", "several", "alone"), [("A", True, True), ("AB", True, False), ("A", False, False)]
+)
+def test_a_plan_with_one_directory_says_that_there_is_nothing_to_compare_it_with(
+    sides: str, several: bool, alone: bool
+) -> None:
+    option = Option(name="dir", kind="path", help="", multiple=several)
+    offer = ev.Offer(t=0.0, id="storage", title="", question="", takes_s=1.0, options=(option,))
+    variants = tuple(Variant(id=letter, label=f"/{letter}") for letter in sides)
+    told = Session()
+    told.apply(ev.Planned(t=0.0, plan=Plan(scenario="storage", title="t", question="q", variants=variants)))
+    screen = PlanScreen(offer, {})
+    screen._child = SimpleNamespace(session=told)  # type: ignore[assignment]
+    assert screen.alone is alone
+    assert (wrapped(ALONE, 76, "warning")[0] in screen._lines(76)) is alone
 
 
 async def test_the_plan_is_filled_in_while_the_host_is_read_until_the_user_sets_something(
@@ -277,3 +304,7 @@ def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None
     )
     assert "     next: compare it  hostdx run storage --dir /a --dir /b" in whole
     assert checkup_lines(Session(), 78) == []
+    led = Session()
+    led.apply(ev.Extra(t=1.0, name=EXTRA, value=as_json([items[1], items[0]])))
+    low = checkup_lines(led, 78, brief=True)
+    assert len(low) == 3 and any(part == step.command for part, _ in low[1])
