@@ -13,7 +13,7 @@ from probes.host import Host, OutOfTime
 from probes.system.firewall.summary import firewall_facts
 from probes.system.summary import Entry, summary_facts
 from scenarios import events as ev
-from scenarios.finding import Finding
+from scenarios.finding import SEVERITIES, Finding
 from scenarios.folding import folded
 from scenarios.model import Scenario
 from scenarios.registry import folders, load, names, offered
@@ -116,6 +116,15 @@ def examine(host: Host, time: Callable[[], float], *, facts: bool = True) -> Ite
             if host.out_of_time and isinstance(event, ev.Checked) and event.state == "ok":
                 event = ev.Checked(t=event.t, rule=rule.id, state="unreadable", reason=OUT_OF_TIME)
             yield event
+
+
+def suspects(time: Callable[[], float]) -> tuple[list[ev.AnyEvent], list[Finding]]:
+    """Every read-only rule on this host: the events, and the findings in them, the worst first."""
+    host = Host()
+    host.still = True
+    events = list(examine(host, time, facts=False))
+    found = [event.finding for event in events if isinstance(event, ev.Found)]
+    return events, sorted(found, key=lambda f: SEVERITIES.index(f.severity))
 
 
 def _as_far_as_time(

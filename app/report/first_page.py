@@ -81,6 +81,8 @@ def _trust(session: Session) -> list[Part]:
 def _to_do(session: Session, recording: str) -> list[Part]:
     listed = bool(checkup.items(session))
     loud = [f for f in session.worst_first if f.severity != "ok" and not (listed and f.answers)]
+    if not session.verdicts:
+        loud.sort(key=lambda f: not f.answers)  # the answer's own steps before what else is suspected
     parts: list[Part] = []
     for found in loud[:FEW]:
         parts.append(say(Strong(f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}")))

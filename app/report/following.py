@@ -8,11 +8,13 @@ from collections.abc import Sequence
 
 from app.recording.session import Session
 from app.report.wording import measured
+from app.state import recordings_dir
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import resolution_words
 from scenarios.finding import NextStep, Remedy
 from scenarios.imported import SCENARIO
+from scenarios.kernel import RECORDED
 from scenarios.option_value import arguments
 
 SAID_AGAIN = frozenset(
@@ -23,6 +25,7 @@ GIB = 1 << 30
 MOST_BYTES = 100 * GIB  # an SSD's endurance is thousands of times more, but nobody expects it of a short test
 MOST_S = 3600.0  # longer than that nobody waits for an answer; then a quieter host is the better advice
 CHECKUP = "checkup"
+MOST_SUSPECTS = 3
 TO_THE_WHOLE = f"hostdx run {CHECKUP}"
 
 
@@ -43,6 +46,8 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
             NextStep("measure the smallest difference that this host can detect", "hostdx run null"),
         )
     told = [v for v in session.verdicts.values() if not v.control]
+    if not told and (steps := _compared(session, recording)):
+        return steps
     if remedy := _remedy(session, "critical", "warning", *(() if told else ("notice",))):
         return (NextStep(remedy.title, remedy.commands[0] if remedy.commands else ""),)
     if any(v.verdict in ("slower", "faster") for v in told):
@@ -80,6 +85,27 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     ):
         return (NextStep("the cause is elsewhere: check the rest of the host", TO_THE_WHOLE),)
     return ()
+
+
+def _compared(session: Session, recording: str) -> tuple[NextStep, ...]:
+    """A battery alone is no verdict: what to compare it with, and what is suspected on this host meanwhile."""
+    recorded = next((f for f in session.findings.values() if f.id == RECORDED), None)
+    if recorded is None:
+        return ()
+    steps = [NextStep(remedy.title, remedy.commands[0]) for remedy in recorded.remedy if remedy.commands]
+    if recording and (kept := recordings_dir() / recording).is_file():
+        carry = shlex.join(["scp", str(kept), "HOST:"])
+        steps.insert(1, NextStep("Or carry this recording to the other host and compare there", carry))
+    known = [f for f in session.worst_first if f.confidence != "measured" and f.severity != "ok"]
+    for found in known[:MOST_SUSPECTS]:
+        first = found.remedy[0].commands if found.remedy else ()
+        command = (
+            shlex.join(["hostdx", "run", found.prove, *found.prove_options])
+            if found.prove
+            else "".join(first[:1])
+        )
+        steps.append(NextStep(f"Suspected on this host: {found.title}", command))
+    return tuple(steps)
 
 
 def _remedy(session: Session, *severities: str) -> Remedy | None:

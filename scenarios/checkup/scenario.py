@@ -13,10 +13,10 @@ from scenarios.checkup.directories import chosen, named_by
 from scenarios.checkup.item import EXTRA, Item, State, as_json
 from scenarios.checkup.parts import Part, by_suspicion, parts, shares, values
 from scenarios.checkup.ranking import LOUD, answer, item, ranked, rule, unmeasured
-from scenarios.finding import SEVERITIES, Finding
+from scenarios.finding import Finding
 from scenarios.model import COMMON_OPTIONS, Options, Outcome, Run, Scenario
 from scenarios.plan import Option, Plan, PlannedStep, Written
-from scenarios.triage import examine
+from scenarios.triage import suspects
 
 BUDGET_S = 300.0
 TRIAGE_S = 2.0
@@ -133,13 +133,10 @@ class Checkup(Scenario):
     async def _triage(self, run: Run) -> list[Finding]:
         """The worst first."""
         with run.step("triage", "read the host: every read-only rule"):
-            host = Host()
-            host.still = True
-            events = await asyncio.to_thread(lambda: list(examine(host, run.time, facts=False)))
+            events, findings = await asyncio.to_thread(suspects, run.time)
             for event in events:
                 run.emit(event)
-        findings = [event.finding for event in events if isinstance(event, ev.Found)]
-        return sorted(findings, key=lambda f: SEVERITIES.index(f.severity))
+        return findings
 
     async def _measure(
         self,

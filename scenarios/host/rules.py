@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+import msgspec
+
 from probes.host import Host
 from probes.number_text import real
 from probes.system.cgroup import cgroup, cpu_quota
@@ -15,8 +17,10 @@ from probes.system.topology import ROOT, Topology, cpuinfo, topology
 from probes.types import Absent, present
 from probes.units import number, percent
 from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.host import priority
 from scenarios.host.quota import Quota, less_tight
-from scenarios.host.top_users import User, top_users
+from scenarios.host.top_users import User, last_look, top_users
+from scenarios.host.unseen import unseen
 from scenarios.rule import Inapplicable, Rule, Unreadable
 
 # Shares of time (0..1 of the last minute) in which somebody waited, from which on triage speaks. Ten per cent of the
@@ -39,12 +43,14 @@ def pressure(host: Host) -> Iterator[Finding]:
             continue
         users = top_users(host, kind) if host.live else ()
         first = users[0] if users else None
+        nobody = unseen(host, kind, last_look(host)) if host.live and first is None else None
         yield Finding(
             id=f"host.pressure-{kind}",
             severity="warning" if kind == "memory" else "notice",
             confidence="rule",
             title=f"tasks waited for {_WAITED_FOR[kind]} in {share * 100:.0f} % of the last minute"
-            + (f"; most is used by {first.name} [{first.pid}]" if first else ""),
+            + (f"; most is used by {first.name} [{first.pid}]" if first else "")
+            + (f"; {nobody.sentence}" if nobody else ""),
             evidence=(
                 Evidence(
                     f"at least one task had to wait for {_WAITED_FOR[kind]} in {share * 100:.0f} % of "
@@ -53,7 +59,7 @@ def pressure(host: Host) -> Iterator[Finding]:
                 ),
                 *(Evidence(f"{user.name} [{user.pid}] of {user.owner}: {user.words}") for user in users),
             ),
-            remedy=_relief(kind, first) if first else (),
+            remedy=_relief(host, kind, first) if first else nobody.remedy if nobody else (),
             references=("Documentation/accounting/psi.rst",),
             prove="cpuwatch" if kind == "cpu" and first else _PROVED_BY.get(kind, ""),
             prove_options=("--pid", str(first.pid)) if kind == "cpu" and first else (),
@@ -64,19 +70,19 @@ _WAITED_FOR = {"cpu": "a CPU", "io": "a disk", "memory": "memory"}
 _PROVED_BY = {"io": "storage", "cpu": "null"}
 
 
-def _relief(kind: str, first: User) -> tuple[Remedy, ...]:
+def _relief(host: Host, kind: str, first: User) -> tuple[Remedy, ...]:
     """What takes the pressure away, for the process that uses most; each can be taken back."""
     pid = first.pid
     looked_at = f"ps -o pid,user,nice,pcpu,rss,etime,args -p {pid}"
-    lighter = {
-        "cpu": (f"renice -n 10 -p {pid}", f"renice -n 0 -p {pid}"),
-        "io": (f"ionice -c 3 -p {pid}", f"ionice -c 2 -n 4 -p {pid}"),
-    }.get(kind)
-    if lighter is None:
-        title = f"See what {first.name} is; stop it, or limit its memory (systemd: MemoryHigh=)"
-        return (Remedy(title=title, commands=(looked_at, f"systemctl status {pid}")),)
-    title = f"See what {first.name} is; if it may wait, give the others priority"
-    return (Remedy(title=title, commands=(looked_at, lighter[0]), undo=(lighter[1],)),)
+    if kind == "cpu":
+        lighter = priority.of_process(host, pid, first.name)
+        return (msgspec.structs.replace(lighter, commands=(looked_at, *lighter.commands)),)
+    if kind == "io":
+        title = f"See what {first.name} is; if it may wait, give the others priority"
+        undo = (f"ionice -c 2 -n 4 -p {pid}",)
+        return (Remedy(title=title, commands=(looked_at, f"ionice -c 3 -p {pid}"), undo=undo),)
+    title = f"See what {first.name} is; stop it, or limit its memory (systemd: MemoryHigh=)"
+    return (Remedy(title=title, commands=(looked_at, f"systemctl status {pid}")),)
 
 
 def average(text: str) -> float | None:

@@ -48,6 +48,11 @@ def top_users(host: Host, kind: str) -> tuple[User, ...]:
     )
 
 
+def last_look(host: Host) -> Look:
+    """The processes as they were seen for it."""
+    return host.once(_two_looks)[1]
+
+
 def _two_looks(host: Host) -> tuple[Look, Look]:
     before = look(host, io=True)
     time.sleep(BETWEEN_S)

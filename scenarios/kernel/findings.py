@@ -9,6 +9,7 @@ from probes.bench.battery_loads import Slot
 from probes.bench.measured import Measured
 from probes.units import number, percent, prefixed, times
 from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.kernel import RECORDED
 from scenarios.plan import Plan
 
 UNSTEADY = 0.10  # relative standard error of a figure's mean: such a run shows no effect below a fifth
@@ -54,16 +55,26 @@ def _recorded(plan: Plan, figures: Figures) -> Finding:
     errors = sorted(e for key in figures.values if (e := figures.unsteadiness(*key)) is not None)
     middle = f", half of them within {percent(errors[len(errors) // 2])}" if errors else ""
     return Finding(
-        id="kernel.recorded",
-        severity="ok",
+        id=RECORDED,
+        severity="notice",  # one run alone compares nothing: no green for what is not known
         confidence="measured",
         answers=True,
-        title=f"{len(figures.values)} figures recorded in {figures.rounds} rounds{middle} (standard error)",
+        title=f"{len(figures.values)} figures recorded in {figures.rounds} rounds{middle} (standard error): "
+        "a difference shows when they are compared with another host or day",
         evidence=tuple(Evidence(line) for line in _lines(plan, figures)),
         remedy=(
             Remedy(
-                title="Compare it with an earlier run, another host, or a baseline",
-                commands=("hostdx compare EARLIER -- last", "hostdx baseline save NAME"),
+                title="Compare it with a recording of the old node or of an earlier day (OLD: its file, copied here)",
+                commands=("hostdx compare OLD -- last",),
+            ),
+            Remedy(
+                title="Without such a recording, measure the other host alike, then compare the two",
+                commands=("hostdx run kernel",),
+            ),
+            Remedy(
+                title="Keep it as this host's baseline for the next update",
+                commands=("hostdx baseline save NAME",),
+                verify=("hostdx run kernel --against NAME",),
             ),
         ),
     )

@@ -21,6 +21,8 @@ FEWEST_ROUNDS = 4  # with fewer a run's own spread is hardly known
 SIZE_BYTES = 128 << 20
 MOST_WRITTEN_BYTES = 4 << 30
 FILES_OF = ("randread-4k-qd1", "fsync-4k-qd1")  # the engine's loads that ask for both test files
+FINGERPRINT = "read the host's fingerprint and every read-only rule"
+FINGERPRINT_S = 2.0
 ONE, ALL = SLOTS
 TITLES: dict[Slot, str] = {"one": "one CPU", "all": "all CPUs"}
 
@@ -89,7 +91,7 @@ class Layout(OwnDirectory):
     def fields(self, host: Host, options: Options) -> dict[str, Any]:
         """Of the plan, all but the scenario's own words."""
         steps = [
-            PlannedStep("fingerprint", "read the host's fingerprint", 0.5),
+            PlannedStep("fingerprint", FINGERPRINT, FINGERPRINT_S),
             PlannedStep("rounds", f"{len(self.workloads)} loads in turn", self.budget_s),
         ]
         if self.fit is not None:
@@ -114,7 +116,7 @@ class Layout(OwnDirectory):
             if self.fit is not None
             else (),
             "rights": (f"write permission in {self.directory}",) if self.fit is not None else (),
-            "seconds": self.budget_s + self.prepare_s,
+            "seconds": self.budget_s + self.prepare_s + FINGERPRINT_S,
             "measuring_s": self.budget_s,
             "sentences": self._sentences(),
             "left_out": (f"disk and files: {self.refusal}",) if self.refusal else (),

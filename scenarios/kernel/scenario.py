@@ -5,6 +5,7 @@ One run gives no verdict: there is nothing to compare with yet. `hostdx compare`
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from contextlib import AsyncExitStack
 from typing import ClassVar
@@ -21,6 +22,7 @@ from scenarios.kernel.fingerprint import fingerprint
 from scenarios.kernel.plan import (
     DEFAULT_BUDGET_S,
     FEWEST_ROUNDS,
+    FINGERPRINT,
     MOST_WRITTEN_BYTES,
     ROUND_S,
     SIZE_BYTES,
@@ -29,6 +31,7 @@ from scenarios.kernel.plan import (
 from scenarios.kernel.reboots import ORDERS
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, own_directory
 from scenarios.plan import Option, Plan
+from scenarios.triage import suspects
 
 
 class Kernel(Scenario):
@@ -75,10 +78,13 @@ class Kernel(Scenario):
         plan = self.planned(**layout.fields(run.host, run.options))
         if plan.refusal:
             raise Refused(plan.refusal)
-        with run.step("fingerprint", "read the host's fingerprint"):
+        with run.step("fingerprint", FINGERPRINT):
             place = layout.fit.placement if layout.fit is not None else None
             for trait in fingerprint(run.host, place):
                 run.fact(trait.subject, trait.name, trait.value, source=trait.source)
+            _, known = await asyncio.to_thread(suspects, run.time)
+            for finding in known:
+                run.found(finding)
         if layout.refusal:
             run.note(f"disk and files are not measured: {layout.refusal}")
         async with AsyncExitStack() as stack:

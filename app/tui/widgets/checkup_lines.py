@@ -32,7 +32,9 @@ def checkup_lines(session: Session, width: int, brief: bool = False) -> list[Lin
 
 def next_lines(session: Session, width: int, brief: bool = False) -> list[Line]:
     """What to do now that the run has ended, where nothing below says it; `brief`: for a low screen."""
-    if any(f.remedy for f in session.findings.values()):
+    answered = next((f for f in session.findings.values() if f.answers and f.remedy), None)
+    below = answered is None or answered is session.worst_first[0]  # what is shown there without being chosen
+    if any(f.remedy for f in session.findings.values()) and (brief or below):
         return _brief(session, width) if brief else []
     steps = [
         step for step in following(session) if not step.command.startswith("hostdx replay")

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from app.recording.session import Session
-from app.report.following import following
+from app.report.following import TO_THE_WHOLE, following
+from app.state import recordings_dir
+from probes.system.job import JobTarget, JobUse
 from scenarios import events as ev
+from scenarios.cpuwatch.findings import Job
+from scenarios.cpuwatch.findings import findings as cpuwatch
 from scenarios.finding import Finding, Remedy
+from scenarios.kernel.findings import Figures, findings
 from scenarios.plan import Plan
+from tests.fakes.tree import Tree
 
 
 def ended(*events: ev.AnyEvent, scenario: str = "storage", status: Any = "done", **options: Any) -> Session:
@@ -67,6 +75,41 @@ def test_where_the_write_limit_ended_it_more_time_alone_is_not_advised(options: 
     plan = Plan(scenario="storage", title="", question="", options=options, measuring_s=60.0)
     step = following(ended(ev.Planned(t=0.0, plan=plan), said))[0]
     assert step.command == f"hostdx run storage{more}"
+
+
+def test_a_battery_is_followed_by_its_comparison_and_by_what_is_suspected_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    recorded = findings(Plan(scenario="kernel", title="", question=""), Figures())[0]
+    busy = Finding(
+        id="host.pressure-cpu",
+        severity="notice",
+        title="busy",
+        prove="cpuwatch",
+        prove_options=("--pid", "9"),
+    )
+    fine = Finding(id="x.y", severity="ok", title="fine")
+    session = ended(*(ev.Found(t=1.0, finding=f) for f in (LOUD, busy, fine, recorded)), scenario="kernel")
+    compared = [remedy.commands[0] for remedy in recorded.remedy]
+    known = ["fstrim /x", "hostdx run cpuwatch --pid 9"]
+    assert [step.command for step in following(session, "r.jsonl")] == [*compared, *known]
+    kept = recordings_dir() / "r.jsonl"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    assert [step.command for step in following(session, "r.jsonl")][1] == f"scp {kept} HOST:"
+
+
+def test_what_cpuwatch_saw_is_followed_by_what_to_do_with_the_job(tmp_path: Path) -> None:
+    use = JobUse(seconds=1.0, cores=0.99, user_share=0.9, waited=0.0, others_waited=1.2, migrations_per_s=None, moved=0,
+                 cpus=frozenset({0}), processes=1, threads=1)  # fmt: skip
+    job = Job(words="xz [131]", target=JobTarget("pid", "131"), name="xz [131]")
+    host = Tree(tmp_path).host()
+    for others in (1.2, 0.0):
+        uses = [msgspec.structs.replace(use, others_waited=others)] * 3
+        [found] = cpuwatch(host, job, uses, None)
+        [step] = following(ended(ev.Found(t=9.0, finding=found), scenario="cpuwatch", pid=131))
+        assert step.command == found.remedy[0].commands[0] != TO_THE_WHOLE
 
 
 def test_nothing_follows_a_run_under_way_a_refused_one_and_a_checkup() -> None:

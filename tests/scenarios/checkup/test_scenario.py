@@ -116,7 +116,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setattr(parts_module, "candidates", lambda: fakes)
         found = Finding(id="x.y", severity="warning", title="odd", prove=suspected)
         events = [ev.Found(t=0.1, finding=found)] if suspected else []
-        monkeypatch.setattr(scenario_module, "examine", lambda host, time, facts: iter(events))
+        monkeypatch.setattr("scenarios.triage.examine", lambda host, time, facts: iter(events))
 
     return offer
 
@@ -211,7 +211,7 @@ async def test_what_triage_knows_of_a_measured_cause_comes_first(
     known = Finding(id="storage.mount-options", severity=severity, title="mounted with sync", prove="storage",
                     prove_options=("--dir", "/s") if options else (),
                     remedy=(Remedy(title="t", commands=("findmnt /s", "mount -o remount,async /s")),))  # fmt: skip
-    monkeypatch.setattr(scenario_module, "examine", lambda *a, **k: iter([ev.Found(t=0.1, finding=known)]))
+    monkeypatch.setattr("scenarios.triage.examine", lambda *a, **k: iter([ev.Found(t=0.1, finding=known)]))
     slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.5, (0.4, 0.6)))
     run = Conducted(outcomes={"storage": slow}, options=options)
     await Checkup().run(run)

@@ -8,8 +8,11 @@ import pytest
 
 from probes.host import Host
 from probes.system.cpulist import parse_list
+from probes.system.processes import Look
 from scenarios.host import rules
 from scenarios.host.quota import Quota
+from scenarios.host.unseen import INITIAL, Unseen, Why
+from scenarios.host.unseen import why as reason
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.tree import Tree
 
@@ -37,6 +40,35 @@ def test_pressure_speaks_from_a_tenth_on(tmp_path: Path, average: str, ids: list
         f"some avg10=0.00 avg60={average} avg300=0.25 total=1842555\nfull avg10=0.00 avg60=0.07 avg300=0.24 total=1\n",
     )
     assert [f.id for f in rules.pressure(host)] == ids
+
+
+@pytest.mark.parametrize(
+    ("namespace", "options", "kind", "unreadable", "root", "why"),
+    [
+        ("pid:[4026532999]", "rw", "cpu", 0, True, "namespace"),
+        (INITIAL, "rw,hidepid=invisible", "cpu", 0, False, "hidden"),
+        (INITIAL, "rw,hidepid=2", "cpu", 0, True, "quiet"),  # root sees them
+        (INITIAL, "rw,hidepid=off", "io", 7, False, "unreadable"),
+        ("", "rw", "io", 0, False, "quiet"),
+    ],
+)
+def test_why_nobody_is_named(
+    tree: Tree, namespace: str, options: str, kind: str, unreadable: int, root: bool, why: Why
+) -> None:
+    tree.put("/proc/self/mountinfo", f"22 1 0:20 / /proc rw,nosuid - proc proc {options}\n")
+    assert reason(namespace, tree.host(), kind, unreadable, root=root) == why
+    assert Unseen(why).remedy[0].commands
+
+
+def test_a_pressure_that_names_nobody_says_why(monkeypatch: pytest.MonkeyPatch, tree: Tree) -> None:
+    tree.put("/proc/pressure/cpu", "some avg10=59.00 avg60=59.00 avg300=59.00 total=1\n")
+    host = tree.host()
+    monkeypatch.setattr(host, "live", True)
+    monkeypatch.setattr(rules, "top_users", lambda host, kind: ())
+    monkeypatch.setattr(rules, "last_look", lambda host: Look(1.0, {}))
+    monkeypatch.setattr(rules, "unseen", lambda host, kind, seen: Unseen("namespace"))
+    [found] = rules.pressure(host)
+    assert found.title.endswith(Unseen("namespace").sentence) and found.remedy == Unseen("namespace").remedy
 
 
 def test_pressure_that_is_switched_off_is_said(tmp_path: Path) -> None:

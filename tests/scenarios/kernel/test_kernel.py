@@ -61,7 +61,12 @@ def test_one_run_says_what_it_recorded_and_what_was_unsteady() -> None:
         findings(plan, _rounds(100.0, 10.0, 300.0)),
     )
     assert [f.id for f in steady] == ["kernel.recorded"]
-    assert steady[0].title == "1 figures recorded in 4 rounds, half of them within 0.4 % (standard error)"
+    assert steady[0].severity == "notice" and steady[0].answers  # it compares nothing yet
+    assert [r.commands[0] for r in steady[0].remedy] == [
+        "hostdx compare OLD -- last",
+        "hostdx run kernel",
+        "hostdx baseline save NAME",
+    ]
     assert [f.id for f in loud] == ["kernel.recorded", "kernel.unsteady"]
 
 
