@@ -27,6 +27,7 @@ from scenarios.numa.slots import slot
 OVER_SPEAKS = 1.1  # a job that uses a tenth more than it asked for
 WAIT_SPEAKS = 0.25  # threads that could run and did not, on average
 TAKES_SPEAKS = 0.1  # of all CPUs: who takes less is not what the others wait for
+PRESSURE_SPEAKS = 0.10  # of the time, as in triage
 PRESSURE = "/proc/pressure/cpu"
 
 
@@ -77,11 +78,18 @@ def _taken(host: Host, job: Job, uses: Sequence[JobUse]) -> Finding:
     cores = _mean([use.cores for use in uses])
     cpus = len(host.once(topology).online)
     waited = _waited([use.others_waited for use in uses])
-    took = waited is not None and waited >= WAIT_SPEAKS and cores.estimate >= TAKES_SPEAKS * max(1, cpus)
+    # Without schedstats the pressure alone tells: a job with no more threads than CPUs never waits for itself.
+    pressed = job.pressed if waited is None and uses[-1].threads <= max(1, cpus) else None
+    contended = (waited or 0.0) >= WAIT_SPEAKS or (pressed or 0.0) >= PRESSURE_SPEAKS
+    took = contended and cores.estimate >= TAKES_SPEAKS * max(1, cpus)
     of_all = f" of {units.counted(cpus, 'CPU')}" if cpus else " CPUs"
-    meanwhile = (
-        "" if waited is None else f"; meanwhile {waited:.1f} threads of other processes waited for a CPU"
-    )
+    meanwhile = ""
+    if waited is not None:
+        meanwhile = f"; meanwhile {waited:.1f} threads of other processes waited for a CPU"
+    elif pressed is not None:
+        meanwhile = (
+            f"; meanwhile tasks, its own or others', waited for a CPU in {units.percent(pressed)} of the time"
+        )
     compared = Remedy(
         title="Compare it with the number of cores that the job asked for",
         commands=(f"{job.line} --expect N",),

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from probes.host import Host
@@ -102,6 +103,23 @@ def test_without_a_number_of_cores_nothing_is_acquitted(
     assert bool(lighter) == (severity == "warning")
     assert all(r.undo for r in lighter)
     assert ("taskset -a -cp 0 131" in [c for r in found.remedy for c in r.commands]) == bool(lighter)
+
+
+@pytest.mark.parametrize(
+    ("pressed", "threads", "severity"),
+    [
+        (0.6, 2, "warning"),
+        (0.6, 9, "notice"),
+        (0.02, 2, "notice"),
+        (None, 2, "notice"),
+    ],  # 9: it may wait for itself
+)
+def test_without_schedstats_the_pressure_tells_that_cpus_were_contended(
+    host: Host, pressed: float | None, threads: int, severity: str
+) -> None:
+    uses = [msgspec.structs.replace(use, threads=threads) for use in _uses([0.99] * 4)]
+    [found] = findings(host, msgspec.structs.replace(JOB, pressed=pressed), uses, None)
+    assert found.severity == severity
 
 
 @pytest.mark.parametrize("target", [JobTarget("user", "alice"), JobTarget("cgroup", "/batch/job 7")])
