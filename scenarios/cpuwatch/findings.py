@@ -81,7 +81,7 @@ def _taken(host: Host, job: Job, uses: Sequence[JobUse]) -> Finding:
     # Without schedstats the pressure alone tells: a job with no more threads than CPUs never waits for itself.
     pressed = job.pressed if waited is None and uses[-1].threads <= max(1, cpus) else None
     contended = (waited or 0.0) >= WAIT_SPEAKS or (pressed or 0.0) >= PRESSURE_SPEAKS
-    took = contended and cores.estimate >= TAKES_SPEAKS * max(1, cpus)
+    took = contended and cores.low >= TAKES_SPEAKS * max(1, cpus)
     of_all = f" of {units.counted(cpus, 'CPU')}" if cpus else " CPUs"
     meanwhile = ""
     if waited is not None:
