@@ -78,9 +78,8 @@ def _taken(host: Host, job: Job, uses: Sequence[JobUse]) -> Finding:
     cores = _mean([use.cores for use in uses])
     cpus = len(host.once(topology).online)
     waited = _waited([use.others_waited for use in uses])
-    # Without schedstats the pressure alone tells: a job with no more threads than CPUs never waits for itself.
-    pressed = job.pressed if waited is None and uses[-1].threads <= max(1, cpus) else None
-    contended = (waited or 0.0) >= WAIT_SPEAKS or (pressed or 0.0) >= PRESSURE_SPEAKS
+    pressed = job.pressed if waited is None else None
+    contended = (waited or 0.0) >= WAIT_SPEAKS or _others_pressed(pressed, uses, cpus) >= PRESSURE_SPEAKS
     took = contended and cores.low >= TAKES_SPEAKS * max(1, cpus)
     of_all = f" of {units.counted(cpus, 'CPU')}" if cpus else " CPUs"
     meanwhile = ""
@@ -106,6 +105,17 @@ def _taken(host: Host, job: Job, uses: Sequence[JobUse]) -> Finding:
         remedy=(*held_back, compared),
         answers=True,
     )
+
+
+def _others_pressed(pressed: float | None, uses: Sequence[JobUse], cpus: int) -> float:
+    """Where the kernel counts no waits of all CPUs: the least share of the time in which others than the job waited.
+
+    A job with no more threads than CPUs never waits for itself.
+    """
+    own = _waited([use.waited for use in uses])
+    if pressed is None or (own is None and uses[-1].threads > cpus):
+        return 0.0
+    return pressed - min(1.0, own or 0.0)
 
 
 def _lighter(host: Host, job: Job) -> Remedy:

@@ -106,18 +106,20 @@ def test_without_a_number_of_cores_nothing_is_acquitted(
 
 
 @pytest.mark.parametrize(
-    ("pressed", "threads", "severity"),
+    ("pressed", "own", "threads", "severity"),
     [
-        (0.6, 2, "warning"),
-        (0.6, 9, "notice"),
-        (0.02, 2, "notice"),
-        (None, 2, "notice"),
-    ],  # 9: it may wait for itself
+        (0.6, None, 2, "warning"),
+        (0.6, None, 9, "notice"),  # more threads than CPUs: it may wait for itself
+        (0.9, 0.3, 9, "warning"),
+        (0.7, 0.75, 1, "notice"),  # it is the job that waited
+        (0.02, 0.0, 2, "notice"),
+        (None, 0.0, 2, "notice"),
+    ],
 )
-def test_without_schedstats_the_pressure_tells_that_cpus_were_contended(
-    host: Host, pressed: float | None, threads: int, severity: str
+def test_without_schedstats_the_pressure_tells_that_others_waited(
+    host: Host, pressed: float | None, own: float | None, threads: int, severity: str
 ) -> None:
-    uses = [msgspec.structs.replace(use, threads=threads) for use in _uses([0.99] * 4)]
+    uses = [msgspec.structs.replace(use, threads=threads) for use in _uses([0.99] * 4, waited=own)]
     [found] = findings(host, msgspec.structs.replace(JOB, pressed=pressed), uses, None)
     assert found.severity == severity
 
