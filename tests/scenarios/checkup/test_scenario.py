@@ -243,7 +243,7 @@ async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_na
     offered(STORAGE, WALL)
     told = [known("storage.sync", "warning", "/s"), known("host.load", "notice", "")]
     monkeypatch.setattr(
-        scenario_module, "examine", lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in told])
+        "scenarios.triage.examine", lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in told])
     )
     run = Conducted(outcomes=OUTCOMES | {"storage": part}, options={"dir": ["/d", "/s"]})
     await Checkup().run(run)
@@ -261,8 +261,7 @@ async def test_without_a_measured_cause_the_answer_is_the_rule_and_says_that_it_
     offered(STORAGE)
     worse, bad = known("storage.full", "critical", "/f"), known("net.x", "warning", "", prove="")
     monkeypatch.setattr(
-        scenario_module,
-        "examine",
+        "scenarios.triage.examine",
         lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in (bad, worse)]),
     )
     run = Conducted(options={"dir": ["/d"]})
