@@ -13,7 +13,7 @@ from probes.system.processes import Look
 from probes.types import present
 from scenarios.finding import Remedy
 
-Why: TypeAlias = Literal["namespace", "hidden", "unreadable", "quiet"]
+Cause: TypeAlias = Literal["namespace", "hidden", "unreadable", "quiet"]
 INITIAL = "pid:[4026531836]"  # PROC_PID_INIT_INO, include/linux/proc_ns.h
 _HIDDEN = re.compile(
     r"^\S+ \S+ \S+ \S+ /proc .* - proc .*\bhidepid=(1|2|4|noaccess|invisible|ptraceable)\b", re.M
@@ -23,11 +23,11 @@ _HIDDEN = re.compile(
 class Unseen(msgspec.Struct, frozen=True):
     """`quiet`: all can be seen, and none uses much at this moment."""
 
-    why: Why
+    cause: Cause
 
     @property
     def sentence(self) -> str:
-        match self.why:
+        match self.cause:
             case "namespace":
                 return "who uses it cannot be seen from this PID namespace (a container)"
             case "hidden":
@@ -38,7 +38,7 @@ class Unseen(msgspec.Struct, frozen=True):
 
     @property
     def remedy(self) -> tuple[Remedy, ...]:
-        match self.why:
+        match self.cause:
             case "namespace":
                 return (
                     Remedy(
@@ -53,10 +53,10 @@ class Unseen(msgspec.Struct, frozen=True):
 
 
 def unseen(host: Host, kind: str, seen: Look) -> Unseen:
-    return Unseen(why(_namespace(), host, kind, seen.unreadable, root=os.geteuid() == 0))
+    return Unseen(cause(_namespace(), host, kind, seen.unreadable, root=os.geteuid() == 0))
 
 
-def why(namespace: str, host: Host, kind: str, unreadable: int, *, root: bool) -> Why:
+def cause(namespace: str, host: Host, kind: str, unreadable: int, *, root: bool) -> Cause:
     """`namespace`: of our processes, "" where not known; `unreadable`: processes whose I/O we may not read."""
     mounts = host.text("/proc/self/mountinfo", 1 << 20)
     if namespace and namespace != INITIAL:

@@ -11,8 +11,8 @@ from probes.system.cpulist import parse_list
 from probes.system.processes import Look
 from scenarios.host import rules
 from scenarios.host.quota import Quota
-from scenarios.host.unseen import INITIAL, Unseen, Why
-from scenarios.host.unseen import why as reason
+from scenarios.host.unseen import INITIAL, Cause, Unseen
+from scenarios.host.unseen import cause as reason
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.tree import Tree
 
@@ -53,7 +53,7 @@ def test_pressure_speaks_from_a_tenth_on(tmp_path: Path, average: str, ids: list
     ],
 )
 def test_why_nobody_is_named(
-    tree: Tree, namespace: str, options: str, kind: str, unreadable: int, root: bool, why: Why
+    tree: Tree, namespace: str, options: str, kind: str, unreadable: int, root: bool, why: Cause
 ) -> None:
     tree.put("/proc/self/mountinfo", f"22 1 0:20 / /proc rw,nosuid - proc proc {options}\n")
     assert reason(namespace, tree.host(), kind, unreadable, root=root) == why
