@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from probes.bench.refusals import suitability
 from probes.host import Host
+from probes.system.disk.mounts import Placement, mounts, placement
+from probes.types import Absent
 from scenarios.finding import Finding
 from scenarios.model import Options
 from scenarios.storage.known import findings_of_storage
 from scenarios.storage.targets import default_directories, holding
 
 MOST_SUSPECTS = 2
+NOT_FOR_DATA = ("/boot", "/efi", "/snap", "/run", "/usr", "/proc", "/sys", "/dev")
 LOUD = ("critical", "warning")
 
 
@@ -59,8 +62,20 @@ def chosen(host: Host, options: Options) -> Chosen:
 
 
 def _suspected(host: Host, findings: Iterable[Finding]) -> Iterator[tuple[str, Finding]]:
-    """Every directory of the findings of warning or worse, with the finding that names it."""
+    """Every directory of the findings of warning or worse, with the finding that names it or the disk below it."""
     for finding in findings:
         if finding.severity in LOUD:
-            for directory in named_by(finding):
+            devices = [word for word in (finding.subject, *finding.subjects) if word and "/" not in word]
+            for directory in (*named_by(finding), *lying_on(host, devices)):
                 yield directory, finding
+
+
+def lying_on(host: Host, devices: Sequence[str]) -> Iterator[str]:
+    """Where the file systems are mounted that lie on these devices and hold users' files."""
+    table = mounts(host) if devices else ()
+    for mount in () if isinstance(table, Absent) else table:
+        if not mount.source.startswith("/dev/") or mount.mountpoint.startswith(NOT_FOR_DATA):
+            continue
+        place = placement(host, mount.mountpoint)
+        if isinstance(place, Placement) and not {*place.layers, *place.leaves}.isdisjoint(devices):
+            yield mount.mountpoint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -23,6 +24,7 @@ from scenarios.finding import Finding, NextStep, Remedy
 from scenarios.model import COMMON_OPTIONS, Options, Outcome, Scenario
 from scenarios.plan import Option, Plan, Written
 from tests.fakes.run import FakeRun
+from tests.fakes.tree import Tree
 
 ADVICE = NextStep("turn it off", "switch --off")
 
@@ -309,6 +311,21 @@ def test_directories_that_findings_of_storage_name_are_measured_beside_the_usual
     assert (told.directories, told.suspects) == (("/var/tmp", "/s", "/t"), ("/s", "/t"))
     assert len(told.sentences) == 2 and len(told.left_out) == 2
     assert not directories.chosen(Host(), Options({"dir": ["/d"]})).suspects
+
+
+def test_a_finding_about_a_disk_names_the_file_systems_on_it(tmp_path: Path) -> None:
+    tree = Tree(tmp_path / "host")
+    lines = []
+    for number, (letter, where) in enumerate((("a", "/boot"), ("a", "/"), ("b", "/data"))):
+        disk = f"/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sd{letter}"
+        if f"8:{ord(letter)}" not in " ".join(lines):
+            tree.disk(disk, f"8:{ord(letter)}")
+        lines.append(f"{30 + number} 1 8:{ord(letter)} / {where} rw - ext4 /dev/sd{letter} rw")
+    tree.put("/proc/self/mountinfo", "\n".join(lines))
+    host = tree.host()
+    assert list(directories.lying_on(host, ["sdb"])) == ["/data"]
+    assert list(directories.lying_on(host, ["sda"])) == ["/"]
+    assert not list(directories.lying_on(host, []))
 
 
 async def test_a_stop_keeps_what_was_measured_until_then(offered: Any) -> None:
