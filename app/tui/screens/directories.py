@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import ClassVar
 
 import msgspec
@@ -177,7 +178,8 @@ class DirectoriesScreen(Base):
     def on_paste(self, event: events.Paste) -> None:
         """A path that was copied somewhere."""
         event.stop()
-        self._ask("/" + event.text.partition("\n")[0].strip().lstrip("/"))
+        path = "".join(takewhile(str.isprintable, event.text))  # its first line
+        self._ask("/" + path.strip().lstrip("/"))
 
     def action_name(self) -> None:
         self._ask("/")
