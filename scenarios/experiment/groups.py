@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 from probes.bench.measured import Measured
@@ -80,9 +81,10 @@ class Group:
 def level_values(
     groups: Sequence[Group], variant: str, metric: Metric, verdicts: Iterable[ev.Verdict]
 ) -> list[float]:
-    """A variant's values, block by block, in the groups that the first verdict about it rests on, as its table has
-    them: what was measured after it had been decided belongs to no figure beside it.
+    """A variant's mean in each of the groups that the first verdict about it rests on, as the verdicts' table has them:
+    what was measured after it had been decided belongs to no figure beside it.
     """
     about = (v for v in verdicts if variant in (v.baseline, v.variant))
     used = next((v.groups * max(1, v.batch) for v in about), 0) or len(groups)
-    return [value for group in groups[:used] for value in group.values(variant, metric)]
+    values = (group.values(variant, metric) for group in groups[:used])
+    return [math.fsum(each) / len(each) for each in values if each]

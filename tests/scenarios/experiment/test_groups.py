@@ -28,10 +28,10 @@ def verdict(groups: int, batch: int = 1) -> ev.Verdict:
 @pytest.mark.parametrize(
     ("said", "values"),
     [
-        ([verdict(1)], [10.0, 20.0]),
-        ([verdict(1, batch=2)], [10.0, 20.0, 110.0, 120.0]),
-        ([verdict(0)], [10.0, 20.0, 110.0, 120.0, 210.0, 220.0]),  # not decided by groups: all there are
-        ([], [10.0, 20.0, 110.0, 120.0, 210.0, 220.0]),
+        ([verdict(1)], [15.0]),
+        ([verdict(1, batch=2)], [15.0, 115.0]),
+        ([verdict(0)], [15.0, 115.0, 215.0]),  # not decided by groups: all there are
+        ([], [15.0, 115.0, 215.0]),
     ],
 )
 def test_what_came_after_the_decision_is_no_part_of_the_level(
