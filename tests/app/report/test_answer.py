@@ -173,3 +173,16 @@ def test_a_finding_that_answers_stands_before_every_verdict() -> None:
     session.apply(msgspec.structs.replace(slower, variant="trivial", control=True))
     words = f"{DISTRUST}: the control trivial, which must not differ, is 40 % slower. {title}"
     assert answer(session) == (words, "warning", None)
+
+
+def test_a_rule_is_no_answer_of_a_run_that_compared_something() -> None:
+    rule = Finding(id="storage.mount-options", severity="warning", title="read", subject="/s")
+    level = Finding(id="storage.levels", severity="notice", title="measured", confidence="measured")
+    compared, alone = Session(), Session()
+    compared.apply(judged("w", "inconclusive", 1.0))
+    alone.apply(ev.Found(t=1, finding=level))
+    for session in (compared, alone):
+        session.apply(ev.Found(t=1, finding=rule))
+        session.apply(ev.Ended(t=2, status="done"))
+    assert answer(compared).weight == "unknown"
+    assert answer(alone).sentence == level.title

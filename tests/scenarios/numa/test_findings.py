@@ -120,6 +120,12 @@ def test_causes(result: CpuResult, around: Surroundings, ids: list[str], words: 
     assert not words or any(words in f.title for f in found), [f.title for f in found]
 
 
+@pytest.mark.parametrize(("share", "severity"), [(0.87, "notice"), (0.5, "warning")])
+def test_a_busy_cpu_is_a_cause_only_where_much_of_it_is_lost(share: float, severity: str) -> None:
+    [found] = cpu_findings(_cpu(share=share), Surroundings(foreign={0: 1 - share}))
+    assert (found.id, found.severity) == ("numa.cpu-competitor", severity)
+
+
 def test_who_took_the_cpus_is_what_the_next_step_is_about() -> None:
     around = Surroundings(foreign={0: 0.5}, culprit=Culprit(7, "burner", 0.9))
     [found] = cpu_findings(_cpu(share=0.5), around)
