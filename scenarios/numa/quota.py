@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from probes import units
 from scenarios.finding import Evidence, Finding
 from scenarios.host.quota import Quota
@@ -22,6 +24,8 @@ def quota_finding(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     if not quota.limits and not speaks:
         return  # as much as there is
     held, periods = around.quota_periods
+    if (quota.share or 0.0) <= HELD_SPEAKS:  # others took the CPUs, or fewer than the quota were loaded
+        quota = msgspec.structs.replace(quota, reached=(0, 0))
     # The kernel adds up what each CPU's run queue was held back: two CPUs wait two seconds in one.
     cpus = max(1, len(result.share))
     meanwhile = (
