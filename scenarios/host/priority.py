@@ -6,6 +6,7 @@ session (sched(7), autogroup), nice values count within a session only, and the 
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from probes.host import Host
@@ -19,7 +20,7 @@ AUTOGROUP = "/proc/sys/kernel/sched_autogroup_enabled"
 
 def of_process(host: Host, pid: int, name: str) -> Remedy:
     nice = f"renice -n {{}} -p $(ls /proc/{pid}/task)"
-    commands, undo = [nice.format(LOWER)], [nice.format(0)]
+    commands, undo = [nice.format(LOWER)], [nice.format(_nice(host, pid))]
     grouped = host.text(AUTOGROUP, 64)
     if present(grouped) and grouped.strip() == "1":
         commands.append(f"echo {LOWER} > /proc/{pid}/autogroup")
@@ -30,6 +31,14 @@ def of_process(host: Host, pid: int, name: str) -> Remedy:
         verify=(f"ps -L -o pid,lwp,user,nice,pcpu,etime,comm -p {pid}",),
         undo=tuple(undo),
     )
+
+
+def _nice(host: Host, pid: int) -> int:
+    """Field 19 of proc_pid_stat(5), counted behind the name, which may hold blanks; 0 where it cannot be read."""
+    text = host.text(f"/proc/{pid}/stat", 4096)
+    fields = text.rpartition(")")[2].split() if present(text) else []
+    nice = fields[16] if len(fields) > 16 else ""
+    return int(nice) if re.fullmatch(r"-?[0-9]{1,2}", nice) else 0
 
 
 def of_user(user: str) -> Remedy:

@@ -137,6 +137,15 @@ def test_a_user_and_a_group_are_given_less_as_well(host: Host, target: JobTarget
     assert first.commands and first.undo
 
 
+def test_the_priority_that_it_had_comes_back(tmp_path: Path) -> None:
+    host = (
+        Tree(tmp_path)
+        .put("/proc/131/stat", "131 (x ) z) R 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 25 5 1 0 9 0 0\n")
+        .host()
+    )
+    assert priority.of_process(host, 131, "xz").undo == ("renice -n 5 -p $(ls /proc/131/task)",)
+
+
 def test_autogroups_are_told_too(tmp_path: Path) -> None:
     host = Tree(tmp_path).put(priority.AUTOGROUP, "1\n").host()
     with_groups = priority.of_process(host, 131, "xz")
