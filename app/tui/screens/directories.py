@@ -118,8 +118,9 @@ class DirectoriesScreen(Base):
                 others = [path for path in self.ticked if path != place.path]
                 self.ticked = others if self.several else before
                 self.shell.say(f"not added: {place.refusal}")
-        self._fill()
-        self.query_one(Explained).redraw()
+        if self.is_attached:  # the answer may come when the screen has been left
+            self._fill()
+            self.query_one(Explained).redraw()
 
     def _fill(self) -> None:
         if not self.is_attached:

@@ -239,6 +239,9 @@ async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
         screen.post_message(events.Paste("/srv/pasted\n"))
         await until(pilot, lambda: isinstance(app.screen, AskScreen))
         await keys(pilot, "enter", "enter")
+        await settled(pilot)
+        late = Outcome(msgspec.json.encode([refused]).decode(), "")
+        screen._looked_up(["/var/tmp"], late)  # the answer about a path comes when the screen has been left
     assert taken == [["/var/tmp", "/srv/data", "/srv/pasted"]]
 
 

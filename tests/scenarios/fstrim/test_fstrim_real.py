@@ -145,7 +145,7 @@ def test_without_the_right_the_blocks_run_and_the_trim_is_left_out(tmp_path: Pat
     assert not any(row["explained"] for row in found["ledger"])
     assert [f["remedy"][0]["title"] for f in found["findings"] if f["id"] == "fstrim.untrimmed"]
     said = done.stderr  # before anything is measured, and what to do instead
-    assert said.index("run it with sudo") < said.index("write the fixed file")
+    assert said.index("run it with sudo") < said.index("write the reference file")
 
 
 def test_without_consent_nothing_is_written(tmp_path: Path, disk: TrimDisk) -> None:
