@@ -143,6 +143,11 @@ def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) ->
     if room < _LEAST_BAR:
         name = max(_LEAST_NAME, name - (_LEAST_BAR - room))
         room = rest(name, left.cells, right.cells, size) - GAP
+    if (
+        rest(name, left.cells, right.cells, size) < 0
+    ):  # a narrow screen: the effect stays, Enter has both values
+        left = right = Column(0, 0)
+        room = rest(name, size) - GAP
     least = _MOST_BAR // 2 if wide else _LEAST_BAR  # more than that the picture does not need
     if (more := min(whole - name, room - least)) > 0:
         name, room = name + more, room - more

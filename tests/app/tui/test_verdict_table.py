@@ -25,11 +25,12 @@ from app.tui.widgets.verdict_list import Layout, VerdictList, entries, layout, n
 from probes import units
 from scenarios import events as ev
 from tests.fakes.screen import feed, grid, keys, opened
+from tests.fakes.story import RECORDINGS
 
 
 @pytest.fixture(scope="module")
 def storage() -> Session:
-    return load(store.resolve("demo:storage"))
+    return load(RECORDINGS / "storage-loop.jsonl")
 
 
 def test_the_table_is_sorted_by_size_and_each_side_fits_its_effect(storage: Session) -> None:
@@ -47,9 +48,10 @@ def test_the_table_is_sorted_by_size_and_each_side_fits_its_effect(storage: Sess
         assert entry.ci95 is not None and entry.ci95[0] <= right / left <= entry.ci95[1]
 
 
+@pytest.mark.parametrize("demo", ["demo:storage", "demo:rpfilter", "demo:iosched"])
 @pytest.mark.parametrize("width", [58, 76, 96, 130, 200])
-def test_no_width_cuts_the_effects_words(storage: Session, width: int) -> None:
-    found = entries(storage)
+def test_no_width_cuts_the_effects_words(demo: str, width: int) -> None:
+    found = entries(load(store.resolve(demo)))
     at = layout(found, width)
     whole = at.name + sum(2 + c for c in (at.left.cells, at.right.cells, at.bar, at.size, at.interval) if c)
     assert whole <= width
@@ -104,7 +106,7 @@ def test_groups_are_drawn_with_the_margin_as_a_band_and_units_on_both_axes(
 
 
 def test_a_red_sign_stands_first_and_in_the_headline(storage: Session) -> None:
-    session = load(store.resolve("demo:storage"))
+    session = load(RECORDINGS / "storage-loop.jsonl")
     session.groups = {
         name: [
             ev.Group(t=g.t, workload=name, index=g.index, order=g.order, disturbed="rsync") for g in groups
@@ -178,24 +180,24 @@ async def test_a_row_is_chosen_with_j_and_k_and_enter_opens_its_groups(tmp_path:
         assert "Enter: its groups" in grid(app)
 
 
-def at(demo: str, seconds: float) -> Session:
-    run = RunFeed(store.resolve(demo))
+def at(path: Path, seconds: float) -> Session:
+    run = RunFeed(path)
     run.playback.seek(seconds)
     return run.session
 
 
 def test_a_live_run_says_what_it_has_decided() -> None:
-    session = at("demo:storage", 20.0)
+    session = at(RECORDINGS / "storage-loop.jsonl", 20.0)
     decided = {v.workload for v in session.verdicts.values()}
     assert decided and session.workload not in decided
     assert len(judged_lines(session, 70, 20)) == 1 + len(decided)
     short = judged_lines(session, 70, 3)
     assert len(short) == 3 and all(cells(line) <= 70 for line in short)
-    assert judged_lines(at("demo:storage", 2.0), 70, 20) == []
+    assert judged_lines(at(RECORDINGS / "storage-loop.jsonl", 2.0), 70, 20) == []
 
 
 def test_estimates_of_one_pair_are_told_apart_by_their_metric() -> None:
-    found = running(at("demo:workload", 240.0))
+    found = running(at(store.resolve("demo:workload"), 240.0))
     assert len(found) > 1 and len({e.name for e in found}) == len(found)
 
 
@@ -214,7 +216,7 @@ def test_values_beside_a_plot_are_those_of_a_load_under_way(storage: Session) ->
 
 
 async def test_a_wide_screen_shows_the_values_under_the_ratios(tmp_path: Path) -> None:
-    run = RunFeed(store.resolve("demo:storage"))
+    run = RunFeed(RECORDINGS / "storage-loop.jsonl")
     run.playback.finish()
     async with opened(tmp_path, run=run, size="huge") as (app, _):
         assert app.screen.query_one("#values").size.height > 10
