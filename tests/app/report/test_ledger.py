@@ -23,7 +23,7 @@ def test_the_bundled_recording_answers_the_question() -> None:
     text = rendered(report(load(DEMO), DEMO.name))
     assert "## Ledger" in text and "the kernel asked to discard" in text
     assert "| trim once more |" in text and "What the numbers of the trims mean:" in text
-    assert "fstrim -v says the same 96 GiB each time (3 trims)" in text
+    assert "fstrim -v says the same 24 GiB each time (3 trims)" in text
 
 
 def test_bytes_are_said_as_fstrim_says_them() -> None:
