@@ -9,9 +9,12 @@ from app.tui.glyphs import spark
 from app.tui.lines import Line, cells, text
 from app.tui.widgets.panel import Panel
 from probes import units
+from scenarios import events as ev
 
 _TRACE = 12  # pulses drawn: they move once a second, and every cell that changes is paid for
 _QUIET = 1e5  # B/s of others' I/O below which it is called none
+_IN_TURN = 3  # pulses in which others' I/O must show before it is called theirs
+_IN_TURN_S = 10.0  # and no longer ago
 _SKEW = 0.05  # the device's counters and ours are not read in the same instant
 _WRITEBACK_S = 35.0  # dirty_expire_centisecs' 30 s and a flusher's round: as long what we wrote may come back
 _STEAL = 0.05  # of the time, from which on it is worth a warning
@@ -19,14 +22,22 @@ _STACKED = ("loop", "dm-", "md", "bcache", "drbd", "rbd", "zd")
 
 
 def others(session: Session) -> float | None:
-    """B/s of the last pulse that were not ours, on the device where they are most; None where nobody can tell.
+    """B/s that were not ours in each of the last pulses, on the device where they are most; None where nobody can tell.
 
+    In one pulse alone our own may seem others': the device's counters and ours are not read in the same instant, and
+    those of a worker that has just ended are gone.
     Told only for the one device that carries our files. Not told: with several of them or none, where our traffic is
     counted together; for a command of the user's, whose traffic nobody counts apart; for what lies below or above a
     stacked device, which carries our traffic once more; for writes while we write, because the file system's own (its
     journal, what it writes back later) belong to nobody.
     """
-    pulse = session.pulses[-1]
+    last = list(session.pulses)[-_IN_TURN:]
+    found = [_foreign(session, pulse) for pulse in last if last[-1].t - pulse.t < _IN_TURN_S]
+    told = [value for value in found if value is not None]
+    return min(told) if found and found[-1] is not None else None
+
+
+def _foreign(session: Session, pulse: ev.Pulse) -> float | None:
     if session.plan is not None and session.plan.commands:
         return None
     if not pulse.ours and session.plan is not None and not session.plan.writes:

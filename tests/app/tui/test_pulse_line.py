@@ -79,6 +79,16 @@ def test_a_per_cent_of_steal_is_no_warning() -> None:
     assert (" 1 %", "text") in words(told) or ("1 %", "text") in words(told)
 
 
+def test_our_own_that_is_counted_late_is_not_others() -> None:
+    told = session({"vda": (9 * MIB, 0, 1.0)}, {"vda": (9 * MIB, 0)})
+    late = session({"vda": (9 * MIB, 0, 1.0)}, {"vda": (0, 0)}).pulses[-1]
+    for _ in range(2):
+        told.apply(late)
+        assert others(told) == 0.0
+    told.apply(late)
+    assert others(told) == 9 * MIB  # three in turn: somebody else's
+
+
 @pytest.mark.parametrize("demo", ["storage", "iosched"])
 def test_the_load_of_a_bundled_run_is_not_shown_as_others(demo: str) -> None:
     """Two disks, or a loop device above a disk: what the run itself does stands on both."""
