@@ -206,7 +206,8 @@ class Shell(Errands):
         """Draws what changed on the screen that is seen (a question on the last line does not hide it)."""
         for screen in reversed(self.screen_stack):
             if isinstance(screen, Base):
-                screen.show()
+                if screen.is_mounted:  # one that was just pushed draws all of it when its parts are there
+                    screen.show()
                 return
 
     def settle(self) -> None:

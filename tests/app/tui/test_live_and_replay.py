@@ -15,6 +15,7 @@ from app.recording.session import Session
 from app.tui.app import prepare_environment
 from app.tui.feed import RunFeed
 from app.tui.glyphs import clean, plain, wants_ascii
+from app.tui.screens.base import Base
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.verdict import VerdictScreen
 from app.tui.widgets.block_plot import plot_lines
@@ -233,3 +234,14 @@ def test_no_direction_before_the_interval_allows_one(
     [effect] = running(session)
     assert f"{effect.words}  {effect.figures}".rstrip() == words
     assert (effect.role == "dim") is dim
+
+
+@pytest.mark.parametrize("screen", [LiveScreen, VerdictScreen])
+async def test_a_screen_that_is_just_coming_is_drawn_when_its_parts_are_there(
+    tmp_path: Path, screen: type[Base]
+) -> None:
+    async with opened(tmp_path, run=feed("storage", 30.0)) as (app, pilot):
+        app.push_screen(screen())
+        app.draw()  # the replay goes on meanwhile
+        await settled(pilot)
+        assert grid(app).strip()
