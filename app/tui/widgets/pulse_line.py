@@ -22,9 +22,9 @@ _STACKED = ("loop", "dm-", "md", "bcache", "drbd", "rbd", "zd")
 
 
 def others(session: Session) -> float | None:
-    """B/s that were not ours in each of the last pulses, on the device where they are most; None where nobody can tell.
+    """B/s of the last pulse that were not ours, on the device where they are most; None where nobody can tell.
 
-    In one pulse alone our own may seem others': the device's counters and ours are not read in the same instant, and
+    None of it is told that the pulses before did not show as well. In one pulse alone our own may seem others': the device's counters and ours are not read in the same instant, and
     those of a worker that has just ended are gone.
     Told only for the one device that carries our files. Not told: with several of them or none, where our traffic is
     counted together; for a command of the user's, whose traffic nobody counts apart; for what lies below or above a
@@ -33,8 +33,8 @@ def others(session: Session) -> float | None:
     """
     last = list(session.pulses)[-_IN_TURN:]
     found = [_foreign(session, pulse) for pulse in last if last[-1].t - pulse.t < _IN_TURN_S]
-    told = [value for value in found if value is not None]
-    return min(told) if found and found[-1] is not None else None
+    now = found[-1] if found else None
+    return 0.0 if now is not None and 0.0 in found else now
 
 
 def _foreign(session: Session, pulse: ev.Pulse) -> float | None:
