@@ -24,8 +24,8 @@ _STACKED = ("loop", "dm-", "md", "bcache", "drbd", "rbd", "zd")
 def others(session: Session) -> float | None:
     """B/s of the last pulse that were not ours, on the device where they are most; None where nobody can tell.
 
-    None of it is told that the pulses before did not show as well. In one pulse alone our own may seem others': the device's counters and ours are not read in the same instant, and
-    those of a worker that has just ended are gone.
+    Only what the pulses before showed as well: in one alone our own may seem others', for the device's counters and
+    ours are not read in the same instant, and those of a worker that has just ended are gone.
     Told only for the one device that carries our files. Not told: with several of them or none, where our traffic is
     counted together; for a command of the user's, whose traffic nobody counts apart; for what lies below or above a
     stacked device, which carries our traffic once more; for writes while we write, because the file system's own (its
