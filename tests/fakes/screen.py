@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
+import pytest
 import textual.app
 import textual.pilot
 from textual.pilot import Pilot
@@ -36,6 +37,18 @@ def grid(app: Shell) -> str:
 def recorded(name: str) -> EventChild:
     """A child that says what a triage or a plan said."""
     return EventChild([sys.executable, "-c", COPY, str(RECORDINGS / f"{name}.jsonl")])
+
+
+def planned(monkeypatch: pytest.MonkeyPatch, name: str) -> list[list[str]]:
+    """What the plan screen asks for, each time; a recorded plan is the answer."""
+    asked: list[list[str]] = []
+
+    def planner(argv: list[str]) -> EventChild:
+        asked.append(list(argv))
+        return recorded(name)
+
+    monkeypatch.setattr("app.tui.screens.plan.planner", planner)
+    return asked
 
 
 def feed(name: str, at: float | str = "end") -> RunFeed:

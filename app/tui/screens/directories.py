@@ -118,12 +118,10 @@ class DirectoriesScreen(Base):
                 others = [path for path in self.ticked if path != place.path]
                 self.ticked = others if self.several else before
                 self.shell.say(f"not added: {place.refusal}")
-        if self.is_attached:  # the answer may come when the screen has been left
-            self._fill()
-            self.query_one(Explained).redraw()
+        self._fill()
 
     def _fill(self) -> None:
-        if not self.is_attached:
+        if not self.is_attached:  # an answer may come when the screen has been left
             return
         picker = self.query_one(Picker)
         picker._rows = [

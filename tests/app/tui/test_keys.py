@@ -26,7 +26,7 @@ from app.tui.screens.verdict import VerdictScreen
 from app.tui.shell import Shell
 from app.tui.widgets.picker import Picker
 from app.tui.widgets.reader import Reader
-from tests.fakes.screen import feed, grid, keys, opened, ready, recorded
+from tests.fakes.screen import feed, grid, keys, opened, planned, ready, recorded
 
 SCREENS = (
     HomeScreen, PlanScreen, OptionsScreen, ConsentScreen, LiveScreen, VerdictScreen, FindingScreen, FactsScreen,
@@ -147,13 +147,7 @@ async def test_lists_move_filter_and_leave_over_the_edge(size: str, tmp_path: Pa
 async def test_a_finding_leads_to_the_plan_that_proves_it(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[list[str]] = []
-
-    def planner(argv: list[str]) -> object:
-        asked.append(list(argv))
-        return recorded("storage")
-
-    monkeypatch.setattr("app.tui.screens.plan.planner", planner)
+    asked = planned(monkeypatch, "storage")
     monkeypatch.setattr("app.tui.screens.directories.hostdx", lambda *asked: None)
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "tab", "home", "down", "down", "enter")

@@ -25,7 +25,7 @@ from scenarios import registry
 from scenarios.checkup.item import EXTRA, Item, as_json
 from scenarios.finding import Finding, NextStep
 from scenarios.plan import Option, Plan, Variant
-from tests.fakes.screen import grid, keys, opened, recorded, settled, until
+from tests.fakes.screen import grid, keys, opened, planned, recorded, settled, until
 
 
 def host(*mounts: str, blocked: str = "", finding: Finding | None = None) -> Session:
@@ -123,13 +123,7 @@ def test_an_image_in_a_file_is_not_proposed_for_a_comparison() -> None:
 async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[list[str]] = []
-
-    def planner(argv: list[str]) -> object:
-        asked.append(list(argv))
-        return recorded("storage")
-
-    monkeypatch.setattr("app.tui.screens.plan.planner", planner)
+    asked = planned(monkeypatch, "storage")
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         before = grid(app).splitlines()
         app.pulse = pulse(io=0.22, sda=(12e6, 3e6, 0.45))
@@ -265,13 +259,7 @@ def test_a_plan_with_one_directory_says_that_there_is_nothing_to_compare_it_with
 async def test_the_plan_is_filled_in_while_the_host_is_read_until_the_user_sets_something(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[list[str]] = []
-
-    def planner(argv: list[str]) -> object:
-        asked.append(list(argv))
-        return recorded("storage")
-
-    monkeypatch.setattr("app.tui.screens.plan.planner", planner)
+    asked = planned(monkeypatch, "storage")
     proposed: list[str] = []
     async with opened(tmp_path, triage="triage") as (app, pilot):
         assert app.triage is not None

@@ -8,6 +8,8 @@ import resource
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -142,27 +144,35 @@ def _figures(told: Path) -> list[str]:
     return [line for line in told.read_text().splitlines() if line and not line.startswith("#")]
 
 
-def test_the_figures_are_those_of_its_control_group() -> None:
-    """cpu.stat of a group that nothing else was ever in; made by hand, as the journal's part is tested elsewhere."""
-    root = place(Host())
-    if isinstance(root, Absent):
-        pytest.skip(root.reason)
+@contextmanager
+def group_of_its_own(root: str) -> Iterator[Path]:
+    """In which nothing else ever was; made by hand, as the journal's part is tested elsewhere."""
     group = Path(root) / f"hostdx-test-{os.getpid()}"
     group.mkdir()
     try:
+        yield group
+    finally:
+        group.rmdir()
+
+
+def measured_in(group: Path, code: str) -> dict[str, float]:
+    arm = JobArm(
+        FakeRun(), job("a:", shlex.join([PYTHON, "-S", "-c", code]), "/"), at_most_s=60.0, group=str(group)
+    )
+    return runs(arm)[0].values
+
+
+def test_the_figures_are_those_of_its_control_group() -> None:
+    """cpu.stat of a group that nothing else was ever in."""
+    root = place(Host())
+    if isinstance(root, Absent):
+        pytest.skip(root.reason)
+    with group_of_its_own(root) as group:
         spin = (
             "import os, time\nchild = os.fork()\nwhile time.process_time() < 0.2: pass\nchild and os.wait()"
         )
-        arm = JobArm(
-            FakeRun(),
-            job("a:", shlex.join([PYTHON, "-S", "-c", spin]), "/"),
-            at_most_s=60.0,
-            group=str(group),
-        )
-        ours = runs(arm)[0].values
+        ours = measured_in(group, spin)
         told = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
-    finally:
-        group.rmdir()
     assert ours[CPU] == pytest.approx(int(told["usage_usec"]) / 1e6, abs=0.05)
     assert ours[USER] == pytest.approx(int(told["user_usec"]) / 1e6, abs=0.05)
 
@@ -179,21 +189,11 @@ def test_memory_and_bytes_are_those_of_its_control_group(tmp_path: Path) -> None
         f"import os\na = bytearray({BIG})\nfd = os.open({str(target)!r}, os.O_RDWR | os.O_CREAT)\n"
         f"os.write(fd, os.urandom({WRITTEN}))\nos.fsync(fd)"
     )
-    group = Path(root) / f"hostdx-test-{os.getpid()}"
-    group.mkdir()
-    try:
-        arm = JobArm(
-            FakeRun(),
-            job("a:", shlex.join([PYTHON, "-S", "-c", spin]), "/"),
-            at_most_s=60.0,
-            group=str(group),
-        )
-        ours = runs(arm)[0].values
+    with group_of_its_own(root) as group:
+        ours = measured_in(group, spin)
         device = tmp_path.stat().st_dev
         io = (group / "io.stat").read_text()
         peak = (group / "memory.peak").read_text() if (group / "memory.peak").exists() else ""
-    finally:
-        group.rmdir()
     if (
         peak
     ):  # anonymous memory and what it wrote, which is in the page cache; its libraries may be another group's
