@@ -1,7 +1,4 @@
-"""A CPU quota of our control groups, in one sentence wherever it stands: its part of this host, how often it is met.
-
-How often says something under full load only: an idle hour's periods count as well in the group's own counters.
-"""
+"""A CPU quota of our control groups in one sentence: its part of this host, how often it is reached under load."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import msgspec
 from probes.host import Host
 from probes.types import present
 from probes.units import counted, number, percent
-from scenarios.finding import Remedy, Severity
+from scenarios.finding import Remedy
 
 
 class Quota(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,10 +32,6 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
         """Of the periods under full load, those in which it was reached; None: not measured."""
         held, periods = self.reached
         return held / periods if periods > 0 else None
-
-    @property
-    def severity(self) -> Severity:
-        return "warning" if self.limits or self.share else "notice"
 
     @property
     def sentence(self) -> str:

@@ -179,16 +179,15 @@ def quota(host: Host) -> Iterator[Finding]:
         seen = True
         folder = path.rsplit("/", 1)[0]
         limit = cpu_quota(host, folder)
+        # Periods in which nothing of the group ran are not counted (kernel/sched/fair.c, do_sched_cfs_period_timer).
         stops = int(periods) > 0 and int(throttled) / int(periods) > QUOTA_PERIODS_SPEAK
-        # The counts are those of the group's whole life: after a calm hour a quota that will stop the next job hardly
-        # shows in them, so that its size alone decides. How often it is reached under load is measured by `numa`.
         found = Quota(cores=limit, cpus=cpus) if limit is not None else None
         limits = found is not None and found.limits
         if not stops and not limits:
             continue
         yield Finding(
             id="host.cpu-quota",
-            severity="warning",
+            severity="warning" if stops else "notice",  # a container may be meant to have it
             subject=folder,
             alike=path,
             title=found.sentence
@@ -196,8 +195,7 @@ def quota(host: Host) -> Iterator[Finding]:
             else f"a CPU quota stopped tasks in {percent(int(throttled) / int(periods))} of its periods",
             evidence=(
                 Evidence(
-                    f"held tasks back in {throttled} of {periods} periods since the group was made, idle times counted",
-                    path,
+                    f"since the group was made, tasks were stopped in {throttled} of {periods} periods", path
                 ),
                 *((Evidence(f"limit {number(limit)} CPUs", folder),) if limit is not None else ()),
             ),

@@ -35,7 +35,7 @@ def quota_finding(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
     )
     yield Finding(
         id="numa.cpu-quota",
-        severity="warning",
+        severity="warning" if speaks else "notice",
         confidence="measured" if speaks else "rule",
         title=quota.sentence,
         evidence=(

@@ -145,8 +145,11 @@ def test_a_quota_of_our_group_or_of_one_above_it(tree: Tree, file: str) -> None:
         tree.put(f"/{CPU}/cpu{n}/online", "1\n")
     tree.files(f"/{CPU}", present="0-3", online="0-3", offline="")
     (calm,) = rules.quota(tree.host())
-    assert (calm.severity, calm.subject) == ("warning", where)  # a calm session: it will stop the next job
+    assert (calm.severity, calm.subject) == ("notice", where)  # a container may be meant to have it
     assert calm.title == Quota(cores=2.0, cpus=4).sentence
+    for throttled, severity in ((6, "warning"), (5, "notice")):  # from 5 % of the periods on it bites
+        tree.put(f"{where}/cpu.stat", f"nr_periods 100\nnr_throttled {throttled}\n")
+        assert [f.severity for f in rules.quota(tree.host())] == [severity]
     assert calm.remedy[0].undo == (f"echo '200000 100000' > {where}/cpu.max",)
     tree.files(where, **{"cpu.max": "400000 100000"})
     assert list(rules.quota(tree.host())) == []  # as many as there are

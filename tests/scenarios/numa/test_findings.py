@@ -152,7 +152,7 @@ def test_a_quota_is_said_alike_by_triage_and_by_the_measurement(tmp_path: Path) 
     assert measured.confidence == "measured" and measured.answers
     around = Surroundings(quota_cores=1.5, quota_held_s=0.0, quota_periods=(0, 20), quota_loaded=2, cpus=2)
     [busy] = cpu_findings(_cpu(), around)  # others had the CPUs meanwhile: no share of nought is said
-    assert (busy.title, busy.severity, busy.answers) == (read.title, "warning", False)
+    assert (busy.title, busy.severity, busy.answers) == (read.title, "notice", False)
 
 
 def test_of_nested_groups_the_one_that_was_held_back_most_counts() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from probes.host import Host
 from scenarios.rules.subjects.disk import disk_rows
+from scenarios.rules.subjects.net import card_rows
 from scenarios.rules.subjects.pci import pci_rows
 from scenarios.rules.subjects.qdisc import qdisc_rows
 from tests.fakes.tree import Tree
@@ -34,6 +35,22 @@ def test_queueing_disciplines(tmp_path: Path) -> None:
         ("eth1", "tbf", False, True),
     ]
     assert (rows[1]["sent"], rows[1]["dropped"], rows[3]["rate"]) == (1000, 70, 1.5e9)
+
+
+def test_of_a_cards_own_counters_only_lost_packets_count_as_cut_off(tmp_path: Path) -> None:
+    tree = (
+        Tree(tmp_path)
+        .put("sys/class/net/eth0/ifindex", "2")
+        .put("sys/class/net/eth0/device/vendor", "0x8086")
+    )
+    tree.put(
+        "sos_commands/networking/ethtool_-S_eth0",
+        "NIC statistics:\n     rx_missed_errors: 7\n     rx_no_buffer_count: 70\n     tx_discards_phy: 700\n"
+        "     rx_out_of_buffer: 2\n     rx_discards_phy: 3\n",
+    )
+    rows = card_rows(Host(str(tmp_path)))
+    assert isinstance(rows, list)
+    assert [row["cut_off"] for row in rows] == [5]
 
 
 def test_a_controller_served_on_another_node(tmp_path: Path) -> None:
