@@ -86,11 +86,6 @@ def _following(step: NextStep, width: int, indent: str = "") -> list[Line]:
     return [*lines, [(f"{indent}  {printable(step.command)}", "")]] if step.command else lines
 
 
-def summary_lines(session: Session, recording: Path | None) -> list[str]:
-    """The same without roles. Safe to print."""
-    return [printable("".join(text for text, _ in line)) for line in summary(session, recording)]
-
-
 def table_lines(found: Table, width: int, roles: Sequence[str]) -> list[Line]:
     """Columns as wide as their cells; where that is too much, the widest text columns break between words."""
     cells = [[_unbroken(printable(_plain(cell))) for cell in row] for row in (found.header, *found.rows)]

@@ -18,7 +18,6 @@ import msgspec
 
 from probes.bench import members
 from probes.host import Host
-from probes.number_text import whole
 from probes.process_stat import ProcessStat
 from probes.types import Absent, present
 
@@ -34,8 +33,7 @@ _T = (
 class JobWait(msgspec.Struct, frozen=True, kw_only=True):
     """`share` (0..1) of the wall time in which the job waited for I/O, with its 95 % interval over seconds.
 
-    `samples` is the number of looks (or of counter readings). Bytes a second are of the storage layer
-    (/proc/PID/io), Absent where only root may read them. `remark` says what the figure leaves out.
+    `samples` is the number of looks (or of counter readings). `remark` says what the figure leaves out.
     """
 
     share: float
@@ -44,8 +42,6 @@ class JobWait(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     source: str
     processes: int = 0
-    read_bytes_per_s: float | Absent = Absent("not read")
-    write_bytes_per_s: float | Absent = Absent("not read")
     remark: str = ""
 
 
@@ -88,7 +84,6 @@ async def _by_pressure(host: Host, folder: str, seconds: float, clock: Waiting) 
     shares: list[float] = []
     began = at = clock.now()
     last = _waited_us(host, folder)
-    moved = _GroupBytes(host, folder)
     while present(last) and at - began < seconds - WINDOW_S / 2:
         await clock.sleep(WINDOW_S)
         now, value = clock.now(), _waited_us(host, folder)
@@ -98,7 +93,6 @@ async def _by_pressure(host: Host, folder: str, seconds: float, clock: Waiting) 
         at, last = now, value
     if len(shares) < 2:
         return Absent(f"the control group {folder} ended while it was watched", "missing", folder)
-    read, write = moved.rates(at - began)
     return JobWait(
         share=sum(shares) / len(shares),
         ci95=interval(shares, 1e-6),
@@ -106,8 +100,6 @@ async def _by_pressure(host: Host, folder: str, seconds: float, clock: Waiting) 
         seconds=at - began,
         source=f"{folder}/io.pressure",
         processes=len(members.group_pids(host, folder)),
-        read_bytes_per_s=read,
-        write_bytes_per_s=write,
     )
 
 
@@ -120,8 +112,7 @@ async def _by_tasks(
     counted: list[float] = []
     looks = most = 0
     began = clock.now()
-    first = _process_bytes(host, who())
-    while (elapsed := clock.now() - began) < seconds - WINDOW_S / 2 and (pids := who()):
+    while clock.now() - began < seconds - WINDOW_S / 2 and (pids := who()):
         most = max(most, len(pids))
         paths = members.tasks(host, pids)
         start, before = clock.now(), members.look(host, paths)
@@ -144,7 +135,6 @@ async def _by_tasks(
     if not off and any(seen):
         off = "the job is older than its accounting"
     values = [min(1.0, c) for c in counted] if by_counter else seen
-    read, write = _rates(first, _process_bytes(host, who()), elapsed)
     return JobWait(
         share=sum(values) / len(values),
         ci95=interval(values, 0.01 if by_counter else 3 / looks),
@@ -154,8 +144,6 @@ async def _by_tasks(
         if by_counter
         else "state D (/proc/PID/task/*/stat)",
         processes=most,
-        read_bytes_per_s=read,
-        write_bytes_per_s=write,
         remark="; ".join(filter(None, (why, "" if by_counter else off))),
     )
 
@@ -204,51 +192,3 @@ def _waited_us(host: Host, folder: str) -> int | Absent:
         return text
     found = re.search(r"^some .*\btotal=([0-9]{1,19})\b", text, re.MULTILINE)
     return int(found[1]) if found else Absent(f"{folder}/io.pressure has no total", "invalid", folder)
-
-
-Bytes = tuple[int, int] | Absent
-Rate = float | Absent
-
-
-def _process_bytes(host: Host, pids: Sequence[int]) -> Bytes:
-    """read_bytes and write_bytes of /proc/PID/io (proc(5)): what reached the storage layer."""
-    total = [0, 0]
-    for pid in pids:
-        text = host.text(f"/proc/{pid}/io")
-        if isinstance(text, Absent):
-            if text.kind == "missing":
-                continue
-            return text
-        fields = dict(line.partition(": ")[::2] for line in text.splitlines())
-        for index, name in enumerate(("read_bytes", "write_bytes")):
-            total[index] += whole(fields.get(name, "")) or 0
-    return total[0], total[1]
-
-
-def _rates(before: Bytes, after: Bytes, seconds: float) -> tuple[Rate, Rate]:
-    if isinstance(before, Absent) or isinstance(after, Absent):
-        why = before if isinstance(before, Absent) else after
-        assert isinstance(why, Absent)
-        return why, why
-    read, write = (max(0.0, (b - a) / max(seconds, 1e-9)) for a, b in zip(before, after, strict=True))
-    return read, write
-
-
-class _GroupBytes:
-    """Of io.stat (Documentation/admin-guide/cgroup-v2.rst): `254:0 rbytes=1 wbytes=2 ...`, over all devices."""
-
-    def __init__(self, host: Host, folder: str) -> None:
-        self.host, self.path = host, f"{folder}/io.stat"
-        self.first = self._read()
-
-    def _read(self) -> Bytes:
-        text = self.host.text(self.path)
-        if isinstance(text, Absent):
-            return text
-        read, write = (
-            sum(map(int, re.findall(rf"\b{name}=([0-9]{{1,19}})\b", text))) for name in ("rbytes", "wbytes")
-        )
-        return read, write
-
-    def rates(self, seconds: float) -> tuple[Rate, Rate]:
-        return _rates(self.first, self._read(), seconds)

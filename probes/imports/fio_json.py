@@ -20,7 +20,6 @@ class Latency(msgspec.Struct, frozen=True):
     min: Any = None
     max: Any = None
     mean: Any = None
-    stddev: Any = None
     N: Any = None
     percentile: dict[str, Any] = {}
     bins: msgspec.Raw = msgspec.Raw(b"")
@@ -30,11 +29,9 @@ class Direction(msgspec.Struct, frozen=True):
     io_bytes: Any = None
     io_kbytes: Any = None
     bw: Any = None
-    bw_bytes: Any = None
     iops: Any = None
     runtime: Any = None
     total_ios: Any = None
-    slat: Latency | None = None
     clat: Latency | None = None
     lat: Latency | None = None
     slat_ns: Latency | None = None
@@ -73,7 +70,6 @@ class Entry(msgspec.Struct, frozen=True):
     jobname: Any = ""
     groupid: Any = None
     error: Any = 0
-    eta: Any = None
     elapsed: Any = None
     hostname: Any = None
     options: dict[str, Any] | None = msgspec.field(name="job options", default=None)
@@ -95,7 +91,6 @@ class Document(msgspec.Struct, frozen=True):
 
     version: Any = msgspec.field(name="fio version", default=None)
     timestamp: Any = None
-    timestamp_ms: Any = None
     time: Any = None
     options: dict[str, Any] | None = msgspec.field(name="global options", default=None)
     jobs: list[msgspec.Raw] | None = None

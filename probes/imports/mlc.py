@@ -24,7 +24,6 @@ class Mlc(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     version: str | None = None
     latency_ns: tuple[tuple[float | None, ...], ...] | None = None
     bandwidth_mb_s: tuple[tuple[float | None, ...], ...] | None = None
-    peak_mb_s: dict[str, float] = {}
 
 
 def recognised(source: Source) -> bool:
@@ -66,7 +65,6 @@ def parse(source: Source) -> Result:
         version=version,
         latency_ns=tuple(matrices["latency"]) if "latency" in matrices else None,
         bandwidth_mb_s=tuple(matrices["bandwidth"]) if "bandwidth" in matrices else None,
-        peak_mb_s=peak,
     )
     measures: list[Measure] = []
     for name, rows in matrices.items():

@@ -40,7 +40,6 @@ class PerfStat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     totals: dict[str, float | None] = {}
     not_counted: int = 0
     metric_only_lines: int = 0
-    least_running_percent: dict[str, float] = {}
 
 
 def json_recognised(source: Source) -> bool:
@@ -179,6 +178,6 @@ def _result(kind: str, counts: _Counts, lines: int, bad: int, metrics: int) -> R
         recomputed=("totals over the intervals", "ratios from the counts"),
         detail=PerfStat(
             lines=lines, bad_lines=bad, intervals=len(counts.intervals), last_interval_s=last, totals=totals,
-            not_counted=counts.not_counted, metric_only_lines=metrics, least_running_percent=shared,
+            not_counted=counts.not_counted, metric_only_lines=metrics,
         ),
     )  # fmt: skip

@@ -22,7 +22,6 @@ class Stream(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     mb_s: dict[str, float] = {}
     threads: int | None = None
     array_elements: int | None = None
-    element_bytes: int = 8
     validates: bool = False
     version: str | None = None
 
@@ -74,7 +73,6 @@ def parse(source: Source) -> Result:
         mb_s=rates,
         threads=threads,
         array_elements=size,
-        element_bytes=element,
         validates=validates,
         version=version,
     )

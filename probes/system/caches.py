@@ -30,13 +30,12 @@ class Cache(msgspec.Struct, frozen=True, kw_only=True):
 
 class CacheKind(msgspec.Struct, frozen=True, kw_only=True):
     """All caches of a name: `sizes_bytes` smallest first (a hybrid processor has several), `counts` how many have each
-    of these sizes, `shared_by` CPUs each.
+    of these sizes.
     """
 
     name: str
     instances: int
     sizes_bytes: tuple[int, ...]
-    shared_by: tuple[int, ...]
     counts: tuple[int, ...] = ()
 
 
@@ -75,7 +74,6 @@ def _kind(name: str, some: list[Cache]) -> CacheKind:
         name=name,
         instances=len(some),
         sizes_bytes=tuple(size for size, _ in sizes),
-        shared_by=tuple(sorted({len(c.cpus) for c in some})),
         counts=tuple(count for _, count in sizes),
     )
 

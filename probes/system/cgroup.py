@@ -37,8 +37,7 @@ class IoLimit(msgspec.Struct, frozen=True):
 class Cgroup(msgspec.Struct, frozen=True, kw_only=True):
     """None means that there is no limit. `cpu_cores` is quota over period: 1.5 is one and a half CPUs.
 
-    `path` is the group in version 2 (or of version 1's cpu controller); `cpus` what cpuset allows;
-    `throttled_us` for how long the quota has held the group back so far.
+    `path` is the group in version 2 (or of version 1's cpu controller); `cpus` what cpuset allows.
     """
 
     version: str
@@ -47,7 +46,6 @@ class Cgroup(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes: int | Absent | None
     io: tuple[IoLimit, ...]
     cpus: frozenset[int] | Absent
-    throttled_us: int | Absent
 
 
 def cgroup(host: Host, pid: str = "self") -> Cgroup | Absent:
@@ -70,7 +68,6 @@ def cgroup(host: Host, pid: str = "self") -> Cgroup | Absent:
         memory_bytes=_least(memory, _bytes(host, first, "memory.limit_in_bytes")),
         io=(*_io_v2(host, folders.get("", ())), *_io_v1(host, folders.get("blkio", ()))),
         cpus=_cpuset(host, (*folders.get("", ()), *folders.get("cpuset", ()))),
-        throttled_us=_throttled(host, (*folders.get("", ())[:1], *folders.get("cpu", ())[:1])),
     )
 
 
@@ -189,16 +186,6 @@ def _cpuset(host: Host, folders: tuple[str, ...]) -> frozenset[int] | Absent:
             if cpus:
                 return cpus
     return Absent("the cpuset controller tells nothing", "unsupported", "cpuset.cpus.effective")
-
-
-def _throttled(host: Host, folders: tuple[str, ...]) -> int | Absent:
-    """Version 2 counts microseconds, version 1 nanoseconds."""
-    for folder in folders:
-        text = host.text(f"{folder}/cpu.stat")
-        found = re.search(r"^throttled_(usec|time) ([0-9]{1,19})$", text, re.M) if present(text) else None
-        if found:
-            return int(found[2]) // (1 if found[1] == "usec" else 1000)
-    return Absent("cpu.stat tells no throttling", "unsupported", "cpu.stat")
 
 
 def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:

@@ -63,8 +63,6 @@ class Cpu(msgspec.Struct, frozen=True, kw_only=True):
     smt: str | Absent
     hybrid: bool | Absent
     isolated: frozenset[int]
-    core_of: dict[int, int] = {}  # thread -> the lowest thread of its core
-    socket_of: dict[int, int] = {}
     flags: frozenset[str] = frozenset()
 
 
@@ -87,8 +85,6 @@ def cpu(host: Host) -> Cpu:
         smt=_smt(host, sizes),
         hybrid=_hybrid(host, sizes, it.offline, it.online),
         isolated=told(host, "isolated") or frozenset(),
-        core_of={n: min(threads) for n, threads in it.cores.items()},
-        socket_of=it.ids,
         flags=frozenset((info[0].get("flags") or info[0].get("Features", "")).split())
         if info
         else frozenset(),

@@ -22,12 +22,10 @@ _UNKNOWN = Absent("the driver does not tell", "unsupported", "ethtool")
 
 
 class Rings(msgspec.Struct, frozen=True, kw_only=True):
-    """Descriptors; `most_*` is what the card could have."""
+    """Receive descriptors; `most_rx` is what the card could have."""
 
     rx: int
-    tx: int
     most_rx: int
-    most_tx: int
 
 
 class Channels(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,18 +39,14 @@ def rings(host: Host, card: str) -> Rings | Absent:
     if host.live:
         # struct ethtool_ringparam: cmd, most of rx, mini, jumbo, tx; then the same as set
         found = _ask(card, _GRINGPARAM, 9)
-        return (
-            found
-            if isinstance(found, Absent)
-            else Rings(rx=found[5], tx=found[8], most_rx=found[1], most_tx=found[4])
-        )
+        return found if isinstance(found, Absent) else Rings(rx=found[5], most_rx=found[1])
     text = host.command("ethtool", "-g", card)
     if isinstance(text, Absent):
         return text
-    pairs = [_number(text, name) for name in ("RX", "TX")]
-    if any(len(pair) != 2 for pair in pairs):
+    pair = _number(text, "RX")
+    if len(pair) != 2:
         return Absent("ethtool -g tells no rings", "invalid", f"ethtool -g {card}")
-    return Rings(most_rx=pairs[0][0], rx=pairs[0][1], most_tx=pairs[1][0], tx=pairs[1][1])
+    return Rings(most_rx=pair[0], rx=pair[1])
 
 
 def channels(host: Host, card: str) -> Channels | Absent:

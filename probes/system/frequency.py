@@ -14,12 +14,11 @@ ACTIVE = frozenset({"intel_pstate", "amd-pstate-epp", "amd_pstate_epp"})
 
 
 class Frequency(msgspec.Struct, frozen=True, kw_only=True):
-    """`governors` and `preferences` count the policies that use each; frequencies in kHz, the widest over all."""
+    """`governors` and `preferences` count the policies that use each; frequencies in kHz, the highest over all."""
 
     driver: str | Absent
     governors: dict[str, int]
     preferences: dict[str, int]
-    lowest_khz: int | Absent
     highest_khz: int | Absent
     base_khz: int | Absent
     turbo: bool | Absent
@@ -39,7 +38,8 @@ def frequency(host: Host) -> Frequency | Absent:
         if not host.live:
             return Absent("the captured tree has no cpufreq", "captured", f"{ROOT}/cpufreq")
         return Absent("no frequency control (usual in a virtual machine)", "missing", f"{ROOT}/cpufreq")
-    lowest, highest, base = ([], [], [])  # type: tuple[list[int], list[int], list[int]]
+    highest: list[int] = []
+    base: list[int] = []
     governors: Counter[str] = Counter()
     preferences: Counter[str] = Counter()
     for folder in folders:
@@ -47,11 +47,7 @@ def frequency(host: Host) -> Frequency | Absent:
             governors[text.strip()] += 1
         if present(text := host.text(f"{folder}/energy_performance_preference")):
             preferences[text.strip()] += 1
-        for name, values in (
-            ("cpuinfo_min_freq", lowest),
-            ("cpuinfo_max_freq", highest),
-            ("base_frequency", base),
-        ):
+        for name, values in (("cpuinfo_max_freq", highest), ("base_frequency", base)):
             if present(value := host.integer(f"{folder}/{name}")):
                 values.append(value)
     driver = host.text(f"{folders[0]}/scaling_driver")
@@ -60,7 +56,6 @@ def frequency(host: Host) -> Frequency | Absent:
         driver=driver.strip() if present(driver) else driver,
         governors=dict(governors),
         preferences=dict(preferences),
-        lowest_khz=min(lowest, default=nothing),
         highest_khz=max(highest, default=nothing),
         base_khz=max(base, default=nothing),
         turbo=_turbo(host),

@@ -31,7 +31,6 @@ class Kernel(msgspec.Struct, frozen=True, kw_only=True):
     machine: str | Absent
     cmdline: str | Absent
     boot_id: str | Absent
-    tainted: int | Absent
     numbers: tuple[int, ...] = ()
 
     def parameters(self) -> dict[str, str]:
@@ -59,7 +58,6 @@ def kernel(host: Host) -> Kernel:
         machine=machine,
         cmdline=cmdline.strip() if present(cmdline) else cmdline,
         boot_id=boot.strip() if present(boot) else boot,
-        tainted=host.integer("/proc/sys/kernel/tainted"),
         numbers=tuple(int(part) for part in found[0].split(".")) if found else (),
     )
 

@@ -15,11 +15,9 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
     total: int | Absent
     available: int | Absent
-    dirty: int | Absent
     swap_total: int | Absent
     swap_free: int | Absent
     huge_pages: int | Absent
-    huge_page_bytes: int | Absent
     transparent_huge_pages: str | Absent
 
 
@@ -35,11 +33,9 @@ def memory(host: Host) -> Memory:
     return Memory(
         total=_size(values, "MemTotal"),
         available=available,
-        dirty=_size(values, "Dirty"),
         swap_total=_size(values, "SwapTotal"),
         swap_free=_size(values, "SwapFree"),
         huge_pages=_size(values, "HugePages_Total"),
-        huge_page_bytes=_size(values, "Hugepagesize"),
         transparent_huge_pages=chosen[1]
         if chosen
         else (pages if isinstance(pages, Absent) else pages.strip()),

@@ -29,7 +29,6 @@ class Nic(msgspec.Struct, frozen=True, kw_only=True):
     state: str | Absent
     numa_node: int | Absent
     queues_rx: int
-    queues_tx: int
     below: tuple[str, ...] = ()  # the interfaces that a bond, bridge or VLAN is made of
 
 
@@ -68,7 +67,6 @@ def _nic(host: Host, name: str, path: str) -> Nic:
         state=state.strip() if present(state) else state,
         numa_node=_node(host, device) if present(device) else Absent("made by software", "unsupported", path),
         queues_rx=sum(1 for q in listed if q.startswith("rx-")),
-        queues_tx=sum(1 for q in listed if q.startswith("tx-")),
         below=tuple(e.removeprefix("lower_") for e in entries if e.startswith("lower_"))
         if present(entries)
         else (),

@@ -47,7 +47,7 @@ _BLOCKS = re.compile(r"(nvme\d+n\d+|sd[a-z]+|vd[a-z]+)$")
 
 class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     """`names` are what the system calls it (`nvme0`, `eth0`); empty without a driver. `node` by the device itself or
-    the nearest bridge above it that tells one; `node_source` says which. `virtual_function`: an SR-IOV share of a card.
+    the nearest bridge above it that tells one. `virtual_function`: an SR-IOV share of a card.
     """
 
     address: str
@@ -55,7 +55,6 @@ class PciDevice(msgspec.Struct, frozen=True, kw_only=True):
     names: tuple[str, ...]
     driver: str
     node: int | Absent
-    node_source: str
     link: Link | Absent
     virtual_function: bool = False
 
@@ -84,14 +83,12 @@ def _device(host: Host, address: str, table: Numa | Absent) -> PciDevice | None:
         kind = "virtio disk"  # whatever class it bears
     if kind == "GPU" and digits.startswith("0300") and present(vendor) and vendor.strip() in _CONSOLES:
         return None
-    node, source = _node(host, folder, table)
     return PciDevice(
         address=address,
         kind=kind,
         names=_names(host, folder),
         driver=driver.rsplit("/", 1)[-1] if present(driver) else "",
-        node=node,
-        node_source=source,
+        node=_node(host, folder, table),
         link=pcie_link(host, folder),
         virtual_function=host.exists(f"{folder}/physfn"),
     )
@@ -113,18 +110,18 @@ def _names(host: Host, folder: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _node(host: Host, folder: str, table: Numa | Absent) -> tuple[int | Absent, str]:
+def _node(host: Host, folder: str, table: Numa | Absent) -> int | Absent:
     """-1 means that the firmware (_PXM) does not tell. With one node there is nothing to tell."""
     if isinstance(table, Absent):
-        return table, ""
+        return table
     if table.doubt:
-        return Absent(table.doubt, "invalid", folder), ""
+        return Absent(table.doubt, "invalid", folder)
     numbers = {node.number for node in table.nodes}
     at = folder
     while at.startswith("/sys/devices/") and at.count("/") > 2:
         number = host.integer(f"{at}/numa_node")
         if present(number) and number in numbers:
-            return number, f"{at}/numa_node"
+            return number
         at = at.rpartition("/")[0]
     # Of a device without a node the kernel shows its bus's CPUs: all of them where nothing tells that either.
     online = frozenset().union(*(node.cpus for node in table.nodes))
@@ -132,7 +129,7 @@ def _node(host: Host, folder: str, table: Numa | Absent) -> tuple[int | Absent, 
     if present(near) and near and len(numbers) > 1:
         for node in table.nodes:
             if node.cpus and near & online == node.cpus:
-                return node.number, f"{folder}/local_cpulist"
+                return node.number
     if len(numbers) == 1:
-        return next(iter(numbers)), "the only node"
-    return Absent("the firmware does not tell the device's node", "unsupported", f"{folder}/numa_node"), ""
+        return next(iter(numbers))
+    return Absent("the firmware does not tell the device's node", "unsupported", f"{folder}/numa_node")

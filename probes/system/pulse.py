@@ -5,6 +5,7 @@ Cheap enough for once a second and for the gaps between blocks: some small files
 
 from __future__ import annotations
 
+import re
 import time
 
 import msgspec
@@ -36,23 +37,19 @@ class CpuTime(msgspec.Struct, frozen=True):
         return self.busy_s + self.idle_s + self.iowait_s + self.steal_s
 
 
-class Pressure(msgspec.Struct, frozen=True):
-    """Seconds since boot in which some, or all, tasks waited for the resource (accounting/psi.rst)."""
-
-    some_s: float
-    full_s: float | None = None
-
-
 class Counters(msgspec.Struct, frozen=True):
-    """One reading. `time_s` is monotonic; None or an empty mapping: could not be read, which is not zero."""
+    """One reading. `time_s` is monotonic; None or an empty mapping: could not be read, which is not zero.
+
+    `psi_*`: seconds since boot in which at least one task waited for the resource (accounting/psi.rst).
+    """
 
     time_s: float
     load1: float | None = None
     cpu: CpuTime | None = None
     cpus: int = 0
-    psi_cpu: Pressure | None = None
-    psi_io: Pressure | None = None
-    psi_memory: Pressure | None = None
+    psi_cpu: float | None = None
+    psi_io: float | None = None
+    psi_memory: float | None = None
     disks: dict[str, DiskCounters] = {}
     running: int | None = None  # runnable tasks, ourselves included
     blocked: int | None = None  # tasks in uninterruptible sleep for I/O
@@ -151,21 +148,19 @@ def _cpu_time(fields: list[str]) -> CpuTime | None:
     return CpuTime(user + nice, system + irq + softirq, idle, iowait, steal)
 
 
-def pressure(host: Host, resource: str) -> Pressure | None:
-    """None where the kernel has no PSI, or has it but switched off (EL9: reading gives EOPNOTSUPP)."""
-    totals: dict[str, float] = {}
-    for line in _text(host, f"/proc/pressure/{resource}").splitlines():
-        kind, _, rest = line.partition(" ")
-        value = rest.rpartition("total=")[2]
-        if (total := whole(value)) is not None:
-            totals[kind] = total / 1e6
-    return Pressure(totals["some"], totals.get("full")) if "some" in totals else None
+def pressure(host: Host, resource: str) -> float | None:
+    """Seconds since boot in which at least one task waited for the resource.
+
+    None where the kernel has no PSI, or has it but switched off (EL9: reading gives EOPNOTSUPP).
+    """
+    found = re.search(
+        r"^some .*total=([0-9]{1,19})$", _text(host, f"/proc/pressure/{resource}"), re.MULTILINE
+    )
+    return int(found[1]) / 1e6 if found else None
 
 
-def _waited(previous: Pressure | None, now: Pressure | None, seconds: float) -> float | None:
-    if previous is None or now is None:
-        return None
-    return _share(now.some_s - previous.some_s, seconds)
+def _waited(previous: float | None, now: float | None, seconds: float) -> float | None:
+    return None if previous is None or now is None else _share(now - previous, seconds)
 
 
 def _share(part: float, whole: float) -> float:

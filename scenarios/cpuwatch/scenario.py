@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from probes.host import Host
 from probes.system.job import JobLook, JobTarget, JobUse, job_look, job_use
-from probes.system.pulse import Pressure, pressure
+from probes.system.pulse import pressure
 from probes.types import Absent, present
 from probes.units import counted
 from scenarios import events as ev
@@ -136,10 +136,10 @@ def _job(target: JobTarget, first: JobLook, pressed: float | None) -> Job:
     )
 
 
-def _share(before: Pressure | None, after: Pressure | None, seconds: float) -> float | None:
+def _share(before: float | None, after: float | None, seconds: float) -> float | None:
     if before is None or after is None or seconds <= 0:
         return None
-    return min(1.0, max(0.0, (after.some_s - before.some_s) / seconds))
+    return min(1.0, max(0.0, (after - before) / seconds))
 
 
 def _words(target: JobTarget) -> str:

@@ -90,7 +90,7 @@ def read(host: Host, watching: Watching, at_s: float) -> Look | Absent:
         in_d=len(scan.tasks),
         threads=scan.threads,
         load1=load.load1,
-        psi={name: p.some_s for name, p in pressures if p is not None},
+        psi={name: waited_s for name, waited_s in pressures if waited_s is not None},
         stuck=tuple((s, cause_of(s, states, halted)) for s in stuck),
         ended=change.ended,
         devices=states,

@@ -59,18 +59,6 @@ def beta_cdf(x: float, a: float, b: float) -> float:
     return 1.0 - math.exp(log_front) * _beta_fraction(b, a, 1.0 - x) / b
 
 
-def beta_quantile(p: float, a: float, b: float) -> float:
-    """x with I_x(a, b) = p."""
-    low, high = 0.0, 1.0
-    for _ in range(80):
-        middle = (low + high) / 2
-        if beta_cdf(middle, a, b) < p:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
-
-
 def t_tail(t: float, df: float) -> float:
     """P(T > t) of Student's distribution with `df` degrees of freedom."""
     half = beta_cdf(df / (df + t * t), df / 2, 0.5) / 2
@@ -105,14 +93,6 @@ def binomial_tail(k: int, n: int, p: float) -> float:
     if k > n:
         return 0.0
     return beta_cdf(p, k, n - k + 1)
-
-
-def binomial_interval(k: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Clopper and Pearson's exact interval of a share, k of n."""
-    tail = (1.0 - confidence) / 2
-    low = 0.0 if k == 0 else beta_quantile(tail, k, n - k + 1)
-    high = 1.0 if k == n else beta_quantile(1.0 - tail, k + 1, n - k)
-    return low, high
 
 
 @lru_cache(maxsize=256)

@@ -131,11 +131,6 @@ def _critical(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> float:
     return _solve(before.nodes, before.mass, deviation, math.sqrt(counts[-1]), spend)
 
 
-def critical_values(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> tuple[float, ...]:
-    """Two-sided critical values of abs(Z) at these group counts; `cumulative` is alpha spent up to each."""
-    return tuple(_critical(counts[:look], cumulative[:look]) for look in range(1, len(counts) + 1))
-
-
 def _solve(nodes: list[float], mass: list[float], deviation: float, root: float, spend: float) -> float:
     """The critical value that exactly `spend` of the paths not stopped yet crosses, both sides together."""
     if spend <= 0:
@@ -160,7 +155,7 @@ def _solve(nodes: list[float], mass: list[float], deviation: float, root: float,
 
 @lru_cache(maxsize=4096)
 def level(groups: int, planned_looks: tuple[int, ...], alpha: float, final: bool = False) -> float:
-    """The nominal two-sided level of an interval at `groups` groups, paid for by the looks there were before.
+    """The nominal two-sided level of an interval at `groups` groups, adjusted for the looks before.
 
     The final one spends all that is left.
     """

@@ -40,7 +40,6 @@ class BiosSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     setup: dict[str, str]
     dated: datetime.date
     source: str
-    compute: str = ""
     cpu: Literal["AMD", "Intel", ""] = ""  # whose processors have it
 
     @property

@@ -27,7 +27,6 @@ class Vocabulary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     priority: int
     flags: tuple[str, ...]
     off: Mode
-    shipped: str
     dated: datetime.date
     sources: tuple[str, ...]
 

@@ -35,7 +35,8 @@ from pathlib import Path
 from statistics import fmean, median, stdev, variance
 from typing import NamedTuple
 
-from scenarios.experiment.distributions import binomial_interval, t_quantile
+from scenarios.experiment.distributions import t_quantile
+from tests.benchmarks.verdict_table import exact_interval
 
 MARGIN = 0.025
 WORDS = ("slower", "faster", "alike", "nothing")
@@ -127,7 +128,7 @@ class Told:
             for name, calls in sorted(tools.items()):
                 words = [c.word for c in calls]
                 wrong = words.count("faster") + words.count("alike" if planted else "slower")
-                low, high = (100 * bound for bound in binomial_interval(wrong, len(words)))
+                low, high = (100 * bound for bound in exact_interval(wrong, len(words)))
                 counts = "  ".join(f"{word} {words.count(word):2}" for word in WORDS)
                 other = sorted(set(words) - set(WORDS))
                 print(

@@ -22,7 +22,6 @@ from typing import TypeAlias
 from probes.bench.measured import Measured
 from scenarios import events as ev
 from scenarios.experiment.budget import Pace
-from scenarios.experiment.distributions import binomial_interval
 from scenarios.experiment.groups import Group
 from scenarios.experiment.interleaved import compare
 from scenarios.experiment.judge import judges_for
@@ -30,6 +29,7 @@ from scenarios.experiment.sequential import orders
 from scenarios.model import Options
 from scenarios.workload.arm import CPU, WALL
 from scenarios.workload.request import Request, request
+from tests.benchmarks.verdict_table import exact_interval
 from tests.fakes import FakeClock, FakeRun
 
 COMMAND_S = 0.1
@@ -189,7 +189,7 @@ def main() -> None:
                         asyncio.run(words(model, effect, budget, margin, seed)) for seed in range(asked.runs)
                     ]
                     bad = sum(wrong(one, effect) for one in found)
-                    low, high = binomial_interval(bad, asked.runs)
+                    low, high = exact_interval(bad, asked.runs)
                     right = sum(one[WALL] == "slower" for one in found)
                     cells.append(f"{100 * bad / asked.runs:4.1f} [{100 * low:.1f}, {100 * high:.1f}] %")
                     if effect:

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scenarios.experiment.distributions import binomial_interval
+from scipy.stats import binomtest  # type: ignore[import-untyped, unused-ignore]
+
 from tests.benchmarks.simulated import Outcome
 
 IDLE, BUSY = "randread4k-qd1", "randread4k-qd1-busy"
@@ -28,9 +29,15 @@ class Requirement(NamedTuple):
     missed: bool
 
 
+def exact_interval(hits: int, of: int) -> tuple[float, float]:
+    """Clopper and Pearson's 95 % interval of a share."""
+    found = binomtest(hits, of).proportion_ci(0.95, method="exact")
+    return float(found.low), float(found.high)
+
+
 def required(text: str, hits: int, of: int, limit: float, where: str, at_least: bool = False) -> Requirement:
     """A share that must be at most (or at least) `limit`."""
-    low, high = binomial_interval(hits, of)
+    low, high = exact_interval(hits, of)
     held = hits >= limit * of if at_least else hits <= limit * of
     missed = not held and (high < limit if at_least else low > limit)
     return Requirement(text, held, f"{shown(hits, of).strip()} % {where}".rstrip(), missed)
@@ -73,7 +80,7 @@ class Cell:
 
 def shown(hits: int, of: int) -> str:
     """A share in per cent with its binomial 95 % interval."""
-    low, high = binomial_interval(hits, of)
+    low, high = exact_interval(hits, of)
     return f"{100 * hits / of:5.1f} [{100 * low:4.1f},{100 * high:5.1f}]"
 
 

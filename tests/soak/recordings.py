@@ -24,7 +24,7 @@ from app.recording.reader import events_of, load
 from app.recording.store import examined
 from app.report import html, markdown, result
 from app.report.report import report
-from app.report.summary import summary_lines
+from app.report.summary import summary
 from app.tui.document_lines import document_lines
 from app.tui.lines import cleaned
 from tests.fakes import hostile
@@ -155,7 +155,7 @@ def _texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, str]
         ("html", lambda: html.rendered(report(session, path.name, with_arguments=True))),
         ("json", lambda: json.dumps(json.loads(result.document_json(session, path.name)), ensure_ascii=True)),
         ("screen", lambda: _cells(session, path)),
-        ("summary", lambda: "\n".join(summary_lines(session, path))),
+        ("summary", lambda: "\n".join("".join(text for text, _ in line) for line in summary(session, path))),
         ("progress", lambda: _progress(path)),
         ("playback", lambda: _played(path)),
     ):

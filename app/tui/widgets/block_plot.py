@@ -16,7 +16,6 @@ from probes import units
 ROLES = ("a", "b", "c", "d")
 _WINDOWS = (10, 20, 40, 60, 90, 120, 180, 240, 360, 480, 720, 960, 1440, 1800, 3600, 7200, 14400, 86400)
 MOST_POINTS = 300  # of a variant: more than one in a column
-_NO_MARK = "\x00"
 _LETTER = 2  # cells of `A'`: a longer id is a word and its label stands in brackets
 
 

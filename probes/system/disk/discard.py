@@ -23,7 +23,6 @@ class DiscardLayer(msgspec.Struct, frozen=True, kw_only=True):
     device: str
     kind: str
     max_bytes: int | Absent
-    max_hw_bytes: int | Absent
     granularity_bytes: int | Absent
 
     @property
@@ -132,13 +131,10 @@ def own_devices(host: Host, chain: DiscardChain) -> tuple[str, ...]:
 
 
 def _layer(host: Host, device: BlockDevice) -> DiscardLayer:
-    # A partition has no queue of its own: block.py shows its disk's.
-    disk = device.parent or device.name
     return DiscardLayer(
         device=device.name,
         kind=device.kind,
         max_bytes=device.queue.discard_max_bytes,
-        max_hw_bytes=host.integer(f"/sys/block/{disk}/queue/discard_max_hw_bytes"),
         granularity_bytes=device.queue.discard_granularity_bytes,
     )
 

@@ -52,8 +52,6 @@ class MemoryResult(msgspec.Struct, frozen=True, kw_only=True):
     reaches: tuple[Reach, ...]
     small_ns: Figure | None  # latency with small and with huge pages, near memory
     huge_ns: Figure | None
-    copied_buffer_bytes: int
-    chased_bytes: int
     beyond_cache: bool  # the chain's buffer is larger than the last-level cache is told to be
     problems: tuple[str, ...]
     rounds: int
@@ -188,8 +186,6 @@ class MemoryBench:
             reaches=tuple(self._reach(at, target) for at, target in enumerate(self._targets)),
             small_ns=figure(self._pages["small"]),
             huge_ns=figure(self._pages["huge"]),
-            copied_buffer_bytes=self.copied,
-            chased_bytes=self.chased,
             beyond_cache=self.beyond_cache,
             problems=tuple(self._problems),
             rounds=self.rounds,

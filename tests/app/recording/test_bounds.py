@@ -14,7 +14,7 @@ from app.recording.reader import BrokenRecording, load
 from app.recording.session import Session
 from app.report import markdown, result
 from app.report.report import report
-from app.report.summary import summary_lines
+from app.report.summary import summary
 from scenarios import events as ev
 from tests.fakes import hostile
 from tests.fakes.stories import write
@@ -79,5 +79,5 @@ def test_what_is_not_kept_is_said_everywhere(tmp_path: Path) -> None:
     session = load(write(path, [storage()[0], verdict, *many]))
     said = "7 more notes"
     assert said in markdown.rendered(report(session, "r"))
-    assert any(said in line for line in summary_lines(session, path))
+    assert any(said in text for line in summary(session, path) for text, _ in line)
     assert json.loads(result.document_json(session, "r"))["left_out"] == {"notes": 7}

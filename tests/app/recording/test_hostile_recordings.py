@@ -16,7 +16,7 @@ from app.report import html as document_html
 from app.report import markdown as document_markdown
 from app.report import result
 from app.report.report import report
-from app.report.summary import summary_lines
+from app.report.summary import summary
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures" / "recordings").glob("*.jsonl"))
 EXTREMES = (
@@ -51,7 +51,7 @@ def survived(path: Path) -> bool:
     assert "\x1b" not in document_markdown.rendered(made)
     assert "<b>" not in document_html.rendered(made)
     json.loads(result.document_json(session, path.name))
-    assert not any("\x1b" in line or "\n" in line for line in summary_lines(session, path))
+    assert not any("\x1b" in text or "\n" in text for line in summary(session, path) for text, _ in line)
     return True
 
 

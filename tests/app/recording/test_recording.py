@@ -176,7 +176,7 @@ def test_where_nothing_could_be_written_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
 ) -> None:
     from app.recording.stream import Stream
-    from app.report.summary import summary_lines
+    from app.report.summary import summary
 
     def full(descriptor: int, data: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -192,7 +192,9 @@ def test_where_nothing_could_be_written_nothing_is_left(
     stream.close(hurry=False)
     assert (tmp_path / "r.jsonl").exists() == named
     assert stream.recording is None
-    assert not any(line.startswith("report:") for line in summary_lines(stream.session, stream.recording))
+    assert not any(
+        "report:" in text for line in summary(stream.session, stream.recording) for text, _ in line
+    )
     assert len(said) == 2 and "only printed" in said[0]
 
 

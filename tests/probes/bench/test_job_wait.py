@@ -119,16 +119,6 @@ async def test_no_such_process(tree: Tree) -> None:
     assert isinstance(seen, Absent) and "no such process" in seen.reason
 
 
-async def test_what_it_reads_and_writes(tree: Tree) -> None:
-    process(tree, 7)
-    clock = Clock()
-    file = "rchar: 9\nread_bytes: {}\nwrite_bytes: 5\ncancelled_write_bytes: 0\n"
-    host = Scripted(tree, clock, {"/proc/7/io": lambda t: file.format(int(t * 1000))})
-    seen = found(await watch_job(host, pids=[7], seconds=4, clock=clock))
-    assert seen.read_bytes_per_s == pytest.approx(1000, rel=0.1)
-    assert seen.write_bytes_per_s == 0.0
-
-
 def group(tree: Tree, version: str, root: str = "/sys/fs/cgroup") -> str:
     tree.put("/proc/self/mountinfo", f"30 1 0:26 / {root} rw - {version} {version} rw\n")
     folder = f"{root}/batch.slice/job.scope"
@@ -143,20 +133,11 @@ async def test_a_group_s_pressure(tree: Tree, name: str) -> None:
     folder = group(tree, "cgroup2")
     clock = Clock()
     some = "some avg10=0.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
-    moved = "254:0 rbytes={0} wbytes=3 rios=1\n8:0 rbytes={0} wbytes=0 rios=1\n"
-    host = Scripted(
-        tree,
-        clock,
-        {
-            f"{folder}/io.pressure": lambda t: some.format(int(40_000 * t)),
-            f"{folder}/io.stat": lambda t: moved.format(int(500 * t)),
-        },
-    )
+    host = Scripted(tree, clock, {f"{folder}/io.pressure": lambda t: some.format(int(40_000 * t))})
     seen = found(await watch_job(host, cgroup=name, seconds=5, clock=clock))
     assert seen.share == pytest.approx(0.04, abs=1e-5)
     assert seen.source == f"{folder}/io.pressure"
     assert (seen.samples, seen.processes) == (5, 2)
-    assert seen.read_bytes_per_s == pytest.approx(1000, abs=2)
 
 
 async def test_without_pressure_its_processes_are_looked_at(tree: Tree) -> None:

@@ -31,7 +31,6 @@ def test_version_2_takes_the_smallest_on_the_way_up(tree: Tree) -> None:
     tree.put(f"{inner}/memory.max", "2147483648\n").put(f"{outer}/memory.max", "4294967296\n")
     tree.put(f"{inner}/io.max", "8:16 rbps=2097152 wbps=max riops=max wiops=120\n").put(f"{outer}/io.max", "")
     tree.put(f"{inner}/cpuset.cpus.effective", "0-1,4\n")
-    tree.put(f"{inner}/cpu.stat", "usage_usec 5\nnr_throttled 2\nthrottled_usec 1500\n")
     it = read(tree)
     assert (it.version, it.path, it.cpu_cores, it.memory_bytes) == (
         "v2",
@@ -40,7 +39,7 @@ def test_version_2_takes_the_smallest_on_the_way_up(tree: Tree) -> None:
         2 << 30,
     )
     assert it.io == (IoLimit("8:16", "rbps", 2097152, inner), IoLimit("8:16", "wiops", 120, inner))
-    assert it.cpus == {0, 1, 4} and it.throttled_us == 1500
+    assert it.cpus == {0, 1, 4}
 
 
 def test_version_2_without_limits(tree: Tree) -> None:
@@ -49,14 +48,14 @@ def test_version_2_without_limits(tree: Tree) -> None:
     )
     it = read(tree)
     assert (it.cpu_cores, it.memory_bytes, it.io) == (None, None, ())
-    assert isinstance(it.cpus, Absent) and isinstance(it.throttled_us, Absent)
+    assert isinstance(it.cpus, Absent)
 
 
 def test_numbers_of_five_thousand_digits_are_none(tree: Tree) -> None:
     """int() refuses them; a captured tree may hold anything."""
     group, many = "/sys/fs/cgroup/user.slice/job.scope", "9" * 5000
     second(tree).put(f"{group}/cpu.max", f"{many} {many}\n").put(f"{group}/memory.max", f"{many}\n")
-    tree.put(f"{group}/io.max", f"8:16 rbps={many}\n").put(f"{group}/cpu.stat", f"throttled_usec {many}\n")
+    tree.put(f"{group}/io.max", f"8:16 rbps={many}\n")
     found = read(tree)
     assert (found.cpu_cores, found.memory_bytes, found.io) == (None, None, ())
 
@@ -83,9 +82,8 @@ def test_version_1(tree: Tree) -> None:
     tree.files("/sys/fs/cgroup/memory/batch", **{"memory.limit_in_bytes": 1073741824})
     tree.put("/sys/fs/cgroup/blkio/batch/job/blkio.throttle.read_bps_device", "8:0 1048576\n8:16 2\n")
     tree.put("/sys/fs/cgroup/cpuset/batch/job/cpuset.effective_cpus", "2-3\n")
-    tree.put("/sys/fs/cgroup/cpu,cpuacct/batch/job/cpu.stat", "nr_periods 4\nthrottled_time 7000000\n")
     it = read(tree)
-    assert (it.version, it.cpu_cores, it.memory_bytes, it.throttled_us) == ("v1", 0.5, 1 << 30, 7000)
+    assert (it.version, it.cpu_cores, it.memory_bytes) == ("v1", 0.5, 1 << 30)
     assert [(limit.devno, limit.what, limit.value) for limit in it.io] == [
         ("8:0", "rbps", 1048576),
         ("8:16", "rbps", 2),

@@ -59,7 +59,6 @@ def test_two_sockets_with_smt(cpus: Build) -> None:
     it = cpu(cpus([[2, 6], [3, 7]], socket=1).host())
     assert (it.sockets, it.cores, it.threads, it.present, it.threads_per_core) == (2, 4, 8, 8, (2,))
     assert it.smt == "on" and it.hybrid is False
-    assert it.core_of[5] == 1 and it.socket_of[6] == 1
 
 
 def test_hybrid_by_threads_a_core(cpus: Build) -> None:
@@ -176,7 +175,7 @@ def test_frequencies_and_governors(tree: Tree) -> None:
     it = frequency(tree.files(f"{ROOT}/intel_pstate", no_turbo=1).host())
     assert present(it)
     assert it.governors == {"performance": 2, "powersave": 1} and it.driver == "intel_pstate"
-    assert (it.lowest_khz, it.highest_khz, it.turbo) == (800000, 3000002, False)
+    assert (it.highest_khz, it.turbo) == (3000002, False)
     assert isinstance(it.base_khz, Absent)
 
 

@@ -234,8 +234,8 @@ def test_memory(tree: Tree) -> None:
     tree.put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n")
     it = memory(tree.host())
     assert (it.total, it.available, it.swap_total) == (1_024_000, 512_000, 0)
-    assert (it.huge_pages, it.huge_page_bytes, it.transparent_huge_pages) == (3, 2 << 20, "madvise")
-    assert isinstance(it.dirty, Absent)
+    assert (it.huge_pages, it.transparent_huge_pages) == (3, "madvise")
+    assert isinstance(it.swap_free, Absent)
 
 
 def test_memory_of_this_machine_agrees_with_psutil() -> None:

@@ -78,10 +78,8 @@ def placed(max_bytes: int = 4096, fstype: str = "ext4", queued: dict[str, str] |
         device="sda",
         online="",
         layers=(
-            DiscardLayer(
-                device="dm-0", kind="crypt", max_bytes=max_bytes, max_hw_bytes=1, granularity_bytes=512
-            ),
-            DiscardLayer(device="sda", kind="disk", max_bytes=4096, max_hw_bytes=1, granularity_bytes=512),
+            DiscardLayer(device="dm-0", kind="crypt", max_bytes=max_bytes, granularity_bytes=512),
+            DiscardLayer(device="sda", kind="disk", max_bytes=4096, granularity_bytes=512),
         ),
         leaves=("sda",),
         queued=queued or {},

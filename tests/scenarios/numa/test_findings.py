@@ -187,8 +187,6 @@ def _memory(*reaches: Reach) -> MemoryResult:
         reaches=reaches,
         small_ns=None,
         huge_ns=None,
-        copied_buffer_bytes=1,
-        chased_bytes=1,
         beyond_cache=True,
         problems=(),
         rounds=9,
@@ -226,7 +224,6 @@ def _device(degraded: bool, kind: str = "NIC") -> PciDevice:
         names=("eth0",),
         driver="",
         node=1,
-        node_source="",
         link=link,
     )
 
