@@ -4,13 +4,17 @@ process, the others beside it in another. A part of the suite, named on the comm
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from probes.bench.supervised import Supervisors
 
 WORKERS = 2
 # a real test that fails is run once or twice more, and the summary names it (R): a busy host is no bug
@@ -65,3 +69,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return room(nodeid.partition("::")[0])
 
     return RealOnesTogether(config, log)
+
+
+@pytest.fixture
+def supervisors() -> Iterator[Supervisors]:
+    made = Supervisors()
+    yield made
+    asyncio.run(made.close())

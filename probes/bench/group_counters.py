@@ -3,11 +3,15 @@ Standard library only: a light child reads it. Documentation/admin-guide/cgroup-
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
+import struct
 from pathlib import Path
 
 from probes.number_text import whole, wholes
 
+_CLONE3, _INTO_CGROUP = 435, 1 << 33  # the same number on every architecture; linux/sched.h, since Linux 5.7
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 PRESSURES = {"cpu_pressure_s": "cpu", "io_pressure_s": "io", "memory_pressure_s": "memory"}
 # pswpin is counted by group since Linux 6.13; before it what was evicted and came back tells the same (since 5.9)
@@ -42,6 +46,25 @@ def since(before: dict[str, float | None], now: dict[str, float | None]) -> dict
         earlier = before.get(name)
         found[name] = None if after is None or earlier is None else max(0.0, after - earlier)
     return found
+
+
+def fork_into(folder: str) -> int | None:
+    """As os.fork(), the child in that group from its birth: to move it there takes 6 to 20 ms (the kernel waits for an
+    RCU grace period). None where that cannot be had (before Linux 5.7, a container's seccomp filter).
+
+    In a process of one thread, and only to become a command: the interpreter is told nothing of this fork.
+    """
+    try:
+        group = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    arguments = struct.pack("=11Q", _INTO_CGROUP, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, group)
+    # PyDLL keeps the interpreter's lock, which a child could not take over from a thread that it does not have
+    call = ctypes.PyDLL(None).syscall
+    call.restype = ctypes.c_long
+    pid = int(call(ctypes.c_long(_CLONE3), arguments, ctypes.c_size_t(len(arguments))))
+    os.close(group)
+    return pid if pid >= 0 else None
 
 
 def enter(folder: str) -> None:

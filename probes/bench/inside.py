@@ -30,7 +30,8 @@ class Inside:
 
     def __init__(self, tell: Callable[[Sample], None], every_s: float = EVERY_S, root: str = "/sys") -> None:
         self._tell = tell
-        self._climate = Climate(root)
+        self._root = root
+        self._climate: Climate | None = None  # most runs are over before their first sample
         self._every_s = self._next_s = every_s
         self._kept: list[Sample] = []
         self._taken = 0
@@ -50,6 +51,7 @@ class Inside:
     ) -> None:
         """`pids`: the tree, parents first; `reaped_*`: what those had spent that the caller waited for itself."""
         began = time.process_time()
+        self._climate = self._climate or Climate(self._root)
         ticks = threads = living = 0
         io = (0, 0) if reaped_io is None else (reaped_io[0], reaped_io[1])
         readable = reaped_io is not None

@@ -6,19 +6,23 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import msgspec
 
+from probes.bench import process_tree
 from probes.bench.measured import BenchRefused
 
-_LAUNCH = (sys.executable, "-P", "-m", "probes.bench.supervisor")
+_LAUNCH = (sys.executable, "-P", "-m", "probes.bench.run_server")
 ENDING_S = 8.0  # the supervisor's own bounds: a grace of 0.5 s, killing at most 5 s
 _SAMPLE = b'{"at_s":'
 OUTPUT_BYTES = 1 << 20  # of a command's output kept, where its score is looked for in it
+LINE_BYTES = 8 * OUTPUT_BYTES  # of an answer: a byte takes six at most in JSON
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,78 +135,107 @@ class TreeSample(msgspec.Struct, frozen=True, kw_only=True):
 Hear: TypeAlias = Callable[[TreeSample], None]
 
 
-async def supervised(order: Order, hear: Hear | None = None) -> JobRun:
-    """One run. Cancelling ends it with all that it started. Raises BenchRefused where it cannot be started.
-
-    `hear` gets a sample a second while it runs, the first three at once; runs under 3 s have none.
+class Supervisors:
+    """A supervisor for each run, all forked by one process that starts with the first run (or after it was killed).
+    One run at a time. `close` it at the end; when its owner dies it ends, and the run that is under way.
     """
-    child = subprocess.Popen(
-        _LAUNCH,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        start_new_session=True,
-    )
-    assert child.stdin is not None and child.stdout is not None
-    loop = asyncio.get_running_loop()
 
-    def heard(line: bytes) -> None:
-        if hear is not None:
-            loop.call_soon_threadsafe(hear, msgspec.json.decode(line, type=TreeSample))
+    def __init__(self) -> None:
+        self._server: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
 
-    answering = asyncio.ensure_future(
-        asyncio.to_thread(_talk, child, msgspec.json.encode(_plain(order)), heard)
-    )
-    try:
-        answer = await asyncio.shield(answering)
-    finally:
-        await _end(child, answering)
-    try:
-        said = json.loads(answer)
-    except ValueError:
-        raise BenchRefused(f"{order.argv[0]}: its supervisor was killed; run it again") from None
-    if said.get("problem"):
-        raise BenchRefused(f"{order.argv[0]} cannot be started: {said['problem']}")
-    return msgspec.convert(said, JobRun)
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def run(self, order: Order, hear: Hear | None = None) -> JobRun:
+        """One run. Cancelling ends it with all that it started. Raises BenchRefused where it cannot be started.
+
+        `hear` gets a sample a second while it runs, the first three at once; runs under 3 s have none.
+        """
+        reader, writer = await asyncio.open_connection(sock=self._fork(), limit=LINE_BYTES)
+        answering = asyncio.ensure_future(_answer(reader, hear))
+        try:
+            # json, not msgspec: the environment may hold bytes that are no text (surrogates)
+            writer.write(json.dumps(msgspec.structs.asdict(order)).encode() + b"\n")
+            answer = await asyncio.shield(answering)
+        finally:
+            await self._end(writer, answering)
+        try:
+            said = json.loads(answer)
+        except ValueError:
+            raise BenchRefused(f"{order.argv[0]}: its supervisor was killed; run it again") from None
+        if said.get("problem"):
+            raise BenchRefused(f"{order.argv[0]} cannot be started: {said['problem']}")
+        return msgspec.convert(said, JobRun)
+
+    async def close(self) -> None:
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        server, self._server = self._server, None
+        if server is not None:
+            until = time.monotonic() + ENDING_S
+            while server.poll() is None:
+                if time.monotonic() > until:
+                    server.kill()
+                await asyncio.sleep(0.002)
+
+    def _fork(self) -> socket.socket:
+        """The socket of a new supervisor."""
+        if self._server is None or self._server.poll() is not None:
+            self._start()
+        assert self._control is not None
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                socket.send_fds(self._control, [b"f"], [theirs.fileno()])
+            except OSError:
+                pass  # it is gone: reading from `ours` finds the end
+        return ours
+
+    def _start(self) -> None:
+        if self._control is not None:
+            self._control.close()
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._server = subprocess.Popen(
+                    _LAUNCH,
+                    stdin=theirs.fileno(),
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    cwd="/",
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise BenchRefused(
+                    f"the process that runs commands cannot be started: {error.strerror}"
+                ) from error
+
+    async def _end(self, writer: asyncio.StreamWriter, answering: asyncio.Future[bytes]) -> None:
+        """Shielded by its shortness: what is stopped twice still waits until nothing is left."""
+        if not answering.done():
+            writer.write_eof()
+            await asyncio.wait({answering}, timeout=ENDING_S)
+        if not answering.done() and self._server is not None:
+            for supervisor in process_tree.children(self._server.pid):
+                os.kill(supervisor, signal.SIGKILL)
+            await asyncio.wait({answering}, timeout=1.0)
+        writer.close()
 
 
-def _plain(order: Order) -> msgspec.Raw:
-    # json, not msgspec: the environment may hold bytes that are no text (surrogates)
-    return msgspec.Raw(json.dumps(msgspec.structs.asdict(order)).encode())
-
-
-def _talk(child: subprocess.Popen[bytes], order: bytes, heard: Callable[[bytes], None]) -> bytes:
-    """Its answer; stdin stays open, for its end would end the run."""
-    assert child.stdin is not None and child.stdout is not None
-    try:
-        child.stdin.write(order + b"\n")
-        child.stdin.flush()
-    except BrokenPipeError:
-        return b""
+async def _answer(reader: asyncio.StreamReader, hear: Hear | None) -> bytes:
+    """Its last line; b"" where it was killed before."""
     answer = b""
-    for line in child.stdout:
-        if line.startswith(_SAMPLE):
-            heard(line)
-        else:
-            answer = line
-    return answer
-
-
-async def _end(child: subprocess.Popen[bytes], answering: asyncio.Future[bytes]) -> None:
-    """Shielded by its shortness: what is stopped twice still waits until nothing is left."""
-    assert child.stdin is not None and child.stdout is not None
-    if not answering.done():
-        os.kill(
-            child.pid, signal.SIGTERM
-        )  # its end of stdin may be in use by the thread that writes the order
-        await asyncio.wait({answering}, timeout=ENDING_S)
-    if not answering.done():
-        child.kill()
-        await asyncio.wait({answering}, timeout=1.0)
     try:
-        child.stdin.close()
-    except BrokenPipeError:
+        async for line in reader:
+            if not line.startswith(_SAMPLE):
+                answer = line
+            elif hear is not None:
+                hear(msgspec.json.decode(line, type=TreeSample))
+    except ConnectionError:
         pass
-    child.stdout.close()
-    await asyncio.to_thread(child.wait)
+    return answer

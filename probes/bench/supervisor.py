@@ -1,4 +1,4 @@
-"""Runs one command with all that it starts: `python -P -m probes.bench.supervisor`. Standard library only.
+"""Runs one command with all that it starts, in a process of its own (`probes.bench.run_server`). Standard library only.
 
 The order is a JSON line on stdin, the answer a JSON line on stdout, after one for each sample inside a long run. As
 their subreaper (prctl(2)) it gets what daemonises; when the command has ended, the time is up, or stdin ends (who
@@ -7,7 +7,6 @@ ordered it wants no more, or was killed), all that is left is ended. So nothing 
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import resource
@@ -23,7 +22,6 @@ from probes.bench.engine.priority import set_priority
 from probes.bench.inside import Inside, Sample
 from probes.number_text import whole
 
-PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 GRACE_S = 0.5
 LOOK_S = 0.05  # between two looks at the tree, and at least so often as long as a look takes:
 LOOK_COST = 200
@@ -157,9 +155,11 @@ class Supervisor:
     def _start(self) -> tuple[int, str]:
         """When it began (perf_counter_ns) and why it could not."""
         told, tell = os.pipe()
-        self.child = os.fork()
+        group = self.order.get("group", "")
+        placed = group_counters.fork_into(group) if group else None
+        self.child = os.fork() if placed is None else placed
         if self.child == 0:
-            self._become(tell)
+            self._become(tell, enter=group if placed is None else "")
         os.close(tell)
         os.close(self.errors.write_fd)
         if self.output is not None:
@@ -174,7 +174,7 @@ class Supervisor:
             return 0, (problem or began).decode("utf-8", "backslashreplace").strip() or "it ended at once"
         return at_ns, ""
 
-    def _become(self, tell: int) -> None:
+    def _become(self, tell: int, enter: str) -> None:
         """In the child: never returns. The time just before the command is told, then an error if there is one."""
         order = self.order
         try:
@@ -196,8 +196,8 @@ class Supervisor:
             os.dup2(self.output.write_fd if self.output is not None else null, 1)
             os.dup2(self.errors.write_fd, 2)
             os.chdir(order["cwd"])
-            if order.get("group"):
-                group_counters.enter(order["group"])
+            if enter:
+                group_counters.enter(enter)
             if order["cpus"]:
                 os.sched_setaffinity(0, order["cpus"])
             if order["node"] is not None:
@@ -334,10 +334,16 @@ class Supervisor:
 def _tell(sample: Sample) -> None:
     """Left out where nobody reads them: one that is stopped must not hold up who watches the command."""
     if select.select((), (1,), (), 0)[1]:
-        try:
-            os.write(1, json.dumps(sample).encode() + b"\n")
-        except BrokenPipeError:
-            pass
+        _say(sample)
+
+
+def _say(what: dict[str, Any]) -> None:
+    data = memoryview(json.dumps(what).encode() + b"\n")
+    try:
+        while data:
+            data = data[os.write(1, data) :]
+    except (BrokenPipeError, ConnectionResetError):
+        pass
 
 
 def _delays_on() -> bool:
@@ -349,19 +355,18 @@ def _delays_on() -> bool:
         return False
 
 
-def main() -> None:
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+def warm_up() -> None:
+    """What a first call loads (codecs, patterns, `ctypes`): once before many are forked."""
+    energy.Energy()
+    perf_events.Counters().end()
+    _delays_on()
+
+
+def supervise() -> None:
+    """Nothing is started where the order does not come whole."""
     said = b""
     while not said.endswith(b"\n"):
         if not (data := os.read(0, NICE_TO_READ)):
             return
         said += data
-    answer = Supervisor(json.loads(said)).run()
-    try:
-        os.write(1, json.dumps(answer).encode() + b"\n")
-    except BrokenPipeError:
-        pass
-
-
-if __name__ == "__main__":
-    main()
+    _say(Supervisor(json.loads(said)).run())

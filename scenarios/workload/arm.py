@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from probes.bench.leaf_bytes import LeafBytes
 from probes.bench.measured import Measured, NotApplicable, Spent
-from probes.bench.supervised import OUTPUT_BYTES, JobRun, TreeSample, supervised
+from probes.bench.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
 from probes.units import duration, size
 from scenarios.model import Run
 from scenarios.plan import Metric
@@ -138,6 +138,7 @@ class JobArm:
         self,
         run: Run,
         job: Job,
+        supervisors: Supervisors,
         *,
         at_most_s: float,
         score: Score | None = None,
@@ -153,6 +154,7 @@ class JobArm:
         """`private`: what the command said on standard error is not told. `stay`: where variants change settings."""
         self.run = run
         self.job = job
+        self.supervisors = supervisors
         self.variant = job.id
         self.at_most_s = at_most_s
         self.score = score
@@ -187,7 +189,7 @@ class JobArm:
             keep=keep, group=self.group, most_bytes=self.allowance.left_bytes, at_most_s=self.at_most_s
         )
         self.devices.begin()
-        job = await supervised(order, self._sampled)
+        job = await self.supervisors.run(order, self._sampled)
         moved = self.devices.moved()
         if self.stay is not None:
             self.stay.check()
@@ -223,7 +225,7 @@ class JobArm:
         """
         if argv:
             most = self.allowance.left_bytes if bounded else 0
-            job = await supervised(self.job.order(argv, most_bytes=most, at_most_s=self.at_most_s))
+            job = await self.supervisors.run(self.job.order(argv, most_bytes=most, at_most_s=self.at_most_s))
             self.allowance.spend(job)
             if problem := failure(job, self.at_most_s, self.private):
                 raise NotApplicable(f"{option}: {problem}")

@@ -9,7 +9,7 @@ from string import Template
 
 from probes.action import Action
 from probes.bench.measured import NotApplicable
-from probes.bench.supervised import Order, supervised
+from probes.bench.supervised import Order, Supervisors
 from probes.number_text import whole
 from probes.units import size
 from scenarios.model import Run
@@ -45,9 +45,10 @@ def paths(cold: Sequence[str], job: Job) -> tuple[str, ...]:
 class Cold:
     """Of one variant."""
 
-    def __init__(self, run: Run, job: Job, cold: Sequence[str]) -> None:
+    def __init__(self, run: Run, job: Job, supervisors: Supervisors, cold: Sequence[str]) -> None:
         self.run = run
         self.job = job
+        self.supervisors = supervisors
         self.whole = ALL in cold
         self.paths = paths(cold, job)
         self._told = False
@@ -62,7 +63,7 @@ class Cold:
 
     async def _drop(self, at_most_s: float) -> None:
         argv = (sys.executable, "-P", "-m", _MODULE, *self.paths)
-        ran = await supervised(
+        ran = await self.supervisors.run(
             Order(argv=argv, cwd="/", env=dict(os.environ), keep=_OUTPUT, at_most_s=at_most_s)
         )
         count, _, told = ran.output.strip().partition(" ")

@@ -10,6 +10,7 @@ import msgspec
 
 from probes.bench.leaf_bytes import LeafBytes, named_directories
 from probes.bench.measured import BenchRefused, NotApplicable
+from probes.bench.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
@@ -165,19 +166,20 @@ class CommandUnderVariants(Scenario):
         )
         changes = [action for job in wanted.jobs for action in job.settings]
         allowance, curves = Allowance(wanted.most_bytes), Curves(run)
-        async with AsyncExitStack() as stay:
+        async with Supervisors() as supervisors, AsyncExitStack() as stay:
             settings = await stay.enter_async_context(Stay(run, changes)) if changes else None
             arms = [
                 JobArm(
                     run,
                     job,
+                    supervisors,
                     at_most_s=wanted.at_most_s,
                     score=Score(wanted.score) if wanted.score else None,
                     prepare=wanted.prepare,
                     private=run.options.flag("private"),
                     group=await _group(run, stay, job),
                     stay=settings,
-                    cold=Cold(run, job, wanted.cold) if wanted.cold else None,
+                    cold=Cold(run, job, supervisors, wanted.cold) if wanted.cold else None,
                     allowance=allowance,
                     curves=curves,
                     devices=LeafBytes(run.host, named_directories(job.cwd, job.env.values())),

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from probes.bench.process_tree import children, descendants
-from probes.bench.supervised import Order, TreeSample, supervised
+from probes.bench.supervised import Order, Supervisors, TreeSample
 from scenarios.experiment.stats import over_groups
 
 COUNTER = """
@@ -105,13 +105,14 @@ async def compare(name: str, script: str, counters: Path, groups: int, seconds: 
     counters.write_bytes(bytes(8 * SLOTS))
     heard: list[TreeSample] = []
     argv = (sys.executable, "-S", "-c", script, str(counters))
+    supervisors = Supervisors()
     running = asyncio.ensure_future(
-        supervised(Order(argv=argv, cwd="/", env=dict(os.environ), at_most_s=1e5), heard.append)
+        supervisors.run(Order(argv=argv, cwd="/", env=dict(os.environ), at_most_s=1e5), heard.append)
     )
     while not done(counters):
         assert not running.done(), running.result()
         await asyncio.sleep(0.1)
-    (supervisor,) = children(os.getpid())
+    (supervisor,) = (pid for server in children(os.getpid()) for pid in children(server))
     await asyncio.sleep(4.0)  # the first three samples come together
     job, rng, seen_s, before_s = Job(counters, supervisor), random.Random(1), 0.0, spent_s(supervisor)
     by_time: list[float] = []
@@ -147,6 +148,7 @@ async def compare(name: str, script: str, counters: Path, groups: int, seconds: 
         os.kill(supervisor, signal.SIGCONT)
         running.cancel()
         await asyncio.wait({running})
+        await supervisors.close()
     assert len(heard) > groups * seconds, "nothing was sampled"
 
 

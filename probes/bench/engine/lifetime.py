@@ -7,7 +7,7 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 
 
 def tie_to(parent: int, number: int = signal.SIGKILL) -> None:
@@ -15,6 +15,11 @@ def tie_to(parent: int, number: int = signal.SIGKILL) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0) != 0 or os.getppid() != parent:
         os._exit(1)
+
+
+def adopt_orphans() -> None:
+    """What descendants of this process leave behind becomes its own child, not that of process 1 (prctl(2))."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def as_a_shell_would() -> None:

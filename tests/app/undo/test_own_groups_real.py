@@ -13,7 +13,7 @@ import pytest
 from app.failure import NotDone
 from app.undo import effects, own_groups
 from probes.action import Action
-from probes.bench.supervised import Order, supervised
+from probes.bench.supervised import Order, Supervisors
 from probes.host import Host
 from probes.types import Absent
 from scenarios.workload.group import group_action, place
@@ -29,7 +29,7 @@ def action(**limits: str) -> Action:
     return group_action("a", root, limits)
 
 
-def test_what_runs_in_it_ends_with_it() -> None:
+def test_what_runs_in_it_ends_with_it(supervisors: Supervisors) -> None:
     entry = effects.carry_out(effects.prepare(action(), "x"), ())
     group = Path(entry.value)
     with subprocess.Popen(["sleep", "60"]) as asleep:
@@ -39,7 +39,7 @@ def test_what_runs_in_it_ends_with_it() -> None:
             order = Order(
                 argv=("sh", "-c", "cat /proc/self/cgroup"), cwd="/", env={}, keep=4096, group=str(group)
             )
-            ran = asyncio.run(supervised(order))
+            ran = asyncio.run(supervisors.run(order))
             assert group.name in ran.output and ran.cpu_pressure_s is not None
             assert effects.revert(entry).state == "reverted" and not group.exists()
             assert asleep.wait(20) == -9

@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 from probes.bench.exits import Exits
 from probes.bench.measured import BenchRefused
 from probes.bench.process_tree import descendants, state
-from probes.bench.supervised import JobRun, Order, TreeSample, supervised
+from probes.bench.supervised import JobRun, Order, Supervisors, TreeSample
 from tests.real.polled import within
 
 pytestmark = pytest.mark.real
@@ -28,8 +29,14 @@ def order(*argv: str, **rest: object) -> Order:
     return Order(argv=argv, cwd="/", env=dict(os.environ), **rest)  # type: ignore[arg-type]
 
 
+async def runs(*orders: Order, hear: Callable[[TreeSample], None] | None = None) -> list[JobRun]:
+    """One after the other, of one server."""
+    async with Supervisors() as supervisors:
+        return [await supervisors.run(one, hear) for one in orders]
+
+
 def measured(*argv: str, **rest: object) -> JobRun:
-    return asyncio.run(supervised(order(*argv, **rest)))
+    return asyncio.run(runs(order(*argv, **rest)))[0]
 
 
 def gone(path: Path) -> bool:
@@ -122,7 +129,7 @@ def test_what_cannot_be_started_is_said() -> None:
 def test_cancelling_leaves_nothing(tmp_path: Path) -> None:
     async def stopped() -> None:
         script = f"setsid sleep 600 & echo $! > {tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; sleep 600"
-        running = asyncio.ensure_future(supervised(order("sh", "-c", script)))
+        running = asyncio.ensure_future(runs(order("sh", "-c", script)))
         while not (tmp_path / "pid").exists():
             await asyncio.wait({running}, timeout=0.01)
             assert not running.done()
@@ -143,7 +150,7 @@ def test_after_kill_9_of_who_ordered_it_nothing_is_left(tmp_path: Path) -> None:
     )
     text = (
         "import asyncio, os\nfrom probes.bench.supervised import *\n"
-        f"asyncio.run(supervised(Order(argv=('sh', '-c', {script!r}), cwd='/', env=dict(os.environ))))"
+        f"asyncio.run(Supervisors().run(Order(argv=('sh', '-c', {script!r}), cwd='/', env=dict(os.environ))))"
     )
     owner = subprocess.Popen([sys.executable, "-P", "-c", text])
     assert within((tmp_path / "pid").exists, 30.0)
@@ -156,7 +163,7 @@ def test_a_run_is_looked_into_once_a_second(tmp_path: Path) -> None:
     heard: list[TreeSample] = []
     child = f"{sys.executable} -c '{SPIN.format(cpu_s=0.4)}'"
     script = f"{child}; head -c 3000000 /dev/zero > {tmp_path}/x; sleep 3.2 & sleep 3.2; wait"
-    job = asyncio.run(supervised(order("sh", "-c", script), heard.append))
+    (job,) = asyncio.run(runs(order("sh", "-c", script), hear=heard.append))
     assert job.status == 0 and len(heard) >= 3
     assert all(a.at_s < b.at_s and a.cpu_s <= b.cpu_s for a, b in pairwise(heard))
     last = heard[-1]
@@ -164,5 +171,5 @@ def test_a_run_is_looked_into_once_a_second(tmp_path: Path) -> None:
     assert max(s.processes for s in heard) >= 3 and max(s.pss_bytes or 0 for s in heard) > 100_000
     assert last.written_bytes == job.written_bytes
     short: list[TreeSample] = []
-    asyncio.run(supervised(order("true"), short.append))
+    asyncio.run(runs(order("true"), hear=short.append))
     assert not short

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from probes.bench.measured import Measured, NotApplicable
+from probes.bench.supervised import Supervisors
 from scenarios import events as ev
 from scenarios.experiment.guarded import GuardedBlocks
 from scenarios.workload.arm import CPU, SCORE, USER, WAITING, WALL, JobArm
@@ -49,11 +50,12 @@ def runs(arm: JobArm, count: int = 1) -> list[Measured]:
     return asyncio.run(all_of_them())
 
 
-def test_a_competitor_shows_as_waiting_for_a_cpu() -> None:
+def test_a_competitor_shows_as_waiting_for_a_cpu(supervisors: Supervisors) -> None:
     cpu = min(os.sched_getaffinity(0))
     run = FakeRun()
     free, busy = (
-        JobArm(run, job(f"{name}: cpus={cpu}", SPIN, "/"), at_most_s=60.0) for name in ("free", "busy")
+        JobArm(run, job(f"{name}: cpus={cpu}", SPIN, "/"), supervisors, at_most_s=60.0)
+        for name in ("free", "busy")
     )
     measured = GuardedBlocks(run)
 
@@ -72,47 +74,56 @@ def test_a_competitor_shows_as_waiting_for_a_cpu() -> None:
     assert abs(parts[USER].difference_s) < parts[WAITING].difference_s
 
 
-def test_a_command_that_fails_now_and_then(tmp_path: Path) -> None:
+def test_a_command_that_fails_now_and_then(tmp_path: Path, supervisors: Supervisors) -> None:
     script = tmp_path / "flaky"
     script.write_text(
         f"#!/bin/sh\n[ -e {tmp_path}/ran ] || {{ : > {tmp_path}/ran; echo disk on fire >&2; exit 1; }}\n"
     )
     script.chmod(0o755)
     run = FakeRun()
-    first, second = runs(JobArm(run, job(f"a: cmd={script}", "", "/"), at_most_s=60.0), 2)
+    first, second = runs(JobArm(run, job(f"a: cmd={script}", "", "/"), supervisors, at_most_s=60.0), 2)
     assert not first.values and second.values[CPU] > 0
     assert [note.text for note in run.of(ev.Note) if "status 1" in note.text and "disk on fire" in note.text]
 
 
-def test_a_command_that_always_fails_is_given_up() -> None:
-    arm = JobArm(FakeRun(), job("a:", "false", "/"), at_most_s=60.0)
+def test_a_command_that_always_fails_is_given_up(supervisors: Supervisors) -> None:
+    arm = JobArm(FakeRun(), job("a:", "false", "/"), supervisors, at_most_s=60.0)
     with pytest.raises(NotApplicable, match="3 runs in a row failed"):
         runs(arm, 9)
     assert arm.runs == 3
 
 
-def test_the_score_and_what_prepares_it(tmp_path: Path) -> None:
+def test_the_score_and_what_prepares_it(tmp_path: Path, supervisors: Supervisors) -> None:
     words = f"a: FILE={tmp_path}/x cmd='sh -c \"cat $FILE; : > $FILE\"'"
     arm = JobArm(
         FakeRun(),
         job(words, "", "/"),
+        supervisors,
         at_most_s=60.0,
         score=Score("score ([0-9.]+)"),
         prepare=("sh", "-c", "echo score 4.5 > $FILE"),
     )
     assert [one.values[SCORE] for one in runs(arm, 2)] == [4.5, 4.5]
     assert (
-        runs(JobArm(FakeRun(), job("a:", "echo no", "/"), at_most_s=60.0, score=Score("score (.)")))[0].values
+        runs(
+            JobArm(
+                FakeRun(), job("a:", "echo no", "/"), supervisors, at_most_s=60.0, score=Score("score (.)")
+            )
+        )[0].values
         == {}
     )
 
 
-def test_the_memory_of_all_at_once_and_what_a_short_run_does_not_tell(tmp_path: Path) -> None:
+def test_the_memory_of_all_at_once_and_what_a_short_run_does_not_tell(
+    tmp_path: Path, supervisors: Supervisors
+) -> None:
     script = tmp_path / "two.py"
     script.write_text(
         "import os, time\nchild = os.fork()\na = bytearray(40 << 20)\ntime.sleep(2)\nchild and os.wait()\n"
     )
-    values = runs(JobArm(FakeRun(), job(f"a: cmd='{PYTHON} -S {script}'", "", "/"), at_most_s=60.0))
+    values = runs(
+        JobArm(FakeRun(), job(f"a: cmd='{PYTHON} -S {script}'", "", "/"), supervisors, at_most_s=60.0)
+    )
     assert 80 << 20 < values[0].values["peak PSS"] < 160 << 20
-    short = runs(JobArm(FakeRun(), job("a:", "true", "/"), at_most_s=60.0))
+    short = runs(JobArm(FakeRun(), job("a:", "true", "/"), supervisors, at_most_s=60.0))
     assert "peak PSS" not in short[0].values

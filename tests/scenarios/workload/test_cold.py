@@ -10,7 +10,7 @@ import pytest
 
 from probes.bench import drop_cache
 from probes.bench.measured import NotApplicable, Spent
-from probes.bench.supervised import JobRun
+from probes.bench.supervised import JobRun, Supervisors
 from probes.host import Host
 from scenarios import events as ev
 from scenarios.model import Options
@@ -47,22 +47,22 @@ def test_regular_files_below_a_folder_are_dropped_and_links_are_not_followed(
     assert capfd.readouterr().out == "2 15\n"
 
 
-def test_the_files_are_the_variants_own(tmp_path: Path) -> None:
+def test_the_files_are_the_variants_own(tmp_path: Path, supervisors: Supervisors) -> None:
     one = job(f"a: WHERE={tmp_path}", "true", "/")
     assert paths(("$WHERE/data", "all", "tmp/x"), one) == (f"{tmp_path}/data", "/tmp/x")
     (tmp_path / "data").write_bytes(b"x" * 2048)
     run = FakeRun()
-    cold = Cold(run, one, ("$WHERE/data",))
+    cold = Cold(run, one, supervisors, ("$WHERE/data",))
     for _ in range(2):
         asyncio.run(cold.make(60.0))
     assert [note.text for note in run.of(ev.Note)] == [
         "a: dropped from the cache before each run: 2 KiB in 1 file"
     ]
     with pytest.raises(NotApplicable, match="No such file"):
-        asyncio.run(Cold(run, one, ("$WHERE/none",)).make(60.0))
+        asyncio.run(Cold(run, one, supervisors, ("$WHERE/none",)).make(60.0))
 
 
-def test_the_whole_cache_is_dropped_with_consent_only() -> None:
+def test_the_whole_cache_is_dropped_with_consent_only(supervisors: Supervisors) -> None:
     scenario = load("workload")
     values = {"cmd": "true", "variant": ["a:", "b: X=1"]}
     plan = scenario.plan(Host(), Options(values, scenario.options))
@@ -70,7 +70,7 @@ def test_the_whole_cache_is_dropped_with_consent_only() -> None:
     cold = scenario.plan(Host(), Options(values | {"cold": ["all"]}, scenario.options))
     assert cold.needs_consent and WHOLE in cold.actions
     run = FakeRun()
-    asyncio.run(Cold(run, job("a:", "true", "/"), ("all",)).make(60.0))
+    asyncio.run(Cold(run, job("a:", "true", "/"), supervisors, ("all",)).make(60.0))
     assert run.applied == [WHOLE]
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from app.run.runner import Monotonic
+from probes.bench.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent, Json
 from scenarios import events as ev
@@ -47,7 +48,7 @@ def difference(run: FakeRun, one: JobArm, other: JobArm, groups: int = 2) -> dic
     return {part.name: part for part in found.parts}
 
 
-def test_one_cpu_of_two_costs_wall_and_no_cpu_time() -> None:
+def test_one_cpu_of_two_costs_wall_and_no_cpu_time(supervisors: Supervisors) -> None:
     cpus = sorted(os.sched_getaffinity(0))[:2]
     if len(cpus) < 2:
         pytest.skip("one CPU only")
@@ -55,7 +56,7 @@ def test_one_cpu_of_two_costs_wall_and_no_cpu_time() -> None:
     both = f'{PYTHON} -S -c "import os, time\nchild = os.fork()\n{spin}\nchild and os.wait()"'
     run = FakeRun()
     arms = [
-        JobArm(run, job(f"{n}: cpus={c}", both, "/"), at_most_s=60.0)
+        JobArm(run, job(f"{n}: cpus={c}", both, "/"), supervisors, at_most_s=60.0)
         for n, c in (("two", f"{cpus[0]},{cpus[1]}"), ("one", cpus[0]))
     ]
     parts = difference(run, arms[0], arms[1])
@@ -66,7 +67,7 @@ def test_one_cpu_of_two_costs_wall_and_no_cpu_time() -> None:
     assert used[1] == pytest.approx(used[0], rel=0.25)
 
 
-def test_a_slower_algorithm_shows_as_user_cpu() -> None:
+def test_a_slower_algorithm_shows_as_user_cpu(supervisors: Supervisors) -> None:
     run = FakeRun()
     quick, slow = (
         JobArm(
@@ -76,6 +77,7 @@ def test_a_slower_algorithm_shows_as_user_cpu() -> None:
                 f'{PYTHON} -S -c "import time\nwhile time.process_time() < {cpu_s}: sum(range(9999))"',
                 "/",
             ),
+            supervisors,
             at_most_s=60.0,
         )
         for name, cpu_s in (("quick", 0.2), ("slow", 0.6))
@@ -91,7 +93,7 @@ def test_a_slower_algorithm_shows_as_user_cpu() -> None:
     )
 
 
-def test_the_figures_are_those_of_gnu_time(tmp_path: Path) -> None:
+def test_the_figures_are_those_of_gnu_time(tmp_path: Path, supervisors: Supervisors) -> None:
     if not (gnu := shutil.which("time")):
         pytest.skip("GNU time is not installed")
     script = tmp_path / "job.py"
@@ -104,7 +106,7 @@ def test_the_figures_are_those_of_gnu_time(tmp_path: Path) -> None:
     )
     told = tmp_path / "told"
     command = f"{gnu} -o {told} -f '%e %U %S %M %R %w' {PYTHON} -S {script}"
-    ours = runs(JobArm(FakeRun(), job("a:", command, "/"), at_most_s=60.0))[0].values
+    ours = runs(JobArm(FakeRun(), job("a:", command, "/"), supervisors, at_most_s=60.0))[0].values
     wall, user, system, peak, faults, waits = map(float, told.read_text().split())
     assert ours[WALL] == pytest.approx(wall, abs=0.1)  # GNU time's own start and end come on top
     assert ours[USER] == pytest.approx(user, abs=0.03) and ours[SYSTEM] == pytest.approx(system, abs=0.03)
@@ -114,7 +116,7 @@ def test_the_figures_are_those_of_gnu_time(tmp_path: Path) -> None:
     )
 
 
-def test_the_figures_are_those_of_perf_stat(tmp_path: Path) -> None:
+def test_the_figures_are_those_of_perf_stat(tmp_path: Path, supervisors: Supervisors) -> None:
     """One run, counted by both: perf runs inside of ours. Its own start and end are in ours and not in its figures."""
     if not (perf := shutil.which("perf")):
         pytest.skip("perf is not installed")
@@ -131,7 +133,7 @@ def test_the_figures_are_those_of_perf_stat(tmp_path: Path) -> None:
         pytest.skip(f"perf events are not allowed (kernel.perf_event_paranoid={paranoid})")
 
     command = f"{counting} {PYTHON} -S {script}"
-    ours = runs(JobArm(FakeRun(), job("a:", command, "/"), at_most_s=60.0))[0].values
+    ours = runs(JobArm(FakeRun(), job("a:", command, "/"), supervisors, at_most_s=60.0))[0].values
     its = {line.split(",")[2].partition(":")[0]: line.split(",")[0] for line in _figures(told)}
     faults, switches = float(its["page-faults"]), float(its["context-switches"])
     assert ours[CPU] == pytest.approx(float(its["task-clock"]) / 1e3, abs=0.05)
@@ -155,14 +157,18 @@ def group_of_its_own(root: str) -> Iterator[Path]:
         group.rmdir()
 
 
-def measured_in(group: Path, code: str) -> dict[str, float]:
+def measured_in(group: Path, code: str, supervisors: Supervisors) -> dict[str, float]:
     arm = JobArm(
-        FakeRun(), job("a:", shlex.join([PYTHON, "-S", "-c", code]), "/"), at_most_s=60.0, group=str(group)
+        FakeRun(),
+        job("a:", shlex.join([PYTHON, "-S", "-c", code]), "/"),
+        supervisors,
+        at_most_s=60.0,
+        group=str(group),
     )
     return runs(arm)[0].values
 
 
-def test_the_figures_are_those_of_its_control_group() -> None:
+def test_the_figures_are_those_of_its_control_group(supervisors: Supervisors) -> None:
     """cpu.stat of a group that nothing else was ever in."""
     root = place(Host())
     if isinstance(root, Absent):
@@ -171,13 +177,13 @@ def test_the_figures_are_those_of_its_control_group() -> None:
         spin = (
             "import os, time\nchild = os.fork()\nwhile time.process_time() < 0.2: pass\nchild and os.wait()"
         )
-        ours = measured_in(group, spin)
+        ours = measured_in(group, spin, supervisors)
         told = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
     assert ours[CPU] == pytest.approx(int(told["usage_usec"]) / 1e6, abs=0.05)
     assert ours[USER] == pytest.approx(int(told["user_usec"]) / 1e6, abs=0.05)
 
 
-def test_memory_and_bytes_are_those_of_its_control_group(tmp_path: Path) -> None:
+def test_memory_and_bytes_are_those_of_its_control_group(tmp_path: Path, supervisors: Supervisors) -> None:
     """memory.peak (Linux 5.19) and io.stat, where version 2 has these controllers."""
     root = place(Host())
     if isinstance(root, Absent):
@@ -190,7 +196,7 @@ def test_memory_and_bytes_are_those_of_its_control_group(tmp_path: Path) -> None
         f"os.write(fd, os.urandom({WRITTEN}))\nos.fsync(fd)"
     )
     with group_of_its_own(root) as group:
-        ours = measured_in(group, spin)
+        ours = measured_in(group, spin, supervisors)
         device = tmp_path.stat().st_dev
         io = (group / "io.stat").read_text()
         peak = (group / "memory.peak").read_text() if (group / "memory.peak").exists() else ""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from probes.bench.measured import Measured
+from probes.bench.supervised import Supervisors
 from scenarios import events as ev
 from scenarios.model import Options
 from scenarios.plan import Plan
@@ -67,11 +68,11 @@ class Treated(JobArm):
         self.order.append(option)
 
 
-def test_treated_between_the_runs_that_count() -> None:
+def test_treated_between_the_runs_that_count(supervisors: Supervisors) -> None:
     options = Options({"cmd": "true", "series": 7, "treat": "true", "every": 3})
     run = FakeRun(plan=PLAN)
     wanted = request(options, "/")
-    arm = Treated(run, wanted.jobs[0], at_most_s=1.0)
+    arm = Treated(run, wanted.jobs[0], supervisors, at_most_s=1.0)
     arm.order = []
     asyncio.run(series(run, wanted, arm))
     assert " ".join(arm.order) == "run run run --treat run run run run --treat run"

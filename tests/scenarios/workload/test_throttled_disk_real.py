@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from probes.bench.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
 from scenarios.workload.arm import BLOCKED, OTHER_D, WALL, JobArm
@@ -50,7 +51,7 @@ def throttled(stay: ExitStack, device: str, groups: dict[str, str]) -> str:
     return f"sh -c 'echo $$ > {own}/cgroup.procs; exec \"$@\"' sh"
 
 
-def test_it_shows_as_block_io_of_the_size_that_it_must_have(tmp_path: Path) -> None:
+def test_it_shows_as_block_io_of_the_size_that_it_must_have(tmp_path: Path, supervisors: Supervisors) -> None:
     root = place(Host())
     with TrimDisk(tmp_path, "ext4", gib=1) as disk, ExitStack() as stay:
         subprocess.run(
@@ -68,7 +69,11 @@ def test_it_shows_as_block_io_of_the_size_that_it_must_have(tmp_path: Path) -> N
         run = FakeRun()
         free, slow = (
             JobArm(
-                run, job(f"{name}:", f"{before} {command}", "/"), at_most_s=60.0, group=groups.get(name, "")
+                run,
+                job(f"{name}:", f"{before} {command}", "/"),
+                supervisors,
+                at_most_s=60.0,
+                group=groups.get(name, ""),
             )
             for name, before in (("free", ""), ("slow", wrap))
         )
