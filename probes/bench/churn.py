@@ -21,9 +21,8 @@ from probes.bench.measured import Measured, NotApplicable
 from probes.bench.workloads import MIB, Load
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import disk_counters
+from probes.system.disk.diskstats import leaf_counters
 from probes.system.disk.failing import whose_error
-from probes.types import Absent
 
 LEAD_S = 0.003
 WORKERS = 4
@@ -139,10 +138,8 @@ class ChurnBench:
         await flush(self.private, SYNC_AT_MOST_S)
 
     def _written(self) -> int | None:
-        counters = disk_counters(self.host)
-        if not self.leaves or isinstance(counters, Absent) or not all(n in counters for n in self.leaves):
-            return None
-        return sum(counters[n].write_bytes for n in self.leaves)
+        found = leaf_counters(self.host, self.leaves)
+        return None if found is None else sum(c.write_bytes for c in found)
 
     async def close(self) -> None:
         """Ends the workers; the directory's owner removes what is in it. May be called twice."""

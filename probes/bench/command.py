@@ -18,8 +18,7 @@ from probes.host import Host
 from probes.number_text import whole
 from probes.private_directory import PrivateDirectory
 from probes.safe_read import decode
-from probes.system.disk.diskstats import disk_counters
-from probes.types import Absent
+from probes.system.disk.diskstats import leaf_counters
 
 GRACE_S = 0.5  # from SIGTERM to SIGKILL
 STDERR_BYTES = 4096
@@ -106,20 +105,11 @@ class CommandBench:
         await flush(self.private, 2.0)
 
     def _device_written(self) -> int:
-        counters = disk_counters(self.host) if self.leaves else {}
-        if isinstance(counters, Absent):
-            return 0
-        return sum(counters[leaf].write_bytes for leaf in self.leaves if leaf in counters)
+        return sum(c.write_bytes for c in leaf_counters(self.host, self.leaves) or ())
 
     def _device_bytes(self) -> int | None:
-        counters = disk_counters(self.host) if self.leaves else {}
-        if (
-            isinstance(counters, Absent)
-            or not self.leaves
-            or not all(leaf in counters for leaf in self.leaves)
-        ):
-            return None
-        return sum(counters[leaf].bytes for leaf in self.leaves)
+        found = leaf_counters(self.host, self.leaves)
+        return None if found is None else sum(c.bytes for c in found)
 
 
 def _stopped(name: str, most: int, by_itself: int, by_disk: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from probes.host import Host
-from probes.system.disk.diskstats import DiskCounters, disk_counters
+from probes.system.disk.diskstats import DiskCounters, leaf_counters
 from probes.system.disk.mounts import placement
 from probes.types import Absent
 
@@ -28,25 +28,19 @@ class LeafBytes:
         places = [placement(host, directory) for directory in dict.fromkeys(directories)]
         found = (leaf for place in places if not isinstance(place, Absent) for leaf in place.leaves)
         self.leaves = tuple(dict.fromkeys(found))
-        self._before: dict[str, DiskCounters] = {}
+        self._before: list[DiskCounters] | None = None
 
     def begin(self) -> None:
-        self._before = self._counters()
+        self._before = leaf_counters(self.host, self.leaves)
 
     def moved(self) -> Moved | None:
         """Since `begin`, over all leaves; None without any, or where one came, went or began to count anew."""
-        now = self._counters()
-        if not self.leaves or any(
-            leaf not in counts for leaf in self.leaves for counts in (self._before, now)
-        ):
+        now = leaf_counters(self.host, self.leaves)
+        if self._before is None or now is None:
             return None
-        read = [now[leaf].read_bytes - self._before[leaf].read_bytes for leaf in self.leaves]
-        written = [now[leaf].write_bytes - self._before[leaf].write_bytes for leaf in self.leaves]
+        read = [b.read_bytes - a.read_bytes for a, b in zip(self._before, now, strict=True)]
+        written = [b.write_bytes - a.write_bytes for a, b in zip(self._before, now, strict=True)]
         return Moved(sum(read), sum(written)) if min(*read, *written) >= 0 else None
-
-    def _counters(self) -> dict[str, DiskCounters]:
-        counters = disk_counters(self.host) if self.leaves else {}
-        return {} if isinstance(counters, Absent) else counters
 
 
 def named_directories(cwd: str, env: Iterable[str]) -> tuple[str, ...]:

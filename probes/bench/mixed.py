@@ -26,9 +26,9 @@ from probes.bench.measured import BenchRefused, Measured, NotApplicable, Within
 from probes.bench.mixes import File, Mix, Role, files_bytes
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import DiskCounters, disk_counters
+from probes.system.disk.diskstats import DiskCounters, leaf_counters
 from probes.system.disk.scheduler import inflight
-from probes.types import Absent, present
+from probes.types import present
 
 COARSE = 1.125  # a reader that starves and races in one block fills hundreds of the fine ones
 LEAD_S = 0.005
@@ -211,10 +211,7 @@ class MixedBench:
         return next((leaf for leaf, now in held if present(now) and any(now)), "")
 
     def _counters(self) -> list[DiskCounters] | None:
-        found = disk_counters(self.host) if self.leaves else Absent("no leaves")
-        if isinstance(found, Absent) or not all(leaf in found for leaf in self.leaves):
-            return None
-        return [found[leaf] for leaf in self.leaves]
+        return leaf_counters(self.host, self.leaves)
 
     async def close(self) -> None:
         """Closes the files and ends the workers, which frees their space. May be called twice.

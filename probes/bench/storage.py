@@ -31,11 +31,11 @@ from probes.bench.workloads import (
     write_files,
 )
 from probes.host import Host
-from probes.number_text import whole
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import disk_counters
+from probes.system.disk.diskstats import leaf_counters
 from probes.system.disk.failing import whose_error
-from probes.types import Absent
+from probes.system.disk.scheduler import inflight
+from probes.types import Absent, present
 
 __all__ = ["Progress", "StorageBench", "cache_check"]
 
@@ -348,13 +348,12 @@ class StorageBench:
     def device_bytes(self, kind: str) -> int | None:
         """The leaves' own count of bytes in a load's direction; None without leaves or counters."""
         leaves = self.read_leaves if kind == "read" else self.leaves
-        if kind not in ("read", "write") or isinstance(leaves, Absent) or not leaves:
+        if kind not in ("read", "write") or isinstance(leaves, Absent):
             return None
-        counters = disk_counters(self.host)
-        if isinstance(counters, Absent) or not all(leaf in counters for leaf in leaves):
-            return None
-        found = [counters[leaf] for leaf in leaves]
-        return sum(c.read_bytes if kind == "read" else c.write_bytes for c in found)
+        found = leaf_counters(self.host, leaves)
+        return (
+            None if found is None else sum(c.read_bytes if kind == "read" else c.write_bytes for c in found)
+        )
 
     def _moved(self, kind: str, before: int | None) -> int | None:
         now = self.device_bytes(kind)
@@ -377,12 +376,7 @@ class StorageBench:
 
     def _in_flight(self) -> int:
         """Requests under way on the leaves (Documentation/ABI/stable/sysfs-block: reads, writes)."""
-        total = 0
-        for leaf in self.leaves:
-            text = self.host.text(f"/sys/class/block/{leaf}/inflight")
-            if isinstance(text, str):
-                total += sum(whole(word) or 0 for word in text.split())
-        return total
+        return sum(sum(now) for leaf in self.leaves if present(now := inflight(self.host, leaf)))
 
     async def close(self) -> None:
         """Ends the workers and closes the files, which frees their space. May be called twice."""

@@ -107,7 +107,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     contradictions: tuple[Contradiction, ...] = ()
     troubles: tuple[Trouble, ...] = ()
     points: tuple[Point, ...] = ()
-    points_left_out: int = 0
     recomputed: tuple[str, ...] = ()  # what was recomputed from the parts and agrees or is contradicted
     detail: msgspec.Struct | None = None
 

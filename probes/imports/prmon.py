@@ -108,7 +108,7 @@ def parse_text(source: Source) -> Result:
     return Result(
         kind="prmon-text", tool="prmon", began=epoch(detail.first_time - wall if wall else detail.first_time),
         seconds=wall, measures=tuple(measures), missing=missing, troubles=tuple(troubles),
-        points=tuple(table.points), points_left_out=table.left_out,
+        points=tuple(table.points),
         recomputed=("rates from the last value and the wall time",), detail=detail,
     )  # fmt: skip
 
@@ -119,7 +119,7 @@ class _Table:
     def __init__(self, columns: tuple[str, ...]) -> None:
         self.columns = columns
         self.index = {name: i for i, name in enumerate(columns)}
-        self.rows = self.malformed = self.left_out = 0
+        self.rows = self.malformed = 0
         self.points: list[Point] = []
         self._kept: list[tuple[float, dict[str, float]]] = []
         self._step = 1
@@ -179,7 +179,6 @@ class _Table:
         )  # fmt: skip
 
     def _draw(self) -> None:
-        self.left_out = self.rows - len(self._kept)
         start = self._kept[0][0]
         before: tuple[float, dict[str, float]] | None = None
         for wall, row in self._kept:

@@ -11,7 +11,7 @@ from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy, Severity
 from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.rules.expression import Value, expression
-from scenarios.rules.read import Read, read
+from scenarios.rules.read import Read, last_line, read
 from scenarios.rules.rule_file import Advice, Answer, RuleText
 from scenarios.rules.table import Row
 from scenarios.rules.tables import TABLES
@@ -62,7 +62,10 @@ def completed(text: RuleText, host: Host, row: Row) -> Row:
     """With what the rule reads and names itself."""
     if text.read:
         columns: dict[str, Callable[[], Value]] = {
-            name: partial(_read, host, one, row) for name, one in text.read.items()
+            name: partial(last_line, host, text.read[one.last].log)
+            if one.last
+            else partial(_read, host, one, row)
+            for name, one in text.read.items()
         }
         row = row.extended(columns)
     for name, words in text.let.items():

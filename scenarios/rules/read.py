@@ -21,7 +21,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     Without anything else the whole text, a number where it is one. `key`: the value after that word, as in
     /proc/vmstat, /proc/meminfo, INI. `match`: the first group of a regular expression. `choice`: the word in brackets.
     `count`: how many names a folder has; `exists`: whether it is there; `link`: the last part of a symlink.
-    `log`: how many lines of the kernel's log meet the pattern, with `first` the last such line.
+    `log`: how many lines of the kernel's log meet the pattern; `last`: the last of those that another read counts.
     `plain`: a text even where it looks like a number, such as a mask.
     """
 
@@ -35,13 +35,14 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     exists: bool = False
     link: bool = False
     log: str = ""
-    first: bool = False
+    last: str = ""
 
     def said(self) -> str:
         """What is read and where, in one line."""
         if self.log:
-            lines = "the last line" if self.first else "how many lines"
-            return f"{lines} of the kernel's log with {self.log}"
+            return f"how many lines of the kernel's log match {self.log}"
+        if self.last:
+            return f"the last of the lines that {self.last} counts"
         of = " ".join(self.command) or self.path
         what = f"what stands after {self.key} in " if self.key else "how many names in " if self.count else ""
         what = f"what {self.match} finds in " if self.match else what
@@ -51,7 +52,8 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 def read(host: Host, what: Read, folder: str, row: dict[str, str]) -> Value:
     """The value, or why there is none."""
     if what.log:
-        return _logged(host, what)
+        found = _logged(host, what.log)
+        return found if isinstance(found, Absent) else len(found)
     if what.command:
         words = [_filled(word, row) for word in what.command]
         # a thing's name is an argument, never an option of a program that root runs
@@ -76,15 +78,16 @@ def read(host: Host, what: Read, folder: str, row: dict[str, str]) -> Value:
     return _of_text(host.text(path, MOST_BYTES), what, path)
 
 
-def _logged(host: Host, what: Read) -> Value:
+def last_line(host: Host, log: str) -> Value:
+    """Of the kernel's log, the last that meets the pattern; empty where none does."""
+    found = _logged(host, log)
+    return found if isinstance(found, Absent) else found[-1][:300] if found else ""
+
+
+def _logged(host: Host, pattern: str) -> list[str] | Absent:
     log = host.once(kernel_log)
-    if isinstance(log, Absent):
-        return log
-    pattern = re.compile(what.log)
-    lines = [line.message for line in log.lines if pattern.search(line.message)]
-    if not what.first:
-        return len(lines)
-    return lines[-1][:300] if lines else ""
+    meets = re.compile(pattern).search
+    return log if isinstance(log, Absent) else [line.message for line in log.lines if meets(line.message)]
 
 
 def _of_text(text: str | Absent, what: Read, source: str) -> Value:

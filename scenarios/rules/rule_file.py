@@ -89,8 +89,10 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         except Invalid as error:
             return str(error)
         for name, one in self.read.items():
-            if sum(map(bool, (one.path, one.command, one.log))) != 1:
-                return f"read.{name} needs a path, a command or a pattern of the log"
+            if sum(map(bool, (one.path, one.command, one.log, one.last))) != 1:
+                return f"read.{name} needs a path, a command, a pattern of the log, or whose last line it is"
+            if one.last and not (one.last in self.read and self.read[one.last].log):
+                return f"read.{name}: {one.last} is no read with a log"
             try:
                 re.compile(one.match)
                 re.compile(one.log)

@@ -200,10 +200,3 @@ class RunScreen(Base):
 
     def action_facts(self) -> None:
         self.shell.open_facts(self.feed.session)
-
-
-class Silence(Panel):
-    """Room where nothing is to be said."""
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        return [text("")]

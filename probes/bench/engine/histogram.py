@@ -11,14 +11,6 @@ SUB_BITS = 5
 _SUB = 1 << SUB_BITS
 
 
-def bucket(ns: int) -> int:
-    """The number of the bucket that holds `ns` (0 and up); grows with `ns`."""
-    if ns < _SUB:
-        return max(0, ns)
-    shift = ns.bit_length() - 1 - SUB_BITS
-    return (shift << SUB_BITS) + (ns >> shift)
-
-
 def lower_bound(number: int) -> int:
     """The smallest value in the bucket, in ns."""
     if number < 2 * _SUB:
@@ -33,7 +25,7 @@ def upper_bound(number: int) -> int:
 
 
 def fold(latencies_ns: Iterable[int]) -> dict[int, int]:
-    """Bucket number -> count."""
+    """Bucket number -> count. Values below 0 count as 0; the number grows with the value."""
     counts: dict[int, int] = {}
     get = counts.get
     for ns in latencies_ns:

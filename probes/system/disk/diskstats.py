@@ -5,6 +5,8 @@ Fields and units: Documentation/admin-guide/iostats.rst. Sectors here are always
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from probes.host import Host, once_if_still
@@ -55,6 +57,14 @@ def disk_counters(host: Host) -> dict[str, DiskCounters] | Absent:
         if counters is not None:
             found[fields[2]] = counters
     return found
+
+
+def leaf_counters(host: Host, leaves: Sequence[str]) -> list[DiskCounters] | None:
+    """In the order of `leaves`; None without leaves, or where one of them has no counters."""
+    found = disk_counters(host) if leaves else {}
+    if not leaves or isinstance(found, Absent) or not all(leaf in found for leaf in leaves):
+        return None
+    return [found[leaf] for leaf in leaves]
 
 
 def _parse(fields: list[str]) -> DiskCounters | None:

@@ -13,8 +13,7 @@ from probes.bench.measured import Measured, NotApplicable
 from probes.bench.storage import Progress, StorageBench
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import disk_counters
-from probes.types import Absent
+from probes.system.disk.diskstats import leaf_counters
 
 CHURN_ID = "churn"
 COMMAND_ID = "command"
@@ -127,7 +126,4 @@ class OwnCommand(BuiltIn):
         self.budget.spend(self._last_bytes, self._last_bytes)
 
     def _written(self) -> int:
-        counters = disk_counters(self.host)
-        if isinstance(counters, Absent):
-            return 0
-        return sum(counters[n].write_bytes for n in self.leaves if n in counters)
+        return sum(c.write_bytes for c in leaf_counters(self.host, self.leaves) or ())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from app.cli.entry import run_command_line
+from scenarios.rules.known import written
 from scenarios.rules.tables import TABLES
 
 
@@ -18,4 +21,5 @@ def test_each_table_is_shown_with_its_columns_here(capsys: pytest.CaptureFixture
 
 def test_a_rule_says_what_it_reads(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["rules", "--explain", "log.heat"]) == 0
-    assert "the last line of the kernel's log with (cpu clock" in capsys.readouterr().out
+    [heat] = [rule for rule in written(Path("/nonexistent")).rules if rule.id == "log.heat"]
+    assert heat.read["lines"].said() in capsys.readouterr().out

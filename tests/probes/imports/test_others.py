@@ -17,6 +17,14 @@ from tests.probes.imports import originals as made
 from tests.probes.imports.test_kinds import imported, value
 
 
+def test_of_many_intervals_evenly_spread_ones_are_drawn() -> None:
+    document = json.loads(made.IPERF3)
+    [one, _] = document["intervals"]
+    document["intervals"] = [{"sum": one["sum"] | {"end": n + 1.0}} for n in range(9_000)]
+    points = imported(json.dumps(document)).points
+    assert [p.at_s for p in points] == [3.0 * n + 1 for n in range(3_000)]
+
+
 def test_only_subscores_with_a_reference_count_and_the_median_of_the_runs() -> None:
     result = imported(made.hepscore())
     assert isinstance(result.detail, HepScore) and result.detail.recomputed == pytest.approx(30.0)

@@ -28,9 +28,3 @@ def test_a_fault_is_found(rule: str, line: str) -> None:
 @pytest.mark.parametrize("line", INNOCENT)
 def test_a_line_of_every_start_is_no_fault(line: str) -> None:
     assert rules_of(line) == set()
-
-
-@pytest.mark.parametrize("rule", RULES.values(), ids=lambda rule: rule.id)
-def test_what_is_counted_is_what_is_shown(rule: object) -> None:
-    read = rule.read  # type: ignore[attr-defined]
-    assert read["lines"].log == read["last"].log and read["last"].first

@@ -43,13 +43,30 @@ def test_a_sites_own_rule_is_asked(tmp_path: Path) -> None:
     assert isinstance(last, ev.Checked) and last.state == "spoke" and "/sys/x/c/now" in last.reason
 
 
+def test_the_last_line_is_one_of_those_that_are_counted(tmp_path: Path) -> None:
+    """Of two lines that match and one after them that does not."""
+    path = tmp_path / "sos_commands/kernel/dmesg"
+    path.parent.mkdir(parents=True)
+    path.write_text(
+        "[    0.0] Linux version 6.12.9\n[    1.0] fault one\n[    2.0] fault two\n[    3.0] fine\n"
+    )
+    (tmp_path / "own.toml").write_text(
+        GOOD.replace('{ path = "now" }', '{ log = "fault" }\nread.last = { last = "now" }')
+        .replace("/sys/x/*", "host")
+        .replace("now > 5", "now == 2 and last == 'fault two'")
+    )
+    [text] = [r for r in written(tmp_path).rules if r.id == "site.limit"]
+    events = list(apply_rule(rule_of(text), Host(str(tmp_path)), lambda: 0.0))
+    assert [e.finding.id for e in events if isinstance(e, ev.Found)] == ["site.limit"]
+
+
 @pytest.mark.parametrize(
     ("what", "says"),
     [
         (Read(path="/proc/vmstat", key="oom_kill"), "what stands after oom_kill in /proc/vmstat"),
         (Read(command=("tc", "-s", "qdisc"), match="x (\\d)"), "what x (\\d) finds in tc -s qdisc"),
-        (Read(log="EDAC"), "how many lines of the kernel's log with EDAC"),
-        (Read(log="EDAC", first=True), "the last line of the kernel's log with EDAC"),
+        (Read(log="EDAC"), "how many lines of the kernel's log match EDAC"),
+        (Read(last="lines"), "the last of the lines that lines counts"),
     ],
 )
 def test_what_a_rule_reads_is_explained(what: Read, says: str) -> None:
@@ -65,6 +82,7 @@ def test_what_a_rule_reads_is_explained(what: Read, says: str) -> None:
         (GOOD.replace("now > 5", "now >"), 2, "is no expression"),
         (GOOD.replace('id = "site.limit"', 'id = "site.limit'), 3, "line 3"),
         (GOOD.replace("{now}", "{now:furlongs}"), 2, "furlongs is no form"),
+        (GOOD.replace('{ path = "now" }', '{ last = "lines" }'), 2, "lines is no read with a log"),
         (GOOD.replace("/sys/x/*", "nothing"), 0, "there is no table nothing"),
     ],
 )
