@@ -18,6 +18,21 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     source: str = ""
 
 
+class NextStep(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What to do after a run: in words, and the commands for it, in their order.
+
+    `command` is the first of them, empty where there is none; `then` are the others.
+    """
+
+    title: str
+    command: str = ""
+    then: tuple[str, ...] = ()
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        return (self.command, *self.then) if self.command else ()
+
+
 class Remedy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What to do. Commands are exact for this host; hostdx shows them and never runs them."""
 
@@ -27,6 +42,11 @@ class Remedy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     verify: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
     warning: str = ""
+
+    @property
+    def step(self) -> NextStep:
+        """All of its commands: the first ones often only look, the last one alone often does not suffice."""
+        return NextStep(self.title, "".join(self.commands[:1]), self.commands[1:])
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -45,10 +65,3 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     prove: str = ""
     prove_options: tuple[str, ...] = ()
     answers: bool = False  # it answers the run's question, whatever a single verdict says
-
-
-class NextStep(msgspec.Struct, frozen=True):
-    """What to do after a run: in words, and the command for it (empty where there is none)."""
-
-    title: str
-    command: str = ""

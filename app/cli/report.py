@@ -49,4 +49,6 @@ def _deliver_document(
 ) -> None:
     from app.report.report import report as made
 
-    deliver_document("report", output, made(session, path.name, with_arguments=with_arguments), form)
+    deliver_document(
+        "report", output, made(session, recordings.argument(path), with_arguments=with_arguments), form
+    )

@@ -114,6 +114,13 @@ def resolve(argument: str) -> Path:
     raise Failure(f"{argument}: no such recording; `hostdx recordings` lists them", USAGE)
 
 
+def argument(path: Path) -> str:
+    """What `resolve` takes for it: the shortest that stays right."""
+    if path.parent == demos_dir():
+        return "demo:" + path.name.split(".")[0]
+    return path.name if path.parent == recordings_dir() else str(path)
+
+
 def names() -> list[str]:
     return [path.name for path in _files(recordings_dir())]
 

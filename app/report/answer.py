@@ -12,11 +12,12 @@ from app.report.wording import measured, series_sentence, variant_title, verdict
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import resolution_words
-from scenarios.finding import Severity
+from scenarios.finding import Finding, Severity
 
 Weight: TypeAlias = Severity | Literal["unknown"]
 MOST_READ = 8 << 20  # bytes of a recording that is read for its headline
 MOST_FILES = 2  # named in a headline
+MOST_NAMED = 2  # loads named there
 DISTRUST = "Do not trust this run"
 
 
@@ -27,6 +28,7 @@ class Answer(NamedTuple):
     sentence: str
     weight: Weight
     verdict: ev.Verdict | None = None  # that it rests on
+    finding: Finding | None = None  # whose title it is
 
 
 def answer(session: Session) -> Answer:
@@ -101,7 +103,7 @@ def _found_out(session: Session) -> Answer | None:
         if told.severity == "ok" and verdicts and all(v.verdict == "inconclusive" for v in verdicts):
             decided = False  # no green where nothing was decided
         sentence = f"{_kernel(session)}{told.title}"
-        return Answer(sentence, told.severity if decided else "unknown", _asked(session))
+        return Answer(sentence, told.severity if decided else "unknown", _asked(session), told)
     if changed:
         asked = _asked(session)
         if asked is None:
@@ -117,12 +119,13 @@ def _found_out(session: Session) -> Answer | None:
         return Answer("no material difference in anything that was measured", "ok")
     loud = [f for f in session.worst_first if f.severity != "ok" and (f.confidence != "rule" or not verdicts)]
     loud.sort(key=lambda f: f.confidence == "rule")  # a run's answer is what it measured
-    if loud:
-        return Answer(loud[0].title, loud[0].severity)
+    equal = any(v.verdict == "no material difference" for v in verdicts)
+    if loud and not (equal and loud[0].severity == "notice"):  # a remark hides nothing that was decided
+        return Answer(loud[0].title, loud[0].severity, finding=loud[0])
     if verdicts:
         return _undecided(session, verdicts)
     if session.findings:
-        return Answer(session.worst_first[0].title, "ok")
+        return Answer(session.worst_first[0].title, "ok", finding=session.worst_first[0])
     return None
 
 
@@ -134,17 +137,40 @@ def _kernel(session: Session) -> str:
 
 
 def _undecided(session: Session, verdicts: list[ev.Verdict]) -> Answer:
+    """What was decided, then what was not."""
+    equal = [v for v in verdicts if v.verdict == "no material difference"]
     rest = [v for v in verdicts if v.verdict != "no material difference"]
     open_ones = [v for v in rest if v.verdict == "inconclusive" and measured(v)]
-    if len(open_ones) < 2:
+    if not equal and len(open_ones) < 2:
         first = (open_ones or rest)[0]
         parts = (verdict_sentence(session, first), resolution_words(first))
         return Answer("; ".join(filter(None, parts)), "unknown", first)
     seen = max((v.smallest_effect for v in open_ones if v.smallest_effect is not None), default=None)
-    could = f"; smallest detectable effect here: {units.smallest_effect(seen)}" if seen is not None else ""
-    some, whole = len(open_ones), len(verdicts)
-    of = f"all {whole}" if some == whole else f"{some} of {whole}"
-    return Answer(f"inconclusive for {of} comparisons{could}", "unknown")
+    could = f" (smallest detectable effect here: {units.smallest_effect(seen)})" if seen is not None else ""
+    missed = [v for v in rest if v not in open_ones]
+    told = [
+        f"{_between(session, verdicts)}no material difference for {_loads(session, equal)}" if equal else "",
+        f"inconclusive for {_loads(session, open_ones)}{could}" if open_ones else "",
+        f"not measured: {_loads(session, missed)}" if missed else "",
+    ]
+    return Answer("; ".join(filter(None, told)), "unknown")
+
+
+def _between(session: Session, verdicts: list[ev.Verdict]) -> str:
+    """`bfq against mq-deadline: `, where all of them compare the same two."""
+    pairs = {(v.variant, v.baseline) for v in verdicts}
+    if len(pairs) > 1:
+        return ""
+    ((variant, baseline),) = pairs
+    return f"{variant_title(session, variant)} against {variant_title(session, baseline)}: "
+
+
+def _loads(session: Session, verdicts: list[ev.Verdict]) -> str:
+    """By their titles, or how many of how many where they would fill a line."""
+    titles = list(dict.fromkeys(workload_title(session, v.workload) for v in verdicts))
+    if len(titles) <= MOST_NAMED:
+        return " and ".join(titles)
+    return f"{len(verdicts)} of {len([v for v in session.verdicts.values() if not v.control])} comparisons"
 
 
 def _both_ways(session: Session, changed: list[ev.Verdict]) -> tuple[ev.Verdict, str]:

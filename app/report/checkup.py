@@ -43,7 +43,7 @@ def table(session: Session) -> Table | None:
             line(one),
             duration(one.seconds) if one.seconds else "",
             one.following[0].title if one.following else "",
-            Mono(one.following[0].command) if one.following else "",
+            Mono("; ".join(one.following[0].commands)) if one.following else "",
             Mono("/".join(one.recording.split("/")[-2:])) if one.recording else "",
         )
         for one in found

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from app.recording.session import Session
 from app.report import checkup, wording
+from app.report.answer import answer
 from app.report.document import Bullets, Code, Mono, Part, Picture, Section, Strong, Words, say
 from app.report.effects_svg import effects_svg
-from app.report.following import following
+from app.report.following import to_do
 from app.report.trust import MARKS, trust
 from app.report.verdict_table import beside, rows, table
 from probes.units import duration
 from scenarios import events as ev
+from scenarios.finding import Finding
 from scenarios.imported import SCENARIO
 
-FEW = 3  # findings whose remedies stand on the first page
+MOST_FOUND = 6
 
 
 def first_page(session: Session, recording: str) -> tuple[Section, ...]:
@@ -21,6 +23,7 @@ def first_page(session: Session, recording: str) -> tuple[Section, ...]:
         Section("Result", (*_who(session, recording), *_ended(session), *_result(session))),
         Section("Can it be trusted?", tuple(_trust(session))),
         Section("What to do", tuple(_to_do(session, recording))),
+        Section("What was found", tuple(_found(session))),
     )
     return tuple(section for section in sections if section.parts)
 
@@ -79,24 +82,26 @@ def _trust(session: Session) -> list[Part]:
 
 
 def _to_do(session: Session, recording: str) -> list[Part]:
-    listed = bool(checkup.items(session))
-    loud = [f for f in session.worst_first if f.severity != "ok" and not (listed and f.answers)]
-    if not session.verdicts:
-        loud.sort(key=lambda f: not f.answers)  # the answer's own steps before what else is suspected
     parts: list[Part] = []
-    for found in loud[:FEW]:
-        parts.append(say(Strong(f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}")))
-        for remedy in found.remedy[:1]:
-            parts.append(say(f"{remedy.title}."))
-            if remedy.warning:
-                parts.append(say(Strong("Beware:"), remedy.warning))
-            if remedy.commands:
-                parts.append(Code(remedy.commands, "sh"))
-    if len(loud) > FEW:
-        parts.append(say(f"{len(loud) - FEW} more are listed under Findings."))
-    told = any(found.remedy for found in loud[:FEW])
-    for step in () if told else following(session, recording):
-        parts.append(say(Strong("Next:"), f"{step.title}."))
-        if step.command:
-            parts.append(Code((step.command,), "sh"))
+    for remedy in to_do(session, recording):
+        parts.append(say(Strong(f"{remedy.title}.")))
+        if remedy.warning:
+            parts.append(say(Strong("Beware:"), remedy.warning))
+        if remedy.commands:
+            parts.append(Code(remedy.commands, "sh"))
     return parts
+
+
+def _found(session: Session) -> list[Part]:
+    """What speaks against the host, the headline's own finding not once more."""
+    headline = answer(session).finding
+    loud = [f for f in session.worst_first if f.severity != "ok" and not f.answers and f != headline]
+    items: list[Words] = [_line(found) for found in loud[:MOST_FOUND]]
+    if len(loud) > MOST_FOUND:
+        items.append((f"{len(loud) - MOST_FOUND} more are listed in the appendix.",))
+    return [Bullets(tuple(items))] if items else []
+
+
+def _line(found: Finding) -> Words:
+    sign = Strong(f"{wording.SIGNS[found.severity]} {found.severity}:")
+    return (sign, "a hint:", found.title) if found.confidence == "hint" else (sign, found.title)

@@ -11,8 +11,7 @@ from app.report.wording import measured
 from app.state import recordings_dir
 from probes import units
 from scenarios import events as ev
-from scenarios.experiment.wording import resolution_words
-from scenarios.finding import NextStep, Remedy
+from scenarios.finding import SEVERITIES, Finding, NextStep, Remedy
 from scenarios.imported import SCENARIO
 from scenarios.kernel import RECORDED
 from scenarios.option_value import arguments
@@ -27,6 +26,9 @@ MOST_S = 3600.0  # longer than that nobody waits for an answer; then a quieter h
 CHECKUP = "checkup"
 MOST_SUSPECTS = 3
 TO_THE_WHOLE = f"hostdx run {CHECKUP}"
+REPLAY = "hostdx replay"
+LOUD = ("critical", "warning")
+FEW = 3  # remedies on a verdict and on a report's first page
 
 
 def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
@@ -36,11 +38,11 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         return ()
     if ended.status == "interrupted":
         if found := _remedy(session, "critical", "warning"):
-            return (NextStep(found.title, found.commands[0] if found.commands else ""),)
+            return (found.step,)
         return (_again(session, "it was stopped: run it again"),)
     if ended.status != "done":
         return ()
-    if any(v.control and v.verdict in ("slower", "faster") for v in session.verdicts.values()):
+    if control_differs(session):
         return (
             _again(session, "the control differs: run it again when the host is quieter"),
             NextStep("measure the smallest difference that this host can detect", "hostdx run null"),
@@ -49,10 +51,10 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     if not told and (steps := _compared(session, recording)):
         return steps
     if remedy := _remedy(session, "critical", "warning", *(() if told else ("notice",))):
-        return (NextStep(remedy.title, remedy.commands[0] if remedy.commands else ""),)
+        return (remedy.step,)
     if any(v.verdict in ("slower", "faster") for v in told):
         name = recording or "last"
-        return (NextStep("look at the groups and the evidence", f"hostdx replay {shlex.quote(name)}"),)
+        return (NextStep("look at the groups and the evidence", f"{REPLAY} {shlex.quote(name)}"),)
     if let_write := _more_bytes(session, told):
         return (let_write,)
     undecided = [v for v in told if v.verdict == "inconclusive" and measured(v)]
@@ -68,10 +70,10 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
                     f"--budget={whole}",
                 ),
             )
-        words = resolution_words(undecided[0])
-        return (
-            _again(session, f"run it on a quieter host ({words})" if words else "run it on a quieter host"),
+        long = (
+            f": more time alone would be {units.duration(whole)}" if needed and whole <= units.DAY_S else ""
         )
+        return (_again(session, f"run it again on a quieter host{long}"),)
     missed = [v for v in told if v.verdict == "not measured"]
     if missed and len(missed) == len(told):
         had_s = session.plan.measuring_s if session.plan is not None else 0.0
@@ -87,24 +89,53 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     return ()
 
 
+def advised(session: Session) -> list[Finding]:
+    """Those with a remedy, the worst first, and of one severity what was measured here before what rules say."""
+    found = [f for f in session.worst_first if f.severity != "ok" and f.remedy]
+    return sorted(found, key=lambda f: (SEVERITIES.index(f.severity), f.confidence != "measured"))
+
+
+def to_do(session: Session, recording: str = "") -> tuple[Remedy, ...]:
+    """What a verdict advises: the remedies of what is loud, else the next steps, then those of the notices.
+
+    Empty for a checkup, whose list says it line by line. A run whose control differs changes nothing.
+    """
+    if session.began is not None and session.began.scenario == CHECKUP:
+        return ()
+    found = [] if control_differs(session) else advised(session)
+    loud = [f.remedy[0] for f in found if f.severity in LOUD]
+    steps = [] if loud else [s for s in following(session, recording) if not s.command.startswith(REPLAY)]
+    own = [Remedy(title=step.title[:1].upper() + step.title[1:], commands=step.commands) for step in steps]
+    told: dict[tuple[str, tuple[str, ...]], Remedy] = {}
+    for one in (*loud, *own, *(f.remedy[0] for f in found if f.severity not in LOUD)):
+        told.setdefault((one.title, one.commands), one)
+    return tuple(told.values())[:FEW]
+
+
+def control_differs(session: Session) -> bool:
+    return any(v.control and v.verdict in ("slower", "faster") for v in session.verdicts.values())
+
+
 def _compared(session: Session, recording: str) -> tuple[NextStep, ...]:
     """A battery alone is no verdict: what to compare it with, and what is suspected on this host meanwhile."""
     recorded = next((f for f in session.findings.values() if f.id == RECORDED), None)
     if recorded is None:
         return ()
-    steps = [NextStep(remedy.title, remedy.commands[0]) for remedy in recorded.remedy if remedy.commands]
+    steps = [remedy.step for remedy in recorded.remedy if remedy.commands]
+    if (
+        recording and steps
+    ):  # the first compares it, with a name that stays right when it is no longer the last one
+        command = shlex.join(["hostdx", "compare", "OLD", "--", recording])
+        steps[0] = NextStep(steps[0].title, command)
     if recording and (kept := recordings_dir() / recording).is_file():
         carry = shlex.join(["scp", str(kept), "HOST:"])
         steps.insert(1, NextStep("Or carry this recording to the other host and compare there", carry))
     known = [f for f in session.worst_first if f.confidence != "measured" and f.severity != "ok"]
     for found in known[:MOST_SUSPECTS]:
-        first = found.remedy[0].commands if found.remedy else ()
-        command = (
-            shlex.join(["hostdx", "run", found.prove, *found.prove_options])
-            if found.prove
-            else "".join(first[:1])
-        )
-        steps.append(NextStep(f"Suspected on this host: {found.title}", command))
+        step = found.remedy[0].step if found.remedy else NextStep("")
+        if found.prove:
+            step = NextStep("", shlex.join(["hostdx", "run", found.prove, *found.prove_options]))
+        steps.append(NextStep(f"Suspected on this host: {found.title}", step.command, step.then))
     return tuple(steps)
 
 

@@ -11,12 +11,12 @@ from typing import TypeAlias
 
 from app.printable import printable
 from app.recording.session import Session
+from app.recording.store import argument
 from app.report import checkup, trust, wording
 from app.report.answer import answer
 from app.report.document import Mono, Table
 from app.report.following import following
 from app.report.verdict_table import beside, rows, table
-from app.state import recordings_dir
 from scenarios.finding import NextStep
 
 WIDE = 100  # cells where no terminal says how many it has
@@ -71,19 +71,17 @@ def summary(session: Session, recording: Path | None, width: int = WIDE) -> list
         lines += _wrapped(text, width, found.severity, "  ")
     if more := wording.beyond_bounds(session):
         lines += _wrapped(more, width, "warning", "  ")
-    for step in following(session, recording.name if recording is not None else ""):
+    for step in following(session, argument(recording) if recording is not None else ""):
         lines += _following(step, width)
     if recording is not None:
-        kept = recording.parent == recordings_dir()
-        name = shlex.quote(recording.name if kept else str(recording))
-        lines.append([(f"report: hostdx report {name}", "dim")])
+        lines.append([(f"report: hostdx report {shlex.quote(argument(recording))}", "dim")])
     return lines
 
 
 def _following(step: NextStep, width: int, indent: str = "") -> list[Line]:
-    """The command on a line of its own: it is to be copied."""
+    """Each command on a line of its own: it is to be copied."""
     lines = _wrapped(f"next: {step.title}", width, "strong" if not indent else "dim", indent)
-    return [*lines, [(f"{indent}  {printable(step.command)}", "")]] if step.command else lines
+    return [*lines, *([(f"{indent}  {printable(command)}", "")] for command in step.commands)]
 
 
 def table_lines(found: Table, width: int, roles: Sequence[str]) -> list[Line]:

@@ -110,7 +110,7 @@ def _by_group(session: Session, verdict: ev.Verdict) -> tuple[list[float], list[
 
 
 def _resolution(told: list[ev.Verdict]) -> list[Sign]:
-    seen = [v.smallest_effect for v in told if not v.control and v.smallest_effect is not None]
+    seen = [v.smallest_effect for v in told if not v.control and v.smallest_effect and wording.small(v)]
     if not seen:
         return []
     least, most = (units.smallest_effect(value) for value in (min(seen), max(seen)))

@@ -64,9 +64,16 @@ def interval(pair: ev.Interval | None) -> str:
     return "–" if pair is None else f"{units.number(pair[0])} to {units.number(pair[1])}"
 
 
+def small(verdict: ev.Verdict) -> bool:
+    """Whether an effect may have been missed: half an interval far from 1 says nothing about small effects."""
+    return verdict.verdict in ("no material difference", "inconclusive")
+
+
 def resolution(verdict: ev.Verdict) -> str:
-    """The smallest detectable effect."""
-    return "–" if verdict.smallest_effect is None else units.smallest_effect(verdict.smallest_effect)
+    """The smallest detectable effect, where none was found."""
+    if verdict.smallest_effect is None or not small(verdict):
+        return "–"
+    return units.smallest_effect(verdict.smallest_effect)
 
 
 def delta(verdict: ev.Verdict) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, cells, crop, ruled, text, wrapped
@@ -11,7 +11,7 @@ from scenarios.finding import Evidence, Finding, Remedy
 
 FIRST_EVIDENCE = 4  # lines of it before what is to be done; the rest comes after
 MOST_COMMANDS = 4  # of a remedy there
-FEW = 3  # findings whose remedies stand on the verdict
+LOW_LINES = 2  # of a command on a low screen
 
 CONFIDENCE = {"measured": "measured here", "rule": "read from this host", "hint": "a hint, to be checked"}
 
@@ -70,22 +70,55 @@ def _evidence(title: str, some: Sequence[Evidence], width: int) -> list[Line]:
     return out
 
 
-def to_do_lines(findings: list[Finding], width: int) -> list[Line]:
-    """What to do in short, worst finding first: each one's first remedy with its commands. Empty without any."""
-    out: list[Line] = []
-    for finding in [f for f in findings if f.severity != "ok" and f.remedy][:FEW]:
-        remedy = finding.remedy[0]
-        out += wrapped(remedy.title, width, "text", indent=2, hang=2)
-        if remedy.warning:
-            warned = wrapped(f"▲ {remedy.warning}", width - 2, "warning", indent=4, hang=2)
-            out += warned[:2]
-            if len(warned) > 2:
-                out[-1] = crop([*out[-1], (" … (Enter on the finding: all of it)", "dim")], width)
-        for command in remedy.commands[:MOST_COMMANDS]:
-            out += wrapped(command, width, "accent", indent=4, hang=2)
-    if not out:
+def to_do_lines(steps: Sequence[Remedy], width: int, *, room: int, brief: bool = False) -> list[Line]:
+    """What to do: the first step, and as many more as `room` lines hold whole; empty without any.
+
+    `brief`: of the first step the title and the first command.
+    """
+    if not steps:
         return []
-    return [ruled(text("WHAT TO DO", "title"), [("c", "key"), (" copies the commands", "dim")], width), *out]
+    head: Line = [("c", "key"), (" copies the commands", "dim")] if any(s.commands for s in steps) else []
+    if brief:
+        if steps[0].warning:
+            head = [("▲ mind the risk: Enter on the finding   ", "warning"), *head]
+        return [ruled(text("WHAT TO DO", "title"), head, width), *_first_command(steps[0], width)]
+    out: list[Line] = []
+    shown = 0
+    for remedy in steps:
+        lines = _step_lines(remedy, width)
+        if shown and len(out) + len(lines) + 1 > room:
+            break
+        out += lines
+        shown += 1
+    if shown < len(steps):
+        head = [(f"{len(steps) - shown} more below   ", "dim"), *head]
+    return [ruled(text("WHAT TO DO", "title"), head, width), *out]
+
+
+def _first_command(remedy: Remedy, width: int) -> list[Line]:
+    if not remedy.commands:
+        return wrapped(remedy.title, width, "text", indent=2, hang=2)
+    more = len(remedy.commands) - 1
+    rows = wrapped(remedy.commands[0], width - 16 * (more > 0), "accent", indent=4, hang=2)
+    if len(rows) > LOW_LINES:
+        rows = [*rows[: LOW_LINES - 1], crop([*rows[LOW_LINES - 1], (" …", "dim")], width)]
+    if more:
+        rows[-1] = crop([*rows[-1], (f"   and {more} more: c", "dim")], width)
+    return [crop(text(f"  {remedy.title}"), width), *rows]
+
+
+def _step_lines(remedy: Remedy, width: int) -> list[Line]:
+    out = wrapped(remedy.title, width, "text", indent=2, hang=2)
+    if remedy.warning:
+        warned = wrapped(f"▲ {remedy.warning}", width - 2, "warning", indent=4, hang=2)
+        out += warned[:2]
+        if len(warned) > 2:
+            out[-1] = crop([*out[-1], (" … (Enter on the finding: all of it)", "dim")], width)
+    for command in remedy.commands[:MOST_COMMANDS]:
+        out += wrapped(command, width, "accent", indent=4, hang=2)
+    if (more := len(remedy.commands) - MOST_COMMANDS) > 0:
+        out.append(text(f"    and {more} more: c", "dim"))
+    return out
 
 
 def _remedy(number: int, remedy: Remedy, width: int) -> list[Line]:
@@ -106,11 +139,10 @@ def _remedy(number: int, remedy: Remedy, width: int) -> list[Line]:
     return out
 
 
-def commands_of(findings: list[Finding]) -> str:
+def commands_of(remedies: Iterable[Remedy]) -> str:
     """What `c` copies: every command, with its remedy's title as a comment."""
     out: list[str] = []
-    for finding in findings:
-        for remedy in finding.remedy:
-            out.append(f"# {clean(remedy.title)}")
-            out += [clean(c) for c in (*remedy.commands, *remedy.persistent)]
+    for remedy in remedies:
+        out.append(f"# {clean(remedy.title)}")
+        out += [clean(c) for c in (*remedy.commands, *remedy.persistent)]
     return "\n".join(out)

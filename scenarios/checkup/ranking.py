@@ -41,16 +41,15 @@ def item(scenario: Scenario, outcome: Outcome, known: Sequence[Finding] = ()) ->
 
 
 def _step(finding: Finding) -> NextStep:
-    """The remedy's last command is the one that changes something."""
-    commands = finding.remedy[0].commands if finding.remedy else ()
-    return NextStep(finding.title, commands[-1] if commands else "")
+    step = finding.remedy[0].step if finding.remedy else NextStep("")
+    return msgspec.structs.replace(step, title=finding.title)
 
 
 def rule(finding: Finding, fate: State = "not measured") -> Item:
     """What triage's rule says; `fate` is how the measurement ended that was to prove it."""
     remedy = next((one for one in finding.remedy if one.commands), None)
     if remedy is not None:
-        step = NextStep(remedy.title, remedy.commands[-1])
+        step = remedy.step
     elif finding.prove:
         step = NextStep(
             "measure it on its own", shlex.join(["hostdx", "run", finding.prove, *finding.prove_options])
@@ -111,7 +110,7 @@ def answer(items: Sequence[Item], *, ended: bool) -> Finding:
     if not ended:
         title = f"so far: {title}"
     remedies = tuple(
-        Remedy(title=step.title, commands=(step.command,) if step.command else ())
+        Remedy(title=step.title, commands=step.commands)
         for one in items
         for step in one.following[:1]
         if one.state != "cleared"

@@ -250,4 +250,4 @@ def _next(one: Item) -> str:
     step = next(iter(one.following), None)
     if step is None:
         return ""
-    return f"Next: {step.title}" + (f": `{step.command}`" if step.command else "")
+    return f"Next: {step.title}" + (f": `{'; '.join(step.commands)}`" if step.commands else "")

@@ -187,7 +187,7 @@ def undecided(plan: Plan, verdicts: Mapping[str, Sequence[ev.Verdict]]) -> str:
         return ""
     if len(titles) == len(plan.workloads) > 1:
         return f"all {len(titles)} comparisons are inconclusive"
-    return f"inconclusive: {', '.join(titles)}"
+    return "inconclusive: " + ", ".join(f"'{title}'" for title in titles)
 
 
 def with_answer(layout: Layout, found: Sequence[Finding], still_open: str) -> list[Finding]:

@@ -46,4 +46,4 @@ class FindingScreen(Base):
         self.shell.open_plan(self.finding.prove, self.finding.prove_options)
 
     def action_copy(self) -> None:
-        self.shell.copy(commands_of([self.finding]), "the commands")
+        self.shell.copy(commands_of(self.finding.remedy), "the commands")

@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from app.recording.outlook import time_left
 from app.recording.session import Session
+from app.report.numbers import imported
 from app.tui.feed import RunFeed
 from app.tui.glyphs import clean
 from app.tui.lines import Line, cells, grounded, split, text
@@ -93,9 +94,11 @@ class RunHead(Panel):
         name = clean(session.began.scenario) if session.began else "run"
         host = f"  {clean(session.began.host)}" if session.began else ""
         left: Line = [(f" {name} › ", "dim"), (self._step, "title"), (host, "dim")]
-        if session.ended is not None:
+        if imported(session):
+            right: Line = [("imported ", "ok")]
+        elif session.ended is not None:
             role = "ok" if session.ended.status == "done" else "warning"
-            right: Line = [(session.ended.status, role), (f" after {units.duration(session.time)} ", "dim")]
+            right = [(session.ended.status, role), (f" after {units.duration(session.time)} ", "dim")]
         elif feed.dead and feed.playback.at_end:
             right = [("the runner is gone: it was killed, or the host went down ", "warning")]
         else:

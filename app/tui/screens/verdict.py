@@ -13,15 +13,17 @@ from app.recording import store
 from app.recording.session import Session
 from app.report.answer import answer
 from app.report.checkup import items
+from app.report.following import to_do
 from app.report.numbers import imported
 from app.report.trust import MARKS, trust
 from app.report.verdict_table import beside
 from app.report.wording import beyond_bounds
 from app.tui.details import commands_of, finding_lines, to_do_lines
+from app.tui.feed import RunFeed
 from app.tui.glyphs import clean
-from app.tui.lines import Line, crop, flowed, grounded, text, wrapped
+from app.tui.lines import Line, crop, flowed, grounded, split, text, wrapped
 from app.tui.screens.run import RunScreen
-from app.tui.widgets.checkup_lines import checkup_lines, next_lines
+from app.tui.widgets.checkup_lines import checkup_lines
 from app.tui.widgets.group_plot import Chosen, GroupPlot, ValuesPlot
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.panel import Box, Panel
@@ -31,7 +33,10 @@ from app.tui.widgets.suspects import Suspects, subject_words
 from app.tui.widgets.transport import Transport
 from app.tui.widgets.verdict_list import VerdictList
 from scenarios.experiment.wording import explanation
+from scenarios.finding import Remedy
 
+ROOMY = 48  # lines of a screen that has room for what a load stands for
+LOW_LINES = 2  # of how a verdict came about, on a low screen; Enter shows all of it
 _TRUST_ROLES = {"ok": "ok", "notice": "warning", "unknown": "unknown", "critical": "critical"}
 
 
@@ -66,11 +71,12 @@ def doubt_lines(session: Session, width: int, *, brief: bool = False) -> list[Li
             said.append((f"! not undone: {event.action.title}: {event.reason}", "critical"))
     if more := beyond_bounds(session):
         said.append((more, "warning"))
-    if values := beside(session):
-        said.append((values, "dim"))
     differs = session.plan.differs if session.plan else ()
     if differs and session.verdicts:
-        said.append(("Also different: " + ", ".join(clean(d) for d in differs) + ".", "dim"))
+        names = "; ".join(clean(d) for d in differs)
+        said.append((f"This stack: the effect may come from what else differs: {names}.", "dim"))
+    if values := beside(session):
+        said.append((values, "dim"))
     if brief:
         return [crop(text(words, role), width) for words, role in said[:1]]
     return [line for words, role in said for line in wrapped(words, width, role)]
@@ -83,6 +89,13 @@ class Headline(Panel):
         return headline_lines(self.shell.feed.session, width)
 
 
+def _load_lines(session: Session, workload: str, width: int) -> list[Line]:
+    """What the load stands for: `4k QD16` is a word of those who measure disks."""
+    planned = session.plan.workloads if session.plan else ()
+    why = next((w.why for w in planned if w.id == workload), "")
+    return wrapped(clean(why), width, "dim", indent=2) if why else []
+
+
 class About(Panel):
     """Of the row under the cursor, how it came about; then whether the run can be trusted."""
 
@@ -92,26 +105,40 @@ class About(Panel):
         session = self.shell.feed.session
         out = checkup_lines(session, width, brief=self.screen.size.height < 32)
         entry = self.screen.query_one(VerdictList).entry()
+        low = not self.screen.has_class("-high")
         if entry is not None and entry.verdict is not None and entry.measured:
             verdict = entry.verdict
-            inner = f"95 % CI {entry.interval}" if entry.interval else ""
+            inner = f"95 % CI {entry.interval}" if entry.interval and not verdict.explain else ""
             why = "; ".join(filter(None, (inner, clean(verdict.reason or ""), clean(explanation(verdict)))))
             if why:
-                out += wrapped(f"{entry.name}: {why}.", width, "dim", indent=2)
+                said = wrapped(f"{entry.name}: {why}.", width, "dim", indent=2)
+                out += said[:LOW_LINES] if low else said
+                if self.screen.size.height >= ROOMY:
+                    out += _load_lines(session, verdict.workload, width)
+                if low and len(said) > LOW_LINES:
+                    out[-1] = split(out[-1], text("Enter", "key"), width)
         signs = trust_lines(session, width - 2)
         out += [[("  ", "text"), *line] for line in signs]
         out += stuck_lines(session, width, self.screen.size.height // 3)
-        doubts = doubt_lines(session, width - 2, brief=not self.screen.has_class("-high"))
+        doubts = doubt_lines(session, width - 2, brief=low)
         out += [[("  ", "text"), *line] for line in doubts]
-        out += imported_lines(session, width, self.screen.size.height)
-        return [*out, *next_lines(session, width, brief=not self.screen.has_class("-high"))]
+        return [*out, *imported_lines(session, width, self.screen.size.height)]
 
 
 class ToDo(Panel):
-    DEFAULT_CSS = "ToDo { height: auto; max-height: 9; margin: 1 0 0 0; }"
+    """Never without the first command to paste."""
+
+    DEFAULT_CSS = "ToDo { height: auto; max-height: 14; display: none; }"
 
     def draw(self, width: int, height: int) -> list[Line]:
-        return to_do_lines(self.shell.feed.session.worst_first, width)
+        room = self.screen.size.height // 6
+        return to_do_lines(
+            advice(self.shell.feed), width, room=room, brief=not self.screen.has_class("-high")
+        )
+
+
+def advice(feed: RunFeed) -> tuple[Remedy, ...]:
+    return to_do(feed.session, store.argument(feed.path))
 
 
 class Preview(Panel):
@@ -135,9 +162,11 @@ class VerdictScreen(RunScreen):
     VerdictScreen #parts { layout: vertical; height: 1fr; }
     VerdictScreen #left { height: auto; max-height: 100%; }
     VerdictScreen VerdictList { max-height: 60%; }
-    VerdictScreen ToDo { display: none; }
-    VerdictScreen.-high.-compared.-todo ToDo { display: block; }
-    VerdictScreen Suspects { height: auto; min-height: 2; max-height: 9; margin: 1 0 0 0; }
+    VerdictScreen.-todo VerdictList { max-height: 10; }
+    VerdictScreen.-todo ToDo { display: block; }
+    VerdictScreen.-todo.-high ToDo { margin: 1 0 0 0; }
+    VerdictScreen Suspects { height: auto; min-height: 2; max-height: 9; }
+    VerdictScreen.-high Suspects { margin: 1 0 0 0; }
     VerdictScreen GroupPlot { display: none; height: 1fr; min-height: 6; margin: 1 0 0 0; }
     VerdictScreen.-high.-compared GroupPlot { display: block; }
     VerdictScreen.-high.-compared #left { max-height: 80%; }
@@ -203,9 +232,14 @@ class VerdictScreen(RunScreen):
 
     def _arrange(self) -> None:
         compared = bool(self.query_one(VerdictList).rows())
-        self.set_class(any(f.remedy for f in self.session().findings.values()), "-todo")
+        self.set_class(bool(advice(self.feed)) and not self._previewed(compared), "-todo")
         self.set_class(compared, "-compared")
         self.set_class(not compared, "-uncompared")
+
+    def _previewed(self, compared: bool) -> bool:
+        """Whether the finding that is shown below in full says what to do."""
+        worst = self.session().worst_first[:1]
+        return not compared and self.has_class("-high") and any(f.remedy for f in worst)
 
     def _chosen(self) -> Chosen | None:
         entry = self.query_one(VerdictList).entry()
@@ -216,7 +250,7 @@ class VerdictScreen(RunScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "copy":
-            return any(f.remedy for f in self.session().findings.values())
+            return bool(self._remedies())
         if action == "part":
             return self._part(parameters[0]) is not None
         return super().check_action(action, parameters)
@@ -263,4 +297,10 @@ class VerdictScreen(RunScreen):
         self.shell.save_report(self.feed.path)
 
     def action_copy(self) -> None:
-        self.shell.copy(commands_of(self.session().worst_first), "the commands")
+        self.shell.copy(commands_of(self._remedies()), "the commands")
+
+    def _remedies(self) -> tuple[Remedy, ...]:
+        """What is advised, then the other remedies of what was found."""
+        found = [one for f in self.session().worst_first for one in f.remedy]
+        first = advice(self.feed)
+        return (*first, *(one for one in found if one not in first))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from app.recording.session import Session
 from app.report.plot import Axis, Series, nice_axis, plot
+from app.report.verdict_table import counts
 from app.tui.glyphs import MARKERS, clean, plain
 from app.tui.lines import Line, cells, split, text
 from app.tui.widgets.checkup_lines import checkup_lines
@@ -71,6 +72,8 @@ def _title(session: Session, what: str, workload: str) -> str:
 def _points(session: Session, workload: str) -> tuple[str, dict[str, list[tuple[float, float]]], float]:
     """(what is drawn, points by variant, seconds of the first): the blocks of the workload, else the samples."""
     blocks = session.blocks.get(workload, [])
+    if session.ended is not None:  # then every figure beside it is without the warm-up
+        blocks = [b for b in blocks if counts(b)] or blocks
     points: dict[str, list[tuple[float, float]]] = {}
     if blocks:
         name, unit = leading_metric(session, workload)

@@ -217,7 +217,7 @@ class ValuesPlot(GroupPlot):
 
     def lines(self, session: Session, width: int, height: int) -> list[Line]:
         chosen = self._chosen()
-        if chosen is None or height < 6:
+        if chosen is None or height < 6 or not courses(session, *chosen):  # then they stand above already
             return [text("")]
         return plot_lines(session, width, height, ascii_only=self.shell.ascii_only, workload=chosen.workload)
 

@@ -79,10 +79,15 @@ class Panel(Still):
         elif changed:
             self.refresh(*changed)
 
+    def visible_rows(self, height: int) -> int:
+        """Of `height`, for a panel whose lower part may be cut off by what stands above it."""
+        return height
+
     def _update(self, width: int, height: int) -> list[Region] | None:
         """Takes in the new lines; the regions that differ, None for all of it."""
         # the one way from text to cells: whatever a panel forgot to clean is cleaned here, before its width counts
-        lines = [pad(cleaned(merged(line)), width) for line in self.draw(width, height)[:height]]
+        drawn = self.draw(width, self.visible_rows(height))
+        lines = [pad(cleaned(merged(line)), width) for line in drawn[:height]]
         theme = self.app.theme
         whole = theme != self._theme or len(self._drawn) > len(lines)
         changed: list[Region] = []

@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.errors import NoWidget
 from textual.message import Message
 
 from app.tui.lines import Line, highlight, ruled, text
@@ -87,6 +88,14 @@ class Picker(Panel, can_focus=True):
     def selected(self) -> str:
         shown = self.shown
         return shown[self.index].key if shown else ""
+
+    def visible_rows(self, height: int) -> int:
+        """The cursor is never below the edge of a box that has no room for the whole list."""
+        try:
+            seen = self.screen.find_widget(self).visible_region.height
+        except NoWidget:  # before the first layout
+            return height
+        return min(height, seen) if seen else height
 
     def draw(self, width: int, height: int) -> list[Line]:
         shown = self.shown

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
 from app.recording.session import Session
+from app.report.answer import answer
 from app.tui.glyphs import SIGNS, clean
 from app.tui.lines import Line, cells, crop, text, wrapped
 from app.tui.widgets.picker import Picker, Row
-from scenarios.finding import Finding
+from probes.units import counted
+from scenarios.finding import SEVERITIES, Finding
 
 _KNOWN = {
     "measured": "measured",
@@ -17,6 +20,13 @@ _KNOWN = {
     "hint": "a hint",
 }  # how it is known, a column of wide screens
 LEFT_OVER = "left over"  # the key of its row
+
+
+def _counted(session: Session) -> str:
+    """`2 warnings, 3 notices`: what a low screen has no room for."""
+    found: Counter[str] = Counter(f.severity for f in session.findings.values() if f.severity != "ok")
+    named = ((found[s], s) for s in SEVERITIES if found[s])
+    return ", ".join(f"{n} critical" if s == "critical" else counted(n, s) for n, s in named)
 
 
 def severity_words(finding: Finding) -> Line:
@@ -34,8 +44,13 @@ def subject_words(session: Session, finding: Finding) -> str:
     return clean(_titles(session).get(finding.subject, finding.subject))
 
 
-def _said(finding: Finding, load: bool) -> str:
-    """The title, with the subject where it does not say it itself; of a load it does."""
+def _said(finding: Finding, load: bool, headline: bool = False) -> str:
+    """The title, with the subject where it does not say it itself; of a load it does.
+
+    Why, where its title is the `headline` above the list.
+    """
+    if headline and finding.evidence:
+        return f"why: {clean(finding.evidence[0].text)}"
     title, subject = clean(finding.title), "" if load else clean(finding.subject)
     hint = "hint: " if finding.confidence == "hint" else ""
     return f"{hint}{title}" + (f" ({subject})" if subject and subject not in title else "")
@@ -47,21 +62,24 @@ def _head(finding: Finding, width: int, ours: bool) -> Line:
     return [*severity_words(finding), (f"  {area:<11} ", "accent" if finding.prove else "dim"), *known]
 
 
-def _line(finding: Finding, load: bool, picker: Picker, width: int) -> Line:
+def _line(finding: Finding, load: bool, picker: Suspects, width: int) -> Line:
     """On one line as much as fits; where there are two, the title is folded."""
-    head, said = _head(finding, width, picker.id != "suspects"), _said(finding, load)
+    head = _head(finding, width, picker.id != "suspects")
+    said = _said(finding, load, finding == picker.headline)
     first = wrapped(said, width - cells(head))[0] if picker.tall else text(said)
     return [*head, *first]
 
 
-def _second(finding: Finding, load: bool, remedy_first: bool, width: int) -> Line:
+def _second(finding: Finding, load: bool, picker: Suspects, width: int) -> Line:
     """The rest of the title, else the first piece of evidence or what would be done about it."""
+    remedy_first, headline = picker.id != "suspects", finding == picker.headline
     indent = cells(_head(finding, width, remedy_first))
-    rest = wrapped(_said(finding, load), width - indent)[1:]
+    rest = wrapped(_said(finding, load, headline), width - indent)[1:]
     if rest:
         words = " ".join(part for line in rest for part, _ in line)
         return crop([(" " * indent, "text"), (words, "text")], width)
-    words = finding.evidence[0].text if finding.evidence else ""
+    evidence = finding.evidence[headline:]
+    words = evidence[0].text if evidence else ""
     if finding.remedy and (not words or remedy_first):
         words = f"do: {finding.remedy[0].title}"
     return crop([(" " * indent, "text"), (words, "dim")], width) if words else []
@@ -93,6 +111,7 @@ class Suspects(Picker):
     ) -> None:
         super().__init__(id=id, title=title, empty=empty)
         self._session = session
+        self.headline: Finding | None = None  # its title stands above the list already
 
     def rows(self) -> list[Row]:
         session = self._session()
@@ -108,7 +127,7 @@ class Suspects(Picker):
                     f"{finding.id}|{finding.subject}",
                     partial(_line, finding, load, self),
                     words,
-                    partial(_second, finding, load, self.id != "suspects"),
+                    partial(_second, finding, load, self),
                     partial(_whole, finding, load),
                 )
             )
@@ -126,12 +145,13 @@ class Suspects(Picker):
             LEFT_OVER,
             partial(_line, finding, False, self),
             f"critical undo {titles}",
-            partial(_second, finding, False, self.id != "suspects"),
+            partial(_second, finding, False, self),
             partial(_whole, finding, False),
         )
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
+        self.headline = answer(session).finding if self.id != "suspects" else None
         checks = list(session.checks.values())
         unreadable = sum(c.state == "unreadable" for c in checks)
         if checks and self.id == "suspects":  # a run's own checks are not what it was asked
@@ -147,6 +167,8 @@ class Suspects(Picker):
                         "unknown",
                     ),
                 ]
+        if self.id != "suspects":
+            self.note = text(_counted(session), "dim")
         if self.id == "suspects" and (not self.empty or checks):
             self.empty = self._silence()
         return super().draw(width, height)

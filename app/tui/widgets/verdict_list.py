@@ -16,7 +16,7 @@ from app.tui.lines import Line, crop, pad, shortened, text
 from app.tui.widgets.effects import ROLES, margin_of, role_of
 from app.tui.widgets.interval_bar import Scale, axis, bar, common_scale
 from app.tui.widgets.picker import Picker, Row
-from probes.units import Quantity, brief
+from probes.units import Quantity, brief, percent
 from scenarios import events as ev
 
 _LEAST_BAR, _MOST_BAR = 8, 61
@@ -129,7 +129,7 @@ def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) ->
     pairs = [sides(e, wide=wide) for e in told]
     left = column([one for one, _ in pairs], 99 if wide else _MOST_UNIT, heads[0])
     right = column([other for _, other in pairs], 99 if wide else _MOST_UNIT, heads[1])
-    size, interval = widest([e.size for e in told]), widest([e.interval for e in told])
+    size, interval = widest([effect_of(e, wide=wide) for e in told]), widest([e.interval for e in told])
 
     def rest(*columns: int) -> int:
         return width - sum(c + GAP for c in columns if c)
@@ -165,6 +165,14 @@ def sides(entry: Entry, *, wide: bool) -> tuple[Quantity, Quantity]:
     return (Quantity(left.number, "") if left.unit == right.unit else left), right
 
 
+def effect_of(entry: Entry, *, wide: bool) -> str:
+    """Where there is little room, no difference by what it was shown to lie within."""
+    verdict = entry.verdict
+    if wide or verdict is None or verdict.verdict != "no material difference":
+        return entry.size
+    return f"within ±{percent(verdict.margin)}"
+
+
 def _value(value: Quantity, at: Column) -> Line:
     """The number right-aligned, its unit dim beside it, so that numbers stand under numbers."""
     number: Line = [(value.number.rjust(at.number), "text")]
@@ -194,7 +202,7 @@ def _line(entry: Entry, table: VerdictList, width: int) -> Line:
             [] if none else bar(entry.ratio, entry.ci95, at.bar, at.scale, margin=margin, role=entry.role)
         )
         line += [gap, *pad(picture, at.bar)]
-    line += [gap, *pad([(entry.size, entry.role)], at.size)]
+    line += [gap, *pad([(effect_of(entry, wide=width >= _WIDE), entry.role)], at.size)]
     if at.interval:
         line += [gap, (entry.interval, "dim")]
     return crop(line, width)
@@ -228,14 +236,15 @@ class VerdictList(Picker):
     def columns(self, width: int) -> list[Line]:
         told = [e.verdict for e in self.entries() if e.measured and e.verdict is not None]
         pairs = {(v.baseline, v.variant) for v in told}
-        left, right = next(iter(pairs)) if len(pairs) == 1 else ("baseline", "variant")
+        left, right = next(iter(pairs)) if len(pairs) == 1 else ("baseline", "with it")
         if len({v.baseline for v in told}) == 1:
             left = told[0].baseline
         at = self.laid = layout(self.entries(), width - 2, (clean(left), clean(right)))
         if not told:
             return []
         gap = (" " * GAP, "text")
-        line: Line = [("  ", "text"), *pad(text("load", "dim"), at.name)]
+        alone = len({v.workload for v in told}) == 1 and len(pairs) > 1  # the rows are the variants
+        line: Line = [("  ", "text"), *pad(text("variant" if alone else "load", "dim"), at.name)]
         for words, column, role in (
             (left, at.left, "a"),
             (right, at.right, "b" if len(pairs) == 1 else "dim"),

@@ -92,6 +92,8 @@ def test_a_battery_is_followed_by_its_comparison_and_by_what_is_suspected_here(
     fine = Finding(id="x.y", severity="ok", title="fine")
     session = ended(*(ev.Found(t=1.0, finding=f) for f in (LOUD, busy, fine, recorded)), scenario="kernel")
     compared = [remedy.commands[0] for remedy in recorded.remedy]
+    assert compared[0] == "hostdx compare OLD -- last"  # true at its end only
+    compared[0] = "hostdx compare OLD -- r.jsonl"
     known = ["fstrim /x", "hostdx run cpuwatch --pid 9"]
     assert [step.command for step in following(session, "r.jsonl")] == [*compared, *known]
     kept = recordings_dir() / "r.jsonl"

@@ -21,7 +21,7 @@ from app.tui.widgets.group_plot import Chosen, courses, group_plot_lines
 from app.tui.widgets.interval_bar import Scale, bar
 from app.tui.widgets.stuck_table import stuck_lines
 from app.tui.widgets.suspects import subject_words
-from app.tui.widgets.verdict_list import Layout, VerdictList, entries, layout, named, sides
+from app.tui.widgets.verdict_list import Layout, VerdictList, effect_of, entries, layout, named, sides
 from probes import units
 from scenarios import events as ev
 from tests.fakes.screen import feed, grid, keys, opened
@@ -55,7 +55,9 @@ def test_no_width_cuts_the_effects_words(demo: str, width: int) -> None:
     at = layout(found, width)
     whole = at.name + sum(2 + c for c in (at.left.cells, at.right.cells, at.bar, at.size, at.interval) if c)
     assert whole <= width
-    assert at.size == max(len(e.size) for e in found if e.measured)
+    wide = width >= 96
+    assert at.size == max(len(effect_of(e, wide=wide)) for e in found if e.measured)
+    assert not wide or all(effect_of(e, wide=wide) == e.size for e in found)
 
 
 @pytest.mark.parametrize("demo", [d for d in store.demos() if d != "demo:trend"])

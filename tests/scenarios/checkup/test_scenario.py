@@ -218,7 +218,7 @@ async def test_what_triage_knows_of_a_measured_cause_comes_first(
     run = Conducted(outcomes={"storage": slow}, options=options)
     await Checkup().run(run)
     told = items_of(run.of(ev.Extra)[-1].value)[0].following
-    wanted = NextStep(first, "mount -o remount,async /s")
+    wanted = NextStep(first, "findmnt /s", ("mount -o remount,async /s",))
     assert told == ((wanted, ADVICE) if first else (ADVICE,))
 
 
@@ -251,8 +251,8 @@ async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_na
     await Checkup().run(run)
     items = items_of(run.of(ev.Extra)[-1].value)
     assert [one.state for one in items] == states
-    remount = "mount -o remount,async /s"
-    assert any(one.following and one.following[0].command == remount for one in items)
+    remount = ("findmnt", "mount -o remount,async /s")  # all of the remedy, as the part's own run says it
+    assert any(one.following and one.following[0].commands == remount for one in items)
     rules = [one for one in items if one.scenario == "storage" and not one.recording]
     assert len(rules) == (states != ["cause", "cause"])
 

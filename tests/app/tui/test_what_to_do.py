@@ -1,0 +1,102 @@
+"""What a verdict advises stands on it at every size: on the smallest one the first command to paste."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.recording import store
+from app.report.following import to_do
+from app.tui.details import commands_of, to_do_lines
+from app.tui.feed import RunFeed
+from app.tui.lines import Line, cells
+from app.tui.screens.verdict import VerdictScreen, advice
+from app.tui.widgets.suspects import Suspects
+from app.tui.widgets.verdict_list import VerdictList
+from scenarios.finding import Remedy
+from tests.fakes.screen import grid, keys, opened
+
+ADVISING = ["storage", "rpfilter", "dstate", "null", "iosched", "numa", "fstrim", "kernel"]
+
+
+def ended(demo: str) -> RunFeed:
+    run = RunFeed(store.resolve(f"demo:{demo}"))
+    run.playback.finish()
+    return run
+
+
+def words(lines: list[Line]) -> list[str]:
+    return ["".join(part for part, _ in line) for line in lines]
+
+
+@pytest.mark.parametrize("demo", ADVISING)
+async def test_on_a_low_screen_stand_the_first_command_and_the_first_finding(
+    demo: str, tmp_path: Path
+) -> None:
+    run = ended(demo)
+    first = advice(run)[0].commands[0]
+    async with opened(tmp_path, run=run, size="narrow") as (app, pilot):
+        shown = grid(app).splitlines()
+        at = next(n for n, line in enumerate(shown) if line.startswith(" WHAT TO DO "))
+        assert shown[at + 2].strip() and first.startswith(shown[at + 2].strip()[:20])
+        found = app.screen.query_one(Suspects)
+        assert app.screen.find_widget(found).visible_region.height >= 2
+        found.focus()
+        await keys(pilot, *["j"] * (len(found.rows()) - 1))
+        assert " ▸ " in grid(app)  # the cursor is seen on the last of them
+
+
+async def test_c_copies_the_next_step_where_no_finding_has_a_remedy(tmp_path: Path) -> None:
+    async with opened(tmp_path, run=ended("null"), size="narrow") as (app, pilot):
+        copied: list[str] = []
+        app.copy_to_clipboard = copied.append  # type: ignore[method-assign]
+        await keys(pilot, "c")
+        assert copied and copied[0].endswith("\nhostdx run checkup")
+
+
+@pytest.mark.parametrize("width", [58, 78, 118])
+def test_a_step_is_shown_whole_or_counted(width: int) -> None:
+    steps = [
+        Remedy(title="do this", commands=("first --with " + "x" * 90, "second"), warning="it hurts"),
+        Remedy(title="or that", commands=("third", "fourth")),
+    ]
+    brief = to_do_lines(steps, width, room=0, brief=True)
+    assert all(cells(line) <= width for line in brief) and len(brief) <= 4
+    shown = "\n".join(words(brief))
+    assert (
+        "first --with" in shown
+        and "and 1 more" in shown
+        and "mind the risk" in shown
+        and "third" not in shown
+    )
+    whole = "\n".join(words(to_do_lines(steps, width, room=20)))
+    assert "second" in whole and "fourth" in whole and "it hurts" in whole
+    tight = "\n".join(words(to_do_lines(steps, width, room=4)))
+    assert "second" in tight and "1 more below" in tight and "third" not in tight
+    assert to_do_lines([], width, room=20) == []
+
+
+def test_the_answer_to_the_run_comes_before_what_a_rule_says_of_the_host() -> None:
+    """`trim the other disk` is no answer to `this disk is 94 times slower`."""
+    told = to_do(ended("storage").playback.session)
+    assert told[0].commands == ("hostdx run storage --pid PID",) and len(told) > 1
+    assert commands_of(told).startswith("# Measure how long your job really waits")
+
+
+async def test_the_headline_is_not_said_once_more_as_a_finding(tmp_path: Path) -> None:
+    for size in ("narrow", "wide"):
+        async with opened(tmp_path, run=ended("dstate"), size=size) as (app, _):
+            listed = next(line for line in grid(app).splitlines() if "▲ warning" in line)
+            assert "why: " in listed and "thawed" not in listed
+
+
+async def test_a_table_of_variants_is_headed_as_one_and_a_low_one_keeps_its_loads_whole(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path, run=ended("rpfilter"), size="narrow") as (app, _):
+        assert "variant  none  with it" in grid(app)
+    async with opened(tmp_path, run=ended("storage"), size="narrow") as (app, _):
+        assert isinstance(app.screen, VerdictScreen)
+        shown = grid(app)
+        assert all(e.name in shown for e in app.screen.query_one(VerdictList).entries())
