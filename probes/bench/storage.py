@@ -7,20 +7,21 @@ instead it reached 0.6 of fio's psync IOPS, with processes 0.94 to 1.03 (measure
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from typing import Any
 
 import msgspec
 
 from probes.bench.budget import PRESUMED_SYNCED, WriteBudget
 from probes.bench.cache import cache_check
-from probes.bench.engine.files import FileSet, TestFile, open_unnamed, part_of
+from probes.bench.engine.files import FileSet, TestFile, in_turn, part_of
 from probes.bench.engine.pool import Crew, Pool, WorkerFailed
 from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent
+from probes.bench.preparation import Progress, fill, opened
 from probes.bench.workloads import (
     IDS,
     NAMES_AT_ONCE,
@@ -39,12 +40,9 @@ from probes.types import Absent, present
 
 __all__ = ["Progress", "StorageBench", "cache_check"]
 
-Progress: TypeAlias = Callable[[int, int], None]  # bytes written so far, bytes to write
-
 LEAD_S = 0.002  # from "all are ready" to the common start
 REHEARSAL_S = 0.05
 REHEARSED_BYTES = 64 << 20  # written at most by it
-PIECE_BYTES = 64 << 20  # of a file's filling; smaller ones are late in the counters by a part of themselves
 LARGE_BYTES = 256 << 10  # writes from here on amplify little: a journal's commit is small beside them
 # What can be decided with, as an experiment counts: a warm-up, then four groups of two blocks a bench.
 FEWEST_BLOCKS = 9
@@ -124,31 +122,60 @@ class StorageBench:
         """The numbers of the files that this load should use next (see `FileSet.next`)."""
         return self._files.next(load.kind, count)
 
+    def use_files(self, load: Load, numbers: Sequence[int]) -> list[int]:
+        """Those that another bench drew (see `FileSet.use`)."""
+        return self._files.use(load.kind, numbers)
+
     async def prepare(self, progress: Progress | None = None, workloads: Sequence[str] = ()) -> None:
-        """Makes and fills the files that `workloads` (default: all) need. Raises BenchRefused.
+        """Makes and fills the files that `workloads` (default: all) need. Raises BenchRefused; then all is closed.
 
         `progress` is called on the event loop. One bench after the other: they share the write budget's counters.
         """
+        await self.lay_out([self], workloads)
+        await self.fill(progress)
+
+    @staticmethod
+    async def lay_out(benches: Sequence[StorageBench], workloads: Sequence[str] = ()) -> None:
+        """Makes the files of all benches in turn (see `FileSet.laying`). Raises BenchRefused; then all are closed."""
+        try:
+            await asyncio.to_thread(in_turn, [bench.laying(workloads) for bench in benches])
+        except BaseException:
+            for bench in benches:
+                await bench.close()
+            raise
+
+    def laying(self, workloads: Sequence[str] = ()) -> Iterator[None]:
+        """Makes the files step by step. Raises BenchRefused."""
         wanted = tuple(workloads) or IDS
         kinds = {load_of(workload).kind for workload in wanted}
-        total = prepared_bytes(self.size_bytes, wanted)
-        if refusal := self.budget.refusal(total):
+        if refusal := self.budget.refusal(prepared_bytes(self.size_bytes, wanted)):
             raise BenchRefused(f"{self.directory}: {refusal}")
-        sizes = {"read": (self.size_bytes,), "write": write_files(self.size_bytes)}
+        with opened(self.directory) if self.private is None else nullcontext(self.private.fd) as directory:
+            yield from self._files.laying(
+                directory,
+                self.directory,
+                self.size_bytes if "read" in kinds else 0,
+                write_files(self.size_bytes) if "write" in kinds else (),
+            )
+
+    async def fill(self, progress: Progress | None = None) -> None:
+        """Writes every block of the files. Raises BenchRefused; then all is closed."""
         try:
-            for kind in ("read", "write"):
-                if kind in kinds:
-                    for size in sizes[kind]:
-                        self._files.add(kind, await asyncio.to_thread(self._new_file, size))
             await self.crew.join(self._fds())
-            await self._fill(progress, total)
-        except OSError as error:
-            await self.close()
-            said = f"{error.strerror}{whose_error(self.directory, error.errno)}"
-            raise BenchRefused(f"{self.directory}: {said}; name another --dir") from error
+            await fill(self.directory, self._pool, list(self._files), self._spent_filling(), progress)
         except BaseException:
             await self.close()
             raise
+
+    def _spent_filling(self) -> Callable[[int], None]:
+        seen = self.device_bytes("write")
+
+        def spend(written: int) -> None:
+            nonlocal seen
+            self.budget.spend(written, self._moved("write", seen))
+            seen = self.device_bytes("write")
+
+        return spend
 
     async def share(self, other: StorageBench) -> None:
         """The very files of another bench, in the place of files of its own: two files need not be equally fast.
@@ -157,44 +184,6 @@ class StorageBench:
         """
         self._files.copy_from(other._files)
         await self.crew.join(self._fds())
-
-    def _new_file(self, size_bytes: int) -> TestFile:
-        if self.private is not None:
-            return open_unnamed(self.private.fd, self.directory, size_bytes)
-        where = os.open(self.directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            return open_unnamed(where, self.directory, size_bytes)
-        finally:
-            os.close(where)
-
-    async def _fill(self, progress: Progress | None, total: int) -> None:
-        finished = 0
-        seen = (0, self.device_bytes("write"))
-
-        # In pieces: a neighbour's burst is in some of them, and the smallest amplification is what counts.
-        def spend(written: int) -> None:
-            nonlocal seen
-            self.budget.spend(written - seen[0], self._moved("write", seen[1]))
-            seen = (written, self.device_bytes("write"))
-
-        def tell(written: int) -> None:
-            if finished + written - seen[0] >= PIECE_BYTES:
-                spend(finished + written)
-            if progress is not None:
-                progress(finished + written, total)
-
-        for file in self._files:
-            try:
-                await self._pool.long("fill", tell, fd=file.fd, bytes=file.bytes)
-            except WorkerFailed as error:
-                raise BenchRefused(
-                    f"{self.directory}: writing the test file of {file.bytes >> 20} MiB failed: "
-                    f"{error}{whose_error(self.directory, error.errno)}; "
-                    "free some space, or name another --dir"
-                ) from error
-            finished += file.bytes
-        if finished > seen[0]:
-            spend(finished)
 
     async def block(
         self,

@@ -22,6 +22,9 @@ from probes.system.disk.failing import whose_error
 
 FIRST_SLICE_S = 0.02
 FILES_A_TRAIN = 4  # of a side at most: each must be made ready before the clock runs
+# A train is planned for so many times the bytes that its slices wrote until now: slices that the bytes end, and not the
+# clock, hold so few operations that they scatter twice as much (streamed writes, measured).
+HEADROOM = 1.5
 
 
 class StorageTrains:
@@ -46,7 +49,9 @@ class StorageTrains:
             raise ValueError("the directories of a train share their workers")
         self._budget = self._benches[0].budget
         self._rng = random.Random(self._benches[0].seed)
-        self._bytes_per_s = 0.0  # written
+        self._bytes_per_s = (
+            0.0  # written, of a slice's planned time: with what is not counted and what is late
+        )
 
     async def ready(self) -> Train:
         """Starts the workers, and learns how fast this load is. Raises NotApplicable, Spent, BenchRefused."""
@@ -75,11 +80,13 @@ class StorageTrains:
         hold for the whole train, WorkerFailed where a worker died. Cancelling kills the workers at once.
         """
         load = self.load
-        most = self._most_operations(len(order), slice_s, parts=2 if onset_s else 1)
+        lead = load.workers > 1
+        most = self._most_operations(len(order), slice_s, parts=2 if onset_s else 1, lead=lead)
         groups = -(-len(order) // (2 * len(self._benches)))
-        files = [bench.next_files(load, min(groups, FILES_A_TRAIN)) for bench in self._benches]
+        drawn = self._benches[0].next_files(load, min(groups, FILES_A_TRAIN))
+        files = [drawn, *(bench.use_files(load, drawn) for bench in self._benches[1:])]
         first = list(itertools.accumulate((len(numbers) for numbers in files), initial=0))
-        # A group stays with one file of each side; which ones meet is drawn.
+        # A group stays with one file of each side, of one number: they lie side by side where they can.
         served = [
             first[side] + at // (2 * len(self._benches)) % len(files[side]) for at, side in enumerate(order)
         ]
@@ -90,6 +97,7 @@ class StorageTrains:
                 "order": served,
                 "slice_s": slice_s,
                 "onset_s": onset_s,
+                "lead": lead,
                 "quarters": quarters,
                 "most": most,
                 "place": place,
@@ -109,7 +117,7 @@ class StorageTrains:
         moved = {leaves: _difference(before[leaves], now) for leaves, now in self._counters().items()}
         replies = [reply | {"h": _by_side(reply["h"], first)} for reply in replies]
         measured = self._summed(order, slice_s, replies, moved, took)
-        self._account(measured)
+        self._account(measured, sum(reply["uncounted"] for reply in replies), slice_s)
         self._check(measured, moved)
         return measured
 
@@ -140,28 +148,29 @@ class StorageTrains:
         """How long slices may be, so that so many groups fit into the bytes that may be written; infinite without."""
         if self.load.kind != "write" or not self._bytes_per_s:
             return math.inf
-        return self._budget.left_for(self.load.id) / self._bytes_per_s / (groups * 2 * len(self._benches))
+        left_s = self._budget.left_for(self.load.id) / self._bytes_per_s / HEADROOM
+        return left_s / (groups * 2 * len(self._benches))
 
-    def _most_operations(self, slices: int, slice_s: float, parts: int) -> int | None:
+    def _most_operations(self, slices: int, slice_s: float, parts: int, lead: bool) -> int | None:
         """Of one worker in each part of a slice (onset, rest), so that the train stays within the write budget."""
         load = self.load
         if load.kind != "write":
             return None
-        wanted = int(max(self._bytes_per_s * slice_s * slices, load.block_bytes * load.workers * slices))
-        self._budget.check(wanted, load.id)
+        expected = HEADROOM * self._bytes_per_s * slice_s * slices
+        self._budget.check(int(max(expected, load.block_bytes * load.workers * slices)), load.id)
         left = self._budget.left_for(load.id)
         if not self._bytes_per_s:
             left = min(left, REHEARSED_BYTES)
-        return max(1, left // load.block_bytes // load.workers // slices // parts)
+        each = left // load.block_bytes // load.workers // slices
+        return max(1, each // parts - (lead and parts == 1))
 
-    def _account(self, measured: Train) -> None:
+    def _account(self, measured: Train, uncounted: int, slice_s: float) -> None:
         if self.load.kind != "write":
             return
-        ours = sum(side.bytes for side in measured.sides)
+        ours = sum(side.bytes for side in measured.sides) + uncounted * self.load.block_bytes
         self._budget.spend(ours, measured.device_bytes, self.load.id)
-        busy = sum(side.seconds for side in measured.sides)
-        if busy > 0:
-            self._bytes_per_s = ours / busy
+        if measured.order:
+            self._bytes_per_s = ours / (slice_s * len(measured.order))
 
     def _summed(
         self,

@@ -215,13 +215,16 @@ class Storage(Scenario):
                     read_leaves=disks_below(run.host, one.place.leaves), crew=crew,
                 )  # fmt: skip
                 stack.push_async_callback(bench.close)
-                try:
-                    await bench.prepare(told(step, one), [load.id for load in loads])
-                except BenchRefused as why:
-                    raise Refused(str(why)) from None
-                for note in (*layout.suitable[one.letter].notes, *bench.notes):
-                    run.note(f"{one.letter} ({one.directory}): {note}")
                 benches[one.letter] = bench
+            try:
+                await StorageBench.lay_out(list(benches.values()), [load.id for load in loads])
+                for one in layout.targets:
+                    await benches[one.letter].fill(told(step, one))
+            except BenchRefused as why:
+                raise Refused(str(why)) from None
+            for one in layout.targets:
+                for note in (*layout.suitable[one.letter].notes, *benches[one.letter].notes):
+                    run.note(f"{one.letter} ({one.directory}): {note}")
         return benches
 
     async def _job(self, run: Run) -> None:

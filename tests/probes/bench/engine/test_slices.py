@@ -29,6 +29,7 @@ def spec(**change: Any) -> dict[str, Any]:
         "order": [0, 1, 1, 0],
         "slice_s": 0.005,
         "onset_s": 0.0,
+        "lead": False,
         "quarters": True,
         "most": None,
         "place": 0,
@@ -70,6 +71,18 @@ def test_what_comes_before_the_onsets_end_does_not_count() -> None:
     reply = train(slice_s=0.02, onset_s=0.019, most=3)
     assert all(1 <= count <= 3 for count in reply["n"])
     assert sum(sum(count for _, count in each) for each in reply["h"]) == sum(reply["n"])
+
+
+def test_of_several_workers_the_first_operation_of_each_slice_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ticks = itertools.count(0, 1000)
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: next(ticks))
+    plain, led = train(most=3), train(most=3, lead=True)
+    assert plain["n"] == led["n"] == [3] * 4
+    assert plain["ns"] == led["ns"]
+    assert (plain["uncounted"], led["uncounted"]) == (0, 4)
+    assert sum(sum(count for _, count in each) for each in led["h"]) == 12
 
 
 def test_both_sides_work_in_their_own_file(tmp_path: Path) -> None:

@@ -315,7 +315,7 @@ async def test_no_write_block_is_shortened_for_the_budgets_sake(tmp_path: Path) 
     try:
         await bench.prepare(workloads=["fsync-4k-qd1"])
         foreign = iter(range(0, 1 << 62, 1 << 30))  # a counter that others move by a GiB at every look
-        bench._device_bytes = lambda kind: next(foreign)  # type: ignore[method-assign]
+        bench.device_bytes = lambda kind: next(foreign)  # type: ignore[method-assign]
         await bench.ready("fsync-4k-qd1")
         for _ in range(10):
             try:

@@ -1,0 +1,68 @@
+"""The files of a bench, written completely: only what was written is read from the device."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from probes.bench.engine.files import TestFile
+from probes.bench.engine.pool import Pool, WorkerFailed
+from probes.bench.measured import BenchRefused
+from probes.system.disk.failing import whose_error
+
+Progress: TypeAlias = Callable[[int, int], None]  # bytes written so far, bytes to write
+
+# A neighbour's burst is in some of the pieces, and the smallest amplification is what counts; smaller ones are late in
+# the counters by a part of themselves.
+PIECE_BYTES = 64 << 20
+
+
+@contextmanager
+def opened(directory: str) -> Iterator[int]:
+    """Its descriptor. Raises BenchRefused where it cannot be had."""
+    try:
+        fd = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        said = f"{error.strerror}{whose_error(directory, error.errno)}"
+        raise BenchRefused(f"{directory}: {said}; name another --dir") from error
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+async def fill(
+    directory: str,
+    pool: Pool,
+    files: Sequence[TestFile],
+    spend: Callable[[int], None],
+    progress: Progress | None,
+) -> None:
+    """Writes every block. `spend` is told of every piece written, in bytes. Raises BenchRefused with one line."""
+    total = sum(file.bytes for file in files)
+    finished = spent = 0
+
+    def tell(written: int) -> None:
+        nonlocal spent
+        if finished + written - spent >= PIECE_BYTES:
+            spend(finished + written - spent)
+            spent = finished + written
+        if progress is not None:
+            progress(finished + written, total)
+
+    for file in files:
+        try:
+            await pool.long("fill", tell, fd=file.fd, bytes=file.bytes)
+        except WorkerFailed as error:
+            raise BenchRefused(
+                f"{directory}: writing the test file of {file.bytes >> 20} MiB failed: "
+                f"{error}{whose_error(directory, error.errno)}; free some space, or name another --dir"
+            ) from error
+        except OSError as error:
+            said = f"{error.strerror}{whose_error(directory, error.errno)}"
+            raise BenchRefused(f"{directory}: {said}; name another --dir") from error
+        finished += file.bytes
+    if finished > spent:
+        spend(finished - spent)

@@ -1,0 +1,135 @@
+"""Trains of the storage engine: what is counted, how near the write limit they go, and where the files lie."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from probes.bench.budget import WriteBudget
+from probes.bench.engine import files
+from probes.bench.engine.pool import Crew
+from probes.bench.measured import Spent
+from probes.bench.storage import StorageBench
+from probes.bench.trains import StorageTrains
+from probes.bench.workloads import MIB
+from probes.host import Host
+
+STREAM = "write-1m-qd8"
+SIZE = 256 * MIB
+ABBA = (0, 1, 1, 0)
+
+
+@pytest.fixture
+async def sides(tmp_path: Path) -> AsyncIterator[dict[str, StorageBench]]:
+    """Two directories under one budget, with the files for streamed writes."""
+    crew, budget = Crew(), WriteBudget(2 << 30)
+    made = {}
+    for variant in "AB":
+        (tmp_path / variant).mkdir()
+        made[variant] = StorageBench(
+            Host(), str(tmp_path / variant), None, SIZE, 1, [], crew=crew, budget=budget
+        )
+    benches = list(made.values())
+    try:
+        await StorageBench.lay_out(benches, [STREAM])
+        for bench in benches:
+            await bench.fill()
+        yield made
+    finally:
+        for bench in benches:
+            await bench.close()
+
+
+async def test_a_train_is_begun_only_where_its_clock_ends_the_slices(sides: dict[str, StorageBench]) -> None:
+    """Near the write limit slices of two operations a worker, where the clock gave six, scattered twice as much."""
+    trains = StorageTrains(sides, STREAM)
+    await trains.ready()
+    expected = trains._bytes_per_s * 0.02 * len(ABBA)
+    budget, room, begun, refused = next(iter(sides.values())).budget, [0], 0, 0
+    budget.left_for = lambda load: room[0]  # type: ignore[method-assign]
+    for tenths in range(1, 40):
+        room[0] = int(expected * tenths / 10)
+        try:
+            most = trains._most_operations(len(ABBA), 0.02, 1, True)
+        except Spent:
+            refused += 1
+            continue
+        begun += 1
+        assert most is not None
+        assert (most + 2) * trains.load.workers * len(ABBA) * trains.load.block_bytes > 1.4 * expected
+    assert begun > 10 and refused > 5
+
+
+async def test_what_is_done_and_not_counted_is_paid_for(sides: dict[str, StorageBench]) -> None:
+    trains = StorageTrains(sides, STREAM)
+    await trains.ready()
+    bench = next(iter(sides.values()))
+    before = bench.budget.spent_bytes
+    train = await trains.train(ABBA, 0.01)
+    uncounted = trains.load.workers * len(ABBA) * trains.load.block_bytes
+    assert bench.budget.spent_bytes - before == sum(train.operations) * trains.load.block_bytes + uncounted
+
+
+async def test_both_sides_of_a_group_write_to_files_of_one_number(
+    sides: dict[str, StorageBench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trains = StorageTrains(sides, STREAM)
+    pool = trains._crew.pool
+    original, sent = pool.together, []
+
+    async def recorded(do: str, specs: Any, *more: Any) -> Any:
+        sent.append(specs[0])
+        return await original(do, specs, *more)
+
+    monkeypatch.setattr(pool, "together", recorded)
+    await trains.train(ABBA * 5, 0.005)
+    numbers = {
+        (variant, file.fd): number
+        for variant, bench in sides.items()
+        for number, file in enumerate(bench._files.of("write"))
+    }
+    served = [sent[-1]["sides"][one]["fd"] for one in sent[-1]["order"]]
+    groups = [served[at : at + 4] for at in range(0, len(served), 4)]
+    for group in groups:
+        a, b = {numbers["A", fd] for fd in (group[0], group[3])}, {numbers["B", fd] for fd in group[1:3]}
+        assert a == b and len(a) == 1
+    assert len({group[0] for group in groups}) > 1
+
+
+def test_files_are_made_in_turn_and_the_written_ones_lie_between_what_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    laid: list[tuple[str, int, int]] = []
+    monkeypatch.setattr(
+        files,
+        "reserve",
+        lambda fd, start, length: laid.append((names[os.fstat(fd).st_dev, fd], start, length)),
+    )
+    names: dict[tuple[int, int], str] = {}
+    original = files._open
+
+    def opened(directory: int, direct: bool, unnamed: bool) -> int:
+        fd = original(directory, direct, unnamed)
+        names[os.fstat(fd).st_dev, fd] = Path(f"/proc/self/fd/{directory}").readlink().name
+        return fd
+
+    monkeypatch.setattr(files, "_open", opened)
+    made = []
+    for variant in "AB":
+        (tmp_path / variant).mkdir()
+        made.append(StorageBench(Host(), str(tmp_path / variant), None, SIZE, 1, []))
+    try:
+        files.in_turn([bench.laying([STREAM, "randread-4k-qd1"]) for bench in made])
+    finally:
+        for bench in made:
+            bench._files.close()
+    sizes = [length // MIB for _, _, length in laid]
+    assert sizes == [8, 32] * 16
+    assert "".join(side for side, _, _ in laid) == "AABBBBAA" * 4
+    assert [start // MIB for side, start, length in laid if side == "B" and length > 8 * MIB] == [
+        32 * part for part in range(8)
+    ]
