@@ -214,7 +214,7 @@ async def own_directory(run: Run, parent: str) -> AsyncIterator[PrivateDirectory
             private = await asyncio.to_thread(PrivateDirectory.open, applied.value, applied.inode)
         except OSError as why:
             raise Refused(
-                f"{applied.value}: {why.strerror}; nothing was written; name another --dir"
+                f"{applied.value}: {why.strerror}; nothing was written; name another directory"
             ) from None
         try:
             yield private

@@ -33,7 +33,7 @@ SHOTS = (
     Shot("keys", keys=("question_mark",)),
     *(Shot(f"{demo}-live", demo, 0.5) for demo in RUNS),
     *(Shot(f"{demo}-verdict", demo) for demo in (*RUNS, *IMPORTS)),
-    Shot("workload-inside", "workload", 1.0, ("i", "i")),
+    Shot("workload-inside", "workload", 1.0, ("i", "j")),
     Shot("finding", "rpfilter", 1.0, ("tab", "enter")),
 )
 

@@ -30,13 +30,15 @@ class Row(NamedTuple):
 def plan_rows(plan: Plan) -> list[Row]:
     """Everything below the question. A row with the role `picture` is a line of a drawing."""
     rows = [Row("✗ cannot", plan.refusal, "critical"), Row("", "")] if plan.refusal else []
-    rows += [Row("" if n else "compares", line) for n, line in enumerate(_sides(plan))]
+    sides = "compares" if len(plan.variants) > 1 else "measures"
+    rows += [Row("" if n else sides, line) for n, line in enumerate(_sides(plan))]
     if plan.differs:
-        differing = f"they also differ in: {'; '.join(plan.differs)}; verdicts therefore say “this stack”"
+        told = "; ".join(plan.differs)
+        differing = f"they also differ in: {told}; verdicts therefore say “this stack”: all of it together"
         rows.append(Row("", differing, "dim"))
     if plan.workloads:
         titles = (titled(w.title, control=w.control) for w in plan.workloads)
-        rows.append(Row("measures", "; ".join(titles)))  # a title may have a comma
+        rows.append(Row("with", "; ".join(titles)))  # a title may have a comma
     if plan.seconds:  # before the changes: with many of them the screen ends there
         rows.append(Row("takes", _time(plan)))
     rows += [Row("" if n else "writes", written(item)) for n, item in enumerate(plan.writes)]

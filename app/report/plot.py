@@ -17,6 +17,10 @@ from probes import units
 
 _BOX = str.maketrans("┤│└─┬┼├┘", "||+-++|+")
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
+_PARTS = {
+    3: (2, 3),
+    5: (4, 3, 5),
+}  # of a linear axis, by the most labels wanted: the first whose labels are even
 
 
 class Series(NamedTuple):
@@ -102,9 +106,17 @@ def plot(
     return [line[:width].ljust(width) for line in lines[:height]]
 
 
+def _even(step: float) -> bool:
+    """A label that is written whole: 5, 0.25, never 3.75."""
+    mantissa = step / 10.0 ** math.floor(math.log10(step))
+    return any(math.isclose(mantissa, even) for even in (1, 2, 2.5, 5, 10))
+
+
 def _ticks(axis: Axis, most: int) -> list[float]:
     if not axis.log:
-        return [axis.low + (axis.high - axis.low) * n / (most - 1) for n in range(most)]
+        span = axis.high - axis.low
+        parts = next((n for n in _PARTS[most] if _even(span / n)), most - 1)
+        return [axis.low + span * n / parts for n in range(parts + 1)]
     power = 10.0 ** math.floor(math.log10(axis.low))
     marks = [m * power * 10**n for n in range(13) for m in (1, 2, 5)]
     inside = [m for m in marks if axis.low * 0.999 <= m <= axis.high * 1.001]

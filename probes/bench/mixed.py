@@ -99,7 +99,7 @@ class MixedBench:
         except WorkerFailed as error:
             await self.close()
             raise BenchRefused(
-                f"{self.directory}: writing the test files failed: {error}; free space, or name another --dir"
+                f"{self.directory}: writing the test files failed: {error}; free space, or name another directory"
             ) from error
         except BaseException:
             await self.close()

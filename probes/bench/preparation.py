@@ -26,7 +26,7 @@ def opened(directory: str) -> Iterator[int]:
         fd = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         said = f"{error.strerror}{whose_error(directory, error.errno)}"
-        raise BenchRefused(f"{directory}: {said}; name another --dir") from error
+        raise BenchRefused(f"{directory}: {said}; name another directory") from error
     try:
         yield fd
     finally:
@@ -58,11 +58,11 @@ async def fill(
         except WorkerFailed as error:
             raise BenchRefused(
                 f"{directory}: writing the test file of {file.bytes >> 20} MiB failed: "
-                f"{error}{whose_error(directory, error.errno)}; free some space, or name another --dir"
+                f"{error}{whose_error(directory, error.errno)}; free some space, or name another directory"
             ) from error
         except OSError as error:
             said = f"{error.strerror}{whose_error(directory, error.errno)}"
-            raise BenchRefused(f"{directory}: {said}; name another --dir") from error
+            raise BenchRefused(f"{directory}: {said}; name another directory") from error
         finished += file.bytes
     if finished > spent:
         spend(finished - spent)

@@ -92,9 +92,9 @@ def _refused(directory: str, why: str, placed: Placement | None = None) -> Suita
 def _size(host: Host, directory: str, wanted_bytes: int | None, workloads: Sequence[str]) -> int:
     space = host.statvfs(directory)
     if isinstance(space, Absent):
-        raise BenchRefused(f"{directory}: its free space is unknown: {space.reason}; name another --dir")
+        raise BenchRefused(f"{directory}: its free space is unknown: {space.reason}; name another directory")
     if space.f_files > 0 and space.f_favail == 0:
-        raise BenchRefused(f"{directory}: no inode is left; delete files or name another --dir")
+        raise BenchRefused(f"{directory}: no inode is left; delete files or name another directory")
     return choose_size(directory, space.f_bavail * space.f_frsize, wanted_bytes, workloads)
 
 
@@ -102,17 +102,15 @@ def refused_file_system(placed: Placement, explicit: bool) -> str:
     """Why this kind of file system is not measured, or "" ."""
     directory, kind = placed.directory, placed.mount.fstype
     if kind in _MEMORY:
-        return f"{directory} is on {kind}: that is memory, not a disk; name a directory on a disk with --dir"
+        return f"{directory} is on {kind}: that is memory, not a disk; name a directory on a disk"
     if kind in _NOT_FOR_FILES:
-        return (
-            f"{directory} is on {kind}, which cannot hold test files; name a directory on a disk with --dir"
-        )
+        return f"{directory} is on {kind}, which cannot hold test files; name a directory on a disk"
     if any(leaf.startswith(("zram", "ram")) for leaf in placed.leaves):
-        return f"{directory} is on {placed.leaves[0]}: that is memory, not a disk; name another --dir"
+        return f"{directory} is on {placed.leaves[0]}: that is memory, not a disk; name another directory"
     if "ro" in placed.mount.options:
-        return f"{directory} is mounted read-only ({placed.mount.mountpoint}); name another --dir"
+        return f"{directory} is mounted read-only ({placed.mount.mountpoint}); name another directory"
     if (what := indirect(kind)) and not explicit:
-        return f"{directory} is on {kind}, {what}: measured only when it is named with --dir {directory}"
+        return f"{directory} is on {kind}, {what}: measured only when it is named"
     return ""
 
 
@@ -131,15 +129,15 @@ def refused_directory(path: str) -> str:
         found = os.stat(path)  # noqa: PTH116
     except OSError as error:
         why = f"{os.strerror(error.errno or 0)}{whose_error(path, error.errno)}"
-        return f"{path}: {why}; name another --dir"
+        return f"{path}: {why}; name another directory"
     if not stat.S_ISDIR(found.st_mode):
-        return f"{path} is not a directory; name one with --dir"
+        return f"{path} is not a directory; name one that is"
     if os.access(path, os.W_OK | os.X_OK, effective_ids=True):
         return ""
     mode = stat.S_IMODE(found.st_mode)
     return (
         f"{path}: {_user(os.geteuid())} may not write here (mode {mode:04o}, owner {_user(found.st_uid)}, "
-        f"group {_group(found.st_gid)}); name a directory of yours with --dir, or run as root"
+        f"group {_group(found.st_gid)}); name a directory of yours, or run as root"
     )
 
 
@@ -163,12 +161,12 @@ def refused_stack(host: Host, placed: Placement, explicit: bool) -> str:
         if present(fill) and fill > THIN_AT_MOST:
             return (
                 f"{where}, whose {what} is {100 * fill:.0f} % full (at most {100 * THIN_AT_MOST:.0f} %): a full pool "
-                "stops every volume in it; extend it (lvextend) or name another --dir"
+                "stops every volume in it; extend it (lvextend) or name another directory"
             )
     if present(pool.mode) and pool.mode != "rw":
         return f"{where}, which is in the mode {pool.mode}: repair it first (lvs -a)"
     if isinstance(pool.data, Absent) and not explicit:
-        return f"{where}, whose fill is unknown ({pool.data.reason}): run as root, or name it with --dir"
+        return f"{where}, whose fill is unknown ({pool.data.reason}): run as root, or name it yourself"
     return ""
 
 
@@ -231,12 +229,14 @@ def notes(host: Host, placed: Placement) -> Iterator[str]:
 def _no_place(directory: str, why: Absent) -> str:
     match why.kind:
         case "missing":
-            return f"{directory} does not exist; name an existing directory with --dir"
+            return f"{directory} does not exist; name one that exists"
         case "permission":
-            return f"{directory} cannot be reached by {_user(os.geteuid())}: {why.reason}; name another --dir"
+            return f"{directory} cannot be reached by {_user(os.geteuid())}: {why.reason}; name another directory"
         case "timeout":
-            return f"{directory} does not answer (a dead network mount?): {why.reason}; name another --dir"
-    return f"{directory}: where it lies cannot be found out: {why.reason}; name another --dir"
+            return (
+                f"{directory} does not answer (a dead network mount?): {why.reason}; name another directory"
+            )
+    return f"{directory}: where it lies cannot be found out: {why.reason}; name another directory"
 
 
 def _user(uid: int) -> str:

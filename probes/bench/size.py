@@ -32,7 +32,7 @@ def choose_size(
         needs = prepared_bytes(SMALLEST, workloads) / SHARE_OF_FREE
         raise BenchRefused(
             f"{directory}: too little space: needs {in_words(needs)} free (the test files take at most "
-            f"{100 * SHARE_OF_FREE:.0f} % of it), has {in_words(free_bytes)}; free some, or name another --dir"
+            f"{100 * SHARE_OF_FREE:.0f} % of it), has {in_words(free_bytes)}; free some, or name another directory"
         )
     if wanted_bytes is None:
         return largest

@@ -60,7 +60,7 @@ LOADS: tuple[Load, ...] = (
         kind="read",
         metric="IOPS",
         unit="IOPS",
-        why="the latency of one read: databases, small files, starting programs",
+        why="one read at a time (queue depth 1), its latency: databases, small files, starting programs",
     ),
     Load(
         id="randread-4k-qd16",
@@ -69,7 +69,7 @@ LOADS: tuple[Load, ...] = (
         metric="IOPS",
         unit="IOPS",
         workers=16,
-        why="what the device does in parallel: where NVMe leaves SATA behind",
+        why="16 reads at a time (queue depth 16), what the device does in parallel: where NVMe leaves SATA behind",
     ),
     Load(
         id="fsync-4k-qd1",
@@ -79,7 +79,7 @@ LOADS: tuple[Load, ...] = (
         unit="IOPS",
         sync=True,
         budget_share=0.5,  # the streams come after it
-        why="the price of durability: databases, mail, package managers; shows power-loss protection",
+        why="one write at a time, on the disk before the next: databases, mail; shows power-loss protection",
     ),
     Load(
         id="metadata",
@@ -87,7 +87,7 @@ LOADS: tuple[Load, ...] = (
         kind="metadata",
         metric="ops/s",
         unit="ops/s",
-        why="unpacking, building, software on a shared area: the file system more than the disk",
+        why="small files made and deleted: unpacking, building; the file system more than the disk",
     ),
     Load(
         id="read-1m-qd8",
@@ -99,7 +99,7 @@ LOADS: tuple[Load, ...] = (
         workers=8,
         sequential=True,
         slice_operations=2,  # 16 MiB
-        why="streaming event files",
+        why="8 streams of 1 MiB reads: event files",
     ),
     Load(
         id="write-1m-qd8",
@@ -113,7 +113,7 @@ LOADS: tuple[Load, ...] = (
         min_operations=16,
         slice_operations=2,
         most_bytes=MOST_STREAMED_A_BLOCK,
-        why="writing output and checkpoints",
+        why="8 streams of 1 MiB writes: output and checkpoints",
     ),
     Load(
         id="cpu",

@@ -51,7 +51,7 @@ def chosen(host: Host, options: Options) -> Chosen:
         fit = suitability(host, directory, explicit=False)
         if fit.refusal or len(suspects) == MOST_SUSPECTS:
             left_out.append(
-                fit.refusal or f"{directory}: at most {MOST_SUSPECTS} suspects; name it with --dir"
+                fit.refusal or f"{directory}: at most {MOST_SUSPECTS} suspects; measured if it is named"
             )
             continue
         suspects.append(directory)

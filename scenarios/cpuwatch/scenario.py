@@ -25,7 +25,7 @@ class Cpuwatch(Scenario):
     """A look a second at every process and thread of the job."""
 
     id: ClassVar[str] = "cpuwatch"
-    title: ClassVar[str] = "Does a job use more cores than it asked for?"
+    title: ClassVar[str] = "Does a job use too many cores?"
     question: ClassVar[str] = "How many cores does the job use, who waits for them, and where should it run?"
     why: ClassVar[str] = (
         "A job that asked for 8 cores and starts 20 threads takes CPU time from its neighbours, and loses some to "

@@ -111,12 +111,12 @@ class Layout:
             need = ((blocks + 1) * least_bytes() + self.fixed_bytes) / SHARE_OF_FREE
             return (
                 f"{self.directory}: too little space: needs {in_words(need)} free (the files take at most "
-                f"{100 * SHARE_OF_FREE:.0f} % of it), has {in_words(free)}; free some, or name another --dir"
+                f"{100 * SHARE_OF_FREE:.0f} % of it), has {in_words(free)}; free some, or name another directory"
             )
         return (
             f"{self.directory}: {self.device} is too small: the test may use at most "
             f"{100 * SHARE_OF_CAPACITY:.0f} % of its "
-            f"{in_words(capacity)}; name another --dir"
+            f"{in_words(capacity)}; name another directory"
         )
 
     def by_space(self, blocks: int, free: int | None = None) -> float:

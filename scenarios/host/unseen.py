@@ -13,7 +13,7 @@ from probes.system.processes import Look
 from probes.types import present
 from scenarios.finding import Remedy
 
-Cause: TypeAlias = Literal["namespace", "hidden", "unreadable", "quiet"]
+Cause: TypeAlias = Literal["namespace", "hidden", "unreadable", "kept", "quiet"]
 INITIAL = "pid:[4026531836]"  # PROC_PID_INIT_INO, include/linux/proc_ns.h
 _HIDDEN = re.compile(
     r"^\S+ \S+ \S+ \S+ /proc .* - proc .*\bhidepid=(1|2|4|noaccess|invisible|ptraceable)\b", re.M
@@ -34,6 +34,8 @@ class Unseen(msgspec.Struct, frozen=True):
                 return "who uses it is hidden from this user (/proc is mounted with hidepid)"
             case "unreadable":
                 return "whose I/O it is can only be read as root"
+            case "kept":
+                return "no process whose I/O can be read uses much of it"
         return "no process uses much of it at this moment"
 
     @property
@@ -63,7 +65,9 @@ def cause(namespace: str, host: Host, kind: str, unreadable: int, *, root: bool)
         return "namespace"
     if not root and present(mounts) and _HIDDEN.search(mounts):
         return "hidden"
-    return "unreadable" if kind == "io" and unreadable else "quiet"
+    if kind == "io" and unreadable:
+        return "kept" if root else "unreadable"
+    return "quiet"
 
 
 def _namespace() -> str:

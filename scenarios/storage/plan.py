@@ -67,7 +67,7 @@ class Layout:
             self._add(host, directory, options.integer("size") or None, explicit=bool(named))
         if not named:
             others = could_be_named(host, self.targets)
-            self.left_out += [f"not measured unless named with --dir: {line}" for line in others]
+            self.left_out += [f"not measured unless it is named: {line}" for line in others]
 
     def _add(self, host: Host, directory: str, size_bytes: int | None, *, explicit: bool) -> None:
         fit = suitability(host, directory, explicit=explicit, size_bytes=size_bytes)
@@ -88,7 +88,7 @@ class Layout:
             return self.refusals[0]
         if not self.targets:
             reasons = "; ".join(self.left_out[:2]) or "neither $TMPDIR nor /var/tmp exists"
-            return f"no directory to measure in: {reasons}; name one with --dir"
+            return f"no directory to measure in: {reasons}; name a directory"
         if self.files_bytes > self.most_bytes:
             return (
                 f"the test files alone take {size(self.files_bytes)}, and this run may write {size(self.most_bytes)}; "

@@ -204,7 +204,7 @@ class OwnDirectory:
         self.refusal = ""
         directories = named or default_directories(host)
         if not directories:
-            self.refusal = "neither $TMPDIR nor /var/tmp is there: name --dir"
+            self.refusal = "neither $TMPDIR nor /var/tmp is there: name a directory"
         for directory in directories:
             asked = options.integer("size") or None
             fit = suitability(host, directory, explicit=self.explicit, size_bytes=asked, workloads=workloads)

@@ -118,6 +118,8 @@ class Base(Screen[object]):
             panel.redraw()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        if self._held is not None:  # not before the first paint
+            self.query_one(KeyBar).redraw()  # what has the focus has keys of its own
         self._held = event.widget
 
     def on_resize(self) -> None:

@@ -1,4 +1,4 @@
-"""Directories to measure: the mounts with what carries them; space ticks, the first one ticked is the baseline."""
+"""Directories to measure: the mounts with what carries them; space marks, the first one marked is the baseline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from textual.widget import Widget
 
 from app.tui.command import Outcome, hostdx
 from app.tui.glyphs import clean
-from app.tui.lines import Line, cells, crop, pad, text, wrapped
+from app.tui.lines import Line, cells, crop, pad, shortened, text, wrapped
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
@@ -23,6 +23,7 @@ from probes import units
 
 PATH_HINT = "an absolute path; Tab completes it, Enter adds it, Esc cancels"
 NONE_SUCH = "no directory begins like that"
+COLUMNS = ("directory", "disk", "model", "type", "free")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -51,30 +52,37 @@ class Explained(Panel):
         place = screen.place
         if place is not None and place.refusal:
             return wrapped(f"✗ {place.path}: {place.refusal}", width, "unknown")
-        words = "space ticks one, / types its path; the first is the baseline A; Enter uses those that are ticked."
+        words = "space marks one, / types its path; the first is the baseline A; Enter uses those that are marked."
         if screen.several:
             return wrapped(words, width, "dim")
-        return wrapped("space ticks the directory, / types the path of one; Enter uses it.", width, "dim")
+        return wrapped("space marks the directory, / types the path of one; Enter uses it.", width, "dim")
 
 
 class DirectoryPicker(Picker):
-    DEFAULT_CSS = "DirectoryPicker { height: 1fr; }"
+    DEFAULT_CSS = "DirectoryPicker { height: auto; max-height: 80%; }"
+
+    def columns(self, width: int) -> list[Line]:
+        screen = self.screen
+        assert isinstance(screen, DirectoriesScreen)
+        if not self.rows():
+            return []
+        cells = zip(COLUMNS, screen.widths(width - 2), strict=True)
+        return [crop(text("      " + "  ".join(f"{word:<{room}}" for word, room in cells), "dim"), width)]
 
 
 class DirectoriesScreen(Base):
-    """Gives the directories, in the order in which they were ticked; None for Esc."""
+    """Gives the directories, in the order in which they were marked; None for Esc."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "take", "use these", priority=True),
-        Binding("space", "tick", "tick", priority=True),
-        Binding("slash", "name", "type a path", priority=True),  # a path begins like that
-        Binding("plus,insert,i", "name", "type a path", show=False, priority=True),
+        Binding("space", "mark", "mark", priority=True),
+        Binding("slash", "path", "type a path", priority=True),  # a path begins like that
     ]
     title_words = "directories"
 
     def __init__(self, chosen: Sequence[str], several: bool, then: Callable[[list[str]], None]) -> None:
         super().__init__()
-        self.ticked = list(chosen)
+        self.marked = list(chosen)
         self.several = several
         self._then = then
         self._places: list[Place] = [Place(path) for path in chosen]
@@ -91,11 +99,11 @@ class DirectoriesScreen(Base):
     def on_mount(self) -> None:
         self.query_one(Picker).focus()
         self._fill()
-        hostdx(self.shell, ["places", "--mounts", "--", *self.ticked], self._told)
+        hostdx(self.shell, ["places", "--mounts", "--", *self.marked], self._told)
 
     def _told(self, outcome: Outcome) -> None:
         if outcome.error:
-            self.shell.say(f"the mounts could not be read: {outcome.error}; + types a path")
+            self.shell.say(f"the mounts could not be read: {outcome.error}; / types a path")
             return
         told = msgspec.json.decode(outcome.output, type=list[Place])
         known = {place.path for place in told}
@@ -104,8 +112,8 @@ class DirectoriesScreen(Base):
         self._fill()
 
     def _place_of(self, path: str) -> int:
-        """What was ticked when the screen was opened comes first, in its order."""
-        return self.ticked.index(path) if path in self.ticked else len(self.ticked)
+        """What was marked when the screen was opened comes first, in its order."""
+        return self.marked.index(path) if path in self.marked else len(self.marked)
 
     def _looked_up(self, before: list[str], outcome: Outcome) -> None:
         """What lies under a path that was typed; one that cannot be measured is not kept, and that is said."""
@@ -114,9 +122,9 @@ class DirectoriesScreen(Base):
         told = {place.path: place for place in msgspec.json.decode(outcome.output, type=list[Place])}
         self._places = [told.get(place.path, place) for place in self._places]
         for place in told.values():
-            if place.refusal and place.path in self.ticked:
-                others = [path for path in self.ticked if path != place.path]
-                self.ticked = others if self.several else before
+            if place.refusal and place.path in self.marked:
+                others = [path for path in self.marked if path != place.path]
+                self.marked = others if self.several else before
                 self.shell.say(f"not added: {place.refusal}")
         self._fill()
 
@@ -131,47 +139,53 @@ class DirectoriesScreen(Base):
         self.show()
 
     def _line(self, place: Place, width: int) -> Line:
-        number = self.ticked.index(place.path) if place.path in self.ticked else -1
+        number = self.marked.index(place.path) if place.path in self.marked else -1
         letter = LETTERS[number] if 0 <= number < len(LETTERS) else " "
-        named = max((len(p.path) for p in self._places), default=8)
-        tick: Line = [(f"[{letter}] ", "accent" if number >= 0 else "dim")]
-        what: Line = [
-            *pad(text(place.path, "strong"), min(named, width // 3)),
-            ("  ", "text"),
-            *pad(text(place.device), 9),
-            (" ", "text"),
-            *pad(text(place.model, "dim"), 16 if width > 90 else 8),
-            (" ", "text"),
-            *pad(text(place.fstype), 6),
-        ]
+        what: Line = [(f"[{letter}] ", "accent" if number >= 0 else "dim")]
+        told = (place.path, place.device, place.model, place.fstype)
+        for word, room, role in zip(
+            told, self.widths(width), ("strong", "text", "dim", "text"), strict=False
+        ):
+            what += [*pad(text(shortened(word, room), role), room), ("  ", "text")]
         if place.refusal:
-            fits = cells([*tick, *what]) + len(place.refusal) + 4 <= width
-            why = place.refusal if fits else "cannot be measured"  # the lines below say all of it
-            return crop([*tick, *what, (f"  ✗ {why}", "unknown")], width)
-        free = f"{units.size(place.free_bytes)} free" if place.free_bytes is not None else ""
-        return crop([*tick, *what, (f" {free:>13}", "text")], width)
+            fits = cells(what) + len(place.refusal) + 2 <= width
+            why = place.refusal if fits else "refused"  # the lines below say all of it
+            return crop([*what, (f"✗ {why}", "unknown")], width)
+        free = units.size(place.free_bytes) if place.free_bytes is not None else ""
+        return crop([*what, (free, "text")], width)
+
+    def widths(self, width: int) -> list[int]:
+        """Of the columns: each as wide as its words, the path and the model as far as there is room."""
+        told = [(p.path, p.device, p.model, p.fstype, "✗ refused") for p in self._places]
+        path, device, model, fstype, free = (
+            max(map(len, column)) for column in zip(COLUMNS, *told, strict=True)
+        )
+        device = min(device, 14)
+        room = width - 4 - device - fstype - free - 8
+        path = min(path, max(12, room - min(model, 16)))
+        return [path, device, max(0, min(model, room - path)), fstype, free]
 
     def on_picker_moved(self) -> None:
         self.query_one(Explained).redraw()
 
     def on_picker_chosen(self) -> None:
-        self.action_tick()  # a click
+        self.action_mark()  # a click
 
-    def action_tick(self) -> None:
+    def action_mark(self) -> None:
         place = self.place
         if place is None:
             return
-        if place.path in self.ticked:
-            self.ticked.remove(place.path)
+        if place.path in self.marked:
+            self.marked.remove(place.path)
         elif place.refusal:
             self.shell.say(f"it cannot be measured: {place.refusal}")
             return
         else:
-            self.ticked = [*self.ticked, place.path] if self.several else [place.path]
+            self.marked = [*self.marked, place.path] if self.several else [place.path]
         self.show()
 
     def action_take(self) -> None:
-        self._then(self.ticked)
+        self._then(self.marked)
         self.action_back()
 
     def on_paste(self, event: events.Paste) -> None:
@@ -180,7 +194,7 @@ class DirectoriesScreen(Base):
         path = "".join(takewhile(str.isprintable, event.text))  # its first line
         self._ask("/" + path.strip().lstrip("/"))
 
-    def action_name(self) -> None:
+    def action_path(self) -> None:
         self._ask("/")
 
     def _ask(self, beginning: str) -> None:
@@ -193,9 +207,9 @@ class DirectoriesScreen(Base):
         path = "/" + path.strip("/") if path.startswith("/") else path.rstrip("/")
         if path not in {place.path for place in self._places}:
             self._places.append(Place(path))
-        if path not in self.ticked:
-            before = self.ticked
-            self.ticked = [*before, path] if self.several else [path]
+        if path not in self.marked:
+            before = self.marked
+            self.marked = [*before, path] if self.several else [path]
             hostdx(self.shell, ["places", "--", path], partial(self._looked_up, before))
         self.query_one(Picker)._key = path
         self._fill()

@@ -26,6 +26,7 @@ from app.tui.widgets.scenario_list import ASKED, ScenarioList
 from app.tui.widgets.selected_line import Whole, most_lines
 from app.tui.widgets.suspects import LEFT_OVER, Suspects
 
+MOST_ROWS = len(QUESTIONS) + 6  # with the head, and a scenario or two of a third party
 WATCH_AFTER_S = 1.5  # the first screen and triage come first
 
 
@@ -38,17 +39,17 @@ class Space(Panel):
 
 class HomeScreen(Base):
     DEFAULT_CSS = """
-    HomeScreen #top { height: auto; }
+    HomeScreen #top, HomeScreen #asked { height: auto; }
     HomeScreen Suspects { height: 1fr; min-height: 3; }
     HomeScreen HostTable { display: none; }
     HomeScreen ScenarioList { height: auto; width: 1fr; }
-    HomeScreen.-roomy Suspects, HomeScreen.-high Suspects { margin: 1 0 0 0; }
+    HomeScreen.-high Suspects { margin: 1 0 0 0; }
     HomeScreen.-high Whole { margin: 1 0 0 0; }
     HomeScreen.-high Space { display: block; }
     HomeScreen.-high RecordingsLine { margin: 1 0 0 0; }
     HomeScreen.-high.-examples Suspects { height: auto; min-height: 5; }
     HomeScreen.-high.-examples RecordingsLine { height: 1fr; max-height: 100%; }
-    HomeScreen.-broad ScenarioList { width: 84; }
+    HomeScreen.-broad #asked { width: 84; }
     HomeScreen.-wide.-high Headline { height: 2; }
     HomeScreen.-wide.-high #top { layout: horizontal; }
     HomeScreen.-wide.-high HostTable { display: block; width: 40%; padding: 0 0 0 3; }
@@ -81,28 +82,33 @@ class HomeScreen(Base):
         yield Space()
         with Box(id="top"):
             scenarios, host = ScenarioList(session), HostTable(session)
-            scenarios.styles.max_height = host.styles.height = self._most_rows()
-            yield scenarios
+            scenarios.styles.max_height, host.styles.height = self._most_rows(), self._beside()
+            with Box(id="asked"):
+                yield scenarios
+                yield Whole(ScenarioList)
             yield host
-        yield Whole(ScenarioList)
         yield Suspects(session)
         yield RecordingsLine()
 
     def _most_rows(self) -> int:
         """Suspects keep three lines, and six are all others': what a container cuts could not be reached."""
         height = self.app.size.height
-        margins = 0 if height < 24 else 1 if height < 32 else 4
-        most = len(QUESTIONS) + (12 if height >= 32 else 2)
-        return max(5, min(most, height - 9 - most_lines(height) - margins))
+        margins = 0 if height < 32 else 4
+        return max(5, min(MOST_ROWS, height - 9 - most_lines(height) - margins))
+
+    def _beside(self) -> int:
+        """The host's table is as high as the list and what is said below it can get."""
+        height = self.app.size.height
+        return self._most_rows() + 1 + most_lines(height)
 
     def show(self) -> None:
         """Examples, where nothing was recorded yet, have what the suspects leave of a high screen."""
         shell, height = self.shell, self.app.size.height
         examples = bool(shell.examples) and not shell.recorded and shell.running is None
         self.set_class(examples, "-examples")
-        listed = min(self._most_rows(), 1 + len(QUESTIONS) + len(shell.home_session().offers))
-        suspects = self.query_one(Suspects)
-        suspects.styles.max_height = max(3, height - listed - most_lines(height) - 14) if examples else None
+        suspects, high = self.query_one(Suspects), self.has_class("-high")
+        most = height - self._beside() - 14
+        suspects.styles.max_height = max(3, most) if examples and high else None
         super().show()
 
     def on_screen_resume(self) -> None:
@@ -138,9 +144,8 @@ class HomeScreen(Base):
         loop.add_reader(descriptor, ready)
 
     def on_resize(self) -> None:
-        """The host's table stands beside the list, and is as high as that may get."""
         self.query_one(ScenarioList).styles.max_height = self._most_rows()
-        self.query_one(HostTable).styles.height = self._most_rows()
+        self.query_one(HostTable).styles.height = self._beside()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "undo":

@@ -28,8 +28,7 @@ class InsideScreen(RunScreen):
     """In place of the live or the verdict screen, to which it goes back."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("i", "other(1)", "next curve"),
-        Binding("j,down", "other(1)", "next curve", show=False),
+        Binding("j,down", "other(1)", "next curve"),
         Binding("k,up", "other(-1)", "previous curve", show=False),
         Binding("q", "back", "back"),
     ]
@@ -43,6 +42,9 @@ class InsideScreen(RunScreen):
     def body(self) -> Iterable[Widget]:
         yield Curve(id="curve")
         yield Transport(lambda: self.feed)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "inside" and super().check_action(action, parameters)
 
     def action_other(self, by: int) -> None:
         self.at += by

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -18,7 +19,7 @@ from app.tui.option_values import parsed, proposed, shown, wrong
 from app.tui.plan_text import exact_lines, plan_lines
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.reader import Reader
 from probes.types import Json
 from scenarios.events import Offer
@@ -59,7 +60,25 @@ class PlanHead(Panel):
         return out
 
 
+class Beside(Panel):
+    """On a broad screen: what the plan's words stand for, step by step and load by load."""
+
+    DEFAULT_CSS = "Beside { height: 1fr; }"
+
+    def draw(self, width: int, height: int) -> list[Line]:
+        screen = self.screen
+        assert isinstance(screen, PlanScreen)
+        rows = exact_lines(screen.plan, width) if screen.plan is not None else [BLANK]
+        return rows if len(rows) <= height else [*rows[: height - 1], text("x shows all of it", "dim")]
+
+
 class PlanScreen(Base):
+    DEFAULT_CSS = """
+    PlanScreen Beside { display: none; }
+    PlanScreen.-broad #parts { layout: horizontal; }
+    PlanScreen.-broad.-planned Reader { width: 50%; padding: 0 3 0 0; }
+    PlanScreen.-broad.-planned Beside { display: block; width: 50%; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "start", "start"),
         Binding("a", "attach", "follow the run"),
@@ -125,7 +144,13 @@ class PlanScreen(Base):
         yield PlanHead()
 
     def body(self) -> Iterable[Widget]:
-        yield Reader(self._lines)
+        with Box(id="parts"):
+            yield Reader(self._lines)
+            yield Beside(id="beside")
+
+    def show(self) -> None:
+        self.set_class(self.plan is not None and not self._exact, "-planned")
+        super().show()
 
     def on_mount(self) -> None:
         self.query_one(Reader).focus()
@@ -147,7 +172,7 @@ class PlanScreen(Base):
         if action == "attach":
             return self.busy is not None
         if action == "exact":
-            return not self.missing
+            return self.plan is not None
         if action == "directories":
             return "dir" in names
         if action in ("budget", "longer"):
@@ -293,6 +318,9 @@ class PlanScreen(Base):
 
         now = self.values.get("dir")
         chosen = [str(path) for path in now] if isinstance(now, list) else [str(now)] if now else []
+        if not chosen and option.multiple and self.plan is not None:  # what is measured unasked
+            made = [str(Path(a.target).parent) for a in self.plan.actions if a.resource == "directory"]
+            chosen = list(dict.fromkeys(made))
 
         def take(paths: list[str]) -> None:
             self._propose = None

@@ -105,13 +105,13 @@ class RecordingsScreen(Base):
     RecordingsScreen Whole { margin: 1 0 0 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("c", "compare", "compare", show=False),  # in the footer once both sides are marked
+        Binding("C", "compare", "compare", show=False),  # in the footer once both sides are marked
         Binding("space", "mark", "mark"),
         Binding("delete,D", "delete", "delete"),
         Binding("0", "replay", "replay from the start"),
         Binding("o", "report", "report"),
         Binding("m", "save", "save report"),
-        Binding("i", "import", "import a file"),
+        Binding("I", "import", "import a file"),
         Binding("slash", "filter", "filter", priority=True),
         Binding("R", "again", "read again", show=False),
     ]
@@ -226,7 +226,7 @@ class RecordingsScreen(Base):
         if a and b:
             self.shell.open_comparison(a, b)
         else:
-            self.shell.say("space marks a recording as A (before, baseline), again as B; then c compares")
+            self.shell.say("space marks a recording as A (before, baseline), again as B; then C compares")
 
     @property
     def chosen(self) -> Path | None:

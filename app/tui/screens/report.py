@@ -33,7 +33,7 @@ class ReportScreen(Base):
     """`document` is the report of `recording`, a recording's file name."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("s,m", "save", "save as markdown"),
+        Binding("m", "save", "save as markdown"),
         Binding("c", "copy", "copy (OSC 52)"),
     ]
     title_words = "report"

@@ -92,7 +92,7 @@ class RunHead(Panel):
         feed = self.shell.feed
         session = feed.session
         name = clean(session.began.scenario) if session.began else "run"
-        host = f"  {clean(session.began.host)}" if session.began else ""
+        host = f"  on {clean(session.began.host)}" if session.began else ""
         left: Line = [(f" {name} › ", "dim"), (self._step, "title"), (host, "dim")]
         if imported(session):
             right: Line = [("imported ", "ok")]

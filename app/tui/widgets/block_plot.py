@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from app.recording.session import Session
 from app.report.plot import Axis, Series, nice_axis, plot
 from app.report.verdict_table import counts
 from app.tui.glyphs import MARKERS, clean, plain
-from app.tui.lines import Line, cells, split, text
+from app.tui.lines import Line, cells, crop, split, text
 from app.tui.widgets.checkup_lines import checkup_lines
 from app.tui.widgets.panel import Panel
 from probes import units
@@ -125,26 +125,50 @@ def plot_lines(
     by_mark = dict(shown.values())
     # the last value, while it is the last one: afterwards the table has the figure
     now = session.ended is None and workload == session.workload
-    last = {v: f" {units.prefixed(points[v][-1][1]).strip()}" if now else "" for v in shown}
+    unit = _unit(session, workload)
+    last = {v: f" {units.amount(points[v][-1][1], unit)}" if now else "" for v in shown}
     series = [Series(mark, points[v]) for v, (mark, _) in shown.items()]
     y = nice_axis([value for some in points.values() for _, value in some])
-    rows = plot(series, width, max(4, height - 1), Axis(0.0, float(window)), y, ascii_only=ascii_only)
     title: Line = [
         (clean(_title(session, what, workload)), "strong"),
         ("  log scale" if y.log else "", "dim"),
     ]
-    legend: Line = []
-    for names in (18, 14, 10, 6, 4):  # the metric and the values are never cut, so the names give way
-        legend = [("  ", "text")]
-        for variant, (mark, role) in shown.items():
-            words = f"{label(session, variant, names)}{last[variant]}"
-            legend += [(f"{mark} ", role), (words, "text"), ("   ", "text")]
-        if cells(title) + cells(legend) - 3 <= width:
-            break
+    head = _head(session, title, shown, last, width)
+    room = max(4, height - len(head))
+    rows = plot(series, width, room, Axis(0.0, float(window)), y, ascii_only=ascii_only)
     drawn = [coloured(row, by_mark) for row in rows]
     if rows and (at := rows[-1].find("0  ")) >= 0:  # the first tick says the unit
         drawn[-1] = [(f"{rows[-1][:at]}0 s{rows[-1][at + 3 :]}", "dim")]
-    return [split(title, legend[:-1], width), *drawn]
+    return [*head, *drawn]
+
+
+def _head(
+    session: Session, title: Line, shown: Mapping[str, tuple[str, str]], last: Mapping[str, str], width: int
+) -> list[Line]:
+    """The title, the sides beside it; below it where that would tear their names. The values are never cut."""
+
+    def sides(names: int) -> Line:
+        out: Line = []
+        for variant, (mark, role) in shown.items():
+            words = f"{label(session, variant, names)}{last[variant]}"
+            out += [("   ", "text"), (f"{mark} ", role), (words, "text")]
+        return out[1:]
+
+    for names in (18, 14):
+        if cells(title) + 3 + cells(sides(names)) <= width:
+            return [split(title, sides(names), width)]
+    fitting = (sides(names) for names in (18, 14, 10, 6))
+    return [
+        crop(title, width),
+        crop(next((line for line in fitting if cells(line) <= width), sides(4)), width),
+    ]
+
+
+def _unit(session: Session, workload: str) -> str:
+    """Of what is drawn."""
+    if session.blocks.get(workload):
+        return leading_metric(session, workload)[1]
+    return max(session.samples.values(), key=lambda s: s[-1].t)[-1].unit if session.samples else ""
 
 
 def coloured(row: str, roles: dict[str, str]) -> Line:

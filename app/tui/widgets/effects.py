@@ -51,6 +51,7 @@ def running(session: Session) -> list[Effect]:
     """The running estimates of the workload under way, one a pair of variants."""
     marks = variants(session)
     about = [e for e in session.estimates.values() if e.workload == session.workload]
+    furthest = max((e.groups for e in about), default=0)
     several = len({e.metric for e in about}) > 1
     out = []
     for estimate in about:
@@ -58,6 +59,8 @@ def running(session: Session) -> list[Effect]:
         name = clean(f"{estimate.variant} / {estimate.baseline}")
         if several:
             name += f", {clean(metric_title(estimate.metric))}"
+        if estimate.groups < furthest:
+            figures = f"{figures}  decided".lstrip()
         early = estimate.ci95 is None or estimate.ci95[0] < 1 < estimate.ci95[1]
         role = "dim" if early else marks.get(estimate.variant, ("", "strong"))[1]
         out.append(Effect(name, estimate.ratio, estimate.ci95, words, role, figures))
@@ -184,14 +187,19 @@ def _outlook(session: Session) -> str:
     about = [e for e in session.estimates.values() if e.workload == session.workload]
     decided = {(v.workload, v.metric, v.baseline, v.variant) for v in session.verdicts.values()}
     open_ones = [e for e in about if (e.workload, e.metric, e.baseline, e.variant) not in decided]
+    # one that is not estimated any more has been decided; its verdict comes with the others', at the load's end
+    furthest = max((e.groups for e in about), default=0)
+    open_ones = [e for e in open_ones if e.groups == furthest]
+    taken = sum(not g.disturbed for g in session.groups.get(session.workload, ()))
     following = [look for e in open_ones if (look := next_look(session, e, margin_of(session))) is not None]
+    following = [look for look in following if look.groups > taken]  # not one that is being taken
     if not following or session.ended is not None:
         return ""
     first = min(following, key=lambda look: look.seconds)
     when = f"in {max(1, round(first.seconds))} s"
     if all(look.decides for look in following):
         return f"the next interim look, {when}, would decide it"
-    return f"next interim look after {first.groups} groups, {when}: not decided yet"
+    return f"next interim look after {first.groups} groups, {when}: would not decide it as it stands"
 
 
 def _foot(session: Session, width: int) -> str:

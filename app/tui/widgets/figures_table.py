@@ -43,7 +43,8 @@ def figure_lines(session: Session, width: int, most: int) -> list[Line]:
     rows = _ordered(found)
     room = most - (1 if columns == [""] else 2)
     shown = rows if len(rows) <= room else sorted(rows, key=lambda row: row[1][-1].t)[-(room - 1) :]
-    names = min(_MOST_NAME, max(len(clean(name)) for name, _ in shown), width // 2)
+    longest = max(len(clean(name)) for name, _ in shown)
+    names = min(_MOST_NAME, longest, width // 2)
     out = [ruled(text("SO FAR", "title"), text(note, "dim"), width)]
     if columns == [""]:
         out += [
@@ -52,6 +53,7 @@ def figure_lines(session: Session, width: int, most: int) -> list[Line]:
     else:
         cells = [{v: _median(samples, v) for v in columns} for _, samples in shown]
         widths = {v: max(len(clean(v)), *(len(row[v]) for row in cells)) for v in columns}
+        names = max(names, min(longest, width - sum(widths.values()) - len(_GAP) * len(columns)))
         head = _GAP.join(f"{clean(v):>{widths[v]}}" for v in columns)
         out.append(crop(text(f"{'':<{names}}{_GAP}{head}", "dim"), width))
         for (name, _), row in zip(shown, cells, strict=True):

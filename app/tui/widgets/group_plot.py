@@ -8,7 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 from app.recording.session import Session
 from app.report.wording import metric_title
-from app.tui.lines import Line, cells, merged, split, text
+from app.tui.glyphs import clean
+from app.tui.lines import Line, cells, crop, merged, split, text
 from app.tui.widgets.block_plot import BlockPlot, label, leading_metric, plot_lines, variants
 from app.tui.widgets.effects import margin_of, title_of
 from app.tui.widgets.figures_table import figure_lines
@@ -23,6 +24,8 @@ _EDGE = 8  # cells of the y axis with its labels
 _HALVES = ("", "▀", "▄", "█")
 _FAR = 1.3  # times the 95th percentile: what lies further out stands at the edge
 MOST_NAMED = 4
+WAY = "down is slower"
+GROUP = "group: all sides in turn"
 
 
 Cell: TypeAlias = tuple[str, str]  # sign, role
@@ -126,8 +129,10 @@ def group_plot_lines(
     out.append([(" " * (_EDGE - 1) + "└" + "─" * columns, "dim")])
     right = f"{longest}"
     line = f"{'1':<{columns - len(right)}}{right}"
-    middle = " group "
-    at = max(2, columns // 2 - 3)
+    middle = f" {GROUP}, {WAY} "
+    if len(middle) + 10 > columns:
+        middle = f" group, {WAY} "
+    at = max(2, (columns - len(middle)) // 2)
     out.append([(" " * _EDGE + line[:at] + middle + line[at + len(middle) :], "dim")])
     return [*out, *([text("")] * (height - len(out)))][:height]
 
@@ -150,25 +155,34 @@ def _title(
     roles: dict[str, str],
 ) -> Line:  # fmt: skip
     """Which load, what over what, which way is good."""
-    left: Line = [(f"{title_of(session, workload)}: ", "strong")]
-    for n, course in enumerate(found[:MOST_NAMED]):
-        left += [
-            (", " if n else "", "text"),
-            (label(session, course.variant, 18), roles.get(course.variant, "b")),
-            (" / ", "dim"),
-            (label(session, course.baseline, 18), roles.get(course.baseline, "a")),
-        ]
-    left.append((f" in {metric_title(metric)}, by group", "dim"))
     late = any(c.counted is not None and c.counted < len(c.values) for c in found)
-    right = "finished   " if session.ended is None and workload != session.workload else ""
-    right += "grey: after it was decided   " if late else ""
-    right += f"{beyond} beyond the edge   " if beyond else ""
-    right += f"band: ±{units.percent(margin_of(session))}   down is slower"
-    for shorter in ("grey: after it was decided" if late else "down is slower", "down is slower", ""):
-        if cells(left) + len(right) < width:
-            break
-        right = shorter
-    return split(left, text(right, "dim"), width)
+    right = ["finished"] if session.ended is None and workload != session.workload else []
+    right += ["grey: after it was decided"] if late else []
+    right += [f"{beyond} beyond the edge"] if beyond else []
+    right.append(f"band: ±{units.percent(margin_of(session))}")
+    for names in (18, 0):
+        left = _pairs(session, workload, found, metric, names, roles)
+        for first in range(len(right)):
+            note = "   ".join(right[first:])
+            if cells(left) + len(note) < width:
+                return split(left, text(note, "dim"), width)
+    return crop(left, width)
+
+
+def _pairs(
+    session: Session, workload: str, found: Sequence[Course], metric: str, names: int, roles: dict[str, str]
+) -> Line:
+    """Each side in at most `names` cells; by its letter or word alone where there is no room."""
+    out: Line = [(f"{title_of(session, workload)}: ", "strong")]
+    for n, course in enumerate(found[:MOST_NAMED]):
+        sides = [label(session, side, names) if names else clean(side) for side in course[:2]]
+        out += [
+            (", " if n else "", "text"),
+            (sides[1], roles.get(course.variant, "b")),
+            (" / ", "dim"),
+            (sides[0], roles.get(course.baseline, "a")),
+        ]
+    return [*out, (f" in {metric_title(metric)}, by group", "dim")]
 
 
 class Chosen(NamedTuple):

@@ -10,6 +10,7 @@ from app.tui.lines import BLANK, Line, flowed, pad, split, text, wrapped
 from app.tui.widgets.fact_words import fact_words, missing, value_words
 from app.tui.widgets.panel import Panel
 from probes import units
+from probes.units import counted
 
 _GROUPS = ("disk", "md", "nic", "firewall", "mount", "cgroup")
 # In which order a device's facts are told, and what else is one key away
@@ -115,5 +116,5 @@ class HostTable(Panel):
         session = self._session()
         rows = table(session, width, height - 1)
         absent = len(session.absent)
-        note = text(f"? {absent} could not be read: f", "unknown") if absent else BLANK
+        note = text(f"? {counted(absent, 'fact')} missing: f", "unknown") if absent else BLANK
         return [split(text("HOST", "title"), note, width), *rows]

@@ -95,11 +95,14 @@ def pulse_lines(session: Session, width: int, most: int = 2) -> list[Line]:
             [
                 (f"{busiest} ", "dim"),
                 *_trace(uses),
-                (f" {last.devices[busiest][2] * 100:.0f} %", "text"),
+                (f" {last.devices[busiest][2] * 100:.0f} % busy", "text"),
             ]
         )
     if last.psi_io is not None:
-        role = "warning" if last.psi_io > 0.5 else "text"
+        loaded = (
+            session.plan is not None and session.plan.workloads
+        )  # then tasks of ours wait, as they should
+        role = "warning" if last.psi_io > 0.5 and not loaded else "text"
         items.append([("io pressure ", "dim"), (f"{last.psi_io * 100:.0f} %", role)])
     own = _devices(session)
     if len(own) > 1:  # whose the traffic is cannot be told, only where it goes
@@ -109,7 +112,7 @@ def pulse_lines(session: Session, width: int, most: int = 2) -> list[Line]:
     if last.devices:
         foreign = others(session)
         if foreign is None:
-            items.append([("others' I/O ?", "dim")])
+            items.append([("others' I/O not known", "dim")])
         elif foreign:
             items.append([("others' I/O ", "dim"), (units.rate(foreign), "warning")])
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tui.lines import Line, crop, text
+from app.tui.lines import Line, crop, ruled, text
 from app.tui.widgets.panel import Panel
 from probes.units import counted
 
@@ -28,10 +28,14 @@ class RecordingsLine(Panel):
         if count or running:
             return [line]
         examples = self.shell.examples
-        if height < 2 or not self.screen.has_class("-high"):
-            first = f"EXAMPLES  {examples[0].name}: {examples[0].result}" if examples else ""
-            return [[*line, ("   r lists the examples   ", "dim"), (first, "text")]]
-        out = [line, text("EXAMPLES", "title")] if examples else [line]
-        for one in examples[: max(0, height - 2)]:
+        if height < 4 or not self.screen.has_class("-high") or not examples:
+            many = f"{len(examples)} bundled examples" if examples else "the bundled examples"
+            return [[*line, ("   ", "text"), ("r", "key"), (f" lists {many}", "dim")]]
+        note = text(f"{len(examples)} real runs to look at; r opens them", "dim")
+        out = [line, ruled(text("EXAMPLES", "title"), note, width)]
+        shown = examples if len(examples) <= height - 2 else examples[: height - 3]
+        for one in shown:
             out.append(crop([(f"  {one.name:<16} ", "strong"), (one.result, "text")], width))
+        if hidden := len(examples) - len(shown):
+            out.append(text(f"  {hidden} more", "dim"))
         return out

@@ -9,6 +9,7 @@ from app.tui.glyphs import SIGNS, clean
 from app.tui.lines import Line, crop, text, wrapped
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.transport import clock
+from scenarios.events import ActionEvent
 
 
 def remark_lines(session: Session, width: int, most: int) -> list[Line]:
@@ -20,7 +21,8 @@ def remark_lines(session: Session, width: int, most: int) -> list[Line]:
         changed = event.action.kind == "attribute"
         if not changed and event.state in ("applied", "reverted"):
             continue  # a private directory of its own is no news
-        said = f"{event.state}: {clean(event.action.title)}"
+        state = "done, cannot be undone" if _lasts(event) else event.state
+        said = f"{state}: {clean(event.action.title)}"
         if changed and event.state == "applied":
             said += f", {clean(event.action.old or '?')} → {clean(event.action.new or '?')}"
         elif changed and event.state == "reverted":
@@ -49,6 +51,10 @@ def remark_lines(session: Session, width: int, most: int) -> list[Line]:
         rest: list[Line] = [[(" " * 8, "text"), *row] for row in folded[1:]]
         out = [[*head, *folded[0]], *rest, *out]
     return out
+
+
+def _lasts(event: ActionEvent) -> bool:
+    return event.state == "kept" and event.action.irreversible
 
 
 class Remarks(Panel):

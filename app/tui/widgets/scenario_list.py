@@ -1,4 +1,4 @@
-"""What is wrong? Seven complaints and the scenario that answers each, then every scenario by its name."""
+"""What is wrong? Seven complaints and the scenario that answers each, then the scenarios that answer none of them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from functools import partial
 from app.recording.session import Session
 from app.tui.glyphs import clean
 from app.tui.lines import Line, Span, cells, crop, flowed, pad, split
-from app.tui.questions import QUESTIONS, Question, scenario_for
+from app.tui.questions import QUESTIONS, scenario_for
 from app.tui.widgets.picker import Picker, Row
 from scenarios.events import Offer
 
 ASKED = "?"  # begins the key of a question's row
+WORDS = max(len(question.words) for question in QUESTIONS)
 
 
 def _takes(seconds: float) -> str:
@@ -25,8 +26,8 @@ def _missing(offer: Offer) -> Line:
     """Only what is missing here: what it needs and has, nobody has to know."""
     if offer.blocked:
         return [(f"✗ {offer.blocked}", "unknown")]
-    asked = [option.name for option in offer.options if option.required]
-    return [(f"needs {', '.join(map(clean, asked))}", "dim")] if asked else []
+    asked = ["where" if o.name == "dir" else clean(o.name) for o in offer.options if o.required]
+    return [(f"asks {', '.join(asked)}", "dim")] if asked else []
 
 
 def _row(head: Line, offer: Offer, width: int) -> Line:
@@ -38,16 +39,9 @@ def _row(head: Line, offer: Offer, width: int) -> Line:
     return split(crop([*head, *_missing(offer)], width - cells(takes) - 1), takes, width)
 
 
-def _line(offer: Offer, titles: int, width: int) -> Line:
-    head: Line = [(f"{clean(offer.id):<9} ", "dim" if offer.blocked else "strong")]
-    head.append((f"{clean(offer.title):<{titles}}  ", "dim" if offer.blocked else "text"))
-    return _row(head, offer, width)
-
-
-def _question_line(question: Question, offer: Offer, width: int) -> Line:
-    longest = max(len(q.words) for q in QUESTIONS)
+def _line(key: str, words: str, offer: Offer, width: int) -> Line:
     dim = "dim" if offer.blocked else "text"
-    head: Line = [(f"{question.key} ", "key"), *pad([(question.words, dim)], longest + 2)]
+    head: Line = [(f"{key or ' '} ", "key"), *pad([(words, dim)], WORDS), ("  ", "text")]
     return _row([*head, (f"{clean(offer.id):<9} ", "dim" if offer.blocked else "accent")], offer, width)
 
 
@@ -84,16 +78,18 @@ class ScenarioList(Picker):
     def rows(self) -> list[Row]:
         session = self._session()
         offers = {offer.id: offer for offer in session.offers}
-        out = []
+        out, asked = [], set()
         for question in QUESTIONS:
             name = scenario_for(question, session, self.shell.pulse)
             offer = offers.get(name) or Offer(t=0.0, id=name, title="", question="", takes_s=0.0)
             words = f"{question.key} {question.words} {' '.join(question.scenarios)} {_words(offer)}"
-            draw = partial(_question_line, question, offer)
+            asked.add(name)
+            draw = partial(_line, question.key, question.words, offer)
             out.append(Row(ASKED + question.key, draw, words, _nothing, partial(_whole, offer)))
-        titles = min(36, max((len(clean(o.title)) for o in session.offers), default=0))
         for offer in session.offers:
-            draw = partial(_line, offer, titles)
+            if offer.id in asked:
+                continue
+            draw = partial(_line, "", clean(offer.title), offer)
             out.append(Row(offer.id, draw, _words(offer), _nothing, partial(_whole, offer)))
         return out
 

@@ -73,10 +73,11 @@ def stuck_lines(session: Session, width: int, most: int) -> list[Line]:
 
 def trace_line(session: Session, width: int) -> Line:
     """`tasks in D ▁▁▂▂ 2`: the last looks, on a scale of their own."""
-    samples = session.samples.get("tasks in D", [])[-min(_TRACE, max(1, width - 30)) :]
+    samples = session.samples.get("tasks in D", [])[-min(_TRACE, max(1, width - 56)) :]
     if not samples:
         return []
     most = max(1.0, *(s.value for s in samples))
     drawn = "".join(spark(s.value / most) for s in samples)
-    left: Line = [("tasks in D ", "dim"), (drawn, "accent"), (f" {samples[-1].value:.0f}", "strong")]
-    return split(left, text(f"at most {most:.0f}", "dim") if most > 1 else [], width)
+    now = f" {samples[-1].value:.0f}"
+    left: Line = [("tasks in D (a wait no signal ends) ", "dim"), (drawn, "accent"), (now, "strong")]
+    return split(left, text(f"{most:.0f} at most", "dim") if most > 1 else [], width)

@@ -163,7 +163,9 @@ class Suspects(Picker):
                 self.note += [
                     ("   ", "text"),
                     (
-                        f"? {unreadable} could not be read" if width >= 70 else f"? {unreadable} unread",
+                        f"? {counted(unreadable, 'check')} without data"
+                        if width >= 70
+                        else f"? {unreadable} without",
                         "unknown",
                     ),
                 ]

@@ -208,10 +208,10 @@ def reserve(fd: int, start: int, length: int) -> None:
 def _why(directory: str, error: OSError, size_bytes: int = 0) -> str:
     what = f"a test file of {size_bytes >> 20} MiB" if size_bytes else "a test file"
     hint = {
-        errno.ENOSPC: "free some space, or name another --dir",
-        errno.EDQUOT: "the quota is used up; name another --dir",
+        errno.ENOSPC: "free some space, or name another directory",
+        errno.EDQUOT: "the quota is used up; name another directory",
         errno.EACCES: "name a directory that you may write to",
-        errno.EROFS: "it is mounted read-only; name another --dir",
-    }.get(error.errno or 0, "name another --dir")
+        errno.EROFS: "it is mounted read-only; name another directory",
+    }.get(error.errno or 0, "name another directory")
     why = f"{os.strerror(error.errno or 0)}{whose_error(directory, error.errno)}"
     return f"{directory}: cannot make {what}: {why}; {hint}"

@@ -143,7 +143,7 @@ async def test_the_curves_on_the_screen_live_and_after_the_end(size: str, tmp_pa
         assert isinstance(app.screen, InsideScreen)
         shown = grid(app)
         assert "CPUs busy, median over the runs" in shown and "1 run\n" in shown and "2 runs\n" in shown
-        await keys(pilot, "i")
+        await keys(pilot, "j")
         assert "memory (PSS) in B" in grid(app) and "8 MiB" in grid(app)
         await keys(pilot, "k", "k", "k", "k")
         assert "written in B/s" in grid(app) and "5 MB/s" in grid(app)

@@ -50,7 +50,7 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
             app.wait("must be named")
             app.press("\r")
             app.wait("DIRECTORIES")
-            app.press("i")
+            app.press("/")
             app.wait("directory: ")
             app.press(f"{str(disk.directory).removeprefix('/')}\r")
             app.wait(f"[A] {str(disk.directory)[:20]}")

@@ -58,7 +58,7 @@ async def test_what_is_needed_is_asked_for_before_anything_is_planned(
         await settled(pilot)
         assert "one thing must be named" in grid(app) and not asked
         assert "Enter name it" in grid(app) and "Enter start" not in grid(app)
-        await keys(pilot, "enter", "i")  # from the list of mounts to a path of one's own
+        await keys(pilot, "enter", "slash")  # from the list of mounts to a path of one's own
         for key in (*"/dot", "enter"):  # a slow line brings what is typed in one piece
             app.post_message(events.Key(key, key if len(key) == 1 else None))
         await until(pilot, lambda: "/dot" in grid(app))

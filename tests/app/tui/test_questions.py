@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from rich.cells import cell_len
 from textual import events
 
 from app.recording.session import Session
@@ -16,7 +17,7 @@ from app.tui.command import Outcome
 from app.tui.lines import wrapped
 from app.tui.questions import QUESTIONS, filled_in, scenario_for
 from app.tui.screens.ask import AskScreen, Words
-from app.tui.screens.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen
+from app.tui.screens.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen, Place
 from app.tui.screens.plan import ALONE, PlanScreen
 from app.tui.widgets.checkup_lines import checkup_lines
 from app.tui.widgets.live_line import LiveLine
@@ -167,7 +168,7 @@ PLACES = [
 ]
 
 
-async def test_directories_are_ticked_in_order_typed_and_completed(
+async def test_directories_are_marked_in_order_typed_and_completed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[list[str]] = []
@@ -189,16 +190,53 @@ async def test_directories_are_ticked_in_order_typed_and_completed(
         await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.ready)
         await keys(pilot, "d")
         shown = grid(app)
-        for words in ("nvme0n1", "PM9A3", "xfs", "1 TiB free", "76 GiB free", "✗ a file server"):
+        for words in ("nvme0n1", "PM9A3", "xfs", "1 TiB", "76 GiB", "✗ a file server", "directory", "free"):
             assert words in shown, words
         await keys(pilot, "end", "space")
         assert "it cannot be measured: a file server" in grid(app)
-        await keys(pilot, "home", "down", "space", "up", "space")
+        await keys(pilot, "home", "space", "down", "space")  # what is measured unasked
+        await keys(pilot, "home", "space", "down", "down", "space")
         assert "[B] /var/tmp" in grid(app) and "[A] /scratch" in grid(app)
-        await keys(pilot, "i", *"mnt/o", "tab", "enter")
+        await keys(pilot, "slash", *"mnt/o", "tab", "enter")
         assert "[C] /mnt/one disk" in grid(app)
-        await keys(pilot, "home", "space", "enter")
+        await keys(pilot, "home", "down", "down", "space", "enter")
         assert asked[-1] == ["storage", "--dir=/scratch", "--dir=/mnt/one disk"]
+
+
+async def test_what_is_measured_unasked_is_marked_already(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`d adds one` replaced the directory of the plan: nothing was marked that nobody had named."""
+    asked = planned(monkeypatch, "storage")
+    told = Outcome(msgspec.json.encode(PLACES).decode(), "")
+    monkeypatch.setattr("app.tui.screens.directories.hostdx", lambda shell, argv, then: then(told))
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        app.open_plan("storage")
+        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.ready)
+        await keys(pilot, "d")
+        assert "[A] /scratch" in grid(app) and "[B] /data" in grid(app)
+        await keys(pilot, "end", "up", "space", "enter")
+        assert asked[-1] == ["storage", "--dir=/scratch", "--dir=/data", "--dir=/var/tmp"]
+
+
+@pytest.mark.parametrize("width", [56, 76, 116, 196])
+def test_no_column_of_the_directories_is_cut_where_there_is_room(width: int) -> None:
+    screen = DirectoriesScreen([], True, lambda _: None)
+    screen._places = [msgspec.convert(place, Place) for place in PLACES]
+    screen._places.append(
+        Place(
+            "/mnt/a/path/that/is/as/long/as/paths/can/be",
+            "fs.example.org:/a",
+            "M" * 20,
+            "nfs4",
+            None,
+            "x" * 90,
+        )
+    )
+    rows = ["".join(part for part, _ in screen._line(place, width)) for place in screen._places]
+    assert all(cell_len(row) <= width for row in rows) and rows[-1].split("✗ ")[1] in ("refused", "x" * 90)
+    assert rows[0].split()[2:] == ["/var/tmp", "vda", "ext4", "76", "GiB"]
+    assert ("/mnt/a/path/that/is/as/long/as/paths/can/be" in rows[-1]) is (width > 76)
 
 
 async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
@@ -227,9 +265,9 @@ async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
         await keys(pilot, "tab")
         assert hint.words == NONE_SUCH
         await keys(pilot, "enter")
-        assert app.screen is screen and screen.ticked == ["/var/tmp", "/srv/data"]
+        assert app.screen is screen and screen.marked == ["/var/tmp", "/srv/data"]
         await keys(pilot, "slash", *"srv/none", "enter")
-        assert screen.ticked == ["/var/tmp", "/srv/data"] and refused["refusal"] in app.message
+        assert screen.marked == ["/var/tmp", "/srv/data"] and refused["refusal"] in app.message
         screen.post_message(events.Paste("/srv/pasted\n"))
         await until(pilot, lambda: isinstance(app.screen, AskScreen))
         await keys(pilot, "enter", "enter")

@@ -130,7 +130,7 @@ async def test_recordings_reports_and_saving(
         assert "Is it the disk?" in grid(app)
         await keys(pilot, "c")
         assert app.clipboard.startswith("# Is it the disk?")
-        await keys(pilot, "s")
+        await keys(pilot, "m")
         saved = tmp_path / "hostdx-20261120T140210Z-storage-abc123.md"
         assert saved.read_text().startswith("# Is it the disk?") and "saved" in grid(app)
         saved.write_text("somebody's notes")
@@ -161,11 +161,11 @@ async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr("app.tui.command.HOSTDX", ("sh", "-c", script, "sh"))
     monkeypatch.chdir(tmp_path)
     async with opened(tmp_path, triage="triage") as (app, pilot):
-        await keys(pilot, "r", "c")
+        await keys(pilot, "r", "C")
         assert "marks a recording" in app.message
         await keys(pilot, "space", "down", "space")
         assert "A ✓ done" in grid(app) and "B ✓ done" in grid(app)
-        await keys(pilot, "c")
+        await keys(pilot, "C")
         await until(pilot, lambda: isinstance(app.screen, ReportScreen))
     asked = (tmp_path / "asked").read_text().split()
     assert asked[0] == "compare" and asked[1].endswith("abc122.jsonl")
@@ -212,9 +212,9 @@ async def test_a_file_is_imported_from_the_recordings_screen(
 
     async with opened(tmp_path, triage="triage") as (app, pilot):
         monkeypatch.setattr(requests, "hostdx", instead)
-        await keys(pilot, "r", "i", "slash", "x", "enter")
+        await keys(pilot, "r", "I", "slash", "x", "enter")
         assert "not imported: x: is empty; import another" in grid(app)
         write(tmp_path / "hostdx" / "recordings" / "import-io500-1.jsonl", storage())
-        await keys(pilot, "i", "slash", "x", "enter")
+        await keys(pilot, "I", "slash", "x", "enter")
         assert asked == [["import", "--", "/x"]] * 2
         assert "x: IO500" in grid(app) and "done" in grid(app)

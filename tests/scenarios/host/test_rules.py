@@ -49,6 +49,7 @@ def test_pressure_speaks_from_a_tenth_on(tmp_path: Path, average: str, ids: list
         (INITIAL, "rw,hidepid=invisible", "cpu", 0, False, "hidden"),
         (INITIAL, "rw,hidepid=2", "cpu", 0, True, "quiet"),  # root sees them
         (INITIAL, "rw,hidepid=off", "io", 7, False, "unreadable"),
+        (INITIAL, "rw", "io", 7, True, "kept"),  # not by being root: it is, and was told to become it
         ("", "rw", "io", 0, False, "quiet"),
     ],
 )

@@ -185,7 +185,7 @@ async def test_a_directory_that_was_named_and_cannot_be_measured_is_refused(
 async def test_an_engine_that_finds_no_space_refuses_and_leaves_nothing(
     engine: type[FakeBench], tmp_path: Path
 ) -> None:
-    engine.refuses = f"{tmp_path}: No space left on device; name another --dir"
+    engine.refuses = f"{tmp_path}: No space left on device; name another directory"
     scenario = Null()
     run = run_of(engine, scenario)
     with pytest.raises(Refused, match="No space left"):

@@ -140,7 +140,7 @@ async def test_no_space_is_one_line_and_refused() -> None:
         run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
         with pytest.raises(Refused, match="too little space") as refused:
             await scenario.run(run)
-        assert "\n" not in str(refused.value) and "--dir" in str(refused.value)
+        assert "\n" not in str(refused.value) and "name " in str(refused.value)
 
 
 async def test_reads_that_a_loop_devices_page_cache_serves_win_nothing(tmp_path: Path) -> None:

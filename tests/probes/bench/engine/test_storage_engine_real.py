@@ -162,9 +162,7 @@ async def test_a_full_file_system_is_one_line_and_is_given_back(ext4: Make) -> N
     bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, [])
     with pytest.raises(BenchRefused) as caught:
         await bench.prepare()
-    line = (
-        "cannot make a test file of 64 MiB: No space left on device; free some space, or name another --dir"
-    )
+    line = "cannot make a test file of 64 MiB: No space left on device; free some space, or name another directory"
     assert str(caught.value) == f"{place}: {line}"
     assert free_mib(place) == before
 
@@ -173,9 +171,7 @@ def test_memory_is_refused() -> None:
     if not Path("/dev/shm").is_mount():
         pytest.skip("no tmpfs at /dev/shm here")
     refused = suitability(Host(), "/dev/shm", explicit=True).refusal
-    assert (
-        refused == "/dev/shm is on tmpfs: that is memory, not a disk; name a directory on a disk with --dir"
-    )
+    assert refused == "/dev/shm is on tmpfs: that is memory, not a disk; name a directory on a disk"
 
 
 async def test_a_latency_20_percent_longer_is_measured_as_such(tmp_path: Path) -> None:

@@ -1,0 +1,132 @@
+"""What the live screen says of the bundled runs, second by second, and the plan on a broad screen."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from app.recording import store
+from app.recording.playback import Playback
+from app.recording.reader import events_of
+from app.recording.session import Session
+from app.report.plot import _ticks, nice_axis
+from app.tui.lines import Line
+from app.tui.screens.plan import PlanScreen
+from app.tui.widgets.block_plot import plot_lines
+from app.tui.widgets.effects import _outlook, running
+from app.tui.widgets.figures_table import figure_lines
+from app.tui.widgets.group_plot import WAY, courses, group_plot_lines, under_way
+from app.tui.widgets.pulse_line import pulse_lines
+from app.tui.widgets.remarks import remark_lines
+from probes import units
+from tests.fakes.screen import grid, keys, opened, planned, ready
+
+RUNS = ("storage", "rpfilter", "iosched", "null", "workload")
+
+
+def at(demo: str, seconds: float) -> Session:
+    play = Playback()
+    play.extend(list(events_of(store.resolve(f"demo:{demo}"))))
+    play.seek(seconds)
+    return play.session
+
+
+def words(lines: list[Line]) -> str:
+    return "\n".join("".join(part for part, _ in line).rstrip() for line in lines)
+
+
+@pytest.mark.parametrize("demo", RUNS)
+def test_the_next_look_is_never_one_that_is_over(demo: str) -> None:
+    """`12 of at most 48 groups … next interim look after 10 groups`: of a pair that had been decided before."""
+    play = Playback()
+    play.extend(list(events_of(store.resolve(f"demo:{demo}"))))
+    seen = 0
+    for second in range(int(play.end)):
+        play.seek(float(second))
+        session = play.session
+        said = re.search(r"after (\d+) groups", _outlook(session))
+        if said:
+            seen += 1
+            taken = [g for g in session.groups.get(session.workload, ()) if not g.disturbed]
+            assert int(said[1]) > len(taken), second
+    assert seen or demo == "null"
+
+
+def test_a_pair_that_was_decided_before_the_others_says_so() -> None:
+    check, trivial = running(at("rpfilter", 12.0))
+    assert check.figures.endswith("decided") and "decided" not in trivial.figures
+
+
+@pytest.mark.parametrize("width", [58, 78, 118, 198])
+@pytest.mark.parametrize("demo", ["storage", "rpfilter", "iosched"])
+def test_a_plot_of_ratios_always_says_which_way_is_slower(demo: str, width: int) -> None:
+    session = at(demo, {"storage": 40.0, "rpfilter": 12.0, "iosched": 300.0}[demo])
+    chosen = under_way(session)
+    found = courses(session, *chosen)
+    *_, foot = group_plot_lines(session, chosen.workload, found, chosen.metric, width, 12)
+    assert WAY in words([foot]) and "group" in words([foot])
+
+
+@pytest.mark.parametrize(
+    ("demo", "second", "name"), [("fstrim", 100.0, "before anything"), ("workload", 50.0, "disk")]
+)
+def test_the_sides_of_a_plot_are_named_whole_and_their_values_have_units(
+    demo: str, second: float, name: str
+) -> None:
+    session = at(demo, second)
+    head = words(plot_lines(session, 78, 12)[:2])
+    assert name in head and "…" not in head
+    assert re.search(r"[0-9] (k )?(IOPS|s)\b", head)
+
+
+@pytest.mark.parametrize("top", [1.0, 1.5, 14.0, 15.0, 28.0, 45.0, 70.0, 990.0, 14_200.0, 7.2e6])
+@pytest.mark.parametrize("most", [3, 5])
+def test_an_axis_is_labelled_with_what_stands_there(top: float, most: int) -> None:
+    """11.25 was labelled 11.2, and 3.75 is nobody's idea of a step."""
+    ticks = _ticks(nice_axis([0.0, top]), most)
+    assert 3 <= len(ticks) <= 6
+    for tick in ticks:
+        label = units.prefixed(tick).split()
+        factor = {"k": 1e3, "M": 1e6}.get(label[1] if len(label) > 1 else "", 1.0)
+        assert float(label[0]) * factor == pytest.approx(tick)
+        assert len(label[0].replace(".", "").strip("0")) <= 2
+
+
+def test_waiting_is_no_warning_while_we_load_the_disk_ourselves() -> None:
+    line = [span for row in pulse_lines(at("storage", 40.0), 198) for span in row]
+    assert ("63 %", "text") in line and "busy" in words([line])
+    watched = at("dstate", 15.0)
+    pulse = watched.pulses[-1]
+    watched.pulses[-1] = type(pulse)(t=pulse.t, psi_io=0.63, cpu=0.1, load1=1.0)
+    assert ("63 %", "warning") in [span for row in pulse_lines(watched, 198) for span in row]
+
+
+def test_a_trim_is_done_and_not_kept() -> None:
+    said = words(remark_lines(at("fstrim", 100.0), 120, 5))
+    assert "done, cannot be undone: trim /mnt/image" in said and "kept" not in said
+
+
+def test_a_figures_name_is_whole_where_there_is_room() -> None:
+    said = words(figure_lines(at("numa", 30.0), 118, 12))
+    assert "SHA-256" in said and "…" not in said
+
+
+async def test_a_plan_on_a_broad_screen_has_its_steps_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned(monkeypatch, "storage")
+    async with opened(tmp_path, triage="triage", size="huge") as (app, pilot):
+        app.open_plan("storage")
+        await ready(app, pilot)
+        first = grid(app).splitlines()[1]
+        assert "Is one of these disks slower" in first[:100] and first[100:].strip() == "STEPS"
+        assert "fio" in "".join(row[100:] for row in grid(app).splitlines())
+        await keys(pilot, "x")
+        assert grid(app).splitlines()[1].strip() == "STEPS"
+        await keys(pilot, "x")
+        assert isinstance(app.screen, PlanScreen) and "compares" in grid(app)
+        await pilot.resize_terminal(120, 40)
+        await keys(pilot)
+        assert "STEPS" not in grid(app)
