@@ -65,3 +65,8 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     prove: str = ""
     prove_options: tuple[str, ...] = ()
     answers: bool = False  # it answers the run's question, whatever a single verdict says
+
+    @property
+    def key(self) -> str:
+        """What a run says twice under one key replaces what it said before."""
+        return f"{self.id}|{self.subject}"

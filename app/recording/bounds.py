@@ -34,7 +34,7 @@ def pair(event: ev.Estimate | ev.Verdict) -> tuple[str, str, str, str]:
 
 
 def finding_key(event: ev.Found) -> str:
-    return f"{event.finding.id}|{event.finding.subject}"
+    return event.finding.key
 
 
 CAPS: dict[type, Cap] = {

@@ -9,7 +9,7 @@ from app.report.document import Mono, Table
 from app.report.wording import SIGNS
 from probes.units import duration
 from scenarios.checkup.item import EXTRA, Item, items_of, line
-from scenarios.finding import NextStep
+from scenarios.finding import Finding, NextStep
 
 
 class Ranked(NamedTuple):
@@ -31,6 +31,13 @@ def ranked(session: Session) -> list[Ranked]:
         sign = "?" if one.severity == "unknown" else SIGNS[one.severity]
         out.append(Ranked(sign, one.severity, line(one), next(iter(one.following), None)))
     return out
+
+
+def beside(session: Session) -> list[Finding]:
+    """The findings of a run; of a checkup without its answer and without those that its list names."""
+    found = items(session)
+    named = {key for one in found for key in one.about}
+    return [f for f in session.worst_first if not (found and f.answers) and f.key not in named]
 
 
 def table(session: Session) -> Table | None:

@@ -95,7 +95,7 @@ def _to_do(session: Session, recording: str) -> list[Part]:
 def _found(session: Session) -> list[Part]:
     """What speaks against the host, the headline's own finding not once more."""
     headline = answer(session).finding
-    loud = [f for f in session.worst_first if f.severity != "ok" and not f.answers and f != headline]
+    loud = [f for f in checkup.beside(session) if f.severity != "ok" and not f.answers and f != headline]
     items: list[Words] = [_line(found) for found in loud[:MOST_FOUND]]
     if len(loud) > MOST_FOUND:
         items.append((f"{len(loud) - MOST_FOUND} more are listed in the appendix.",))

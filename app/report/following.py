@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from app.recording.session import Session
+from app.report import proof
 from app.report.wording import measured
 from app.state import recordings_dir
 from probes import units
@@ -134,7 +135,7 @@ def _compared(session: Session, recording: str) -> tuple[NextStep, ...]:
     for found in known[:MOST_SUSPECTS]:
         step = found.remedy[0].step if found.remedy else NextStep("")
         if found.prove:
-            step = NextStep("", shlex.join(["hostdx", "run", found.prove, *found.prove_options]))
+            step = NextStep("", proof.command(found, session))
         steps.append(NextStep(f"Suspected on this host: {found.title}", step.command, step.then))
     return tuple(steps)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.recording.session import Session
-from app.report import wording
+from app.report import proof, wording
 from app.report.answer import answer
 from app.report.document import (
     Bullets,
@@ -82,13 +82,13 @@ def _findings(session: Session) -> list[Part]:
     parts: list[Part] = []
     for found in session.worst_first:
         parts.append(Heading(f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}"))
-        parts += _finding(found, imported(session))
+        parts += _finding(found, session)
     return parts
 
 
-def _finding(found: Finding, from_files: bool = False) -> list[Part]:
+def _finding(found: Finding, session: Session) -> list[Part]:
     how = {"measured": "measured in this run", "rule": "read from the host", "hint": "a hint, not proved"}
-    if from_files:
+    if imported(session):
         how |= dict.fromkeys(("measured", "rule"), "read from the imported files")
     parts: list[Part] = [say(f"{how[found.confidence].capitalize()}.", Mono(found.id))]
     if found.evidence:
@@ -98,8 +98,7 @@ def _finding(found: Finding, from_files: bool = False) -> list[Part]:
     for remedy in found.remedy:
         parts += _remedy(remedy)
     if found.prove:
-        command = " ".join(("hostdx run", found.prove, *found.prove_options))
-        parts.append(say("A measurement that would prove it:", Mono(command)))
+        parts.append(say("A measurement that would prove it:", Mono(proof.command(found, session))))
     if found.references:
         parts.append(say("References:"))
         parts.append(Bullets(tuple((Mono(reference),) for reference in found.references)))

@@ -62,11 +62,10 @@ def summary(session: Session, recording: Path | None, width: int = WIDE) -> list
     for sign in signs:
         role = {"critical": "critical", "notice": "warning", "unknown": "unknown"}.get(sign.state, "")
         lines += _wrapped(f"{trust.MARKS[sign.state]} {sign.text}", width, role, "  ")
-    if session.findings:
+    findings = checkup.beside(session)
+    if findings:
         lines.append([("", "")])
-    for found in session.worst_first:
-        if list_of and found.answers:
-            continue  # it is the list above
+    for found in findings:
         text = f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}"
         lines += _wrapped(text, width, found.severity, "  ")
     if more := wording.beyond_bounds(session):

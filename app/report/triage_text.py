@@ -8,6 +8,7 @@ from app.recording.session import Session
 from app.report import wording
 from app.report.document import Bullets, Code, Document, Mono, Paragraph, Part, Section, Strong, Words
 from app.report.markdown import rendered
+from app.report.proof import command
 from probes.units import counted, size
 from scenarios import events as ev
 from scenarios.finding import Finding, Remedy
@@ -32,7 +33,7 @@ def told(session: Session, *, facts: bool = False, unknown: bool = False) -> lis
         ]
         shown += [(line, "") for remedy in found.remedy for line in _remedy(remedy)]
         if found.prove:
-            shown.append((f"    {_prove_where(session)}: {prove(found)}", "strong"))
+            shown.append((f"    {_prove_where(session)}: {command(found, session)}", "strong"))
     silent = [
         check for check in session.checks.values() if check.reason and check.state in ("unreadable", "spoke")
     ]
@@ -72,14 +73,10 @@ def _prove_where(session: Session) -> str:
     return "prove it on that host" if _captured(session) else "prove it"
 
 
-def prove(found: Finding) -> str:
-    return " ".join(("hostdx run", found.prove, *found.prove_options))
-
-
 def markdown(session: Session) -> str:
     host = session.began.host if session.began is not None else "unknown host"
     sections = [
-        Section(f"{found.severity.capitalize()}: {found.title}", tuple(_parts(found, _prove_where(session))))
+        Section(f"{found.severity.capitalize()}: {found.title}", tuple(_parts(found, session)))
         for found in session.worst_first
     ]
     silent = [c for c in session.checks.values() if c.reason and c.state in ("unreadable", "spoke")]
@@ -89,7 +86,7 @@ def markdown(session: Session) -> str:
     return rendered(Document(f"{host}: triage", (head(session),), tuple(sections)))
 
 
-def _parts(found: Finding, where: str) -> list[Part]:
+def _parts(found: Finding, session: Session) -> list[Part]:
     items: list[Words] = [(one.text, *((Mono(one.source),) if one.source else ())) for one in found.evidence]
     parts: list[Part] = [Bullets(tuple(items))] if items else []
     for one in found.remedy:
@@ -98,7 +95,8 @@ def _parts(found: Finding, where: str) -> list[Part]:
         if commands:
             parts.append(Code(commands, "sh"))
     if found.prove:
-        parts.append(Paragraph((f"{where.capitalize()}:", Mono(prove(found)))))
+        where = _prove_where(session).capitalize()
+        parts.append(Paragraph((f"{where}:", Mono(command(found, session)))))
     return parts
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, cells, crop, ruled, text, wrapped
+from app.tui.lines import BLANK, Line, cells, columns, crop, half, ruled, text, wrapped
 from app.tui.widgets.suspects import severity_words
 from scenarios.finding import Evidence, Finding, Remedy
 
 FIRST_EVIDENCE = 4  # lines of it before what is to be done; the rest comes after
+WIDE = 150  # cells from which on there are two columns
 MOST_COMMANDS = 4  # of a remedy there
 LOW_LINES = 2  # of a command on a low screen
 
@@ -20,36 +21,41 @@ def finding_lines(
     finding: Finding, width: int, *, prove: bool = True, from_files: bool = False, about: str = ""
 ) -> list[Line]:
     """`prove`: ends with the key that measures it. `from_files`: of an import, nothing was read from this host.
-    `about`: its subject in words.
+    `about`: its subject in words. Where there is room what to do stands beside what it rests on.
     """
+    wide = width >= WIDE
+    room = half(width) if wide else width
+    head = _head(finding, room, from_files, about)
+    first, more = finding.evidence[:FIRST_EVIDENCE], finding.evidence[FIRST_EVIDENCE:]
+    if not finding.remedy or wide:
+        first, more = finding.evidence, ()
+    to_do: list[Line] = []
+    if finding.remedy:
+        to_do += [BLANK, ruled(text("WHAT TO DO", "title"), [], room)]
+        for number, remedy in enumerate(finding.remedy, 1):
+            to_do += _remedy(number, remedy, room)
+    rest = _evidence("MORE EVIDENCE", more, room)
+    if finding.references:
+        rest += [BLANK, ruled(text("REFERENCES", "title"), [], room)]
+        for reference in finding.references:
+            rest += wrapped(reference, room, "dim", indent=2)
+    last: list[Line] = []
+    if finding.prove and prove:
+        last = [BLANK, [("Enter", "key"), (f" measures it: scenario {finding.prove}", "text")]]
+    evidence = _evidence("EVIDENCE", first, room)
+    if not wide:
+        return [*head, *evidence, *to_do, *rest, *last]
+    return columns([*head, *to_do, *last], [*evidence, *rest][1:], width)
+
+
+def _head(finding: Finding, width: int, from_files: bool, about: str) -> list[Line]:
     known = CONFIDENCE[finding.confidence]
     if from_files and finding.confidence != "hint":
         known = "read from the imported files"
-    out: list[Line] = [
-        [
-            *severity_words(finding),
-            (f"  {finding.id}   ", "dim"),
-            (known, "dim"),
-        ]
-    ]
+    out: list[Line] = [[*severity_words(finding), (f"  {finding.id}   ", "dim"), (known, "dim")]]
     out += wrapped(finding.title, width, "strong")
     if finding.subject:
         out.append([("about      ", "dim"), (about or finding.subject, "text")])
-    first, more = finding.evidence[:FIRST_EVIDENCE], finding.evidence[FIRST_EVIDENCE:]
-    if not finding.remedy:
-        first, more = finding.evidence, ()
-    out += _evidence("EVIDENCE", first, width)
-    if finding.remedy:
-        out += [BLANK, ruled(text("WHAT TO DO", "title"), [], width)]
-        for number, remedy in enumerate(finding.remedy, 1):
-            out += _remedy(number, remedy, width)
-    out += _evidence("MORE EVIDENCE", more, width)
-    if finding.references:
-        out += [BLANK, ruled(text("REFERENCES", "title"), [], width)]
-        for reference in finding.references:
-            out += wrapped(reference, width, "dim", indent=2)
-    if finding.prove and prove:
-        out += [BLANK, [("Enter", "key"), (f" measures it: scenario {finding.prove}", "text")]]
     return out
 
 

@@ -7,6 +7,7 @@ A role is a meaning ("warning", "dim", "a" for the first variant), never a colou
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
@@ -84,6 +85,19 @@ def highlight(line: Sequence[Span], width: int) -> Line:
 def grounded(line: Iterable[Span], width: int, ground: str) -> Line:
     """The line filled to the width, on a tinted ground."""
     return [(part, role if "@" in role else f"{role}@{ground}") for part, role in pad(cleaned(line), width)]
+
+
+def columns(left: Sequence[Line], right: Sequence[Line], width: int, gap: int = 3) -> list[Line]:
+    """Two texts side by side, each made for `half(width, gap)` cells."""
+    room = half(width, gap)
+    return [
+        [*pad(one, room), (" " * gap, "text"), *pad(other, room)]
+        for one, other in zip_longest(left, right, fillvalue=BLANK)
+    ]
+
+
+def half(width: int, gap: int = 3) -> int:
+    return (width - gap) // 2
 
 
 def ruled(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:

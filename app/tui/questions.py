@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from app.recording.session import Session
+from app.report.proof import AT_HOME, MOST_SUSPECTS, directories, mounts, own
 from scenarios import events as ev
 
-_LOCAL = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "reiserfs"})
-_IMAGE = "/dev/loop"
-_NOT_FOR_DATA = ("/boot", "/efi", "/snap", "/run", "/usr", "/proc", "/sys", "/dev")
 MOST_DIRECTORIES = 3
-MOST_SUSPECTS = 2
-AT_HOME = "/var/tmp"  # of the root file system: what may be written to without being named
 
 
 class Question(NamedTuple):
@@ -48,47 +43,21 @@ def scenario_for(question: Question, session: Session, pulse: ev.Pulse | None) -
 def filled_in(scenario: str, session: Session, pulse: ev.Pulse | None) -> list[str]:
     """Options as on a command line: what a finding names, else what the mounts and the pulse tell."""
     if scenario in ("storage", "checkup"):
-        # an image in a file is no disk of its own, and mostly too small to be measured
-        own = [path for path, source in _mounts(session) if path != "/" and not source.startswith(_IMAGE)]
-        suspects = list(_suspects(session))
-        if scenario == "checkup" and not own:
+        mounted = own(session)
+        suspects = list(directories(session.worst_first, session))
+        if scenario == "checkup" and not mounted:
             return []  # it asks for what findings name by itself, and whether that can be measured
-        others = list(dict.fromkeys((*suspects[:MOST_SUSPECTS], *own)))[:MOST_DIRECTORIES]
+        others = list(dict.fromkeys((*suspects[:MOST_SUSPECTS], *mounted)))[:MOST_DIRECTORIES]
         return [f"--dir={path}" for path in (AT_HOME, *others)] if others else []
     for finding in session.worst_first:
         if finding.prove == scenario and finding.prove_options:
             return list(finding.prove_options)
-    directories = [path for path, _ in _mounts(session)]
     if scenario in ("fstrim", "iosched"):
         busy = _busiest(session, pulse) if scenario == "iosched" else ""
-        first = busy or next((path for path in directories if path != "/"), "")
+        first = busy or next((path for path, _ in mounts(session) if path != "/"), "")
         # the system's own disk is not suggested for what switches or trims: the plan asks
         return [f"--dir={first}"] if first not in ("", "/") else []
     return []
-
-
-def _suspects(session: Session) -> Iterator[str]:
-    """The directories that findings about storage name, or that lie on the disks that they name; the worst first."""
-    mounted = {path: source.removeprefix("/dev/") for path, source in _mounts(session) if path != "/"}
-    for finding in session.worst_first:
-        if finding.prove == "storage":
-            named = (finding.subject, *finding.subjects, *finding.prove_options)
-            for word in filter(None, named):
-                yield from (
-                    path for path, device in mounted.items() if word == path or device.startswith(word)
-                )
-
-
-def _mounts(session: Session) -> Iterator[tuple[str, str]]:
-    """Mount points of local file systems that are written to, with what is mounted there."""
-    for fact in list(session.facts.values()):
-        path = fact.subject.removeprefix("mount:")
-        if fact.name != "type" or path == fact.subject or path.startswith(_NOT_FOR_DATA):
-            continue
-        told = (session.facts.get(f"{fact.subject} {name}") for name in ("source", "options"))
-        source, options = ("" if one is None else str(one.value) for one in told)
-        if fact.value in _LOCAL and source.startswith("/dev/") and "rw" in options.split(","):
-            yield path, source
 
 
 def _busiest(session: Session, pulse: ev.Pulse | None) -> str:
@@ -97,5 +66,5 @@ def _busiest(session: Session, pulse: ev.Pulse | None) -> str:
         return ""
     disk = max(pulse.devices, key=lambda name: pulse.devices[name][2])
     return next(
-        (path for path, source in _mounts(session) if source.removeprefix("/dev/").startswith(disk)), ""
+        (path for path, source in mounts(session) if source.removeprefix("/dev/").startswith(disk)), ""
     )

@@ -27,6 +27,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seconds: float = 0.0
     recording: str = ""
     following: tuple[NextStep, ...] = ()
+    about: tuple[str, ...] = ()  # the findings that it names, by their keys
 
 
 def as_json(items: Sequence[Item]) -> Json:

@@ -24,19 +24,20 @@ def item(scenario: Scenario, outcome: Outcome, known: Sequence[Finding] = ()) ->
     found a cause, they are what to look at first.
     """
     state, words = _judged(scenario, outcome)
-    first = [_step(f) for f in known if f.severity in LOUD] if state == "cause" else []
+    named = [f for f in known if f.severity in LOUD] if state == "cause" else []
     return Item(
         scenario=scenario.id,
         state=state,
         words=words,
         severity=_severity(outcome)
-        if state in ("cause", "remark")
+        if state in ("cause", "remark", "resolution")
         else "ok"
         if state == "cleared"
         else "unknown",
         seconds=round(outcome.seconds, 1),
         recording=outcome.recording,
-        following=(*first, *outcome.following) if state not in ("cleared", "resolution") else (),
+        following=(*map(_step, named), *outcome.following) if state not in ("cleared", "resolution") else (),
+        about=tuple(f.key for f in named),
     )
 
 
@@ -66,6 +67,7 @@ def rule(finding: Finding, fate: State = "not measured") -> Item:
         words=f"{finding.title} (rule, {standing})",
         severity=finding.severity,
         following=(step,),
+        about=(finding.key,),
     )
 
 

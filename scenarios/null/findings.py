@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from probes.types import Json
-from probes.units import smallest_effect
+from probes.units import percent, smallest_effect
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words, groups_words
 from scenarios.finding import Evidence, Finding, Remedy, Severity
@@ -42,15 +42,11 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def worst(self) -> float | None:
-        known = [self.shows(r) for r in self.reaches if r.in_a_minute is not None]
-        return max(known) if known else None
+        return max((r.in_a_minute for r in self.reaches if r.in_a_minute is not None), default=None)
 
     @property
     def unknown(self) -> list[Reach]:
         return [r for r in self.reaches if r.in_a_minute is None]
-
-    def shows(self, one: Reach) -> float:
-        return max(self.margin, one.in_a_minute or 0.0)
 
 
 def reach(verdict: ev.Verdict, title: str) -> Reach:
@@ -83,7 +79,7 @@ def quote(extra: Json) -> str:
     known = [r for r in answer.reaches if r.in_a_minute is not None]
     if not known:
         return ""
-    parts = [f"{smallest_effect(answer.shows(r))} ({r.title})" for r in known]
+    parts = [f"{smallest_effect(r.in_a_minute or 0.0)} ({r.title})" for r in known]
     where = f" in {answer.directory}" if answer.directory else ""
     odd = [r.title for r in known if r.verdict in ("slower", "faster")]
     told = f"; it found a difference where there is none ({', '.join(odd)})" if odd else ""
@@ -127,7 +123,8 @@ def _resolution(answer: Answer, culprits: Sequence[str], clean: bool) -> Finding
         "ok" if worst <= max(GOOD, answer.margin) else "notice" if worst <= USABLE else "warning"
     )
     title = {
-        "ok": f"This host can be measured: resolution after one minute {smallest_effect(worst)}",
+        "ok": f"This host can be measured: resolution after one minute {smallest_effect(worst)} "
+        f"(a difference is called from the margin of {percent(answer.margin)} on)",
         "notice": f"This host is noisy: resolution after one minute only {smallest_effect(worst)}",
         "warning": "This host is too busy to measure small effects: resolution after one minute only "
         f"{smallest_effect(worst)}",

@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from app.report.proof import options
 from app.tui.details import commands_of, finding_lines
 from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
@@ -43,7 +44,7 @@ class FindingScreen(Base):
         return True
 
     def action_prove(self) -> None:
-        self.shell.open_plan(self.finding.prove, self.finding.prove_options)
+        self.shell.open_plan(self.finding.prove, options(self.finding, self.shell.home_session()))
 
     def action_copy(self) -> None:
         self.shell.copy(commands_of(self.finding.remedy), "the commands")

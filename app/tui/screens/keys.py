@@ -10,14 +10,21 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.tui.lines import Line
+from app.tui.lines import Line, crop
 from app.tui.screens.base import Base
 from app.tui.widgets.keybar import NAMES, key_name
 from app.tui.widgets.picker import Picker, Row
+from app.tui.words import WORDS, Word
+
+WORD = "word "  # begins the key of a row that explains one
 
 
 def _line(keys: str, words: str, width: int) -> Line:
     return [(f"{keys:<14}", "key"), (words, "text")]
+
+
+def _word(word: Word, width: int) -> Line:
+    return crop([(f"{word.name:<14}", "strong"), (word.means, "dim")], width)
 
 
 def actions_of(screen: Screen[object]) -> list[tuple[str, str, str, object]]:
@@ -54,6 +61,8 @@ class KeysScreen(Base):
             Row(action, partial(_line, keys, words), f"{keys} {words}")
             for action, keys, words, _ in self._actions
         ]
+        if not self._filtering:
+            picker._rows += [Row(f"{WORD}{w.name}", partial(_word, w), f"{w.name} {w.means}") for w in WORDS]
         yield picker
 
     def on_mount(self) -> None:
@@ -68,6 +77,8 @@ class KeysScreen(Base):
             self.query_one(Picker).action_choose()
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
+        if event.key.startswith(WORD):
+            return
         node = next(n for action, _, _, n in self._actions if action == event.key)
         self.app.pop_screen()  # not awaited: this handler runs in the screen that is being taken away
         self.app.call_later(self.app.run_action, event.key, node)

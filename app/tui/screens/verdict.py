@@ -103,7 +103,7 @@ class About(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self.shell.feed.session
-        out = checkup_lines(session, width, brief=self.screen.size.height < 32)
+        out = checkup_lines(session, width, self.screen.size.height * 3 // 5, keys=True)
         entry = self.screen.query_one(VerdictList).entry()
         low = not self.screen.has_class("-high")
         if entry is not None and entry.verdict is not None and entry.measured:

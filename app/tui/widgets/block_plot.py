@@ -194,7 +194,7 @@ class BlockPlot(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
-        if found := checkup_lines(session, width, brief=self.screen.size.height < 32):
+        if found := checkup_lines(session, width, height):
             return found  # its parts draw their own
         key = (id(session), width, height, self.state())
         now = time.monotonic()

@@ -8,6 +8,7 @@ from functools import partial
 
 from app.recording.session import Session
 from app.report.answer import answer
+from app.report.checkup import beside
 from app.tui.glyphs import SIGNS, clean
 from app.tui.lines import Line, cells, crop, text, wrapped
 from app.tui.widgets.picker import Picker, Row
@@ -24,7 +25,7 @@ LEFT_OVER = "left over"  # the key of its row
 
 def _counted(session: Session) -> str:
     """`2 warnings, 3 notices`: what a low screen has no room for."""
-    found: Counter[str] = Counter(f.severity for f in session.findings.values() if f.severity != "ok")
+    found: Counter[str] = Counter(f.severity for f in beside(session) if f.severity != "ok")
     named = ((found[s], s) for s in SEVERITIES if found[s])
     return ", ".join(f"{n} critical" if s == "critical" else counted(n, s) for n, s in named)
 
@@ -119,12 +120,12 @@ class Suspects(Picker):
         if self.id == "suspects" and self.shell.left:
             out.append(self._left_over())
         titles = _titles(session)
-        for finding in session.worst_first:
+        for finding in beside(session):
             words = f"{finding.severity} {finding.id} {finding.title} {finding.subject}"
             load = finding.subject in titles
             out.append(
                 Row(
-                    f"{finding.id}|{finding.subject}",
+                    finding.key,
                     partial(_line, finding, load, self),
                     words,
                     partial(_second, finding, load, self),

@@ -125,7 +125,7 @@ def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) ->
         unit = min(most_unit, widest([v.unit for v in values]))
         return Column(number, max(unit, min(cell_len(head), _MOST_HEAD) - number - 1) if number else unit)
 
-    name = widest([e.name for e in found])
+    name = max(widest([e.name for e in found]), cell_len("variant"))
     pairs = [sides(e, wide=wide) for e in told]
     left = column([one for one, _ in pairs], 99 if wide else _MOST_UNIT, heads[0])
     right = column([other for _, other in pairs], 99 if wide else _MOST_UNIT, heads[1])

@@ -210,11 +210,12 @@ async def test_a_finding_leads_to_the_plan_that_proves_it(
         await keys(pilot, "c")
         assert "lspci -vv" in app.clipboard and "OSC 52" in grid(app)
         await keys(pilot, "enter")
-        assert isinstance(app.screen, PlanScreen) and asked[-1] == ["storage", "--dir=/scratch"]
+        wanted = ["storage", "--dir=/var/tmp", "--dir=/scratch"]  # a disk is judged against another one
+        assert isinstance(app.screen, PlanScreen) and asked[-1] == wanted
         await keys(pilot, "d", "slash", *"b c", "enter")  # a blank is a part of the name
-        assert "[A] /scratch" in grid(app) and "[B] /b c" in grid(app)
+        assert "[A] /var/tmp" in grid(app) and "[B] /scratch" in grid(app) and "[C] /b c" in grid(app)
         await keys(pilot, "enter")
-        assert asked[-1] == ["storage", "--dir=/scratch", "--dir=/b c"]
+        assert asked[-1] == [*wanted, "--dir=/b c"]
         await keys(pilot, "b", "end", *["backspace"] * 3, *"9x", "enter")
         assert isinstance(app.screen, AskScreen) and "is not a number" in grid(app)
         await keys(pilot, "backspace", "0", "enter")

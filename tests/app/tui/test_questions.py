@@ -324,8 +324,7 @@ def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None
     ]
     session.apply(ev.Extra(t=1.0, name=EXTRA, value=as_json(items)))
     brief, whole = (
-        ["".join(part for part, _ in row) for row in checkup_lines(session, 78, brief)]
-        for brief in (True, False)
+        ["".join(part for part, _ in row) for row in checkup_lines(session, 78, room)] for room in (2, 1000)
     )
     assert len(brief) == 2 and all(len(row) <= 78 for row in [*brief, *whole])
     assert (
@@ -335,5 +334,7 @@ def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None
     assert checkup_lines(Session(), 78) == []
     led = Session()
     led.apply(ev.Extra(t=1.0, name=EXTRA, value=as_json([items[1], items[0]])))
-    low = checkup_lines(led, 78, brief=True)
+    low = checkup_lines(led, 78, 3)
+    two = checkup_lines(session, 78, 3)  # what there is room for is not cut
+    assert len(two) == 3 and two[1][0][0] == "  "
     assert len(low) == 3 and any(part == step.command for part, _ in low[1])

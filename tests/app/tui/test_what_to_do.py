@@ -8,12 +8,13 @@ import pytest
 
 from app.recording import store
 from app.report.following import to_do
-from app.tui.details import commands_of, to_do_lines
+from app.tui.details import commands_of, finding_lines, to_do_lines
 from app.tui.feed import RunFeed
 from app.tui.lines import Line, cells
 from app.tui.screens.verdict import VerdictScreen, advice
 from app.tui.widgets.suspects import Suspects
 from app.tui.widgets.verdict_list import VerdictList
+from app.tui.words import WORDS
 from scenarios.finding import Remedy
 from tests.fakes.screen import grid, keys, opened
 
@@ -100,3 +101,28 @@ async def test_a_table_of_variants_is_headed_as_one_and_a_low_one_keeps_its_load
         assert isinstance(app.screen, VerdictScreen)
         shown = grid(app)
         assert all(e.name in shown for e in app.screen.query_one(VerdictList).entries())
+
+
+@pytest.mark.parametrize("width", [78, 118, 198])
+def test_from_160_cells_on_what_to_do_stands_beside_the_evidence(width: int) -> None:
+    finding = next(f for f in ended("rpfilter").playback.session.worst_first if f.remedy)
+    lines = words(finding_lines(finding, width))
+    assert all(len(line) <= width for line in lines)
+    head = next(n for n, line in enumerate(lines) if "WHAT TO DO" in line)
+    evidence = next(n for n, line in enumerate(lines) if "EVIDENCE" in line)
+    assert (evidence == 0) == (width == 198) and (evidence < head)
+    shown = " ".join(" ".join(lines).split())
+    for word in ("firewall-cmd", "REFERENCES", "to undo"):
+        assert word in shown
+
+
+async def test_the_keys_end_with_the_words_that_a_verdict_uses(tmp_path: Path) -> None:
+    async with opened(tmp_path, run=ended("storage"), size="narrow") as (app, pilot):
+        await keys(pilot, "question_mark", "G")
+        shown = grid(app)
+        for word in ("group", "this stack", "QD1, QD16", "95 % CI"):
+            assert any(line.strip(" ▸").startswith(word) for line in shown.splitlines()), word
+        before = app.screen
+        await keys(pilot, "enter")  # a word does nothing
+        assert app.screen is before
+    assert all(len(word.name) <= 13 and len(word.means) <= 62 for word in WORDS)

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from app.recording.session import Session
+from app.report.checkup import beside
 from probes.action import Action
 from probes.bench.refusals import Suitability
 from probes.host import Host
@@ -255,6 +257,12 @@ async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_na
     assert any(one.following and one.following[0].commands == remount for one in items)
     rules = [one for one in items if one.scenario == "storage" and not one.recording]
     assert len(rules) == (states != ["cause", "cause"])
+    session = Session()
+    for event in run.events:
+        session.apply(event)
+    assert [f.id for f in beside(session)] == [
+        "host.load"
+    ]  # what the list names does not stand beside it once more
 
 
 async def test_without_a_measured_cause_the_answer_is_the_rule_and_says_that_it_is_one(

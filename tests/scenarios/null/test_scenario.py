@@ -249,17 +249,20 @@ def test_an_answer_with_a_gap_is_not_ok_and_names_it() -> None:
         ),
     )
     [found] = findings(answer, [], [])
-    assert found.severity == "notice" and "±5 %" in found.title and found.answers
+    assert found.severity == "notice" and "±1.2 %" in found.title and found.answers
     assert "not measured: synced write" in found.title
     assert any("no room" in e.text for e in found.evidence)
     assert "not measured: synced write" in quote(as_json(answer))
 
 
-def test_below_the_margin_nothing_is_called_so_nothing_is_promised() -> None:
+def test_the_resolution_is_one_figure_wherever_it_stands_and_below_the_margin_nothing_is_promised() -> None:
     reaches = (Reach("randread-4k-qd1", "random read", 0.012, "no material difference", 8, 22.0),)
     [usual] = findings(Answer("/data", "sda", reaches), [], [])
     [fine] = findings(Answer("/data", "sda", reaches, margin=0.02), [], [])
-    assert "±5 %" in usual.title and "±2 %" in fine.title
+    for found, margin in ((usual, "5 %"), (fine, "2 %")):
+        assert "±1.2 %" in found.title and f"margin of {margin} on" in found.title
+        assert "±1.2 %" in found.evidence[0].text
+    assert "±1.2 % (random read)" in quote(as_json(Answer("/data", "sda", reaches)))
 
 
 @pytest.mark.parametrize(("room", "asked", "chosen"), [(112, None, 112), (900, None, 256), (900, 512, 512)])

@@ -1,0 +1,65 @@
+"""The run that would prove a finding, with the directories that it needs: a disk is judged against another one."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+
+from app.recording.session import Session
+from scenarios.finding import Finding
+
+COMPARES = "storage"
+AT_HOME = "/var/tmp"  # of the root file system: what may be written to without being named
+_LOCAL = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "reiserfs"})
+_IMAGE = "/dev/loop"
+_NOT_FOR_DATA = ("/boot", "/efi", "/snap", "/run", "/usr", "/proc", "/sys", "/dev")
+MOST_SUSPECTS = 2
+
+
+def options(finding: Finding, session: Session) -> tuple[str, ...]:
+    """Its own; of storage the directories it is about, after one on another disk as far as the host's facts tell."""
+    if finding.prove != COMPARES:
+        return finding.prove_options
+    table = dict(mounts(session))
+    at_home = max((path for path in table if lies_in(AT_HOME, path)), key=len, default="")
+    about = [AT_HOME if path == at_home else path for path in directories([finding], session, whole=True)]
+    if not about:
+        return finding.prove_options
+    sources = {table.get(at_home if path == AT_HOME else path, "") for path in about}
+    others = [AT_HOME, *own(session)]
+    against = [path for path in others if table.get(at_home if path == AT_HOME else path, "") not in sources]
+    return tuple(f"--dir={path}" for path in dict.fromkeys((*against[:1], *about[:MOST_SUSPECTS])))
+
+
+def command(finding: Finding, session: Session) -> str:
+    return shlex.join(("hostdx", "run", finding.prove, *options(finding, session)))
+
+
+def directories(findings: Iterable[Finding], session: Session, *, whole: bool = False) -> Iterator[str]:
+    """Those that findings about storage name, or that lie on the disks that they name. `whole`: the root's, too."""
+    mounted = {path: source.removeprefix("/dev/") for path, source in mounts(session) if whole or path != "/"}
+    for finding in findings:
+        if finding.prove == COMPARES:
+            for word in filter(None, (finding.subject, *finding.subjects, *finding.prove_options)):
+                yield from (p for p, device in mounted.items() if word == p or device.startswith(word))
+
+
+def own(session: Session) -> list[str]:
+    """Without the root, and without images: a file is no disk of its own, and mostly too small to be measured."""
+    return [path for path, source in mounts(session) if path != "/" and not source.startswith(_IMAGE)]
+
+
+def mounts(session: Session) -> Iterator[tuple[str, str]]:
+    """Mount points of local file systems that are written to, with what is mounted there."""
+    for fact in list(session.facts.values()):
+        path = fact.subject.removeprefix("mount:")
+        if fact.name != "type" or path == fact.subject or path.startswith(_NOT_FOR_DATA):
+            continue
+        told = (session.facts.get(f"{fact.subject} {name}") for name in ("source", "options"))
+        source, flags = ("" if one is None else str(one.value) for one in told)
+        if fact.value in _LOCAL and source.startswith("/dev/") and "rw" in flags.split(","):
+            yield path, source
+
+
+def lies_in(path: str, mount: str) -> bool:
+    return path == mount or path.startswith(mount.rstrip("/") + "/")

@@ -1,0 +1,52 @@
+"""The run that proves a finding about a disk measures it against another one."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.recording.session import Session
+from app.report.proof import command, options
+from scenarios import events as ev
+from scenarios.finding import Finding
+
+ROOT, DATA, FAST = ("/", "/dev/vda1"), ("/data", "/dev/sdb1"), ("/fast", "/dev/nvme0n1p2")
+
+
+def host(*mounts: tuple[str, str]) -> Session:
+    session = Session()
+    for path, source in mounts:
+        for name, value in (("type", "ext4"), ("source", source), ("options", "rw,relatime")):
+            fact = ev.FactRead(t=0.0, subject=f"mount:{path}", name=name, value=value, source="mountinfo")
+            session.apply(fact)
+    return session
+
+
+def found(subject: str, *argv: str, prove: str = "storage") -> Finding:
+    return Finding(id="a.b", severity="warning", title="x", subject=subject, prove=prove, prove_options=argv)
+
+
+@pytest.mark.parametrize(
+    ("finding", "mounts", "expected"),
+    [
+        (found("/data", "--dir", "/data"), (ROOT, DATA), ["--dir=/var/tmp", "--dir=/data"]),
+        (found("nvme0n1"), (ROOT, DATA, FAST), ["--dir=/var/tmp", "--dir=/fast"]),
+        (
+            found("/", "--dir", "/"),
+            (ROOT, DATA),
+            ["--dir=/data", "--dir=/var/tmp"],
+        ),  # its own usual directory
+        (found("vda"), (ROOT, DATA), ["--dir=/data", "--dir=/var/tmp"]),
+        (found("/", "--dir", "/"), (ROOT,), ["--dir=/var/tmp"]),  # there is nothing to compare it with
+        (found("/var", "--dir", "/var"), (ROOT, ("/var", "/dev/sdc")), ["--dir=/var/tmp"]),
+        (found("/n", "--dir", "/n"), (ROOT,), ["--dir", "/n"]),  # no local file system: as the rule says
+        (found("9", "--pid", "9", prove="cpuwatch"), (ROOT, DATA), ["--pid", "9"]),
+    ],
+)
+def test_what_is_suspected_is_measured_against_another_disk(
+    finding: Finding, mounts: tuple[tuple[str, str], ...], expected: list[str]
+) -> None:
+    assert list(options(finding, host(*mounts))) == expected
+
+
+def test_the_command_can_be_pasted() -> None:
+    assert command(found("/data", "--dir", "/data b"), host()) == "hostdx run storage --dir '/data b'"
