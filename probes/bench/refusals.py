@@ -81,7 +81,10 @@ def suitability(
     except BenchRefused as refused:
         return _refused(directory, str(refused), placed)
     return Suitability(
-        directory=placed.directory, size_bytes=size, placement=placed, notes=tuple(notes(host, placed))
+        directory=placed.directory,
+        size_bytes=size,
+        placement=placed,
+        notes=tuple(notes(host, placed, workloads)),
     )
 
 
@@ -200,7 +203,7 @@ def smart_failing(answer: str | Absent) -> bool:
         return False
 
 
-def notes(host: Host, placed: Placement) -> Iterator[str]:
+def notes(host: Host, placed: Placement, workloads: Sequence[str] = IDS) -> Iterator[str]:
     """What is allowed but must be said beside the verdict."""
     kind = placed.mount.fstype
     if what := indirect(kind):
@@ -223,6 +226,13 @@ def notes(host: Host, placed: Placement) -> Iterator[str]:
             yield (
                 f"ext4 on {placed.device} has recorded {counted(errors, 'error')}: see dmesg, then check "
                 "it with e2fsck"
+            )
+        # journal_task_show and find_inode_bit, fs/ext4/sysfs.c and ialloc.c (Linux 6.1)
+        journal = host.text(f"/sys/fs/ext4/{placed.device}/journal_task") if kind == "ext4" else ""
+        if "metadata" in workloads and present(journal) and journal.strip() == "<none>":
+            yield (
+                f"ext4 on {placed.device} has no journal and does not use an inode again for a minute or more: files are "
+                "created ever more slowly while create/stat/delete is measured, which may stay undecided"
             )
 
 

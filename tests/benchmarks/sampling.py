@@ -72,8 +72,8 @@ class Job:
         self.pids = descendants(supervisor)
 
     def now(self) -> Now:
-        cpu_ns = sum(int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) for pid in self.pids)
-        return Now(time.monotonic(), done(self.counters), cpu_ns / 1e9)
+        cpu_s = sum(spent_s(pid) for pid in self.pids)
+        return Now(time.monotonic(), done(self.counters), cpu_s)
 
     async def slice(self, seen: bool, seconds: float) -> tuple[float, float, float]:
         """Work a second, work a second of its CPU time (0: it had none), seconds."""
@@ -87,7 +87,12 @@ class Job:
 
 
 def spent_s(pid: int) -> float:
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+    """Of its CPU clock (clock_getcpuclockid(3)), which is up to date while it runs.
+
+    Its schedstat is as old as the last tick or switch: the supervisor's own waking makes it younger where it looks,
+    which showed as 1 % more work in a second of CPU time.
+    """
+    return time.clock_gettime(~pid << 3 | 2)
 
 
 def done(counters: Path) -> int:

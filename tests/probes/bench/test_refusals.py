@@ -19,6 +19,7 @@ from probes.bench.refusals import (
     smart_failing,
     suitability,
 )
+from probes.bench.workloads import IDS
 from probes.host import Host
 from probes.system.disk.mounts import Mount, Placement
 from probes.types import Absent
@@ -204,6 +205,16 @@ def test_notes_tell_recorded_errors(tree: Tree) -> None:
     tree.files("/sys/fs/ext4/sda", errors_count=3)
     (note,) = notes(tree.host(), placed("ext4"))
     assert note.startswith("ext4 on sda has recorded 3 errors")
+
+
+@pytest.mark.parametrize(
+    ("task", "workloads", "count"), [("<none>", IDS, 1), ("817", IDS, 0), ("<none>", ("cpu",), 0)]
+)
+def test_notes_tell_an_ext4_without_a_journal(
+    tree: Tree, task: str, workloads: tuple[str, ...], count: int
+) -> None:
+    tree.files("/sys/fs/ext4/sda", journal_task=task)
+    assert len(list(notes(tree.host(), placed("ext4"), workloads))) == count
 
 
 @pytest.mark.parametrize(("dio", "count"), [(0, 1), (1, 0)])
