@@ -231,8 +231,8 @@ def notes(host: Host, placed: Placement, workloads: Sequence[str] = IDS) -> Iter
         journal = host.text(f"/sys/fs/ext4/{placed.device}/journal_task") if kind == "ext4" else ""
         if "metadata" in workloads and present(journal) and journal.strip() == "<none>":
             yield (
-                f"ext4 on {placed.device} has no journal and does not use an inode again for a minute or more: files are "
-                "created ever more slowly while create/stat/delete is measured, which may stay undecided"
+                f"ext4 on {placed.device} has no journal and does not use an inode again for a minute or more: files "
+                "are created ever more slowly while create/stat/delete is measured, which may stay undecided"
             )
 
 
