@@ -160,7 +160,7 @@ def _doubts(found: Comparison) -> list[str]:
     if found.one_after_the_other and found.a.runs + found.b.runs > 2:
         lines.append(
             f"All runs of {found.order[0]} were made before those of {found.order[-1]}: a drift over that time "
-            "cannot be told from an effect; A B B A can tell it."
+            "looks like an effect; the order A B B A avoids that."
         )
     for side, text in ((found.a, "A"), (found.b, "B")):
         if side.unfinished:

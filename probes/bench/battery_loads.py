@@ -42,7 +42,7 @@ CALLS: tuple[Call, ...] = (
         call="integer",
         unit="loops/s",
         control=True,
-        why="no system call in it: a kernel alone must not move it; if it moves, the clock or the hypervisor did",
+        why="makes no system calls: a kernel alone must not change it; if it changes, clock or hypervisor did",
     ),
     Call(
         id="cpu-hash",
@@ -66,7 +66,7 @@ CALLS: tuple[Call, ...] = (
         call="copy",
         unit="MB/s",
         bytes=MIB,
-        why="memory bandwidth; at all CPUs the channels' limit",
+        why="memory bandwidth; on all CPUs the limit of the memory channels",
     ),
     Call(
         id="page-fault",
@@ -74,7 +74,7 @@ CALLS: tuple[Call, ...] = (
         call="fault",
         unit="faults/s",
         calls=calls.FAULTED_PAGES,
-        why="starting and growing processes; nested paging and memory control groups cost here",
+        why="starting and growing processes: nested paging and memory control groups cost time here",
     ),
     Call(
         id="syscall",
@@ -82,7 +82,7 @@ CALLS: tuple[Call, ...] = (
         call="syscall",
         unit="calls/s",
         calls=calls.SYSTEM_CALLS,
-        why="the way into the kernel: mitigations, audit and seccomp cost here",
+        why="entering the kernel: mitigations, audit and seccomp cost time here",
     ),
     Call(
         id="context-switch",
@@ -98,7 +98,7 @@ CALLS: tuple[Call, ...] = (
         call="pipe",
         unit="MB/s",
         bytes=calls.PIPED_BYTES,
-        why="data between processes: wake-ups, copies",
+        why="data between processes: wake-ups and copies",
     ),
     Call(
         id="fork",
@@ -132,7 +132,7 @@ CALLS: tuple[Call, ...] = (
         title="UDP round trip within the host",
         call="udp",
         unit="round trips/s",
-        why="the cost of a packet there and back",
+        why="the cost of a packet and its answer",
     ),
 )
 FILES = frozenset({"create", "stat", "delete"})  # need a directory, and each other: in this order

@@ -40,7 +40,7 @@ CHURN = Load(
     block_bytes=STEP_BYTES,
     workers=WORKERS,
     min_operations=WORKERS * 4,
-    why="what jobs do that unpack, build or write results: the drive must find room for every byte",
+    why="what jobs do that unpack, build or write results: every byte goes to new blocks",
 )
 
 

@@ -102,7 +102,7 @@ MIXES: tuple[Mix, ...] = (
     Mix(
         id="writers-reader",
         title="two writers and a small reader",
-        why="who starves: a login, a database or a readdir beside jobs that write",
+        why="who has to wait: a login, a database or a directory listing while other jobs write",
         roles=(
             Role(load=_reader("reader IOPS"), file="read"),
             Role(load=_stream("direct write", "write"), file="direct"),
@@ -114,21 +114,21 @@ MIXES: tuple[Mix, ...] = (
     Mix(
         id="readers",
         title="eight random readers",
-        why="many jobs that read small pieces: throughput, and the scheduler's price in CPU time",
+        why="many jobs that read small pieces: throughput, and what the scheduler costs in CPU time",
         roles=(Role(load=_reader("IOPS", 8), file="read"),),
         block_s=READERS_BLOCK_S,
     ),
     Mix(
         id="streams",
         title="four sequential readers",
-        why="what storage farms do: several long reads at once, which a good order makes into few seeks",
+        why="what storage servers do: several long reads at once, which need few seeks in a good order",
         roles=(Role(load=_stream("MB/s", "read", 4), file="read"),),
         block_s=READERS_BLOCK_S,
     ),
     Mix(
         id="write-streams",
         title="eight sequential writers",
-        why="what storage farms do most: many files arrive at once, and every change between them is a seek",
+        why="what storage servers do most: many files are written at once, and each change of file is a seek",
         roles=(Role(load=_stream("write MB/s", "write", 8), file="direct"),),
         block_s=MIXED_BLOCK_S,
         onset_s=ONSET_S,
@@ -136,7 +136,7 @@ MIXES: tuple[Mix, ...] = (
     Mix(
         id="ioprio",
         title="readers of high and low priority",
-        why="whether ionice and IOSchedulingPriority= do anything here",
+        why="whether ionice and IOSchedulingPriority= have an effect here",
         roles=(
             Role(load=_reader("high IOPS", 4), file="read", priority=(BEST_EFFORT, 0)),
             Role(load=_reader("low IOPS", 4), file="read", priority=(BEST_EFFORT, 7)),

@@ -43,7 +43,7 @@ async def bogo_rate(load: StressLoad, cpus: Sequence[int], seconds: float) -> fl
     """Bogo operations a second of real time, all workers together, one a CPU of `cpus`. Raises BenchRefused."""
     path = installed()
     if path is None:
-        raise BenchRefused("stress-ng is not installed")
+        raise BenchRefused("stress-ng is not installed (package stress-ng)")
     option, more = load.arguments
     child = await asyncio.create_subprocess_exec(
         path,

@@ -69,7 +69,7 @@ LOADS: tuple[Load, ...] = (
         metric="IOPS",
         unit="IOPS",
         workers=16,
-        why="16 reads at a time (queue depth 16), what the device does in parallel: where NVMe leaves SATA behind",
+        why="16 reads at a time (queue depth 16), what the device does in parallel: NVMe beats SATA there",
     ),
     Load(
         id="fsync-4k-qd1",

@@ -48,8 +48,8 @@ def parse(source: Source) -> Result:
     if _old(source):
         version = source.head[:4].decode("ascii", "replace")
         raise Refused(
-            f"Darshan: a log of version {version}, which the present library does not read",
-            "convert it with the darshan-parser of its time and import the text",
+            f"Darshan: a log of version {version}, which the installed library does not read",
+            "convert it with a darshan-parser of that version, and import the text",
         )
     if importlib.util.find_spec("darshan") is None:
         raise Refused(

@@ -30,7 +30,9 @@ def decode(data: bytes | memoryview, kind: type[T], what: str) -> T:
     rest = bytes(data[end : end + 4096]).strip()
     if rest:
         line = bytes(data[:end]).count(b"\n") + 1
-        raise Refused(f"line {line}: something follows the JSON document", "keep the document alone")
+        raise Refused(
+            f"line {line}: something follows the JSON document", "remove everything but the document"
+        )
     return value
 
 

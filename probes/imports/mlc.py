@@ -59,7 +59,7 @@ def parse(source: Source) -> Result:
             kind = ""
     if not matrices and not peak:
         raise Refused(
-            "mlc: no matrix and no peak bandwidth in it", "run mlc as root: it needs its MSR access"
+            "mlc: no matrix and no peak bandwidth in it", "run mlc as root: it needs access to the MSRs"
         )
     detail = Mlc(
         version=version,

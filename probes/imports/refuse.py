@@ -58,7 +58,7 @@ def unknown(source: Source) -> Refused:
         return Refused("is the configuration of an IO500 run, not its result", "import result_summary.txt")
     for words, hint in _HINTS:
         if words in source.head:
-            return Refused(f"is text that is not read: {quoted}", hint)
+            return Refused(f"is text of no kind that can be imported: {quoted}", hint)
     if _JSON.match(source.head):
         return Refused("is JSON of no kind that can be imported", "`hostdx import --help` lists the kinds")
     return Refused(

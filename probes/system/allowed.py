@@ -42,7 +42,9 @@ def _listed(text: str | Absent, name: str) -> frozenset[int] | Absent:
         return text
     found = re.search(rf"^{name}:\s*(\S+)", text, re.MULTILINE)
     values = parse_list(found[1]) if found else None
-    return values if present(values) and values else Absent(f"{_STATUS} tells no {name}", "missing", _STATUS)
+    return (
+        values if present(values) and values else Absent(f"{_STATUS} reports no {name}", "missing", _STATUS)
+    )
 
 
 def _cpuset(host: Host, what: str) -> frozenset[int] | None:

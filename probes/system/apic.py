@@ -48,7 +48,7 @@ def apic_mode(host: Host) -> ApicMode | Absent:
         line = next((line.message for line in log.lines if pattern.search(line.message)), None)
         if line is not None:
             return ApicMode("x2APIC" if mode == "x2APIC" else "xAPIC", line.strip()[:120], log.source)
-    return Absent("the kernel's log no longer holds the lines of the start", "missing", log.source)
+    return Absent("the kernel's log no longer holds the lines of the boot", "missing", log.source)
 
 
 def _register(host: Host) -> ApicMode | None:

@@ -56,7 +56,7 @@ def caches(host: Host) -> tuple[Cache, ...] | Absent:
                 found.setdefault((it.level, it.kind, it.cpus), it)
                 covered[index] |= it.cpus
     if not found:
-        return Absent("sysfs tells no cache", "missing" if host.live else "captured", f"{ROOT}/cpu*/cache")
+        return Absent("sysfs lists no cache", "missing" if host.live else "captured", f"{ROOT}/cpu*/cache")
     return tuple(sorted(found.values(), key=lambda c: (c.level, c.kind, min(c.cpus))))
 
 

@@ -185,7 +185,7 @@ def _cpuset(host: Host, folders: tuple[str, ...]) -> frozenset[int] | Absent:
             cpus = parse_list(text) if present(text) and text.strip() else None
             if cpus:
                 return cpus
-    return Absent("the cpuset controller tells nothing", "unsupported", "cpuset.cpus.effective")
+    return Absent("the cpuset controller lists no CPUs", "unsupported", "cpuset.cpus.effective")
 
 
 def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:

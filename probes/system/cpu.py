@@ -122,7 +122,7 @@ def arm_parts(host: Host) -> str:
 
 def flags(host: Host) -> frozenset[str] | Absent:
     """By py-cpuinfo where /proc/cpuinfo tells none."""
-    return host.once(cpu).flags or ask(host).result().flags or Absent("nothing here tells the CPU's flags")
+    return host.once(cpu).flags or ask(host).result().flags or Absent("nothing here reports the CPU's flags")
 
 
 def _asked(host: Host) -> Future[Described]:
@@ -132,7 +132,7 @@ def _asked(host: Host) -> Future[Described]:
             target=lambda: found.set_result(_described()), name="py-cpuinfo", daemon=True
         ).start()
     else:
-        found.set_result(Described(Absent("the captured tree tells no model", "captured", "/proc/cpuinfo")))
+        found.set_result(Described(Absent("the captured tree reports no model", "captured", "/proc/cpuinfo")))
     return found
 
 
@@ -156,7 +156,7 @@ def _vendor(info: list[dict[str, str]]) -> str | Absent:
             return _ARM_VENDORS[int(entry["CPU implementer"], 16)]
         except (KeyError, ValueError):
             continue
-    return Absent("/proc/cpuinfo tells no vendor", "missing", "/proc/cpuinfo")
+    return Absent("/proc/cpuinfo reports no vendor", "missing", "/proc/cpuinfo")
 
 
 def _model(info: list[dict[str, str]]) -> str | Absent:
@@ -164,7 +164,7 @@ def _model(info: list[dict[str, str]]) -> str | Absent:
         for entry in info[:4]:
             if entry.get(key):
                 return " ".join(entry[key].split())
-    return Absent("/proc/cpuinfo tells no model", "missing", "/proc/cpuinfo")
+    return Absent("/proc/cpuinfo reports no model", "missing", "/proc/cpuinfo")
 
 
 def _smt(host: Host, sizes: tuple[int, ...]) -> str | Absent:
@@ -188,7 +188,7 @@ def _hybrid(
     if len(capacities) > 1:
         return True
     if not sizes:
-        return Absent("the topology tells no cores", "missing", f"{ROOT}/cpu*/topology")
+        return Absent("the topology reports no cores", "missing", f"{ROOT}/cpu*/topology")
     if len(sizes) > 1 and offline:
         return Absent("some threads are offline, so that cores look different", "invalid", f"{ROOT}/offline")
     return len(sizes) > 1

@@ -18,7 +18,7 @@ from probes.types import Absent
 
 _SIOCETHTOOL = 0x8946
 _GRINGPARAM, _GCHANNELS = 0x10, 0x3C
-_UNKNOWN = Absent("the driver does not tell", "unsupported", "ethtool")
+_UNKNOWN = Absent("the driver does not report it", "unsupported", "ethtool")
 
 
 class Rings(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ def rings(host: Host, card: str) -> Rings | Absent:
         return text
     pair = _number(text, "RX")
     if len(pair) != 2:
-        return Absent("ethtool -g tells no rings", "invalid", f"ethtool -g {card}")
+        return Absent("ethtool -g reports no rings", "invalid", f"ethtool -g {card}")
     return Rings(most_rx=pair[0], rx=pair[1])
 
 
@@ -64,7 +64,7 @@ def channels(host: Host, card: str) -> Channels | Absent:
         pair = _number(text, name)
         if len(pair) == 2 and pair[0]:
             return Channels(most=pair[0], now=pair[1])
-    return Absent("ethtool -l tells no channels", "invalid", f"ethtool -l {card}")
+    return Absent("ethtool -l reports no channels", "invalid", f"ethtool -l {card}")
 
 
 def features(host: Host, card: str) -> dict[str, tuple[bool, bool]] | Absent:

@@ -43,7 +43,7 @@ def _microcode(host: Host) -> str | Absent:
     """One value, or several where the CPUs differ (an update that reached only some of them)."""
     found = sorted({one["microcode"] for one in cpuinfo(host) if one.get("microcode")})
     if not found:
-        return Absent("/proc/cpuinfo tells no microcode", "unsupported", "/proc/cpuinfo")
+        return Absent("/proc/cpuinfo reports no microcode", "unsupported", "/proc/cpuinfo")
     # 0x1 and 0xffffffff are what hypervisors show in its place
     if set(found) <= {"0x1", "0xffffffff"}:
         return Absent("the hypervisor hides the microcode", "unsupported", "/proc/cpuinfo")

@@ -51,7 +51,7 @@ def frequency(host: Host) -> Frequency | Absent:
             if present(value := host.integer(f"{folder}/{name}")):
                 values.append(value)
     driver = host.text(f"{folders[0]}/scaling_driver")
-    nothing = Absent("the driver tells no such frequency", "unsupported", folders[0])
+    nothing = Absent("the driver reports no such frequency", "unsupported", folders[0])
     return Frequency(
         driver=driver.strip() if present(driver) else driver,
         governors=dict(governors),
@@ -68,7 +68,7 @@ def _status(host: Host) -> str | Absent:
         text = host.text(f"{ROOT}/{name}/status", 64)
         if present(text):
             return text.strip()
-    return Absent("no pstate driver tells its status", "unsupported", f"{ROOT}/intel_pstate/status")
+    return Absent("no pstate driver reports its status", "unsupported", f"{ROOT}/intel_pstate/status")
 
 
 def _turbo(host: Host) -> bool | Absent:

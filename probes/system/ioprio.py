@@ -50,7 +50,9 @@ def priorities(host: Host) -> tuple[Priority, ...] | Absent:
         return Absent("a captured tree does not hold I/O priorities", kind="captured")
     number = _SYSCALL.get(platform.machine())
     if number is None:
-        return Absent(f"the number of ioprio_get is not known on {platform.machine()}", kind="unsupported")
+        return Absent(
+            f"the system call number of ioprio_get is not known on {platform.machine()}", kind="unsupported"
+        )
     names = host.listing("/proc")
     if isinstance(names, Absent):
         return names

@@ -69,7 +69,9 @@ def _uname(host: Host) -> tuple[str | Absent, str | Absent, str | Absent]:
     # `uname -a`: Linux NAME RELEASE #1 SMP ... x86_64 x86_64 x86_64 GNU/Linux
     line = host.command("uname", "-a")
     words = line.split() if present(line) else []
-    machine: str | Absent = Absent("the captured tree does not tell the machine", "captured", "uname -m")
+    machine: str | Absent = Absent(
+        "the captured tree does not name the machine's architecture", "captured", "uname -m"
+    )
     build = host.text("/proc/sys/kernel/version")
     release = host.text("/proc/sys/kernel/osrelease")
     if len(words) > 4 and words[0] == "Linux":

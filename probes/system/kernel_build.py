@@ -104,4 +104,4 @@ def _preemption(host: Host, options: dict[str, str]) -> str | Absent:
             return word
     build = kernel(host).build
     found = re.search(r"\bPREEMPT(_\w+)?\b", build) if present(build) else None
-    return found[0] if found else Absent("the kernel does not tell its preemption model", "unsupported")
+    return found[0] if found else Absent("the kernel does not report its preemption model", "unsupported")

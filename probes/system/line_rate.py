@@ -34,7 +34,7 @@ def cards(host: Host) -> tuple[Card, ...]:
             continue
         speed = host.integer(f"{NET}/{name}/speed")  # EINVAL while the link is down
         if not isinstance(speed, Absent) and speed <= 0:
-            speed = Absent(f"the driver of {name} tells no speed", "unsupported", f"{NET}/{name}/speed")
+            speed = Absent(f"the driver of {name} reports no speed", "unsupported", f"{NET}/{name}/speed")
         found.append(
             Card(
                 name=name,

@@ -63,4 +63,4 @@ def _estimate() -> int | Absent:
 
         return int(psutil.virtual_memory().available)
     except Exception as error:
-        return Absent(f"psutil cannot tell: {type(error).__name__}", "unsupported", "psutil")
+        return Absent(f"psutil gave no estimate: {type(error).__name__}", "unsupported", "psutil")

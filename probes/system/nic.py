@@ -91,7 +91,7 @@ def _speed(name: str, path: str, speed: int | Absent) -> int | Absent:
     if isinstance(speed, Absent):
         return speed
     if speed <= 0 or speed >= 0xFFFFFFFF:
-        return Absent(f"{name} tells no speed (no link, or a virtual card)", "unsupported", f"{path}/speed")
+        return Absent(f"{name} reports no speed (no link, or a virtual card)", "unsupported", f"{path}/speed")
     return speed
 
 
@@ -114,4 +114,4 @@ def _node(host: Host, device: str) -> int | Absent:
                 if node >= 0
                 else Absent("the firmware does not say (-1)", "unsupported", f"{folder}/numa_node")
             )
-    return Absent("no device above it tells a node", "missing", device)
+    return Absent("no device above it reports a node", "missing", device)

@@ -132,7 +132,7 @@ def _memory(text: str | Absent, path: str, name: str) -> int | Absent:
     if isinstance(text, Absent):
         return text
     found = re.search(rf"\b{name}:\s+([0-9]{{1,18}}) kB", text)
-    return int(found[1]) * 1024 if found else Absent(f"{path} tells no {name}", "invalid", path)
+    return int(found[1]) * 1024 if found else Absent(f"{path} reports no {name}", "invalid", path)
 
 
 def _doubt(host: Host, nodes: tuple[NumaNode, ...], placed: Topology) -> str:
@@ -165,11 +165,11 @@ def _distance_doubt(nodes: tuple[NumaNode, ...], told: bool) -> str:
     if len(nodes) < 2 or not told:
         return ""
     if torn := [node.number for node in nodes if not node.distances]:
-        return f"node {torn[0]} tells no distance to each of the {len(nodes)} nodes"
+        return f"node {torn[0]} reports no distance to each of the {len(nodes)} nodes"
     for position, (node, row) in enumerate(zip(nodes, rows, strict=True)):
         others = [value for column, value in enumerate(row) if column != position]
         if min(others) <= row[position]:
-            return f"node {node.number} is told to be no nearer to its own memory than to another node's"
+            return f"node {node.number} is reported to be no nearer to its own memory than to another node's"
     return ""
 
 
@@ -180,7 +180,7 @@ def _per_socket(filled: list[NumaNode], placed: Topology, doubt: str) -> float |
         return Absent(doubt, invalid, ROOT)
     sockets = distinct(placed.sockets)
     if not sockets:
-        return Absent("the topology tells no sockets", "missing", placed.source)
+        return Absent("the topology reports no sockets", "missing", placed.source)
     if not filled:
         return Absent("no node has an online CPU", invalid, ROOT)
     counts = {sum(1 for node in filled if node.cpus & socket) for socket in sockets}

@@ -131,7 +131,7 @@ def _softnet(host: Host) -> list[list[int]] | Absent:
     lines = (line.split()[:15] for line in text.splitlines() if line.strip())
     rows = [row if (row := hexadecimals(words)) is not None else [] for words in lines]
     if not rows or any(len(row) < 3 for row in rows):
-        return Absent(f"{SOFTNET} is not in a form that we understand", "invalid", SOFTNET)
+        return Absent(f"{SOFTNET} is not in a known form", "invalid", SOFTNET)
     return rows
 
 

@@ -132,4 +132,4 @@ def _node(host: Host, folder: str, table: Numa | Absent) -> int | Absent:
                 return node.number
     if len(numbers) == 1:
         return next(iter(numbers))
-    return Absent("the firmware does not tell the device's node", "unsupported", f"{folder}/numa_node")
+    return Absent("the firmware does not report the device's node", "unsupported", f"{folder}/numa_node")

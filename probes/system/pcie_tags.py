@@ -80,7 +80,7 @@ def _kept(host: Host, address: str) -> int | Absent:
         for part in text.split("\n\n"):
             if part.startswith((address + " ", address.removeprefix("0000:") + " ")):
                 found = re.search(r"MaxReadReq ([0-9]{2,5}) bytes", part)
-                return int(found[1]) if found else Absent("lspci tells no MaxReadReq", "permission")
+                return int(found[1]) if found else Absent("lspci reports no MaxReadReq", "permission")
     return Absent("lspci was not captured", "captured")
 
 

@@ -44,7 +44,7 @@ def packages(host: Host) -> tuple[Package, ...] | Absent:
                     wrap_uj=host.integer(f"{zone}/max_energy_range_uj"),
                 )
             )
-    return tuple(found) or Absent("no package tells its power", "unsupported", ROOT)
+    return tuple(found) or Absent("no package reports its power", "unsupported", ROOT)
 
 
 def watts(before: Package, after: Package, seconds: float) -> float | Absent:

@@ -75,4 +75,4 @@ def _filters(host: Host) -> int | Absent:
         value = fields.get(name, "").strip()
         if re.fullmatch(r"[0-9]{1,9}", value):
             return int(value) if name == "Seccomp_filters" else int(value == "2")
-    return Absent("the kernel tells nothing of seccomp", "unsupported", "/proc/self/status")
+    return Absent("the kernel reports nothing about seccomp", "unsupported", "/proc/self/status")

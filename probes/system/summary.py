@@ -118,7 +118,7 @@ def _processors(host: Host) -> Iterator[Entry]:
     else:
         doubt = Absent(nodes.doubt, "invalid", "/sys/devices/system/node") if nodes.doubt else None
         if doubt is None and not nodes.with_cpus:
-            doubt = Absent("no node tells its CPUs", "missing", "/sys/devices/system/node/node*/cpulist")
+            doubt = Absent("no node reports its CPUs", "missing", "/sys/devices/system/node/node*/cpulist")
         yield entry("numa", "nodes", nodes.with_cpus if doubt is None else doubt, "/sys/devices/system/node")
         yield entry("numa", "nodes_per_socket", nodes.per_socket, "/sys/devices/system/node")
 

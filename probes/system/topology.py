@@ -190,5 +190,5 @@ def _labels(sockets: Sets, ids: dict[int, int]) -> dict[int, int]:
 
 def why_nothing(host: Host, what: str) -> Absent:
     return Absent(
-        f"the topology tells no {what}", "missing" if host.live else "captured", f"{ROOT}/cpu*/topology"
+        f"the topology reports no {what}", "missing" if host.live else "captured", f"{ROOT}/cpu*/topology"
     )

@@ -162,7 +162,7 @@ def _by_bus(host: Host, seen: list[str]) -> str:
 def _container(host: Host, seen: list[str]) -> str | Absent:
     runtime = _runtime(host, seen)
     if not host.live:
-        return runtime or Absent("a captured tree does not tell namespaces", "captured", "/proc/self/ns/pid")
+        return runtime or Absent("a captured tree holds no namespaces", "captured", "/proc/self/ns/pid")
     space = host.link("/proc/self/ns/pid")
     if isinstance(space, Absent):
         return runtime or space

@@ -127,7 +127,7 @@ def judge(run: Run, layout: Layout, blocks: Blocks, rounds: Sequence[Round], tim
     if layout.chain is not None and layout.chain.online:
         text = (
             f"{layout.mountpoint} is mounted with {layout.chain.online}: deletions discard too, so only a "
-            "trim of at least half of its free space can be told from them"
+            "trim of at least half of its free space can be distinguished from them"
         )
         run.note(text)
     finding = degradation(run.host, layout, timer, found, len(rounds), rounds_a_day(rounds))

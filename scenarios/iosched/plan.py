@@ -139,7 +139,7 @@ def _sentences(found: Layout, on: Target, why: str) -> tuple[str, ...]:
         )
     lines.append(
         "does not stop by itself when other processes wait longer on this device: switching and syncing "
-        "cannot be told from that; Ctrl-C (on the screen: s) stops it within seconds and puts "
+        "look the same; Ctrl-C (on the screen: s) stops it within seconds and puts "
         "everything back"
     )
     if why:

@@ -158,7 +158,7 @@ def throttling(host: Host) -> Iterator[Finding]:
                 severity="notice",
                 subject=state.device,
                 alike=f"{state.wbt_lat_usec}",
-                title=f"write-back throttling of {state.device} was set by hand ({state.wbt_lat_usec} us)",
+                title=f"write-back throttling of {state.device} was set by hand ({state.wbt_lat_usec} µs)",
                 evidence=describe(host, state),
                 remedy=(
                     Remedy(
@@ -252,6 +252,6 @@ RULES: tuple[Rule, ...] = (
     Rule("iosched.known-stall", "iosched", "kernel known to stall with the scheduler", known_stall),
     Rule("iosched.known-crash", "iosched", "kernel known to crash in the block layer", known_crash),
     Rule("iosched.wbt", "iosched", "write-back throttling set by hand", throttling),
-    Rule("iosched.conflict", "iosched", "udev rules and tuned profiles that do not hold", conflict),
+    Rule("iosched.conflict", "iosched", "udev rules and tuned profiles that are not in effect", conflict),
     Rule("iosched.priorities", "iosched", "I/O priorities that the scheduler ignores", ignored_priorities),
 )

@@ -118,7 +118,7 @@ def _place(it: Machine, run: tuple[Place, ...]) -> Iterator[str]:
     name = f"{word} {numbers}" if len(run) == 1 else f"{word}s {numbers}, each"
     parts = [_cores(first.cores, it.hybrid, _WORDS[it.modules])]
     if first.kind == "memory only":
-        parts = ["memory only, no CPU" if first.memory_bytes is not None else "no CPU, memory not told"]
+        parts = ["memory only, no CPU" if first.memory_bytes is not None else "no CPU, memory not known"]
     elif first.kind == "empty":
         parts = ["neither CPU nor memory online"]
     if first.memory_bytes is not None and first.kind != "empty":

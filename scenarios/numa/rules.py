@@ -34,7 +34,7 @@ def links(host: Host) -> Iterator[Finding]:
         raise Unreadable(found.reason)
     those = tuple(d for d in found if d.kind in CARDS and not d.virtual_function)
     if not any(present(d.link) for d in those):
-        raise Inapplicable("no network card or controller tells a PCIe link")
+        raise Inapplicable("no network card or controller reports a PCIe link")
     return _links(those)
 
 

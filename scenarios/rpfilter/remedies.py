@@ -108,7 +108,7 @@ def keeps_sense(facts: Facts, protocols: tuple[Protocol, ...] = ("IPv6",)) -> st
 
 def _without(sense: str) -> str:
     return sense or (
-        "Without it nothing checks IPv6 sources on this host; with one way out it told little more than that a"
+        "Without it nothing checks IPv6 sources on this host; with one way out it showed little more than that a"
         " packet from outside does not claim one of the host's own prefixes. Filter at the router (BCP 38/84)."
     )
 

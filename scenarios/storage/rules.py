@@ -340,5 +340,5 @@ RULES: tuple[Rule, ...] = (
     Rule("storage.ncq", "storage", "native command queueing", ncq),
     Rule("storage.link-power", "storage", "SATA link power management", link_power),
     Rule("storage.raid", "storage", "md arrays degraded or rebuilding", raid_state),
-    Rule("storage.smart", "storage", "disks that call themselves failing", smart),
+    Rule("storage.smart", "storage", "disks whose SMART health is failing", smart),
 )

@@ -26,7 +26,7 @@ WHY_UNKNOWN = {
     "the sampling interval",
     OTHER_D: "waits in state D are in the rest: there were too many processes at once to sample all of them",
     MEMORY: "swap and reclaim are in the other waits and the rest: the pressure (PSI) of a control group of its own "
-    "tells them, which needs root, cgroup2 mounted writable and a kernel with PSI on",
+    "shows them, which needs root, cgroup2 mounted writable and a kernel with PSI on",
 }
 
 

@@ -92,7 +92,9 @@ class Pair:
         send_packets(self._spoofing[treatment.protocol], _PROOF)
         after = netrules.counted(treatment)
         if honest.arrived != _PROOF or honest.caught != 0:
-            raise NotApplicable(f"of {_PROOF} packets with an honest source {honest.arrived} arrived")
+            raise NotApplicable(
+                f"only {honest.arrived} of {_PROOF} packets with a valid source address arrived"
+            )
         came_through = after.arrived - honest.arrived
         if came_through != (0 if treatment.catches else _PROOF):
             should = "be dropped" if treatment.catches else "arrive"

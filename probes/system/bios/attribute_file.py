@@ -33,7 +33,9 @@ def attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
         data = read_regular(str(Path(path).absolute()), MOST_BYTES)
     except TooLarge:
         return Absent(
-            f"{path} is larger than {MOST_BYTES >> 20} MiB: no list of BIOS settings is", "invalid", path
+            f"{path} is larger than {MOST_BYTES >> 20} MiB, which no list of BIOS settings is",
+            "invalid",
+            path,
         )
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "no path"

@@ -120,6 +120,6 @@ def _pool(host: Host, device: str, label: str) -> ThinPool:
     parsed = next((found for line in lines if (found := parse_thin_status(line)) is not None), None)
     if parsed is None:
         # A pool whose metadata failed answers `thin-pool Fail`.
-        failed = Absent(f"{label} tells no fill: {' '.join(lines)[:80]}", "invalid", source)
+        failed = Absent(f"{label} reports no fill: {' '.join(lines)[:80]}", "invalid", source)
         return ThinPool(name=label, device=device, data=failed, metadata=failed, mode=failed)
     return ThinPool(name=label, device=device, data=parsed[0], metadata=parsed[1], mode=parsed[2])

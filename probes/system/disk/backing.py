@@ -63,8 +63,7 @@ def disks_below(host: Host, leaves: Iterable[str]) -> tuple[str, ...] | Absent:
         if isinstance(place, Absent) or not place.leaves:
             why = place.reason if isinstance(place, Absent) else "its file lies on no device"
             return Absent(
-                f"{leaf} reads through the page cache of its backing file, and what of it came from a disk cannot be "
-                f"told: {why}",
+                f"{leaf} reads through the page cache of its backing file; how much came from a disk is unknown: {why}",
                 "unsupported",
                 f"/sys/block/{leaf}/loop/backing_file",
             )

@@ -184,7 +184,7 @@ def _model(host: Host, name: str, path: str, folders: tuple[str, ...]) -> str | 
     card = host.text(f"{path}/device/name") if "/mmc_host/" in path else Absent("no card")
     if present(card):
         return card.strip()
-    return Absent(f"{name} tells no model", "unsupported", f"{path}/device/model")
+    return Absent(f"{name} reports no model", "unsupported", f"{path}/device/model")
 
 
 def _rotational(host: Host, path: str, what: str, how: str | Absent, model: str | Absent) -> bool | Absent:
@@ -225,7 +225,7 @@ def _numa_node(host: Host, path: str) -> int | Absent:
             if node >= 0:
                 return node
             return Absent("the firmware does not say (-1)", "unsupported", f"{folder}/numa_node")
-    return Absent("no device above it tells a node", "missing", path)
+    return Absent("no device above it reports a node", "missing", path)
 
 
 def _link(host: Host, path: str, how: str | Absent, folders: tuple[str, ...]) -> Link | Absent:

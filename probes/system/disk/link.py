@@ -105,7 +105,7 @@ def sata_link(host: Host, path: str) -> Link | Absent:
         bytes_per_s=_serial(port.now),
         most_bytes_per_s=_serial(best)
         if best
-        else Absent("neither drive nor port tells", "missing", port.folder),
+        else Absent("neither drive nor port reports a speed", "missing", port.folder),
         degraded=below or (held and port.lowered),
         source=f"{port.folder}/sata_spd",
         device_most=_gigabit_words(port.drive) if port.drive else "",
@@ -136,7 +136,7 @@ def sas_link(host: Host, path: str) -> Link | Absent:
         now=_gigabit_words(rate),
         at_most=_gigabit_words(most) if most else "",
         bytes_per_s=_serial(rate),
-        most_bytes_per_s=_serial(most) if most else Absent("no limit is told", "missing", folder),
+        most_bytes_per_s=_serial(most) if most else Absent("no limit is reported", "missing", folder),
         degraded=False,  # the drive's own limit is not in sysfs: a 6 Gb/s drive on a 12 Gb/s phy is in order
         source=f"{folder}/negotiated_linkrate",
         port_most=_gigabit_words(most) if most else "",

@@ -23,7 +23,7 @@ from probes.types import Absent, present
 ALL_S = 2.0  # for all disks together: one that hangs must not hold up the first look
 _PASSED = re.compile(r"(?:overall-health self-assessment test result|SMART Health Status): (\w+)")
 _REALLOCATED, _PENDING, _UNCORRECTABLE = 5, 197, 198
-_UNTOLD = Absent("the disk does not tell", "unsupported")
+_UNTOLD = Absent("the disk does not report it", "unsupported")
 
 
 class Smart(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ def _asked(host: Host, devices: Sequence[BlockDevice]) -> list[Smart | Absent]:
 
     def one(device: BlockDevice) -> Smart | Absent:
         if time.monotonic() > until:
-            return Absent(f"not asked: the others took {ALL_S:g} s", "timeout", "smartctl -H")
+            return Absent(f"not read: the {ALL_S:g} s for all disks were used up", "timeout", "smartctl -H")
         return smart_report(host, device.name)
 
     with ThreadPoolExecutor(max_workers=16) as pool:
@@ -105,9 +105,9 @@ def of_json(answer: str) -> Smart | Absent:
         status = told.get("smart_status")
         if not (isinstance(status, dict) and isinstance(status.get("passed"), bool)):
             said = [str(m["string"]) for m in told["smartctl"]["messages"]]
-            return Absent(said[0][:200] if said else "smartctl's answer tells no health")
+            return Absent(said[0][:200] if said else "smartctl's answer reports no health")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return Absent("smartctl's answer tells no health")
+        return Absent("smartctl's answer reports no health")
     log = told.get("nvme_smart_health_information_log")
     log = log if isinstance(log, dict) else {}
     rows = told.get("ata_smart_attributes")
@@ -146,7 +146,7 @@ def of_nvme_log(told: str) -> Smart | Absent:
 
     critical = line("critical_warning")
     if isinstance(critical, Absent):
-        return Absent("nvme smart-log tells no critical_warning")
+        return Absent("nvme smart-log reports no critical_warning")
     return Smart(
         passed=critical & ~2 == 0,  # heat alone is no failing disk
         critical=critical,
@@ -161,7 +161,7 @@ def of_text(told: str) -> Smart | Absent:
     """`smartctl -a` as a person reads it."""
     word = _PASSED.search(told)
     if word is None:
-        return Absent("smartctl's answer tells no health")
+        return Absent("smartctl's answer reports no health")
 
     def line(name: str) -> int | Absent:
         found = re.search(rf"^{name}: +(0x[0-9a-fA-F]{{1,8}}|[0-9,]{{1,20}})%?\s*$", told, re.MULTILINE)

@@ -20,7 +20,7 @@ def udev_property(host: Host, name: str, key: str) -> str | Absent:
     except ImportError as error:
         return Absent(f"libudev is not installed: {error}", "tool", source)
     except Exception as error:  # pyudev raises errors of its own for a device that has just gone
-        return Absent(f"udev does not know {name}: {type(error).__name__}", "missing", source)
+        return Absent(f"udev has no device {name}: {type(error).__name__}", "missing", source)
     if not isinstance(value, str):
         return Absent(f"udev has no {key} of {name}", "missing", source)
     return " ".join(re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), value).split())

@@ -79,7 +79,7 @@ def version(host: Host) -> str | Absent:
         answer = host.command(*query)
         if not isinstance(answer, Absent) and (match := _NUMBER.search(answer)):
             return match[1]
-    return Absent("neither firewalld's files nor its package tell its version", "missing")
+    return Absent("neither firewalld's files nor its package report its version", "missing")
 
 
 def running(host: Host) -> bool | Absent:

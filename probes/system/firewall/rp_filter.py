@@ -70,5 +70,5 @@ def dropped(host: Host) -> int | Absent:
         try:
             return int(lines[1][lines[0].index("IPReversePathFilter")])
         except (ValueError, IndexError):
-            return Absent(f"{path} is not in a form that we understand", "invalid", path)
+            return Absent(f"{path} is not in a known form", "invalid", path)
     return Absent(f"{path} does not count IPReversePathFilter", "unsupported", path)

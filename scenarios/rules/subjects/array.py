@@ -49,7 +49,7 @@ def _of_lvs(host: Host) -> dict[str, Row]:
             name = f"{group}-{pool}"
             shares = {"data": float(data) / 100, "metadata": float(metadata) / 100}
             found[name] = Row(
-                name, {"name": name, **shares, "mode": Absent("lvs does not tell", "unsupported")}
+                name, {"name": name, **shares, "mode": Absent("lvs does not report it", "unsupported")}
             )
     return found
 
@@ -69,7 +69,9 @@ def mapped_rows(host: Host) -> list[Row]:
             "name": name,
             "kind": kind,
             "status": status,
-            "used": int(share[1]) / int(share[2]) if share and int(share[2]) else Absent("it tells no fill"),
+            "used": int(share[1]) / int(share[2])
+            if share and int(share[2])
+            else Absent("it reports no fill"),
             "bad": lost if kind != "snapshot" else status.startswith(("Invalid", "Overflow", "Merge failed")),
         }
         if kind in ("snapshot", "raid", "mirror"):
@@ -131,11 +133,11 @@ def multipath_rows(host: Host) -> list[Row] | Absent:
     for name, values in told.items():
         columns = {
             "name": name,
-            "paths": Absent("not told"),
+            "paths": Absent("not reported"),
             "failed": (),
-            "groups": text if isinstance(text, Absent) else Absent("not told"),
-            "policy": text if isinstance(text, Absent) else Absent("not told"),
-            "alua": text if isinstance(text, Absent) else Absent("not told"),
+            "groups": text if isinstance(text, Absent) else Absent("not reported"),
+            "policy": text if isinstance(text, Absent) else Absent("not reported"),
+            "alua": text if isinstance(text, Absent) else Absent("not reported"),
             **values,
         }
         rows.append(Row(name, columns))

@@ -163,7 +163,7 @@ def package_rows(host: Host) -> list[Row] | Absent:
                     "limit_w": limit / 1e6 if present(limit) else limit,
                     "most_w": most / 1e6
                     if present(most) and most > 0
-                    else Absent("no highest limit is told"),
+                    else Absent("no highest limit is reported"),
                 },
                 zone,
             )
@@ -212,7 +212,7 @@ def sensor_rows(host: Host) -> list[Row]:
                 "path": path,
                 "celsius": now / 1000,
                 "critical": critical / 1000 if present(critical) else critical,
-                "high": high / 1000 if present(high) and 0 < high < 200_000 else Absent("none is told"),
+                "high": high / 1000 if present(high) and 0 < high < 200_000 else Absent("none is reported"),
                 "alarm": host.text(f"{base}_crit_alarm", 16) == "1",
             }
             rows.append(Row(words, columns))
@@ -239,7 +239,7 @@ def _zone_rows(host: Host) -> list[Row]:
             "critical": min(trips) / 1000
             if trips
             else Absent("it has no critical trip point", "unsupported"),
-            "high": Absent("none is told", "unsupported"),
+            "high": Absent("none is reported", "unsupported"),
             "alarm": False,
         }
         rows.append(Row(kind.strip() if present(kind) else zone.rsplit("/", 1)[-1], columns))

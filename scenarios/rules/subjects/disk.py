@@ -130,7 +130,9 @@ def _waits_by_model(host: Host) -> dict[str, list[tuple[str, float]]]:
 
 def _controller(host: Host, d: BlockDevice) -> Value:
     port = ata_port(host, d.path)
-    return port.controller if present(port) and port.controller else Absent("the controller does not tell")
+    return (
+        port.controller if present(port) and port.controller else Absent("the controller does not report it")
+    )
 
 
 def _counter(host: Host, name: str, which: str) -> Value:
@@ -270,7 +272,7 @@ def _share(host: Host, mount: Mount, what: str) -> Value:
         return 1 - found.f_ffree / found.f_files
     used = found.f_blocks - found.f_bfree
     usable = used + found.f_bavail
-    return used / usable if usable > 0 else Absent(f"{mount.mountpoint} tells no size", "unsupported")
+    return used / usable if usable > 0 else Absent(f"{mount.mountpoint} reports no size", "unsupported")
 
 
 def _free(host: Host, mount: Mount) -> Value:

@@ -23,7 +23,7 @@ _PARAVIRTUAL = frozenset(
     | {"cdc_ether", "cdc_ncm", "cdc_subset", "rndis_host", "usbnet"}
 )
 _MOST_ASKED = 8
-_NOT_ASKED = Absent(f"asked of the first {_MOST_ASKED} cards that are up", "unsupported")
+_NOT_ASKED = Absent(f"only the first {_MOST_ASKED} cards that are up are read", "unsupported")
 # Without rx_no_buffer_count, after which the card tries again, and rx_missed_errors, which /sys has.
 _CUT_OFF = r"^rx_(out_of_buffer|no_dma_resources|discards|discards_phy)$"
 _PAUSED = r"^rx_(global_|prio[0-9]_)?pause(_ctrl_phy)?$|^rx_flow_control_xoff$|^rx_xoff_\w*$"
@@ -83,7 +83,7 @@ def _card(host: Host, card: Nic, emulated: bool) -> Row:
         "link": lambda: _link(host, base),
         "link_rate": lambda: _link_rate(host, base),
         "irq_cpus": lambda: irq.cpus_of(host, _irqs(host, card)),
-        "irqs": lambda: len(_irqs(host, card)) or Absent("no interrupt bears its name"),
+        "irqs": lambda: len(_irqs(host, card)) or Absent("no interrupt has its name"),
         "irq_nodes": lambda: irq.nodes_of(host, _irqs(host, card)),
         "cut_off": partial(_driver_sum, host, card.name, _CUT_OFF),
         "exceeded": partial(_driver_sum, host, card.name, r"allowance_exceeded$"),
@@ -118,7 +118,7 @@ def _most(told: str | Absent) -> Value:
         return told
     modes = re.search(r"Supported link modes:(.*?)\n\s*[A-Z]\w+ [a-z]", told, re.DOTALL)
     speeds = [int(n) for n in re.findall(r"([0-9]{2,6})base", modes[1])] if modes else []
-    return max(speeds) * 1_000_000 if speeds else Absent("ethtool tells no link modes", "unsupported")
+    return max(speeds) * 1_000_000 if speeds else Absent("ethtool reports no link modes", "unsupported")
 
 
 def _peers(host: Host, card: Nic) -> Value:
@@ -162,7 +162,7 @@ def _duplex(host: Host, base: str, told: str | Absent) -> Value:
     text = host.text(f"{base}/duplex", 64)
     if present(text):
         word = text.strip().lower()
-        return word if word in ("full", "half") else Absent("the driver tells no duplex", "unsupported")
+        return word if word in ("full", "half") else Absent("the driver reports no duplex", "unsupported")
     found = re.search(r"Duplex: (\w+)", told) if present(told) else None
     return found[1].lower() if found and found[1].lower() in ("full", "half") else text
 
@@ -300,7 +300,9 @@ def bond_rows(host: Host) -> list[Row] | Absent:
                     "ports": len(ports),
                     "slower": used < max(told.values()) if used is not None else Absent("all ports are used"),
                     "down": tuple(down),
-                    "partner": partner[1] if partner else Absent("the bond tells no partner", "unsupported"),
+                    "partner": partner[1]
+                    if partner
+                    else Absent("the bond reports no partner", "unsupported"),
                     "failures": sum(map(int, failures))
                     if failures
                     else Absent("the bond counts no failures", "unsupported"),

@@ -33,8 +33,8 @@ def qdisc_rows(host: Host) -> list[Row] | Absent:
             "name": card,
             "kind": kind,
             "words": rest,
-            "sent": int(counts[2]) if counts else Absent("tc tells no counts"),
-            "dropped": int(counts[3]) if counts else Absent("tc tells no counts"),
+            "sent": int(counts[2]) if counts else Absent("tc reports no counts"),
+            "dropped": int(counts[3]) if counts else Absent("tc reports no counts"),
             "rate": float(rate[1]) * _FACTORS[rate[2]] if rate else Absent("it has no rate"),
             # what a child of mq drops is counted by mq as well
             "child": " parent " in f" {rest} ",

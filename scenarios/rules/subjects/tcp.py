@@ -22,7 +22,11 @@ def tcp_rows(host: Host) -> list[Row] | Absent:
                 values |= _pair(text, line)
     if not values:
         text = host.text("/proc/net/snmp")
-        return text if isinstance(text, Absent) else Absent("/proc/net/snmp tells nothing of TCP", "invalid")
+        return (
+            text
+            if isinstance(text, Absent)
+            else Absent("/proc/net/snmp reports nothing about TCP", "invalid")
+        )
 
     def setting(name: str, position: int) -> Value:
         text = host.text(f"/proc/sys/net/{name}", 4096)
@@ -51,7 +55,7 @@ def tcp_rows(host: Host) -> list[Row] | Absent:
         "most_pages": partial(setting, "ipv4/tcp_mem", 2),
         "pages": partial(_tcp_pages, host),
         "arp_most": partial(setting, "ipv4/neigh/default/gc_thresh3", 0),
-        "fastest": max(speeds) * 1_000_000 if speeds else Absent("no card that is up tells its speed"),
+        "fastest": max(speeds) * 1_000_000 if speeds else Absent("no card that is up reports its speed"),
     }
     return [Row("", columns)]
 
@@ -60,7 +64,7 @@ def _tcp_pages(host: Host) -> Value:
     """Pages that TCP's buffers hold (net/ipv4/proc.c, sockstat)."""
     text = host.text("/proc/net/sockstat", 65536)
     found = re.search(r"^TCP: .* mem ([0-9]{1,18})", text, re.MULTILINE) if present(text) else None
-    return int(found[1]) if found else Absent("/proc/net/sockstat tells no TCP memory")
+    return int(found[1]) if found else Absent("/proc/net/sockstat reports no TCP memory")
 
 
 def _table_counters(host: Host, name: str) -> dict[str, int]:

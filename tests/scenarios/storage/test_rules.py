@@ -154,9 +154,9 @@ def test_a_healthy_disk_with_an_old_entry_in_its_log_is_not_accused(
             '{"smartctl": {"messages": [{"string": "Smartctl open device: Permission denied"}]}}',
             "Permission denied",
         ),
-        ("{}", "tells no health"),
-        ('{"smart_status": []}', "tells no health"),
-        ("nonsense", "tells no health"),
+        ("{}", "reports no health"),
+        ('{"smart_status": []}', "reports no health"),
+        ("nonsense", "reports no health"),
     ],
 )
 def test_an_answer_without_health_is_unreadable_and_not_healthy(
