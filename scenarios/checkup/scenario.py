@@ -11,10 +11,11 @@ from probes.host import Host
 from scenarios import events as ev
 from scenarios.checkup.directories import chosen, named_by
 from scenarios.checkup.item import EXTRA, Item, State, as_json
-from scenarios.checkup.parts import Part, by_suspicion, parts, shares, values
+from scenarios.checkup.parts import TIMES, Part, by_suspicion, declared, parts, shares, values
 from scenarios.checkup.ranking import LOUD, answer, item, ranked, rule, unmeasured
 from scenarios.finding import Finding
 from scenarios.model import COMMON_OPTIONS, Options, Outcome, Run, Scenario
+from scenarios.option_value import arguments
 from scenarios.plan import Option, Plan, PlannedStep, Written
 from scenarios.triage import suspects
 
@@ -189,9 +190,11 @@ class Checkup(Scenario):
         return any(f.severity == "critical" and f.confidence == "measured" for o in told for f in o.findings)
 
     def _left_out(self, options: Options, part: Part, reason: str) -> Item:
-        directories = [f"--dir={path}" for path in options.strings("dir")]
-        command = shlex.join(["hostdx", "run", part.id, *(directories if _named(part) else ())])
-        return unmeasured(part.scenario, reason, command)
+        told = {
+            name: value for name, value in values(part.scenario, options, 0.0).items() if name not in TIMES
+        }
+        argv = arguments(told, declared(part.scenario))
+        return unmeasured(part.scenario, reason, shlex.join(["hostdx", "run", part.id, *argv]))
 
     def _tell(self, run: Run, items: list[Item], *, ended: bool) -> None:
         found = ranked(items)
@@ -240,10 +243,6 @@ def _as_planned(run: Run) -> Options:
     """With the directories that the plan chose and the user saw."""
     planned = run.plan.options.get("dir")
     return Options(run.options.values | {"dir": planned}) if planned else run.options
-
-
-def _named(part: Part) -> bool:
-    return any(option.name == "dir" for option in part.scenario.options)
 
 
 def _next(one: Item) -> str:

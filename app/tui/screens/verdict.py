@@ -74,7 +74,7 @@ def doubt_lines(session: Session, width: int, *, brief: bool = False) -> list[Li
     differs = session.plan.differs if session.plan else ()
     if differs and session.verdicts:
         names = "; ".join(clean(d) for d in differs)
-        said.append((f"This stack: the effect may come from what else differs: {names}.", "dim"))
+        said.append((f"This stack, as these differ too: {names}.", "dim"))
     if values := beside(session):
         said.append((values, "dim"))
     if brief:
@@ -103,7 +103,7 @@ class About(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self.shell.feed.session
-        out = checkup_lines(session, width, self.screen.size.height * 3 // 5, keys=True)
+        out = checkup_lines(session, width, (self.screen.size.height - 5) * 7 // 10, keys=True)
         entry = self.screen.query_one(VerdictList).entry()
         low = not self.screen.has_class("-high")
         if entry is not None and entry.verdict is not None and entry.measured:

@@ -12,7 +12,7 @@ from app.tui.widgets.panel import Panel
 
 def clock(seconds: float) -> str:
     """`01:12`, from an hour on `1:02:03`."""
-    whole = int(max(0.0, seconds))
+    whole = round(max(0.0, seconds))  # as `units.duration` says it beside
     hours, rest = divmod(whole, 3600)
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60:02d}:{rest % 60:02d}"
 
