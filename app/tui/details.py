@@ -12,6 +12,7 @@ from scenarios.finding import Evidence, Finding, Remedy
 FIRST_EVIDENCE = 4  # lines of it before what is to be done; the rest comes after
 WIDE = 150  # cells from which on there are two columns
 MOST_COMMANDS = 4  # of a remedy there
+LABEL = len("to make it last")
 LOW_LINES = 2  # of a command on a low screen
 
 CONFIDENCE = {"measured": "measured here", "rule": "read from this host", "hint": "a hint, to be checked"}
@@ -97,7 +98,7 @@ def to_do_lines(steps: Sequence[Remedy], width: int, *, room: int, brief: bool =
         out += lines
         shown += 1
     if shown < len(steps):
-        head = [(f"{len(steps) - shown} more below   ", "dim"), *head]
+        head = [(f"and {len(steps) - shown} more   ", "dim"), *head]
     return [ruled(text("WHAT TO DO", "title"), head, width), *out]
 
 
@@ -139,9 +140,9 @@ def _remedy(number: int, remedy: Remedy, width: int) -> list[Line]:
     )
     for name, commands in parts:
         for place, command in enumerate(commands):
-            rows = wrapped(command, max(20, width - 16), "accent", hang=2)
+            rows = wrapped(command, max(20, width - LABEL - 5), "accent", hang=2)
             head = name if not place else ""
-            out += [[(f"    {head if not n else '':<11} ", "dim"), *row] for n, row in enumerate(rows)]
+            out += [[(f"    {head if not n else '':<{LABEL}} ", "dim"), *row] for n, row in enumerate(rows)]
     return out
 
 

@@ -13,7 +13,9 @@ from probes.host import Host
 from probes.system.disk.scheduler import Scheduling
 from probes.system.disk.scheduler_origin import why
 from probes.types import present
+from probes.units import counted, duration
 from scenarios import events as ev
+from scenarios.experiment.wording import effect_words, titled
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.iosched.layout import Job
 from scenarios.iosched.remedies import throughput_of_bfq, use
@@ -77,7 +79,9 @@ def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence
             )
         return replace(base, title=title)
     if open_ones:
-        title = f"{variant} against {current} on {device}: inconclusive"
+        equal = [v for v in judged if v.verdict == "no material difference"]
+        same = f"no material difference for {_loads(equal)}; " if equal else ""
+        title = f"{variant} against {current} on {device}: {same}inconclusive for {_loads(open_ones)}"
         return replace(base, severity="notice", title=title)
     return base
 
@@ -85,23 +89,19 @@ def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence
 def _loads(verdicts: Sequence[ev.Verdict]) -> str:
     """What was loaded, in words: "eight random readers, four sequential readers"."""
     titles = {mix.id: mix.title for mix in MIXES}
-    known = (next((t for i, t in titles.items() if v.workload.startswith(i)), v.metric) for v in verdicts)
+    known = (next((t for i, t in titles.items() if v.workload.startswith(i)), v.workload) for v in verdicts)
     return ", ".join(dict.fromkeys(known))
 
 
 def _line(verdict: ev.Verdict) -> str:
-    text = f"{verdict.workload}, {verdict.metric}: {verdict.verdict}"
-    if verdict.ratio is not None and verdict.ci95 is not None:
-        text += (
-            f" ({verdict.ratio:.2f} times {verdict.baseline}, {verdict.ci95[0]:.2f} to {verdict.ci95[1]:.2f})"
-        )
-    text = f"{text}, {verdict.groups} groups" + (" (control)" if verdict.control else "")
+    title = titled(_loads([verdict]), control=verdict.control)
+    text = f"{title}, {verdict.metric}: {effect_words(verdict)}, {counted(verdict.groups, 'group')}"
     seconds = verdict.seconds_to_decide
     mix = next((m.id for m in MIXES if verdict.workload in (m.id, f"{m.id}-{verdict.variant}")), "")
     if verdict.verdict != "inconclusive" or seconds is None or seconds > A_DAY_S or not mix:
         return text
     alone = f"--scheduler {verdict.variant} --load {mix} --budget {math.ceil(seconds / 10) * 10}"
-    return f"{text}; would be decided by about {alone}"
+    return f"{text}; to decide it, in about {duration(seconds)}: {alone}"
 
 
 def _remedies(host: Host, target: Target, variant: str) -> tuple[Remedy, ...]:

@@ -20,6 +20,7 @@ from app.tui.screens.base import Base
 from app.tui.widgets.picker import Picker, Row
 from app.tui.widgets.selected_line import Whole
 from app.tui.widgets.transport import clock
+from scenarios.imported import SCENARIO
 
 HEADLINES = 40  # of the newest: each is read whole for it
 READ_EVERY_S = 0.04
@@ -74,7 +75,8 @@ def _line(one: Listing, told: dict[str, Answer | None], width: int) -> Line:
         left.append((answer.sentence, "text"))
     else:
         left += [(_where(entry), "text"), (f"  {entry.reason or ''}", "dim")]
-    return split(left, [(clock(entry.seconds) if entry.state != "unreadable" else "", "dim")], width)
+    took = "" if entry.state == "unreadable" or entry.scenario == SCENARIO else clock(entry.seconds)
+    return split(left, [(took, "dim")], width)
 
 
 def _second(one: Listing, told: dict[str, Answer | None], width: int) -> Line:

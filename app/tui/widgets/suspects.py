@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -42,19 +43,26 @@ def _titles(session: Session) -> dict[str, str]:
 
 def subject_words(session: Session, finding: Finding) -> str:
     """What it is about, a load by its title: ids of ours tell nobody anything."""
-    return clean(_titles(session).get(finding.subject, finding.subject))
+    return clean(_words(finding.subject, _titles(session)))
 
 
-def _said(finding: Finding, load: bool, headline: bool = False) -> str:
-    """The title, with the subject where it does not say it itself; of a load it does.
+def _words(subject: str, titles: dict[str, str]) -> str:
+    """`sda read-1m-qd8` as `sda, stream read 1M x8`; what holds no load's id stays as it is."""
+    parts = re.split("[ :]", subject)
+    return ", ".join(titles.get(part, part) for part in parts) if any(p in titles for p in parts) else subject
+
+
+def _said(finding: Finding, titles: dict[str, str], headline: bool = False) -> str:
+    """The title, with the subject where it does not say it itself.
 
     Why, where its title is the `headline` above the list.
     """
     if headline and finding.evidence:
         return f"why: {clean(finding.evidence[0].text)}"
-    title, subject = clean(finding.title), "" if load else clean(finding.subject)
+    title, subject = clean(finding.title), clean(_words(finding.subject, titles))
     hint = "hint: " if finding.confidence == "hint" else ""
-    return f"{hint}{title}" + (f" ({subject})" if subject and subject not in title else "")
+    new = [part for part in re.split(", |:", subject) if part not in title]
+    return f"{hint}{title}" + (f" ({subject})" if new else "")
 
 
 def _head(finding: Finding, width: int, ours: bool) -> Line:
@@ -63,19 +71,19 @@ def _head(finding: Finding, width: int, ours: bool) -> Line:
     return [*severity_words(finding), (f"  {area:<11} ", "accent" if finding.prove else "dim"), *known]
 
 
-def _line(finding: Finding, load: bool, picker: Suspects, width: int) -> Line:
+def _line(finding: Finding, titles: dict[str, str], picker: Suspects, width: int) -> Line:
     """On one line as much as fits; where there are two, the title is folded."""
     head = _head(finding, width, picker.id != "suspects")
-    said = _said(finding, load, finding == picker.headline)
+    said = _said(finding, titles, finding == picker.headline)
     first = wrapped(said, width - cells(head))[0] if picker.tall else text(said)
     return [*head, *first]
 
 
-def _second(finding: Finding, load: bool, picker: Suspects, width: int) -> Line:
+def _second(finding: Finding, titles: dict[str, str], picker: Suspects, width: int) -> Line:
     """The rest of the title, else the first piece of evidence or what would be done about it."""
     remedy_first, headline = picker.id != "suspects", finding == picker.headline
     indent = cells(_head(finding, width, remedy_first))
-    rest = wrapped(_said(finding, load, headline), width - indent)[1:]
+    rest = wrapped(_said(finding, titles, headline), width - indent)[1:]
     if rest:
         words = " ".join(part for line in rest for part, _ in line)
         return crop([(" " * indent, "text"), (words, "text")], width)
@@ -86,12 +94,12 @@ def _second(finding: Finding, load: bool, picker: Suspects, width: int) -> Line:
     return crop([(" " * indent, "text"), (words, "dim")], width) if words else []
 
 
-def _whole(finding: Finding, load: bool, width: int) -> list[Line]:
+def _whole(finding: Finding, titles: dict[str, str], width: int) -> list[Line]:
     """The title, then the evidence."""
     head: Line = [*severity_words(finding), ("  ", "text")]
     indent = cells(head)
     out: list[Line] = []
-    for line in wrapped(_said(finding, load), width - indent):
+    for line in wrapped(_said(finding, titles), width - indent):
         out.append([*head, *line])
         head = [(" " * indent, "text")]
     for evidence in finding.evidence:
@@ -122,14 +130,13 @@ class Suspects(Picker):
         titles = _titles(session)
         for finding in beside(session):
             words = f"{finding.severity} {finding.id} {finding.title} {finding.subject}"
-            load = finding.subject in titles
             out.append(
                 Row(
                     finding.key,
-                    partial(_line, finding, load, self),
+                    partial(_line, finding, titles, self),
                     words,
-                    partial(_second, finding, load, self),
-                    partial(_whole, finding, load),
+                    partial(_second, finding, titles, self),
+                    partial(_whole, finding, titles),
                 )
             )
         return out
@@ -144,10 +151,10 @@ class Suspects(Picker):
         )
         return Row(
             LEFT_OVER,
-            partial(_line, finding, False, self),
+            partial(_line, finding, {}, self),
             f"critical undo {titles}",
-            partial(_second, finding, False, self),
-            partial(_whole, finding, False),
+            partial(_second, finding, {}, self),
+            partial(_whole, finding, {}),
         )
 
     def draw(self, width: int, height: int) -> list[Line]:

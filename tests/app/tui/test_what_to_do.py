@@ -12,7 +12,7 @@ from app.tui.details import commands_of, finding_lines, to_do_lines
 from app.tui.feed import RunFeed
 from app.tui.lines import Line, cells
 from app.tui.screens.verdict import VerdictScreen, advice
-from app.tui.widgets.suspects import Suspects
+from app.tui.widgets.suspects import Suspects, _said, subject_words
 from app.tui.widgets.verdict_list import VerdictList
 from app.tui.words import WORDS
 from scenarios.finding import Remedy
@@ -74,7 +74,7 @@ def test_a_step_is_shown_whole_or_counted(width: int) -> None:
     whole = "\n".join(words(to_do_lines(steps, width, room=20)))
     assert "second" in whole and "fourth" in whole and "it hurts" in whole
     tight = "\n".join(words(to_do_lines(steps, width, room=4)))
-    assert "second" in tight and "1 more below" in tight and "third" not in tight
+    assert "second" in tight and "and 1 more  " in tight and "third" not in tight
     assert to_do_lines([], width, room=20) == []
 
 
@@ -114,6 +114,16 @@ def test_from_160_cells_on_what_to_do_stands_beside_the_evidence(width: int) -> 
     shown = " ".join(" ".join(lines).split())
     for word in ("firewall-cmd", "REFERENCES", "to undo"):
         assert word in shown
+    assert "mtu 9000" in shown and "…" not in shown  # no command is cut
+
+
+def test_a_load_has_its_title_wherever_a_finding_is_about_it() -> None:
+    session = ended("storage").playback.session
+    (found,) = (f for f in session.worst_first if f.subject == "sda read-1m-qd8")
+    assert subject_words(session, found) == "sda, stream read 1M x8"
+    titles = {"read-1m-qd8": "stream read 1M x8"}
+    assert "(" not in _said(found, titles)  # the title says both already
+    assert _said(found, {}).endswith("(sda read-1m-qd8)")
 
 
 async def test_the_keys_end_with_the_words_that_a_verdict_uses(tmp_path: Path) -> None:

@@ -39,7 +39,13 @@ ROWS = [
     (["faster", "inconclusive"], "no material difference", "warning", "inconclusive for m1", True),
     (["faster", "slower"], "no material difference", "notice", "is faster for", True),
     (["no material difference"], "no material difference", "ok", "no material difference", False),
-    (["no material difference", "inconclusive"], "inconclusive", "notice", "inconclusive", False),
+    (
+        ["no material difference", "inconclusive"],
+        "inconclusive",
+        "notice",
+        "no material difference for m0; inconclusive for m1",
+        False,
+    ),
     (["faster"], "slower", "notice", "do not trust", False),  # the control moved
 ]
 
