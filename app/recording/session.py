@@ -82,6 +82,11 @@ class Session:
         ):
             self.workload = event.id  # plot, estimate and head change together, not with its first block
 
+    def _progress(self, event: ev.Progress) -> None:
+        self.progress = event
+        if event.step in self.blocks:  # a load's second turn has no step of its own
+            self.workload = event.step
+
     def _train(self, event: ev.Train) -> None:
         self.trains[event.workload] = self.trains.get(event.workload, 0) + 1
         for block in blocks_in(event):
@@ -107,17 +112,25 @@ class Session:
 
     @property
     def told(self) -> ev.Progress | None:
-        """The progress of the step under way; None where the last one told is of a step that is over."""
-        told = self.progress
-        if told is None:
-            return None
+        """The progress of the step under way; None where the last one told is of a step that is over, or of a load
+        that waits for its second turn."""
+        told, now = self.progress, self._under_way
+        if told is None or now is None:
+            return told
         about = self.steps.get(told.step)
         over = about is not None and about.state != "started"
-        return None if over and self._under_way is not None else told
+        return None if over or now.t > told.t else told
 
     @property
     def _under_way(self) -> ev.Step | None:
-        return next((s for s in reversed(self.steps.values()) if s.state == "started"), None)
+        return max((s for s in self.steps.values() if s.state == "started"), key=lambda s: s.t, default=None)
+
+    @property
+    def at_step(self) -> str:
+        """Of the steps that have begun the one that goes on: undecided loads wait for a second turn."""
+        told, step = self.told, self._under_way
+        named = told.step if told is not None and told.step in self.steps else ""
+        return named or (step.id if step is not None else "")
 
     @property
     def doing(self) -> str:
@@ -152,7 +165,7 @@ _FOLDS: dict[type, Callable[[Session, Any], None]] = {
     ev.SeriesVerdict: lambda s, e: s.series.append(e),
     ev.Guard: lambda s, e: s.guards.append(e),
     ev.Pulse: lambda s, e: s.pulses.append(e),
-    ev.Progress: lambda s, e: setattr(s, "progress", e),
+    ev.Progress: Session._progress,
     ev.Found: lambda s, e: s.findings.__setitem__(finding_key(e), e.finding),
     ev.Extra: lambda s, e: s.extras.__setitem__(e.name, e),
     ev.Note: lambda s, e: s.notes.append(e),

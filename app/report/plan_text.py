@@ -82,8 +82,11 @@ def _changes(plan: Plan) -> list[Row]:
             rows += [row._replace(name="" if n else name) for n, row in enumerate(change_rows(action))]
     if not rows:
         rows.append(Row("changes", "no setting of the host"))
-    quiet = (action for action in plan.actions if not action.asks)
-    return rows + [Row("makes", f"{action.title}, removed afterwards", "dim") for action in quiet]
+    quiet = [action for action in plan.actions if not action.asks]
+    return rows + [
+        Row("" if n else "makes", f"{action.title}, removed afterwards", "dim")
+        for n, action in enumerate(quiet)
+    ]
 
 
 def change_rows(action: Action) -> list[Row]:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Awaitable, Iterator, Sequence
 
 from probes.bench.measured import NotApplicable, Spent, Train, Unfit
+from probes.units import counted
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance, too_disturbed
 from scenarios.experiment.budget import Undecided
@@ -390,7 +391,7 @@ class TrainExperiment:
             ev.Progress(
                 t=self.run.time(),
                 step=self.workload.id,
-                text=f"{self.workload.title}: {self._group} groups{again}",
+                text=f"{self.workload.title}: {counted(self._group, 'group')}{again}",
                 seconds_left=min(max(known), self.pace.left_s) if known else None,
             )
         )

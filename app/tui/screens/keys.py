@@ -10,25 +10,20 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.tui.lines import Line, crop
+from app.tui.lines import Line
 from app.tui.screens.base import Base
 from app.tui.widgets.keybar import NAMES, key_name
+from app.tui.widgets.panel import Box
 from app.tui.widgets.picker import Picker, Row
-from app.tui.words import WORDS, Word
-
-WORD = "word "  # begins the key of a row that explains one
+from app.tui.widgets.word_list import WordList
 
 
 def _line(keys: str, words: str, width: int) -> Line:
     return [(f"{keys:<14}", "key"), (words, "text")]
 
 
-def _word(word: Word, width: int) -> Line:
-    return crop([(f"{word.name:<14}", "strong"), (word.means, "dim")], width)
-
-
 def actions_of(screen: Screen[object]) -> list[tuple[str, str, str, object]]:
-    """(action, keys, words, the node that has it), each action once, in the order of the bindings."""
+    """(action, keys, words, the node that has it), each action once: the screen's own before what holds everywhere."""
     found: dict[str, tuple[list[str], str, object]] = {}
     for active in screen.active_bindings.values():
         binding = active.binding
@@ -37,11 +32,23 @@ def actions_of(screen: Screen[object]) -> list[tuple[str, str, str, object]]:
         keys, _, _ = found.setdefault(binding.action, ([], binding.description, active.node))
         if binding.key in NAMES or len(binding.key) < 12:  # not the rarer spellings of other keyboards
             keys.append(key_name(binding.key))
-    return [(action, " ".join(keys), words, node) for action, (keys, words, node) in found.items()]
+    common = {binding.action for binding in Base.BINDINGS if isinstance(binding, Binding)}
+    told = [(action, " ".join(keys), words, node) for action, (keys, words, node) in found.items()]
+    return sorted(
+        told, key=lambda one: 2 if one[3] is screen.app else one[3] is not screen or one[0] in common
+    )
 
 
 class KeysScreen(Base):
-    """Enter does what is under the cursor, on the screen that it was opened from."""
+    """Enter does what is under the cursor, on the screen that it was opened from. The help also has the words."""
+
+    DEFAULT_CSS = """
+    KeysScreen #actions { height: 1fr; }
+    KeysScreen WordList { height: auto; max-height: 40%; margin: 1 0 0 0; }
+    KeysScreen.-wide #parts { layout: horizontal; }
+    KeysScreen.-wide #actions { width: 50%; padding: 0 3 0 0; }
+    KeysScreen.-wide WordList { width: 50%; height: 1fr; max-height: 100%; margin: 0; }
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("slash", "filter", "filter", priority=True)]
     title_words = "keys"
@@ -54,6 +61,9 @@ class KeysScreen(Base):
         if filtering:
             self.filter_hint = "Enter runs it, Esc shows all"
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "keys"
+
     def body(self) -> Iterable[Widget]:
         title = getattr(self._about, "title_words", "") or "this screen"
         picker = Picker(id="actions", title=f"KEYS  {title}")
@@ -61,12 +71,13 @@ class KeysScreen(Base):
             Row(action, partial(_line, keys, words), f"{keys} {words}")
             for action, keys, words, _ in self._actions
         ]
-        if not self._filtering:
-            picker._rows += [Row(f"{WORD}{w.name}", partial(_word, w), f"{w.name} {w.means}") for w in WORDS]
-        yield picker
+        with Box(id="parts"):
+            yield picker
+            if not self._filtering:
+                yield WordList()
 
     def on_mount(self) -> None:
-        self.query_one(Picker).focus()
+        self.query_one("#actions", Picker).focus()
         if self._filtering:
             self.action_filter()
 
@@ -74,11 +85,9 @@ class KeysScreen(Base):
         """The palette: Enter runs what stands under the cursor, at once."""
         if self._filtering:
             self._filtering = False
-            self.query_one(Picker).action_choose()
+            self.query_one("#actions", Picker).action_choose()
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
-        if event.key.startswith(WORD):
-            return
         node = next(n for action, _, _, n in self._actions if action == event.key)
         self.app.pop_screen()  # not awaited: this handler runs in the screen that is being taken away
         self.app.call_later(self.app.run_action, event.key, node)

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from app.locks import Holder, measuring_now
 from app.recording.session import Session
+from app.report.plan_text import NAME
 from app.run.launch import HOSTDX
 from app.tui.event_child import EventChild
 from app.tui.glyphs import clean
@@ -232,7 +233,7 @@ class PlanScreen(Base):
         return [
             *([*wrapped(ALONE, width, "warning"), BLANK] if self.alone else []),
             *plan_lines(plan, width),
-            *([BLANK, text(f"options    {chosen}", "dim")] if chosen else []),
+            *([BLANK, text(f"{'options':<{NAME}}{chosen}", "dim")] if chosen else []),
         ]
 
     def _needs(self, width: int) -> list[Line]:

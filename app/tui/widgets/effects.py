@@ -87,7 +87,7 @@ def effect_lines(effects: Sequence[Effect], width: int, margin: float, limit: in
     scale = common_scale(v for e in drawn for v in (e.ratio, *(e.ci95 or ())))
     names = min(max(len(e.name) for e in effects), max(14, width // 3))
     least = (
-        21 if width >= 76 else 11
+        21 if width >= 60 else 11
     )  # a smaller picture tells nothing, and it is the interval: figures give way
     most = max(22, width - names - 4 - (least if drawn else 0))
     said = [_fitting(e, most) for e in effects]
@@ -199,7 +199,7 @@ def _outlook(session: Session) -> str:
     when = f"in {max(1, round(first.seconds))} s"
     if all(look.decides for look in following):
         return f"the next interim look, {when}, would decide it"
-    return f"next interim look after {first.groups} groups, {when}: would not decide it as it stands"
+    return f"next interim look: after {first.groups} groups, {when}; undecided as it stands"
 
 
 def _foot(session: Session, width: int) -> str:

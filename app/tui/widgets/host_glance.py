@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from app.recording.session import Session
 from app.tui.glyphs import clean
-from app.tui.lines import Line, cells, crop, grounded, text
+from app.tui.lines import Line, cells, crop, grounded, shortened, text
 from app.tui.widgets.fact_words import fact_words, missing, value_words
 from app.tui.widgets.panel import Panel
 
@@ -65,7 +65,7 @@ def _fitting(forms: list[list[str]], gap: str, width: int) -> str:
 
 def things(session: Session, width: int) -> Line:
     """One line: disks with transport and file system, network cards, the firewall. Many of a kind are counted."""
-    disks, cards, wall = _disks(session), _cards(session), _firewall(session)
+    disks, cards, wall = _disks(session), _cards(session), shortened(_firewall(session), max(24, width // 3))
     room = width - (cells(text(wall)) + 3 if wall else 0)
     counted = [_counted([what for _, what in disks], "disk")] if disks else []
     named = [f"{name} {what}".strip() for name, what in disks]

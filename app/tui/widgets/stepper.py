@@ -12,6 +12,7 @@ _SIGNS = {
     "skipped": ("–", "dim"),
     "failed": ("✗", "critical"),
 }
+_WAITS = ("‖", "accent")  # begun, undecided: it has another turn when the others had theirs
 
 
 def step_rows(session: Session, width: int, most: int = 2) -> list[Line]:
@@ -23,10 +24,11 @@ def step_rows(session: Session, width: int, most: int = 2) -> list[Line]:
     items: list[tuple[Line, bool]] = []
     for ident, title in titles.items():
         state = session.steps[ident].state if ident in session.steps else ""
-        sign, role = _SIGNS.get(state, ("·", "dim"))
-        words = "strong" if state == "started" else "dim" if not state or state == "skipped" else "text"
+        now = state == "started" and ident == session.at_step
+        sign, role = _WAITS if state == "started" and not now else _SIGNS.get(state, ("·", "dim"))
+        words = "strong" if now else "dim" if not state or state == "skipped" else "text"
         parts: list[Span] = [(f"{sign} ", role), (clean(title), words), ("   ", "text")]
-        items.append((parts, state == "started"))
+        items.append((parts, now))
     rows = _folded([line for line, _ in items], width)
     if len(rows) <= most:
         return rows

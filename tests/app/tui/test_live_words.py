@@ -20,6 +20,8 @@ from app.tui.widgets.figures_table import figure_lines
 from app.tui.widgets.group_plot import WAY, courses, group_plot_lines, under_way
 from app.tui.widgets.pulse_line import pulse_lines
 from app.tui.widgets.remarks import remark_lines
+from app.tui.widgets.stepper import step_rows
+from app.tui.words import WORDS
 from probes import units
 from tests.fakes.screen import grid, keys, opened, planned, ready
 
@@ -52,6 +54,22 @@ def test_the_next_look_is_never_one_that_is_over(demo: str) -> None:
             taken = [g for g in session.groups.get(session.workload, ()) if not g.disturbed]
             assert int(said[1]) > len(taken), second
     assert seen or demo == "null"
+
+
+@pytest.mark.parametrize("demo", [*RUNS, "fstrim", "numa", "dstate"])
+def test_one_step_is_under_way_and_head_and_plot_are_of_its_load(demo: str) -> None:
+    """Undecided loads wait for a second turn; all of them had the sign of the one that went on."""
+    play = Playback()
+    play.extend(list(events_of(store.resolve(f"demo:{demo}"))))
+    for tenth in range(int(10 * play.end)):
+        play.seek(tenth / 10)
+        session = play.session
+        steps = words(step_rows(session, 400, 9))
+        going = session.at_step
+        begun = [step.id for step in session.steps.values() if step.state == "started"]
+        assert steps.count("▸") == bool(begun), tenth
+        if session.workload in begun and going in begun:
+            assert going == session.workload, tenth
 
 
 def test_a_pair_that_was_decided_before_the_others_says_so() -> None:
@@ -130,3 +148,16 @@ async def test_a_plan_on_a_broad_screen_has_its_steps_beside_it(
         await pilot.resize_terminal(120, 40)
         await keys(pilot)
         assert "STEPS" not in grid(app)
+
+
+async def test_the_help_has_the_screens_own_keys_first_and_the_words(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        await keys(pilot, "question_mark")
+        shown = grid(app)
+        assert shown.index("recordings") < shown.index("WORDS") and "page up" not in shown
+        for term, said in WORDS[:5]:
+            assert f"{term} " in shown and said in shown  # whole, at 80 cells
+        await keys(pilot, "tab", "end")
+        assert WORDS[-1][1] in grid(app) and "Enter" not in grid(app).splitlines()[-1]
+        await keys(pilot, "escape", "ctrl+p")
+        assert "WORDS" not in grid(app)

@@ -126,10 +126,12 @@ def test_a_load_has_its_title_wherever_a_finding_is_about_it() -> None:
     assert _said(found, {}).endswith("(sda read-1m-qd8)")
 
 
-async def test_the_keys_end_with_the_words_that_a_verdict_uses(tmp_path: Path) -> None:
+async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path) -> None:
     async with opened(tmp_path, run=ended("storage"), size="narrow") as (app, pilot):
-        await keys(pilot, "question_mark", "G")
+        await keys(pilot, "question_mark")
         shown = grid(app)
+        await keys(pilot, "tab", "G")
+        shown += grid(app)
         for word in ("group", "this stack", "QD1, QD16", "95 % CI"):
             assert any(line.strip(" ▸").startswith(word) for line in shown.splitlines()), word
         before = app.screen
