@@ -132,7 +132,7 @@ async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path
         shown = grid(app)
         await keys(pilot, "tab", "G")
         shown += grid(app)
-        for word in ("group", "this stack", "QD1, QD16", "95 % CI"):
+        for word in ("group", "margin", "this stack", "QD1, QD16"):
             assert any(line.strip(" ▸").startswith(word) for line in shown.splitlines()), word
         before = app.screen
         await keys(pilot, "enter")  # a word does nothing
