@@ -147,7 +147,7 @@ async def test_replay_keys(size: str, tmp_path: Path) -> None:
         await keys(pilot, *"x1", "enter")
         assert isinstance(app.screen, AskScreen) and "write seconds" in grid(app)
         await keys(pilot, "backspace", "backspace", *"0:30", "enter")
-        assert play.time == 30.0 and "00:30 / 01:01" in grid(app)
+        assert play.time == 30.0 and "00:30 / 01:02" in grid(app)
         await keys(pilot, "space")
         assert play.playing
         await keys(pilot, "space")

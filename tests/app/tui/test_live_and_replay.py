@@ -102,7 +102,7 @@ async def test_too_small_says_so_and_a_resize_keeps_the_place(tmp_path: Path) ->
         for size in ((60, 20), (300, 80), (61, 21), (110, 32), (80, 24)):
             await pilot.resize_terminal(*size)
             await settled(pilot)
-            assert "00:30 / 01:01" in grid(app)
+            assert "00:30 / 01:02" in grid(app)
 
 
 async def test_only_what_changed_is_repainted(tmp_path: Path) -> None:
