@@ -125,6 +125,7 @@ class Checked(Event, frozen=True, tag="check"):
     rule: str
     state: Literal["ok", "spoke", "unreadable", "not applicable"]
     reason: str = ""
+    fault: str = ""  # the exception of a rule that is broken itself
 
 
 class Step(Event, frozen=True, tag="step"):

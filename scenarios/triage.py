@@ -89,8 +89,9 @@ def apply_rule(rule: Rule, host: Host, time: Callable[[], float]) -> Iterator[ev
     except OutOfTime:
         unknown = OUT_OF_TIME
     except Exception as error:  # a broken rule is said, and the others go on
-        reason = f"the rule failed: {type(error).__name__}: {error}"
-        yield ev.Checked(t=time(), rule=rule.id, state="unreadable", reason=reason)
+        fault = type(error).__name__
+        reason = f"the rule failed: {fault}: {error}"
+        yield ev.Checked(t=time(), rule=rule.id, state="unreadable", reason=reason, fault=fault)
         return
     found = folded(found)
     for finding in found:

@@ -2,11 +2,15 @@
 
 What counts as such a text: the fields named below, what the wording places return, and local names made from those.
 Text of the host (a log line, a rule, a file) is in fields with other names, and may be parsed.
+
+A test may look for a number or a name in such a text, not for our words: it reads the fields instead. The tests of the
+wording itself are left out.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,12 +31,16 @@ TESTS = frozenset(
 PATTERNS = frozenset("match search fullmatch findall finditer sub subn split".split())
 KEEPS = frozenset("strip lstrip rstrip lower upper casefold title format join".split())  # a text stays one
 PASSES = frozenset("clean str".split())
+PHRASE = re.compile(r"\b(?!hostdx )[a-z]{2,}[,;:]? [a-z]{2,}")  # words of ours; a number or a name is data
+# the tests of where sentences are made
+OF_WORDING = frozenset("test_wording test_answer test_verdict_table test_units test_disturbance".split())
 
 
 class Reader(ast.NodeVisitor):
-    """One module's; `found` holds (line, what)."""
+    """One module's; `found` holds (line, what). `phrases`: only where words of ours are looked for, as in tests."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, phrases: bool = False) -> None:
+        self._phrases = phrases
         self.found: list[tuple[int, str]] = []
         self._texts: list[set[str]] = [set()]
         self._makers: set[str] = set()
@@ -137,6 +145,8 @@ class Reader(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _hit(self, node: ast.AST, what: str) -> None:
+        if self._phrases and not any(map(_phrase, ast.walk(node))):
+            return
         if (here := (getattr(node, "lineno", 0), what[:120])) not in self.found:
             self.found.append(here)
 
@@ -145,24 +155,67 @@ def _words(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(node.value)
 
 
-def read_back(source: str) -> list[tuple[int, str]]:
-    return Reader(ast.parse(source)).found
+def _phrase(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and PHRASE.search(node.value) is not None
+    )
 
 
-def _modules() -> Iterator[Path]:
-    for folder in ("app", "scenarios", "probes"):
+def read_back(source: str, phrases: bool = False) -> list[tuple[int, str]]:
+    return Reader(ast.parse(source), phrases).found
+
+
+def _modules(*folders: str) -> Iterator[Path]:
+    for folder in folders:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            if path.stem not in WORDING:
+            if path.stem not in WORDING and path.stem not in OF_WORDING:
                 yield path
 
 
 def test_nothing_outside_the_wording_reads_a_text_back() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {what}"
-        for path in _modules()
+        for path in _modules("app", "scenarios", "probes")
         for line, what in read_back(path.read_text())
     ]
     assert not found, "a text that a person reads is tested or taken apart:\n" + "\n".join(found)
+
+
+def test_no_test_looks_for_our_words() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {what}"
+        for path in _modules("tests")
+        for line, what in read_back(path.read_text(), phrases=True)
+    ]
+    assert not found, "a test looks for words that a person reads:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "def test_f(one): assert 'is slower than' in one.title",
+        "def test_f(one): assert any('not measured' in e.text for e in one.evidence)",
+        "def test_f(one): assert one.reason == 'no such disk'",
+        "def test_f(one): assert one.title.startswith('the firewall costs')",
+        "def test_f(one): assert f'{one.n} of the disks are' in one.sentence",
+    ],
+)
+def test_words_in_a_test_are_found(planted: str) -> None:
+    assert read_back(planted, phrases=True)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "def test_f(one): assert '40 %' in one.title and 'sda' in one.title",
+        "def test_f(one, said): assert said in one.text",
+        "def test_f(one): assert one.title == answer(one)",
+    ],
+)
+def test_data_in_a_test_is_no_word(right: str) -> None:
+    assert read_back(right, phrases=True) == []
 
 
 @pytest.mark.parametrize(

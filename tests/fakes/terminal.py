@@ -38,12 +38,12 @@ class Terminal:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", self.height, self.width, 0, 0))
 
     @property
-    def text(self) -> str:
+    def shown(self) -> str:
         return "\n".join(line.rstrip() for line in self.screen.display)
 
     def shows(self, words: str) -> bool:
         """Also where the terminal broke a line that is longer than its row, in the middle of a word."""
-        return words in self.text or words in "".join(self.screen.display)
+        return words in self.shown or words in "".join(self.screen.display)
 
     @property
     def cells(self) -> list[list[pyte.screens.Char]]:

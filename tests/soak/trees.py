@@ -183,7 +183,7 @@ def looked_at(tree: Path, figures: Figures, about: str) -> None:
 def look(host: Host, session: Session, figures: Figures, about: str) -> None:
     for event in examine(host, lambda: 0.0):
         session.apply(event)
-        if isinstance(event, ev.Checked) and "the rule failed" in event.reason:
+        if isinstance(event, ev.Checked) and event.fault:
             figures.bad("crashes", f"{event.rule}: {event.reason[:160]}")
         line = encoded(event).decode()
         if CANARY in line:

@@ -169,12 +169,9 @@ def test_a_watch_that_was_stopped_still_says_what_it_found_and_what_to_do() -> N
         remedy=(Remedy(title="thaw it", commands=("fsfreeze -u /mnt",)),),
     )
     said = answer(stopped(frozen))
-    assert (
-        said.sentence == "stopped early; before that: touch waits for /mnt to be thawed"
-        and said.weight == "warning"
-    )
+    assert frozen.title in said.sentence and said.weight == "warning"
     assert [step.command for step in following(stopped(frozen))] == ["fsfreeze -u /mnt"]
-    assert answer(stopped()).sentence == "interrupted: stopped by request"
+    assert (answer(stopped()).weight, answer(stopped()).finding) == ("warning", None)
     assert [step.command for step in following(stopped())] == ["hostdx run dstate"]
 
 

@@ -155,7 +155,7 @@ def test_what_reaches_a_terminal(tmp_path: Path) -> None:
     terminal = Terminal([*HOSTDX, "replay", str(path), "--speed", "64"], (160, 60), places)
     try:
         terminal.wait("verdict")
-        terminal.until(lambda: "at the end" in terminal.text, "the end")
+        terminal.until(lambda: "at the end" in terminal.shown, "the end")
         for key, words in (
             ("f", "FACTS"),
             ("q", "at the end"),

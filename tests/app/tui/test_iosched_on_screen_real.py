@@ -16,7 +16,7 @@ pytestmark = pytest.mark.real
 
 def head(app: Terminal) -> str:
     """The list's heading, with what it is filtered by."""
-    return next((row for row in app.text.splitlines() if "OPTIONS" in row), "")
+    return next((row for row in app.shown.splitlines() if "OPTIONS" in row), "")
 
 
 def choose(app: Terminal, name: str, value: str) -> None:
@@ -30,7 +30,7 @@ def choose(app: Terminal, name: str, value: str) -> None:
     app.press("\r")
     app.wait(f"\n {name}: ")
     app.press(f"{value}\r")
-    app.until(lambda: "Enter change" in app.text and f"{value} " in app.text, f"{name} taken")
+    app.until(lambda: "Enter change" in app.shown and f"{value} " in app.shown, f"{name} taken")
 
 
 def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None:
@@ -40,10 +40,10 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
         try:
             app.wait("checks found")
             app.press("/iosched\r")
-            app.until(lambda: "/iosched" in app.text and "/filter" not in app.text, "the filter")
+            app.until(lambda: "/iosched" in app.shown and "/filter" not in app.shown, "the filter")
             app.press("j")  # below the question that it answers
             app.until(
-                lambda: any("▸" in row and " iosched" in row for row in app.text.splitlines()),
+                lambda: any("▸" in row and " iosched" in row for row in app.shown.splitlines()),
                 "the filtered list",
             )
             app.press("\r")
@@ -56,7 +56,7 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
             app.wait(f"[A] {str(disk.directory)[:20]}")
             app.press("\r")
             app.wait("▲ changes")
-            assert f"I/O scheduler of {disk.device}" in app.text
+            assert f"I/O scheduler of {disk.device}" in app.shown
 
             app.press("O")
             app.wait("OPTIONS")
@@ -65,12 +65,12 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
             choose(app, "budget", "340")
             app.press("q")
             app.wait("5 min 40 s of measuring")
-            app.until(lambda: "bfq" in app.text, "the plan with that scheduler")
+            app.until(lambda: "bfq" in app.shown, "the plan with that scheduler")
 
             app.press("\r")
             app.wait("This run makes 1 change to this host")
             target = f"/sys/block/{disk.device}/queue/scheduler"
-            assert target in app.text and "now mq-deadline becomes bfq then back" in app.text
+            assert target in app.shown and "now mq-deadline becomes bfq then back" in app.shown
             app.press("\r")  # Enter alone agrees to nothing
             app.press("n")
             app.wait("Enter start")
@@ -83,9 +83,9 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
             app.wait("● live")
             refused = "tasks hang in D"
             app.until(
-                lambda: "[bfq]" in disk.read("scheduler") or refused in app.text, "the first switch", 60
+                lambda: "[bfq]" in disk.read("scheduler") or refused in app.shown, "the first switch", 60
             )
-            if refused in app.text:
+            if refused in app.shown:
                 pytest.skip("tasks of others hang in D here: hostdx refuses to switch a scheduler")
             assert len(journals(tmp_path)) == 1
             app.press("s")
@@ -106,7 +106,7 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
                 replay.close()
             app.press("q")
             app.wait("1 earlier")
-            assert "not undone" not in app.text
+            assert "not undone" not in app.shown
         finally:
             app.close()
             kill_all(tmp_path)

@@ -31,7 +31,7 @@ def disk() -> Iterator[Path]:
 
 def to_the_blocks(terminal: Terminal) -> None:
     terminal.press("v")
-    terminal.until(lambda: "FINDINGS" not in terminal.text and "load" in terminal.text, "the blocks")
+    terminal.until(lambda: "FINDINGS" not in terminal.shown and "load" in terminal.shown, "the blocks")
 
 
 def test_it_ends_on_the_live_screen_at_both_sizes(tmp_path: Path, disk: Path) -> None:
@@ -49,7 +49,7 @@ def test_it_ends_on_the_live_screen_at_both_sizes(tmp_path: Path, disk: Path) ->
         runner.send_signal(signal.SIGCONT)
         for one in live:
             one.wait("FINDINGS", 120)
-        assert runner.wait(30) == 0, live[0].text
+        assert runner.wait(30) == 0, live[0].shown
         again = [opened(tmp_path, "replay", str(recording), "--speed=1000", size=size) for size in SIZES]
         for replay in again:
             stack.callback(replay.close)

@@ -120,12 +120,12 @@ def test_stopped_and_continued_it_starts_nothing_a_second_time(tmp_path: Path) -
         os.kill(terminal.pid, signal.SIGCONT)
         terminal.pump(0.3)
     assert len(list(tasks.iterdir())) == before
-    seen, terminal.raw[:] = terminal.text, b""
+    seen, terminal.raw[:] = terminal.shown, b""
     os.kill(terminal.pid, signal.SIGTSTP)  # its own suspension leaves the other screen, and fg takes it again
     terminal.until(lambda: b"\x1b[?1049l" in terminal.raw, "the shell's screen")
     os.kill(terminal.pid, signal.SIGCONT)
     terminal.until(lambda: b"\x1b[?1049h" in terminal.raw, "the app's screen")
-    terminal.until(lambda: terminal.text == seen, "what was seen before")
+    terminal.until(lambda: terminal.shown == seen, "what was seen before")
     assert len(list(tasks.iterdir())) == before
     assert os.waitstatus_to_exitcode(terminal.close()) == 143
 

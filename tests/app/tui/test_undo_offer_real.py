@@ -38,7 +38,7 @@ def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_pat
         app = opened(tmp_path)
         try:
             app.wait("A run was killed before it could undo")
-            assert "write 'mq-deadline' back to" in app.text and ".hostdx-" in app.text
+            assert "write 'mq-deadline' back to" in app.shown and ".hostdx-" in app.shown
             app.press("n")
             app.wait("2 changes not undone, u shows them")
             app.wait("checks found")
@@ -48,18 +48,18 @@ def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_pat
             app.wait("A run was killed before it could undo")
             app.press("y")
             app.wait("Nothing of it is left to undo.")
-            assert app.text.count("✓") == 2 and "▲" not in app.text and "y undo" not in app.text
+            assert app.shown.count("✓") == 2 and "▲" not in app.shown and "y undo" not in app.shown
             assert "[mq-deadline]" in disk.read("scheduler") and not journals(tmp_path)
 
             app.press("q")
             app.wait("WHAT IS WRONG?")
-            app.until(lambda: "not undone" not in app.text, "a home screen with nothing left over")
+            app.until(lambda: "not undone" not in app.shown, "a home screen with nothing left over")
         finally:
             app.close()
         app = opened(tmp_path)  # once more: nothing is offered any more
         try:
             app.wait("checks found")
-            assert "put it back" not in app.text
+            assert "put it back" not in app.shown
         finally:
             app.close()
         assert left_behind(tmp_path, disk, before) == [] and not ours(tmp_path)

@@ -157,9 +157,9 @@ def test_command_and_its_inverse(tmp_path: Path) -> None:
     assert effects.revert(entry) == effects.UNDONE
     assert not Path(made).exists()
     again = effects.revert(entry)  # it was made, and the inverse fails now: somebody has to look
-    assert again.state == "failed" and "No such file" in again.reason
+    assert again.state == "failed"
     unsure = effects.revert(msgspec.structs.replace(entry, made=False))
-    assert unsure.state == "reverted" and "was not carried out" in unsure.reason
+    assert unsure.state == "reverted"
 
 
 def test_command_without_inverse() -> None:

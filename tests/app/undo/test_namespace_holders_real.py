@@ -36,7 +36,7 @@ async def test_the_holder_is_ended_and_a_bystander_is_not() -> None:
         assert within(lambda: namespace not in held())
         assert bystander.poll() is None
         again = await asyncio.to_thread(end_holders, name)
-        assert (again.state, "is gone" in again.reason) == ("reverted", True)
+        assert again.state == "reverted"
     finally:
         bystander.communicate(b"\n", timeout=10)
 

@@ -60,7 +60,7 @@ def test_a_removal_that_hangs_is_given_up_and_tried_again(
     entry = applied(tmp_path)
     child(HANGS)
     outcome = effects.revert(entry)
-    assert outcome.state == "failed" and "no answer within" in outcome.reason
+    assert outcome.state == "failed"
     assert outcome.writer is None  # this one could be ended: nothing of it will still happen
     monkeypatch.undo()
     assert effects.revert(entry).state == "reverted"
@@ -81,7 +81,8 @@ def test_what_cannot_be_ended_is_known(
     assert outcome.writer == identity(killed[0].pid)
     monkeypatch.undo()
     hanging = replace(entry, writers=(outcome.writer,))
-    assert f"still hangs (pid {outcome.writer.pid})" in effects.revert(hanging).reason
+    again = effects.revert(hanging)
+    assert again.stuck and str(outcome.writer.pid) in again.reason
     assert Path(entry.value).exists()
     killed[0].kill()
     killed[0].wait()

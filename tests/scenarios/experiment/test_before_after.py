@@ -77,8 +77,9 @@ def test_costs_are_turned_and_broken_blocks_refused() -> None:
     rng = random.Random(9)
     costs = before_after(phase(rng, 0.0), phase(rng, 0.0), phase(rng, 0.4), better="less")
     assert costs.verdict == "slower"
-    assert before_after([0.0] * 6, [1.0] * 6, [1.0] * 6).reason == "a block without a value"
-    assert before_after([1.0] * 5, [1.0] * 6, [1.0] * 6).reason == "fewer than 6 blocks in a phase"
+    for wrong in ([0.0] * 6, [1.0] * 5):  # a block without a value, too few blocks
+        refused = before_after(wrong, [1.0] * 6, [1.0] * 6)
+        assert refused.verdict == "inconclusive" and refused.reason
 
 
 @pytest.mark.parametrize("n", [1, 2, 6, 40])

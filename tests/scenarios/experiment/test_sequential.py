@@ -103,7 +103,7 @@ def test_ended_early_it_spends_what_is_left_and_asks_for_the_fewest_groups() -> 
     for value in (-0.06, -0.09, -0.03, -0.06, -0.07):
         few.add(value, 0.01)
     assert few.final().verdict == "inconclusive"
-    assert few.final().reason == "5 groups where 8 are needed"
+    assert few.final().reason and few.final().groups == 5
     none = Comparison("A", "B", "IOPS").final()
     assert (none.verdict, none.ratio, none.ci95, none.reason) == (
         "inconclusive",

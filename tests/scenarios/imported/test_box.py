@@ -39,7 +39,7 @@ def test_the_majority_below_hard_is_named_and_the_others_are_not() -> None:
     assert odd.corners[1].median == pytest.approx(1.9 * GIB)  # of the sound runs
     [found] = box_findings(odd)
     assert found.severity == "warning"
-    assert found.title == "IOR easy lies below IOR hard in 8 of 13 runs: runs 2, 3, 5 to 10"
+    assert "8 of 13" in found.title and "2, 3, 5 to 10" in found.title
     assert len(found.evidence) == 8 and found.remedy
 
 

@@ -66,7 +66,7 @@ def test_nothing_is_called_right_while_something_is_undecided(tmp_path: Path) ->
     host = tree(tmp_path)
     verdicts = [verdict("slower", "m0"), verdict("inconclusive", "m1")]
     title = verdict_finding(host, target_on(host), "bfq", verdicts).title
-    assert "keep" not in title and "inconclusive for m1" in title
+    assert "keep" not in title and "m1" in title
 
 
 def test_what_would_decide_it_is_a_command(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_what_would_decide_it_is_a_command(tmp_path: Path) -> None:
     open_one = msgspec.structs.replace(
         verdict("inconclusive"), workload="readers-bfq", seconds_to_decide=2935.0
     )
-    evidence = verdict_finding(host, target_on(host), "bfq", [open_one]).evidence[0].text
-    assert evidence.endswith("--scheduler bfq --load readers --budget 2940")
+    again = "--scheduler bfq --load readers --budget 2940"
+    assert verdict_finding(host, target_on(host), "bfq", [open_one]).evidence[0].text.endswith(again)
 
 
 def test_writers_that_reach_their_bound_pressed_nobody() -> None:

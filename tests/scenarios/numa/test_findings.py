@@ -198,7 +198,7 @@ def test_far_memory_is_called_only_where_the_link_looks_narrow() -> None:
     assert list(memory_findings(usual)) == []
     narrow = _memory(_reach(0, 0, 100), _reach(0, 1, 20), _reach(1, 1, 100), _reach(1, 0, 20))
     [found] = memory_findings(narrow)
-    assert found.id == "numa.memory-far" and "only 20 % of the bandwidth" in found.title
+    assert found.id == "numa.memory-far" and "20 %" in found.title
 
 
 def test_a_node_with_fewer_modules() -> None:
@@ -232,7 +232,7 @@ def test_links_and_what_they_cost() -> None:
     nothing = Absent("not root", "permission")
     assert list(device_findings((_device(False),), nothing)) == []
     [found] = device_findings((_device(True),), nothing)
-    assert "8.0 GT/s x4 instead of 16.0 GT/s x8, 3.9 GB/s instead of 15.7 GB/s" in found.title
+    assert all(said in found.title for said in ("8.0 GT/s x4", "16.0 GT/s x8", "3.9 GB/s", "15.7 GB/s"))
     assert list(device_findings((_device(True, "GPU"),), nothing)) == []  # it saves power while it is idle
 
 

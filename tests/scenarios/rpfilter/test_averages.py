@@ -35,7 +35,7 @@ def test_averages_are_named_as_such(tmp_path: Path) -> None:
 def test_they_stand_in_the_finding_and_not_where_nothing_was_counted(tmp_path: Path) -> None:
     rules = {NFT: nft_json([FIB, {"drop": None}])}
     (finding,) = loaded(Answering(tmp_path / "a", rules, FILES))
-    assert any("80 % of all IP packets" in e.text for e in finding.evidence)
+    assert any("80 %" in e.text for e in finding.evidence)
     for uptime in ("5.0 1.0\n", "odd\n"):
-        (finding,) = loaded(Answering(tmp_path / uptime[0], rules, {**FILES, "/proc/uptime": uptime}))
-        assert not any("since boot" in e.text for e in finding.evidence)
+        (other,) = loaded(Answering(tmp_path / uptime[0], rules, {**FILES, "/proc/uptime": uptime}))
+        assert len(other.evidence) < len(finding.evidence)

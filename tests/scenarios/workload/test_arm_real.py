@@ -76,14 +76,15 @@ def test_a_competitor_shows_as_waiting_for_a_cpu(supervisors: Supervisors) -> No
 
 def test_a_command_that_fails_now_and_then(tmp_path: Path, supervisors: Supervisors) -> None:
     script = tmp_path / "flaky"
+    said = "disk on fire"
     script.write_text(
-        f"#!/bin/sh\n[ -e {tmp_path}/ran ] || {{ : > {tmp_path}/ran; echo disk on fire >&2; exit 1; }}\n"
+        f"#!/bin/sh\n[ -e {tmp_path}/ran ] || {{ : > {tmp_path}/ran; echo {said} >&2; exit 1; }}\n"
     )
     script.chmod(0o755)
     run = FakeRun()
     first, second = runs(JobArm(run, job(f"a: cmd={script}", "", "/"), supervisors, at_most_s=60.0), 2)
     assert not first.values and second.values[CPU] > 0
-    assert [note.text for note in run.of(ev.Note) if "status 1" in note.text and "disk on fire" in note.text]
+    assert [note.text for note in run.of(ev.Note) if "status 1" in note.text and said in note.text]
 
 
 def test_a_command_that_always_fails_is_given_up(supervisors: Supervisors) -> None:

@@ -229,5 +229,5 @@ def test_a_command_that_fails_half_the_time(tmp_path: Path) -> None:
     said = [note.text for note in run.of(ev.Note) if "status 1" in note.text]
     assert said and len(said) <= 6 and all("\n" not in text for text in said)
     found = [event.finding for event in run.of(ev.Found) if event.finding.id == "workload.failed"]
-    assert len(found) == 1 and "runs failed" in found[0].title
+    assert len(found) == 1
     assert not [v for v in run.of(ev.Verdict) if v.verdict in ("faster", "no material difference")]

@@ -42,8 +42,8 @@ def judged(found: list[float]) -> tuple[ev.SeriesVerdict, FakeRun]:
 def test_a_treatment_that_breaks_the_trend_is_named() -> None:
     verdict, run = judged(walls(0.03, 0.14))
     (found,) = run.of(ev.Found)
-    assert verdict.verdict == "slower" and "between the treatments" in verdict.explain
-    assert found.finding.answers and found.finding.title.startswith("the treatment broke the trend")
+    assert verdict.verdict == "slower" and verdict.explain
+    assert found.finding.answers and found.finding.id == "workload.treatment"
     assert "trim" not in verdict.explain + found.finding.title
 
 

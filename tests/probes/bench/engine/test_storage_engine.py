@@ -343,7 +343,7 @@ async def test_a_stream_ends_by_its_declared_bytes_and_says_so(tmp_path: Path) -
         await bench.prepare(workloads=["write-1m-qd8"])
         measured = await bench.block(load, 4.0)
         assert measured.bytes == 32 << 20 and measured.seconds < 4.0
-        assert measured.remark.startswith("ended by its 32 MiB after")
+        assert "32 MiB" in measured.remark
     finally:
         await bench.close()
 

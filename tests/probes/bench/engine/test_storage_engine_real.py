@@ -158,7 +158,7 @@ async def test_a_full_file_system_is_one_line_and_is_given_back(ext4: Make) -> N
     place = ext4(60)
     before = free_mib(place)
     refused = suitability(Host(), str(place), explicit=True).refusal
-    assert refused.startswith(f"{place}: too little space: needs 1.6 GiB free")
+    assert refused.startswith(f"{place}: ") and "1.6 GiB" in refused
     bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, [])
     with pytest.raises(BenchRefused) as caught:
         await bench.prepare()
@@ -170,8 +170,7 @@ async def test_a_full_file_system_is_one_line_and_is_given_back(ext4: Make) -> N
 def test_memory_is_refused() -> None:
     if not Path("/dev/shm").is_mount():
         pytest.skip("no tmpfs at /dev/shm here")
-    refused = suitability(Host(), "/dev/shm", explicit=True).refusal
-    assert refused == "/dev/shm is on tmpfs: that is memory, not a disk; name a directory on a disk"
+    assert "tmpfs" in suitability(Host(), "/dev/shm", explicit=True).refusal
 
 
 async def test_a_latency_20_percent_longer_is_measured_as_such(tmp_path: Path) -> None:
