@@ -235,8 +235,11 @@ def between(low: float, high: float, ratio: float | None = None) -> str:
     if factor:
         ends = sorted((_turned(low), _turned(high)))
         return f"{number(ends[0])} to {number(ends[1])} ×"
-    shares = sorted((abs(1 - low), abs(1 - high)))
-    return f"{percent(shares[0])[:-2]} to {percent(shares[1])}"
+    least, most = sorted((abs(1 - low), abs(1 - high)))
+    if percent(least) != percent(most):
+        return f"{percent(least)[:-2]} to {percent(most)}"
+    fine = f"{100 * least:.1f}", f"{100 * most:.1f}"  # `23 to 23 %` tells nothing
+    return f"{' to '.join(fine)} %" if fine[0] != fine[1] else percent(least)
 
 
 def smallest_effect(share: float) -> str:

@@ -28,9 +28,12 @@ def items(session: Session) -> tuple[Item, ...]:
 def ranked(session: Session) -> list[Ranked]:
     out = []
     for one in items(session):
-        sign = "?" if one.severity == "unknown" else SIGNS[one.severity]
-        out.append(Ranked(sign, one.severity, line(one), next(iter(one.following), None)))
+        out.append(Ranked(sign_of(one), one.severity, line(one), next(iter(one.following), None)))
     return out
+
+
+def sign_of(one: Item) -> str:
+    return "?" if one.severity == "unknown" else SIGNS[one.severity]
 
 
 def beside(session: Session) -> list[Finding]:
@@ -47,7 +50,7 @@ def table(session: Session) -> Table | None:
         return None
     rows = tuple(
         (
-            line(one),
+            f"{sign_of(one)} {line(one)}",
             duration(one.seconds) if one.seconds else "",
             one.following[0].title if one.following else "",
             Mono("; ".join(one.following[0].commands)) if one.following else "",

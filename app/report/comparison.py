@@ -10,12 +10,11 @@ from app.report.comparison_picture import label, picture, reach
 from app.report.document import Bullets, Document, Mono, Part, Picture, Section, Strong, Table, Words, say
 from app.report.effects_svg import Bar, bars_svg
 from app.report.extra import value_text
-from probes.units import effect as effect_text
-from probes.units import listed, number, percent, prefixed, rate, smallest_effect, times
+from probes.units import amount, listed, number, percent, rate, smallest_effect, times
 from scenarios.compare.comparison import Comparison, Side
 from scenarios.compare.differences import Difference, Experiment
 from scenarios.compare.take import FigureKey
-from scenarios.compare.wording import detectable, interval, named, sized
+from scenarios.compare.wording import detectable, interval, named, size, sized
 
 PARAMETERS = ("kernel", "parameters")  # the boot parameters that matter for speed; "none" without any
 # Differences of one kind that come by the dozen take one row.
@@ -180,14 +179,13 @@ def _effects(found: Comparison) -> list[Part]:
             named(e),
             _value(e.a, e.metric.unit),
             _value(e.b, e.metric.unit),
-            effect_text(e.ratio),
+            size(e),
             interval(e),
-            e.verdict,
             detectable(e),
         )
         for e in found.effects
     ]
-    header = ("load", "A", "B", "B against A", "95 % CI", "verdict", "detectable")
+    header = ("load", "A", "B", "B against A", "95 % CI", "detectable")
     return [
         Picture(tuple(picture(found.effects, found.margin)), _drawn(found)),
         Table(header, tuple(rows), frozenset({1, 2})).without_empty_columns(),
@@ -195,16 +193,12 @@ def _effects(found: Comparison) -> list[Part]:
 
 
 def _drawn(found: Comparison) -> str:
-    bars = [Bar(label(e), e.ratio, e.ci95, e.verdict, effect_text(e.ratio)) for e in found.effects]
+    bars = [Bar(label(e), e.ratio, e.ci95, e.verdict, size(e)) for e in found.effects]
     return bars_svg(bars, found.margin, math.exp(reach(found.effects, found.margin)))
 
 
 def _value(value: float, unit: str) -> str:
-    if unit == "B/s":
-        return rate(value)
-    if unit[:2] in ("MB", "GB", "ms", "µs", "ns", ""):
-        return f"{number(value, 4)} {unit}".rstrip()
-    return f"{prefixed(value)}{unit}"
+    return rate(value) if unit == "B/s" else str(amount(value, unit))
 
 
 def _means(found: Comparison) -> list[Part]:
@@ -221,13 +215,12 @@ def _means(found: Comparison) -> list[Part]:
             str(loads.get(e.title, "")) or "–",
             number(e.a) if e.key.workload in scores else "–",
             number(e.b) if e.key.workload in scores else "–",
-            effect_text(e.ratio),
+            size(e),
             interval(e),
-            e.verdict,
         )
         for e in means
     ]
-    header = ("geometric mean of", "loads", "A", "B", "B against A", "95 % CI", "verdict")
+    header = ("geometric mean of", "loads", "A", "B", "B against A", "95 % CI")
     return [Table(header, tuple(rows), frozenset({1, 2, 3})).without_empty_columns()]
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from app.printable import printable
 from app.report.plot import Axis, Series
-from app.report.verdict_table import Row
+from app.report.verdict_table import Row, pair
 from probes import units
 
 _WIDE, _LEFT, _RIGHT, _ROW, _TOP = 720, 210, 230, 26, 26
@@ -37,13 +37,27 @@ class Bar(NamedTuple):
 
 
 def effects_svg(rows: Sequence[Row]) -> str:
-    """Empty where no row has an estimate."""
+    """Empty where no row has an estimate. Where several pairs were compared each bar says whose it is."""
+    several = len({(row.verdict.baseline, row.verdict.variant) for row in rows}) > 1
+    one_load = len({row.verdict.workload for row in rows}) == 1
     found = [
-        Bar(row.load, row.verdict.ratio, row.verdict.ci95, row.verdict.verdict, row.size)
+        Bar(
+            _named(row, several=several, one_load=one_load),
+            row.verdict.ratio,
+            row.verdict.ci95,
+            row.verdict.verdict,
+            row.size,
+        )
         for row in rows
         if row.verdict.ratio is not None
     ]
     return bars_svg(found, max((row.verdict.margin for row in rows), default=0.0))
+
+
+def _named(row: Row, *, several: bool, one_load: bool) -> str:
+    if not several:
+        return row.load
+    return pair(row.verdict) if one_load else f"{row.verdict.variant}: {row.load}"
 
 
 def bars_svg(bars: Sequence[Bar], margin: float, reach: float | None = None) -> str:

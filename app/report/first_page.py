@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.recording.session import Session
-from app.report import checkup, wording
+from app.report import checkup, stuck, wording
 from app.report.answer import answer
 from app.report.document import Bullets, Code, Mono, Part, Picture, Section, Strong, Words, say
 from app.report.effects_svg import effects_svg
@@ -52,6 +52,8 @@ def _result(session: Session) -> list[Part]:
     variants = session.plan.variants if session.plan is not None else ()
     if (answers := checkup.table(session)) is not None:
         parts.append(answers)
+    if (tasks := stuck.table(session)) is not None:
+        parts.append(tasks)
     found = table(session)
     if found is not None:
         picture = effects_svg(rows(session))

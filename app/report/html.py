@@ -24,7 +24,8 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
 h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2rem; } h3 { font-size: 1.05rem; }
 .lead { font-size: 1.15rem; font-weight: 600; }
 code, pre { font: 0.875rem/1.35 ui-monospace, monospace; background: #f4f4f4; border-radius: 3px; }
-code { padding: 0.1rem 0.25rem; overflow-wrap: anywhere; } pre { padding: 0.75rem; overflow-x: auto; }
+code { padding: 0.1rem 0.25rem; overflow-wrap: anywhere; }
+pre { padding: 0.75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; }
 th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.75rem 0.25rem 0; border-bottom: 1px solid #ddd; }
 figure { margin: 1rem 0; max-width: 45rem; } svg { width: 100%; height: auto; }
@@ -39,7 +40,7 @@ figure { margin: 1rem 0; max-width: 45rem; } svg { width: 100%; height: auto; }
   h1 { font-size: 13pt; margin: 0; } h2 { font-size: 11pt; margin: 0.7rem 0 0; } h3 { font-size: 10pt; }
   .lead { font-size: 11pt; margin: 0.4rem 0; } p, ul, figure { margin: 0.35rem 0; } figure { max-width: 150mm; }
   code, pre { font-size: 8pt; background: none; color: #000; }
-  pre { border: 1px solid #bbb; white-space: pre-wrap; overflow-wrap: anywhere; }
+  pre { border: 1px solid #bbb; }
   .wide { overflow: visible; } table { width: 100%; font-size: 8pt; } th, td { border-color: #bbb; }
   th, td { padding: 0.1rem 0.4rem 0.1rem 0; overflow-wrap: break-word; } .n { white-space: normal; }
   tr, figure, li, pre { break-inside: avoid; } h1, h2, h3 { break-after: avoid; }

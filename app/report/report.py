@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.recording.session import Session
-from app.report import proof, wording
+from app.report import proof, stuck, wording
 from app.report.answer import answer
 from app.report.document import (
     Bullets,
@@ -38,6 +38,7 @@ def report(session: Session, recording: str, *, with_arguments: bool = False) ->
         *(
             (extra.name.replace("_", " ").capitalize(), extra_part(session, extra.name, extra.value))
             for extra in session.extras.values()
+            if extra.name != stuck.EXTRA  # the first page has it, the evidence the stacks
         ),
         ("What was left out, and what disturbed", _doubts(session)),
         ("This host", _facts(session)),

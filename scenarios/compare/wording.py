@@ -23,6 +23,11 @@ def sized(effect: Effect) -> str:
     return f"{effect_text(effect.ratio)}, 95 % CI {interval(effect)}"
 
 
+def size(effect: Effect) -> str:
+    """`23 % slower`; no direction where the interval does not allow one."""
+    return effect_text(effect.ratio) if effect.changed else effect.verdict
+
+
 def interval(effect: Effect) -> str:
     """`26 to 42 % or wider` where its width is a lower bound; no figures where it says nothing."""
     if effect.ci95 is None:
@@ -31,6 +36,8 @@ def interval(effect: Effect) -> str:
     if max(high, 1 / low if low > 0 else math.inf) > WIDEST:
         return f"wider than a factor of {WIDEST}"
     text = between(low, high, effect.ratio)
+    if not effect.changed and not low < 1 < high:  # the size beside it names no direction
+        text += " slower" if high <= 1 else " faster"
     return f"{text} or wider" if effect.lower_bound else text
 
 

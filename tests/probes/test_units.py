@@ -56,6 +56,8 @@ def test_a_change_has_its_direction_and_no_exponent(share: float, said: str) -> 
         (units.effect(12.44), "12.4 × faster"),
         (units.effect(None), "?"),
         (units.between(0.7, 0.76, 0.73), "24 to 30 %"),
+        (units.between(0.7661, 0.7709, 0.77), "22.9 to 23.4 %"),  # not `23 to 23 %`
+        (units.between(0.77, 0.77001, 0.77), "23 %"),
         (units.between(0.076, 0.084, 0.08), "11.9 to 13.2 ×"),
         (units.between(0.98, 1.04, 1.01), "2 % slower to 4 % faster"),
         (units.between(0.2, 5, 1), "5 × slower to 5 × faster"),

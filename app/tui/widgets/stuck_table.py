@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from rich.cells import cell_len
 
 from app.recording.session import Session
+from app.report import stuck
 from app.tui.glyphs import clean, spark
 from app.tui.lines import Line, crop, pad, ruled, split, text
 from probes import units
@@ -16,33 +17,17 @@ _TRACE = 60  # looks drawn
 _PID, _TASK, _TIME, _WAITS = 8, 16, 9, 22
 
 
-def stuck_rows(session: Session) -> list[Mapping[str, Json]]:
-    """As the recording has them; what is no record is passed over."""
-    extra = session.extras.get("stuck")
-    value = extra.value if extra is not None else None
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-
-
-def _seconds(session: Session, row: Mapping[str, Json]) -> float:
-    """Until now, for a task that was still stuck when it was told."""
-    told = row.get("seconds")
-    seconds = float(told) if isinstance(told, int | float) else 0.0
-    extra = session.extras["stuck"]
-    return seconds + max(0.0, session.time - extra.t) if row.get("now") is True else seconds
-
-
-def _word(row: Mapping[str, Json], name: str) -> str:
-    value = row.get(name)
-    return clean(str(value)) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+def _word(row: Mapping[str, Json], *names: str) -> str:
+    return clean(stuck.word(row, *names))
 
 
 def _channel(row: Mapping[str, Json]) -> str:
-    return _word(row, "wchan") or _word(row, "cause")
+    return _word(row, "wchan", "cause")
 
 
 def stuck_lines(session: Session, width: int, most: int) -> list[Line]:
     """Empty where nothing was told to be stuck."""
-    found = sorted(stuck_rows(session), key=lambda row: -_seconds(session, row))
+    found = stuck.rows(session)
     if not found or most < 3:
         return []
     now = sum(row.get("now") is True for row in found)
@@ -60,10 +45,10 @@ def stuck_lines(session: Session, width: int, most: int) -> list[Line]:
         line: Line = [
             (f"{_word(row, 'pid'):>{_PID}}  ", "text"),
             *pad(text(_word(row, "comm"), "strong"), task),
-            (f"  {units.duration(_seconds(session, row)):>{_TIME}}", "warning" if still else "text"),
+            (f"  {units.duration(stuck.seconds(session, row)):>{_TIME}}", "warning" if still else "text"),
             ("  ", "text"),
             *pad(text(_channel(row)), waits),
-            (f"  {_word(row, 'where') or _word(row, 'subject')}", "text"),
+            (f"  {_word(row, 'where', 'subject')}", "text"),
         ]
         out.append(crop(line, width))
     if len(shown) < len(found):

@@ -9,6 +9,7 @@ import msgspec
 from app.report import html, markdown
 from app.report.comparison import comparison, headline
 from app.report.comparison_picture import AXIS, LABEL, picture
+from app.report.document import Picture, Table
 from scenarios.compare.comparison import compared
 from scenarios.compare.take import FigureKey
 from tests.fakes.takes import boots, take
@@ -102,3 +103,19 @@ def test_the_title_says_what_tells_the_sides_apart() -> None:
     new = old | {("kernel", "parameters"): "mitigations=off"}
     found = compared([take({"x": 1.0}, facts=old)], [take({"x": 1.0}, name="b", facts=new)])
     assert comparison(found).title == "6.1.0, none (A) against 6.1.0, mitigations=off (B)"
+
+
+def test_no_direction_is_named_before_the_interval_allows_it() -> None:
+    """`33 % slower` stood beside `inconclusive`, in the table and in the picture."""
+    rng = random.Random(3)
+    found = compared(boots(rng, LOADS, 2, "a", deviation=0.3), boots(rng, LOADS, 2, "b", deviation=0.3))
+    assert any(e.verdict == "inconclusive" and abs(e.ratio - 1) > 0.05 for e in found.effects)
+    assert not any(e.changed for e in found.effects)
+    parts = [
+        part for section in comparison(found).sections if section.title == "Effects" for part in section.parts
+    ]
+    (table,) = (part for part in parts if isinstance(part, Table))
+    column = table.header.index("B against A")
+    assert {row[column] for row in table.rows} <= {"inconclusive", "no material difference"}
+    (drawn,) = (part.svg for part in parts if isinstance(part, Picture))
+    assert "inconclusive" in drawn and " % slower" not in drawn and " % faster" not in drawn

@@ -15,7 +15,7 @@ from app.report.document import Picture
 from app.report.effects_svg import blocks_svg, effects_svg
 from app.report.plot import Axis, Series
 from app.report.report import report
-from app.report.verdict_table import Row
+from app.report.verdict_table import Row, rows
 from scenarios import events as ev
 
 DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
@@ -83,3 +83,23 @@ def test_the_page_is_made_for_paper_too() -> None:
     page = html.rendered(report(load(DEMOS / "storage.jsonl"), "storage.jsonl"))
     assert "@media print" in page and "size: A4" in page and "prefers-color-scheme: dark" in page
     assert page.count('<h2 class="appendix">') == 1
+
+
+def test_each_bar_says_which_variant_it_is_of_where_there_are_several() -> None:
+    drawn = effects_svg(rows(load(DEMOS / "rpfilter.jsonl")))
+    assert "check against none" in drawn and "trivial against none" in drawn
+
+
+def test_no_command_is_cut_off_on_the_page() -> None:
+    """It was wider than the page, and only its beginning was read."""
+    page = html.rendered(report(load(DEMOS / "rpfilter.jsonl"), "rpfilter.jsonl"))
+    style = page[page.index("<style>") : page.index("@media print")]
+    assert re.search(r"pre \{[^}]*white-space: pre-wrap", style)
+
+
+def test_who_is_stuck_stands_on_the_first_page_and_nothing_is_dumped() -> None:
+    text = markdown.rendered(report(load(DEMOS / "dstate.jsonl"), "demo:dstate"))
+    first, rest = text.split("\n---\n")
+    assert "| pid | task | in D | waits in | on |" in first
+    assert "17837" in first and "21 s" in first and "percpu_rwsem_wait" in first
+    assert "## Stuck" not in rest
