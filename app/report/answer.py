@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from app.recording import store
 from app.recording.reader import BrokenRecording, load
 from app.recording.session import Session
 from app.report.trust import trust
@@ -13,6 +12,9 @@ from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import resolution_words
 from scenarios.finding import Finding, Severity
+
+if TYPE_CHECKING:
+    from app.recording import store  # not for the first screen
 
 Weight: TypeAlias = Severity | Literal["unknown"]
 MOST_READ = 8 << 20  # bytes of a recording that is read for its headline
