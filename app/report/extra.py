@@ -18,7 +18,9 @@ DEEPEST = 8  # a foreign recording nests as deeply as it likes
 
 
 def extra_part(session: Session, name: str, value: Json, depth: int = 0) -> tuple[Part, ...]:
-    """A list of records is a table without its empty columns, anything else is shown as it is."""
+    """A picture where there is one of it; else a list of records is a table without its empty columns, a record its
+    fields, anything else as it is.
+    """
     if name == "ledger" and (parts := ledger(value)):
         return parts
     if name == CHECKUP:

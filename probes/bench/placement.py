@@ -46,7 +46,7 @@ class Placement(msgspec.Struct, frozen=True):
 
 
 class Served(msgspec.Struct, frozen=True):
-    """One worker's slice. `quartile_ns`: of an operation, what it costs while nobody is in the way."""
+    """One worker's slice. `quartile_ns`: the lower quartile of an operation's time, what it takes undisturbed."""
 
     operations: int
     seconds: float

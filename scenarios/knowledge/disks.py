@@ -12,7 +12,6 @@ from probes.system.disk.transport import emulated
 from probes.types import present
 from scenarios.knowledge.load import load
 
-TERABYTE = 10**12
 _FILL_BYTES_PER_S = 200e6
 EXCEEDED = 1.1  # of a link's payload rate: reckoned without all of its overhead, so a little more is nothing
 
@@ -62,7 +61,7 @@ def endurance_share(device: BlockDevice, written_bytes: int) -> float | None:
         except re.error:  # a site's own pattern
             continue
         if fits:
-            rated = entry.tbw_per_tb * TERABYTE * device.size_bytes / TERABYTE
+            rated = entry.tbw_per_tb * device.size_bytes
             return written_bytes / rated
     return None
 
