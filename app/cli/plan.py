@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import random
-import sys
 import time
-from datetime import UTC, datetime
 from typing import Any
 
 import click
 import msgspec
 
-from app import __version__, failure
+from app import failure
 from app.cli.color_option import color_option
+from app.cli.event_stream import events_option, header
 from app.cli.root_option import host_at
 from app.cli.scenario_command import Scenarios
 from app.failure import Failure
 from app.output import complain, out, out_parts, raw
 from app.printable import printable, printable_json
-from app.process import identity
 from app.recording.writer import encoded
 from app.report.plan_text import plan_lines
 from app.state import journal_dir
@@ -91,39 +87,6 @@ def _made(scenario: Scenario, host: Host, options: Options) -> tuple[Plan | None
     except Refused as why:
         return None, str(why), failure.COULD_NOT
     return plan, plan.refusal, failure.COULD_NOT if plan.refusal else 0
-
-
-def header(scenario: str, options: dict[str, Json], host: str = "") -> ev.Began:
-    """The first event of a stream that is no run: of `plan` and `triage`. `host`: its name; empty: this one's."""
-    me = identity()
-    return ev.Began(
-        t=0.0,
-        schema=ev.SCHEMA,
-        version=__version__,
-        scenario=scenario,
-        command=["hostdx", *sys.argv[1:]],
-        host=host or os.uname().nodename,
-        wall=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        seed=random.SystemRandom().getrandbits(32),
-        pid=me.pid,
-        pid_start=me.start,
-        boot_id=me.boot_id,
-        options=options,
-    )
-
-
-def _to_stdout(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> bool:
-    if value not in (None, "-"):
-        raise click.BadParameter("only `-` (stdout) here")
-    return value == "-"
-
-
-events_option = click.Option(
-    ("--events",),
-    metavar="-",
-    callback=_to_stdout,
-    help="Print the events as they happen, one JSON object a line.",
-)
 
 
 def _extra() -> list[click.Parameter]:

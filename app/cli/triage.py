@@ -8,12 +8,11 @@ from collections.abc import Iterator
 import click
 
 from app.cli.color_option import color_option
-from app.cli.plan import events_option, header
+from app.cli.event_stream import events_option, header
 from app.cli.root_option import captured_name, host_at
 from app.output import complain, out, out_parts, raw
 from app.recording.session import Session
 from app.recording.writer import encoded
-from app.report import result, triage_text
 from app.undo.leftovers import mentions
 from probes.host import Host
 from probes.time_limit import in_time
@@ -51,6 +50,8 @@ def triage(
         session.apply(event)
         if events and not raw(encoded(event)):
             return 0  # nobody reads any more
+    from app.report import result, triage_text  # after the events: the first screen waits for those
+
     if as_json:
         for note in session.notes:
             complain(note.text)

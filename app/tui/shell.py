@@ -72,6 +72,7 @@ class Shell(Errands):
         self._feed = feed
         self._was_ended = feed is not None and feed.session.ended is not None
         self._draw_soon = False
+        self._offered = False  # triage has begun to tell the scenarios
         self._drawn = 0.0  # when triage's events were drawn last, by the loop's clock
         self._ticks = 0
         self._clock = time.monotonic()
@@ -163,7 +164,10 @@ class Shell(Errands):
         def ready() -> None:
             if child.poll() and not self._draw_soon:
                 self._draw_soon = True
-                wait = max(COALESCE_S, self._drawn + DRAWN_EVERY_S - loop.time())
+                due = self._drawn + DRAWN_EVERY_S - loop.time()
+                if child.session.offers and not self._offered:  # what can be chosen is waited for
+                    self._offered, due = True, 0.0
+                wait = max(COALESCE_S, due)
                 loop.call_later(0.0 if child.ended else wait, drawn)
 
         def drawn() -> None:

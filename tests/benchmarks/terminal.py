@@ -56,7 +56,7 @@ def starts(rounds: int, env: dict[str, str]) -> None:
     cases = {
         "bare Textual app": ([sys.executable, "-c", BARE], "READY"),
         "home: what is this host": (HOSTDX, "SUSPECTS"),
-        "home: scenarios listed": (HOSTDX, "Is it the disk"),
+        "home: scenarios listed": (HOSTDX, "Can this host be measured"),
     }
     costs = [{name: start_cost(*case, env) for name, case in cases.items()} for _ in range(rounds + 1)][1:]
     print(f"start, medians of {rounds} alternated starts at 120x40, load {os.getloadavg()[0]:.1f}")

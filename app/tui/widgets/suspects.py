@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import partial
 
 from app.recording.session import Session
-from app.report.answer import answer
 from app.report.checkup import beside
 from app.tui.glyphs import SIGNS, clean
 from app.tui.lines import Line, cells, crop, text, wrapped
@@ -159,7 +158,11 @@ class Suspects(Picker):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
-        self.headline = answer(session).finding if self.id != "suspects" else None
+        self.headline = None
+        if self.id != "suspects":  # a run's: the first screen has none, and does without what judges it
+            from app.report.answer import answer
+
+            self.headline = answer(session).finding
         checks = list(session.checks.values())
         unreadable = sum(c.state == "unreadable" for c in checks)
         if checks and self.id == "suspects":  # a run's own checks are not what it was asked

@@ -158,7 +158,17 @@ def test_the_screen_never_loads_what_reads_or_measures_the_host() -> None:
 def test_home_is_not_held_up_by_what_only_other_screens_need() -> None:
     code = (
         "import sys, app.tui.app, app.tui.shell, app.tui.screens.home\n"
-        "late = {'click', 'plotext', 'app.recording.store', 'app.tui.feed', 'rich.markdown'}\n"
+        "late = {'click', 'plotext', 'app.recording.store', 'app.report.answer', 'app.tui.feed', 'rich.markdown'}\n"
+        "assert not late & set(sys.modules), late & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_the_first_screen_follows_begins_without_what_plans_and_reports_need() -> None:
+    code = (
+        "import sys, app.cli.triage, app.cli.pulse\n"
+        "late = {'asyncio', 'app.cli.plan', 'app.report.result', 'app.report.triage_text'}\n"
         "assert not late & set(sys.modules), late & set(sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
