@@ -115,7 +115,7 @@ def parse(source: Source) -> Result:
         host=words[1][:120] if len(words) > 1 and words[0] == "Linux" else None,
         began=epoch(number(mapping(start.get("timestamp")).get("timesecs"))),
         seconds=number(sent.get("seconds")), measures=tuple(_measures(detail, tuple(rates))),
-        facts=tuple(facts), contradictions=tuple(_contradictions(detail, sent, got, sums)),
+        facts=tuple(facts), contradictions=tuple(_contradictions(sent, got, sums)),
         troubles=tuple(troubles), points=tuple(points),
         recomputed=("rate from bytes and seconds", "bytes from the intervals"), detail=detail,
     )  # fmt: skip
@@ -153,7 +153,7 @@ def _measures(detail: Iperf3, rates: tuple[float, ...]) -> list[Measure]:
 
 
 def _contradictions(
-    detail: Iperf3, sent: dict[str, Any], got: dict[str, Any], sums: list[dict[str, Any]]
+    sent: dict[str, Any], got: dict[str, Any], sums: list[dict[str, Any]]
 ) -> list[Contradiction]:
     found = []
     for name, part in (("sum_sent", sent), ("sum_received", got)):

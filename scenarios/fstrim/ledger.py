@@ -75,7 +75,7 @@ class Ledger:
             if trimmed
             else _difference(before.requests if before else None, now.requests if now else None),
             came_to_rest_s=_rounded(trimmed.rest_s) if trimmed else None,
-            explained=self._explained(trimmed, waiting, step) if trimmed else "",
+            explained=self._explained(trimmed, waiting) if trimmed else "",
         )
         self.rows.append(row)
         return row
@@ -93,7 +93,7 @@ class Ledger:
         found = discards(self.run.host, self.layout.leaves)
         return found if isinstance(found, Discards) else None
 
-    def _explained(self, trimmed: Trimmed, waiting: int, step: str) -> str:
+    def _explained(self, trimmed: Trimmed, waiting: int) -> str:
         """What this trim's two numbers mean, on this file system and kernel."""
         parts: list[str] = []
         known, said, counted = self.knowledge, trimmed.claimed, trimmed.requested

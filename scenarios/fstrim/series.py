@@ -8,7 +8,6 @@ from itertools import accumulate
 
 import msgspec
 
-from probes.host import Host
 from probes.secrets import masked
 from probes.system.disk.trim_timer import TrimTimer
 from scenarios import events as ev
@@ -68,12 +67,12 @@ def _tell_trim(run: Run, layout: Layout, now: Round) -> None:
         said += f": {size(now.trimmed_bytes)} discarded on {now.discards_of}"
     if now.trim_seen_by == TIMER:
         said += ", which need not have included this file system"
-    elif now.discards_of == ", ".join(layout.leaves) and shared_disk(run.host, layout):
+    elif now.discards_of == ", ".join(layout.leaves) and shared_disk(layout):
         said += "; other file systems share that disk, so one of those may have been trimmed instead"
     run.note(f"{layout.mountpoint} was {said}")
 
 
-def shared_disk(host: Host, layout: Layout) -> bool:
+def shared_disk(layout: Layout) -> bool:
     """Whether the leaves carry more than this file system: then their counters are not its alone."""
     if layout.chain is None:
         return True

@@ -99,7 +99,7 @@ def machine(host: Host) -> Machine:
         places_are_nodes=believed,
         places=_nodes(host, table, placed) if believed and present(table) else _sockets(host, placed),
         caches=kinds(found) if present(found) else (),
-        devices=_devices(host, table),
+        devices=_devices(host),
         offline=as_list(it.offline),
         isolated=as_list(it.isolated & placed.online),
         allowed=as_list(may.cpus & placed.online) if limited and present(may.cpus) else "",
@@ -208,7 +208,7 @@ def _last_level(host: Host, cpus: frozenset[int]) -> tuple[tuple[int, int], ...]
     return tuple(sorted(sizes.items(), reverse=True))
 
 
-def _devices(host: Host, table: Numa | Absent) -> tuple[DeviceShape, ...]:
+def _devices(host: Host) -> tuple[DeviceShape, ...]:
     found = host.once(pci_devices)
     if isinstance(found, Absent):
         return ()

@@ -64,7 +64,7 @@ def placements(
     """
     nodes = _node_sets(table, allowed) or [(None, allowed)]
     groups = sharing(placed, caches, allowed)
-    own = {number: _own(placed, groups, cpus) for number, cpus in nodes}
+    own = {number: _own(groups, cpus) for number, cpus in nodes}
     pairs = {number: [sorted(g & cpus)[:2] for g in groups if len(g & cpus) > 1] for number, cpus in nodes}
     shared = max(pairs.items(), key=lambda item: len(item[1]), default=(None, []))
     # Two at least: with one worker nothing is shared and nothing is apart.
@@ -137,7 +137,7 @@ def _node_sets(table: Numa | None, allowed: frozenset[int]) -> list[tuple[int | 
     return [(node.number, node.cpus & allowed) for node in table.nodes if node.cpus & allowed]
 
 
-def _own(placed: Topology, groups: tuple[frozenset[int], ...], cpus: frozenset[int]) -> list[int]:
+def _own(groups: tuple[frozenset[int], ...], cpus: frozenset[int]) -> list[int]:
     """One CPU of each core, and of each set that shares a second-level cache first."""
     first = {min(group & cpus) for group in groups if group & cpus}
     alone = cpus - frozenset().union(*groups) if groups else cpus

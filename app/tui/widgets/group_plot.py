@@ -99,9 +99,8 @@ def _span(values: Sequence[float], edge: float) -> tuple[Span, int]:
 
 
 def group_plot_lines(
-    session: Session, workload: str, found: Sequence[Course], metric: str, width: int, height: int,
-    *, ascii_only: bool = False,
-) -> list[Line]:  # fmt: skip
+    session: Session, workload: str, found: Sequence[Course], metric: str, width: int, height: int
+) -> list[Line]:
     """A title and the plot in `height` lines; `found` holds at least one value."""
     margin = margin_of(session)
     edge = math.log1p(margin)
@@ -215,12 +214,11 @@ class GroupPlot(BlockPlot):
                 return [trace, text(""), *(stuck or [text("no task was stuck in D for 3 s so far", "dim")])]
             return figure_lines(session, width, height)
         found = [] if self.shell.raw_values else courses(session, *chosen)
-        ascii_only = self.shell.ascii_only
         if not any(len(c.values) > 1 for c in found):
-            return plot_lines(session, width, height, ascii_only=ascii_only, workload=chosen.workload)
-        return group_plot_lines(
-            session, chosen.workload, found, chosen.metric, width, height, ascii_only=ascii_only
-        )
+            return plot_lines(
+                session, width, height, ascii_only=self.shell.ascii_only, workload=chosen.workload
+            )
+        return group_plot_lines(session, chosen.workload, found, chosen.metric, width, height)
 
 
 class ValuesPlot(GroupPlot):

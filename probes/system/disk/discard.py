@@ -93,7 +93,7 @@ def discard_chain(host: Host, mount: Mount) -> DiscardChain | None:
         mount=mount,
         device=top,
         online=next((o for o in mount.options if o == "discard" or o.startswith("discard=")), ""),
-        layers=tuple(_layer(host, devices[name]) for name in names),
+        layers=tuple(_layer(devices[name]) for name in names),
         leaves=ends,
         queued={n: mode for n in ends if n in devices and (mode := _sata_mode(host, devices[n]))},
         tops=tops,
@@ -130,7 +130,7 @@ def own_devices(host: Host, chain: DiscardChain) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _layer(host: Host, device: BlockDevice) -> DiscardLayer:
+def _layer(device: BlockDevice) -> DiscardLayer:
     return DiscardLayer(
         device=device.name,
         kind=device.kind,
