@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, cells, columns, crop, half, ruled, text, wrapped
+from app.tui.lines import BLANK, Line, cells, columns, crop, half, ruled, split, text, wrapped
 from app.tui.widgets.suspects import severity_words
 from scenarios.finding import Evidence, Finding, Remedy
 
@@ -120,7 +120,7 @@ def _step_lines(remedy: Remedy, width: int) -> list[Line]:
         warned = wrapped(f"▲ {remedy.warning}", width - 2, "warning", indent=4, hang=2)
         out += warned[:2]
         if len(warned) > 2:
-            out[-1] = crop([*out[-1], (" … (Enter on the finding: all of it)", "dim")], width)
+            out[-1] = split(out[-1], text(" … Enter on the finding: all of it", "dim"), width)
     for command in remedy.commands[:MOST_COMMANDS]:
         out += wrapped(command, width, "accent", indent=4, hang=2)
     if (more := len(remedy.commands) - MOST_COMMANDS) > 0:

@@ -12,11 +12,11 @@ from textual.widget import Widget
 from app.recording import store
 from app.recording.session import Session
 from app.report.answer import answer
-from app.report.checkup import items
+from app.report.checkup import beside, items
 from app.report.following import to_do
 from app.report.numbers import imported
 from app.report.trust import MARKS, trust
-from app.report.verdict_table import beside
+from app.report.verdict_table import beside as values_beside
 from app.report.wording import beyond_bounds
 from app.tui.details import commands_of, finding_lines, to_do_lines
 from app.tui.feed import RunFeed
@@ -24,7 +24,7 @@ from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, flowed, grounded, split, text, wrapped
 from app.tui.screens.run import RunScreen
 from app.tui.widgets.checkup_lines import checkup_lines
-from app.tui.widgets.group_plot import Chosen, GroupPlot, ValuesPlot
+from app.tui.widgets.group_plot import Chosen, GroupPlot, ValuesPlot, courses
 from app.tui.widgets.imported import imported_lines
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker
@@ -75,7 +75,7 @@ def doubt_lines(session: Session, width: int, *, brief: bool = False) -> list[Li
     if differs and session.verdicts:
         names = "; ".join(clean(d) for d in differs)
         said.append((f"This stack, as these differ too: {names}.", "dim"))
-    if values := beside(session):
+    if values := values_beside(session):
         said.append((values, "dim"))
     if brief:
         return [crop(text(words, role), width) for words, role in said[:1]]
@@ -187,6 +187,7 @@ class VerdictScreen(RunScreen):
     VerdictScreen.-broad.-compared #right { display: block; width: 38%; height: 100%; }
     VerdictScreen.-broad.-compared GroupPlot { display: block; margin: 0; }
     VerdictScreen.-broad.-high.-compared ValuesPlot { display: block; height: 1fr; margin: 1 0 0 0; }
+    VerdictScreen.-unpaired ValuesPlot { display: none !important; }
     VerdictScreen.-broad.-uncompared #parts { layout: horizontal; }
     VerdictScreen.-broad.-uncompared #left { width: 50%; padding: 0 3 0 0; }
     VerdictScreen.-broad.-high.-uncompared #preview { display: none; }
@@ -235,11 +236,17 @@ class VerdictScreen(RunScreen):
         self.set_class(bool(advice(self.feed)) and not self._previewed(compared), "-todo")
         self.set_class(compared, "-compared")
         self.set_class(not compared, "-uncompared")
+        self._pair()
+
+    def _pair(self) -> None:
+        """Where there are no groups the raw values stand in their place, and not once more below."""
+        chosen = self._chosen()
+        self.set_class(chosen is None or not courses(self.session(), *chosen), "-unpaired")
 
     def _previewed(self, compared: bool) -> bool:
-        """Whether the finding that is shown below in full says what to do."""
-        worst = self.session().worst_first[:1]
-        return not compared and self.has_class("-high") and any(f.remedy for f in worst)
+        """Whether the finding that is shown below in full says what to do first."""
+        shown = [one for found in beside(self.session())[:1] for one in found.remedy]
+        return not compared and self.has_class("-high") and advice(self.feed)[:1] == tuple(shown[:1])
 
     def _chosen(self) -> Chosen | None:
         entry = self.query_one(VerdictList).entry()
@@ -287,6 +294,7 @@ class VerdictScreen(RunScreen):
         self.shell.open_groups(self.session(), [e.verdict for e in told if e.verdict is not None], at)
 
     def on_picker_moved(self) -> None:
+        self._pair()
         for panel in (*self.query(Preview), self.query_one(About), *self.query(GroupPlot)):
             panel.redraw()
 

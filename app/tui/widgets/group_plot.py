@@ -159,10 +159,10 @@ def _title(
     right += ["grey: after it was decided"] if late else []
     right += [f"{beyond} beyond the edge"] if beyond else []
     right.append(f"band: ±{units.percent(margin_of(session))}")
-    for names in (18, 0):
-        left = _pairs(session, workload, found, metric, names, roles)
-        for first in range(len(right)):
-            note = "   ".join(right[first:])
+    for first in range(len(right)):  # the sides' names give way before what a colour means
+        note = "   ".join(right[first:])
+        for names in (18, 0):
+            left = _pairs(session, workload, found, metric, names, roles)
             if cells(left) + len(note) < width:
                 return split(left, text(note, "dim"), width)
     return crop(left, width)

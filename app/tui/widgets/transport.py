@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from app.report.numbers import imported
 from app.tui.feed import RunFeed
 from app.tui.glyphs import clean
 from app.tui.lines import Line, cells, crop, split, text
@@ -63,4 +64,7 @@ class Transport(Panel):
         self._feed = feed
 
     def draw(self, width: int, height: int) -> list[Line]:
-        return [transport_line(self._feed(), width)]
+        feed = self._feed()
+        return [
+            text("") if imported(feed.session) else transport_line(feed, width)
+        ]  # an import has no course

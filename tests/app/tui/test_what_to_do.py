@@ -12,6 +12,7 @@ from app.tui.details import commands_of, finding_lines, to_do_lines
 from app.tui.feed import RunFeed
 from app.tui.lines import Line, cells
 from app.tui.screens.verdict import VerdictScreen, advice
+from app.tui.widgets.group_plot import GroupPlot, ValuesPlot
 from app.tui.widgets.suspects import Suspects, _said, subject_words
 from app.tui.widgets.verdict_list import VerdictList
 from app.tui.words import WORDS
@@ -138,3 +139,32 @@ async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path
         await keys(pilot, "enter")  # a word does nothing
         assert app.screen is before
     assert all(len(word.name) <= 13 and len(word.means) <= 62 for word in WORDS)
+
+
+async def test_what_a_battery_is_for_stands_on_a_high_screen_above_its_smaller_findings(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path, run=ended("kernel"), size="wide") as (app, _):
+        assert "hostdx compare OLD -- demo:kernel" in grid(app)
+    async with opened(tmp_path, run=ended("dstate"), size="wide") as (app, _):
+        assert grid(app).count("fsfreeze -u") == 1  # in the finding below
+
+
+async def test_the_same_blocks_are_not_drawn_twice(tmp_path: Path) -> None:
+    async with opened(tmp_path, run=ended("fstrim"), size="wide") as (app, _):
+        assert grid(app).count("each synced: MB/s") == 1
+        assert (
+            not app.screen.query_one(ValuesPlot).display and app.screen.query_one(GroupPlot).size.height > 12
+        )
+    async with opened(tmp_path, run=ended("null"), size="wide") as (app, _):
+        assert app.screen.query_one(ValuesPlot).display
+
+
+async def test_grey_groups_are_explained(tmp_path: Path) -> None:
+    async with opened(tmp_path, run=ended("rpfilter"), size="wide") as (app, _):
+        assert "grey: after it was decided" in grid(app)
+
+
+async def test_an_import_has_no_time_line(tmp_path: Path) -> None:
+    async with opened(tmp_path, run=ended("box"), size="narrow") as (app, _):
+        assert "imported" in grid(app) and "00:00" not in grid(app)
