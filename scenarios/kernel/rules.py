@@ -27,7 +27,7 @@ def known(host: Host) -> Iterator[Finding]:
             continue
         symptom = _symptom(fault, host)
         unmet = next((answer for answer in met if isinstance(answer, Absent)), None)
-        if unmet is not None and symptom:  # a symptom counts only where the fault is known to apply
+        if unmet is not None and symptom != "":  # a symptom counts only where the fault is known to apply
             symptom = unmet
         if fault.quiet and not symptom:
             continue

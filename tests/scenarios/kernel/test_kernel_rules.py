@@ -39,6 +39,13 @@ def test_a_version_alone_is_a_notice(tmp_path: Path) -> None:
     assert finding.title.startswith("4.18.0-372.93.1.el8_6.x86_64 ")
 
 
+def test_what_could_not_be_read_is_the_reason(tmp_path: Path) -> None:
+    """Nothing of the processor was captured: the fault's evidence says so, not that no fact could show it."""
+    finding = _found(_host(tmp_path, proc__sys__kernel__osrelease="4.16.15"))["kernel.amd-dummy-wait"]
+    unmet = rules.NEEDS["amd"](Host(str(tmp_path)))
+    assert isinstance(unmet, Absent) and any(unmet.reason in e.text for e in finding.evidence)
+
+
 def test_with_its_symptom_it_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = _host(tmp_path, proc__sys__kernel__osrelease="4.18.0-372.93.1.el8_6.x86_64")
     monkeypatch.setitem(rules.SYMPTOMS, "iowait", lambda host: "62 % of the CPU time is I/O wait")
