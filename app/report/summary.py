@@ -41,7 +41,7 @@ def summary(session: Session, recording: Path | None, width: int = WIDE) -> list
         if one.following is not None:
             lines += _following(one.following, width, "      ")
     verdicts = list(session.verdicts.values())
-    compared = table(session)
+    compared = table(session, narrow=width < WIDE)
     if compared is not None:
         variants = session.plan.variants if session.plan is not None else ()
         named = [f"{v.id}: {v.label}" for v in variants if v.label not in ("", v.id)]
@@ -62,11 +62,13 @@ def summary(session: Session, recording: Path | None, width: int = WIDE) -> list
     for sign in signs:
         role = {"critical": "critical", "notice": "warning", "unknown": "unknown"}.get(sign.state, "")
         lines += _wrapped(f"{trust.MARKS[sign.state]} {sign.text}", width, role, "  ")
-    findings = checkup.beside(session)
+    headline = answer(session).finding
+    findings = [f for f in checkup.beside(session) if f != headline or f.severity in ("critical", "warning")]
     if findings:
         lines.append([("", "")])
     for found in findings:
-        text = f"{wording.SIGNS[found.severity]} {found.severity}: {found.title}"
+        hint = "a hint: " if found.confidence == "hint" else ""
+        text = f"{wording.SIGNS[found.severity]} {found.severity}: {hint}{found.title}"
         lines += _wrapped(text, width, found.severity, "  ")
     if more := wording.beyond_bounds(session):
         lines += _wrapped(more, width, "warning", "  ")

@@ -69,9 +69,9 @@ def beside(session: Session) -> str:
     return ""
 
 
-def table(session: Session) -> Table | None:
-    """None where nothing was compared."""
-    found = rows(session)
+def table(session: Session, *, narrow: bool = False) -> Table | None:
+    """None where nothing was compared. `narrow`: units in few letters, no difference by what it lies within."""
+    found = [_narrow(row) if narrow else row for row in rows(session)]
     if not found:
         return None
     pairs = {(row.verdict.baseline, row.verdict.variant) for row in found}
@@ -83,11 +83,14 @@ def table(session: Session) -> Table | None:
             for r in found
         )
         return Table(header, single, frozenset({1, 2, 5})).without_empty_columns()
-    head = ("load", "compared", "baseline", "variant", "effect", "95 % CI", "groups")
+    alone = (
+        len({row.verdict.workload for row in found}) == 1
+    )  # then the rows are told apart by what is compared
+    head = (*(() if alone else ("load",)), "compared", "baseline", "variant", "effect", "95 % CI", "groups")
     body = tuple(
         (
-            r.load,
-            pair(r.verdict),
+            *(() if alone else (r.load,)),
+            titled(pair(r.verdict), control=alone and r.verdict.control),
             said(r.left),
             said(r.right),
             r.size,
@@ -96,7 +99,19 @@ def table(session: Session) -> Table | None:
         )
         for r in found
     )
-    return Table(head, body, frozenset({2, 3, 6})).without_empty_columns()
+    numbers = {2, 3, 6} if not alone else {1, 2, 5}
+    return Table(head, body, frozenset(numbers)).without_empty_columns()
+
+
+def _narrow(row: Row) -> Row:
+    left, right = (None if value is None else units.brief(value) for value in (row.left, row.right))
+    return row._replace(left=left, right=right, size=short_size(row.verdict, row.size))
+
+
+def short_size(verdict: ev.Verdict, size: str) -> str:
+    """Where there is little room, no difference by what it was shown to lie within."""
+    equal = verdict.verdict == "no material difference"
+    return f"within ±{units.percent(verdict.margin)}" if equal else size
 
 
 def said(value: units.Quantity | None) -> str:

@@ -10,13 +10,13 @@ from rich.cells import cell_len, set_cell_size
 
 from app.recording.session import Session
 from app.report import wording
-from app.report.verdict_table import pair, rows
+from app.report.verdict_table import pair, rows, short_size
 from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, pad, shortened, text
 from app.tui.widgets.effects import ROLES, margin_of, role_of
 from app.tui.widgets.interval_bar import Scale, axis, bar, common_scale
 from app.tui.widgets.picker import Picker, Row
-from probes.units import Quantity, brief, percent
+from probes.units import Quantity, brief
 from scenarios import events as ev
 
 _LEAST_BAR, _MOST_BAR = 8, 61
@@ -166,11 +166,7 @@ def sides(entry: Entry, *, wide: bool) -> tuple[Quantity, Quantity]:
 
 
 def effect_of(entry: Entry, *, wide: bool) -> str:
-    """Where there is little room, no difference by what it was shown to lie within."""
-    verdict = entry.verdict
-    if wide or verdict is None or verdict.verdict != "no material difference":
-        return entry.size
-    return f"within ±{percent(verdict.margin)}"
+    return entry.size if wide or entry.verdict is None else short_size(entry.verdict, entry.size)
 
 
 def _value(value: Quantity, at: Column) -> Line:

@@ -9,7 +9,7 @@ import pytest
 from app.recording.reader import load
 from app.recording.session import Session
 from app.report.following import following
-from app.report.summary import summary
+from app.report.summary import WIDE, summary
 from app.report.trust import trust
 from app.report.verdict_table import MEDIANS, beside, rows, table
 from app.report.wording import resolution
@@ -145,7 +145,31 @@ def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
         assert all(len(line) <= max(width, 20 + longest) or line.strip() in pasted for line in lines)
         return sorted(word for line in lines for word in line.split())
 
-    narrow, wide = words(80), words(160)
+    narrow, wide = words(80), words(WIDE - 1)
     lost = set(wide) - set(narrow)
     assert all(word == "groups" or word.isdecimal() for word in lost), lost
     assert set(narrow) <= set(wide)
+
+
+@pytest.mark.parametrize("name", ["storage", "rpfilter", "iosched", "null"])
+def test_at_80_cells_no_row_is_higher_than_two_lines(name: str) -> None:
+    told = load(DEMOS / f"{name}.jsonl")
+    lines = ["".join(text for text, _ in line) for line in summary(told, None, 80)]
+    first = next(n for n, line in enumerate(lines) if "effect" in line and "95 % CI" in line)
+    body = lines[first + 1 : lines.index("", first)]
+    assert len([line for line in body if not line.startswith("  Values")]) <= 2 * len(rows(told)) + 1
+
+
+def test_of_one_load_the_rows_say_only_what_is_compared() -> None:
+    made = table(load(DEMOS / "rpfilter.jsonl"))
+    assert made is not None and made.header[0] == "compared"
+    assert [row[0] for row in made.rows] == ["check against none", "trivial against none (control)"]
+
+
+def test_what_the_headline_says_is_no_finding_below_it_and_a_hint_is_named_one() -> None:
+    null = " ".join("".join(t for t, _ in line) for line in summary(load(DEMOS / "null.jsonl"), None, 80))
+    assert null.count("This host can be measured") == 1
+    storage = " ".join(
+        "".join(t for t, _ in line) for line in summary(load(DEMOS / "storage.jsonl"), None, 80)
+    )
+    assert "▲ warning: a hint: sda" in storage
