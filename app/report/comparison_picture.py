@@ -34,7 +34,7 @@ ASCII = {
 
 
 def picture(effects: Sequence[Effect], margin: float, *, ascii_only: bool = False) -> list[str]:
-    """`●`: slower or faster; `○`: not. The line in the middle is no change; the axis is logarithmic.
+    """The line in the middle is no change; the axis is logarithmic. What the points are stands below.
 
     An interval that is a lower bound is drawn like the others; the table says so.
     """
@@ -43,7 +43,8 @@ def picture(effects: Sequence[Effect], margin: float, *, ascii_only: bool = Fals
     lines = [_scale(ends)]
     for effect in effects:
         lines.append(f"{label(effect):<{LABEL}} {_bar(effect, ends, glyphs)} {_ratio(effect.ratio):>6}")
-    return lines
+    said = f"{glyphs['point']} slower or faster   {glyphs['open']} inconclusive, or no material difference"
+    return [*lines, said]
 
 
 def _ratio(ratio: float) -> str:

@@ -19,7 +19,7 @@ from app.tui.widgets.picker import Picker, Row
 from probes.units import Quantity, brief
 from scenarios import events as ev
 
-_LEAST_BAR, _MOST_BAR = 8, 61
+_LEAST_BAR, _ENOUGH_BAR, _MOST_BAR = 8, 17, 61
 _LEAST_NAME = 12
 _MOST_UNIT = 10  # cells of a unit on a narrow screen
 _MOST_HEAD = 14
@@ -148,7 +148,7 @@ def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) ->
     ):  # a narrow screen: the effect stays, Enter has both values
         left = right = Column(0, 0)
         room = rest(name, size) - GAP
-    least = _MOST_BAR // 2 if wide else _LEAST_BAR  # more than that the picture does not need
+    least = _ENOUGH_BAR if wide else _LEAST_BAR  # more than that the picture does not need
     if (more := min(whole - name, room - least)) > 0:
         name, room = name + more, room - more
     picture = min(_MOST_BAR, room) if drawn and room >= _LEAST_BAR else 0

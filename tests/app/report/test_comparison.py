@@ -59,7 +59,7 @@ def test_every_effect_is_drawn_within_the_axis() -> None:
     )
     for ascii_only in (False, True):
         lines = picture(found.effects, found.margin, ascii_only=ascii_only)
-        assert len(lines) == 1 + len(found.effects)
+        assert len(lines) == 2 + len(found.effects) and "inconclusive" in lines[-1]
         assert all(len(line) <= LABEL + AXIS + 12 for line in lines)
         assert all(ord(c) < 128 for line in lines for c in line) or not ascii_only
     assert "◀" in picture(found.effects, found.margin)[1]
@@ -94,7 +94,7 @@ def test_what_tells_two_loads_apart_is_not_cut_off() -> None:
         msgspec.structs.replace(effect, title="UDP round trip within the host", key=FigureKey("u", "m", slot))
         for slot in ("one", "all")
     ]
-    labels = [line[:LABEL] for line in picture(named, 0.05)[1:]]
+    labels = [line[:LABEL] for line in picture(named, 0.05)[1:-1]]
     assert [label.split()[-1] for label in labels] == ["(one)", "(all)"]
 
 
