@@ -44,7 +44,7 @@ class Completion(msgspec.Struct, frozen=True):
 
 
 class Explained(Panel):
-    DEFAULT_CSS = "Explained { height: 3; }"
+    DEFAULT_CSS = "Explained { height: 4; margin: 1 0 0 0; }"
 
     def draw(self, width: int, height: int) -> list[Line]:
         screen = self.screen
@@ -66,8 +66,9 @@ class DirectoryPicker(Picker):
         assert isinstance(screen, DirectoriesScreen)
         if not self.rows():
             return []
-        cells = zip(COLUMNS, screen.widths(width - 2), strict=True)
-        return [crop(text("      " + "  ".join(f"{word:<{room}}" for word, room in cells), "dim"), width)]
+        *widths, free = screen.widths(width - 2)
+        named = [f"{word:<{room}}" for word, room in zip(COLUMNS, widths, strict=False) if room]
+        return [crop(text("      " + "  ".join([*named, f"{COLUMNS[-1]:>{free}}"]), "dim"), width)]
 
 
 class DirectoriesScreen(Base):
@@ -143,16 +144,17 @@ class DirectoriesScreen(Base):
         letter = LETTERS[number] if 0 <= number < len(LETTERS) else " "
         what: Line = [(f"[{letter}] ", "accent" if number >= 0 else "dim")]
         told = (place.path, place.device, place.model, place.fstype)
-        for word, room, role in zip(
-            told, self.widths(width), ("strong", "text", "dim", "text"), strict=False
-        ):
+        *widths, most = self.widths(width)
+        for word, room, role in zip(told, widths, ("strong", "text", "dim", "text"), strict=True):
+            if not room:
+                continue
             what += [*pad(text(shortened(word, room), role), room), ("  ", "text")]
         if place.refusal:
             fits = cells(what) + len(place.refusal) + 2 <= width
             why = place.refusal if fits else "refused"  # the lines below say all of it
             return crop([*what, (f"✗ {why}", "unknown")], width)
         free = units.size(place.free_bytes) if place.free_bytes is not None else ""
-        return crop([*what, (free, "text")], width)
+        return crop([*what, (f"{free:>{most}}", "text")], width)
 
     def widths(self, width: int) -> list[int]:
         """Of the columns: each as wide as its words, the path and the model as far as there is room."""
@@ -161,6 +163,7 @@ class DirectoriesScreen(Base):
             max(map(len, column)) for column in zip(COLUMNS, *told, strict=True)
         )
         device = min(device, 14)
+        model = model if any(p.model for p in self._places) else 0
         room = width - 4 - device - fstype - free - 8
         path = min(path, max(12, room - min(model, 16)))
         return [path, device, max(0, min(model, room - path)), fstype, free]

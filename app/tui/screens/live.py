@@ -81,7 +81,10 @@ class LiveScreen(RunScreen):
     LiveScreen.-wide #parts { layout: horizontal; }
     LiveScreen.-wide #left { width: 58%; padding: 0 3 0 0; }
     LiveScreen.-wide #right { width: 42%; margin: 1 0 0 0; }
+    LiveScreen.-wide.-alone #left { display: none; }
+    LiveScreen.-wide.-alone #right { width: 100%; }
     LiveScreen.-wide PulseLine { height: 5; }
+    LiveScreen.-wide.-alone PulseLine { height: 2; }
     LiveScreen.-wide.-high.-found Suspects { display: block; height: 5; margin: 1 0 0 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -125,7 +128,9 @@ class LiveScreen(RunScreen):
         """Room only for what there is: the plot has the rest."""
         session = self.session()
         self.set_class(bool(session.findings), "-found")
-        self.set_class(any(map(measured, session.verdicts.values())), "-judged")
+        judged = any(map(measured, session.verdicts.values()))
+        self.set_class(judged, "-judged")
+        self.set_class(not (judged or session.estimates or session.findings), "-alone")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("stop", "leave"):

@@ -224,7 +224,7 @@ class PlanScreen(Base):
                 return [
                     *wrapped(f"No plan: {words}", width, "critical"),
                     BLANK,
-                    text(", ".join([*ways, "O shows every option"]) + "."),
+                    text(", ".join([*ways, "O sets any option, those named above too"]) + "."),
                 ]
             return [text("planning: reads this host, changes nothing", "dim")]
         if self._exact:

@@ -10,7 +10,7 @@ from app.recording.outlook import next_look
 from app.recording.session import Session
 from app.report.wording import load_title, measured, metric_title
 from app.tui.glyphs import clean
-from app.tui.lines import Line, crop, pad, ruled, split, text
+from app.tui.lines import Line, cells, crop, pad, ruled, split, text
 from app.tui.widgets.block_plot import variants
 from app.tui.widgets.interval_bar import MARGIN, axis, bar, common_scale
 from app.tui.widgets.panel import Panel
@@ -60,7 +60,7 @@ def running(session: Session) -> list[Effect]:
         if several:
             name += f", {clean(metric_title(estimate.metric))}"
         if estimate.groups < furthest:
-            figures = f"{figures}  decided".lstrip()
+            words = f"{words}, decided"
         early = estimate.ci95 is None or estimate.ci95[0] < 1 < estimate.ci95[1]
         role = "dim" if early else marks.get(estimate.variant, ("", "strong"))[1]
         out.append(Effect(name, estimate.ratio, estimate.ci95, words, role, figures))
@@ -162,7 +162,8 @@ def judged_lines(session: Session, width: int, most: int) -> list[Line]:
     for verdict, name in shown:
         size, interval = effect_cells(verdict)
         line: Line = [("  ", "text"), *pad(text(name), room), (f"  {size}", role_of(verdict))]
-        out.append(crop([*line, (f"  {interval}", "dim")], width))
+        whole: Line = [*line, (f"  {interval}", "dim")]
+        out.append(crop(whole if cells(whole) <= width else line, width))  # never half an interval
     if len(shown) < len(ranked):
         out.append(text(f"  {len(ranked) - len(shown)} more: v", "dim"))
     return out
@@ -199,7 +200,7 @@ def _outlook(session: Session) -> str:
     when = f"in {max(1, round(first.seconds))} s"
     if all(look.decides for look in following):
         return f"the next interim look, {when}, would decide it"
-    return f"next interim look: after {first.groups} groups, {when}; undecided as it stands"
+    return f"next interim look: after {first.groups} groups, {when}; undecided so far"
 
 
 def _foot(session: Session, width: int) -> str:

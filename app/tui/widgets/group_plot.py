@@ -175,13 +175,11 @@ def _pairs(
     out: Line = [(f"{title_of(session, workload)}: ", "strong")]
     for n, course in enumerate(found[:MOST_NAMED]):
         sides = [label(session, side, names) if names else clean(side) for side in course[:2]]
-        out += [
-            (", " if n else "", "text"),
-            (sides[1], roles.get(course.variant, "b")),
-            (" / ", "dim"),
-            (sides[0], roles.get(course.baseline, "a")),
-        ]
-    return [*out, (f" in {metric_title(metric)}, by group", "dim")]
+        out += [(", " if n else "", "text"), (sides[1], roles.get(course.variant, "b"))]
+        following = found[n + 1].baseline if n + 1 < len(found[:MOST_NAMED]) else ""
+        if following != course.baseline:  # one baseline stands once, after all that is compared with it
+            out += [(" / ", "dim"), (sides[0], roles.get(course.baseline, "a"))]
+    return [*out, (f" in {metric_title(metric)}", "dim")]
 
 
 class Chosen(NamedTuple):

@@ -71,7 +71,7 @@ def _rows(session: Session, group: str, width: int) -> list[Line]:
             rows += [[("", "text"), *row] for row in wrapped(words, width - _HEAD, role, hang=2)]
     else:
         devices = _devices(session, group)
-        names = min(14, max((len(clean(d or _LIMITS)) for d in devices), default=0))
+        names = min(max(14, width // 4), max((len(clean(d or _LIMITS)) for d in devices), default=0))
         for device, facts in devices.items():
             start = pad(text(device or _LIMITS, "strong"), names)
             for row in flowed([(fact, "text") for fact in facts], width - names - 2 - _HEAD, "  "):

@@ -15,7 +15,7 @@ from app.report.plot import _ticks, nice_axis
 from app.tui.lines import Line
 from app.tui.screens.plan import PlanScreen
 from app.tui.widgets.block_plot import plot_lines
-from app.tui.widgets.effects import _outlook, running
+from app.tui.widgets.effects import _outlook, effect_lines, judged_lines, running
 from app.tui.widgets.figures_table import figure_lines
 from app.tui.widgets.group_plot import WAY, courses, group_plot_lines, under_way
 from app.tui.widgets.pulse_line import pulse_lines
@@ -74,7 +74,15 @@ def test_one_step_is_under_way_and_head_and_plot_are_of_its_load(demo: str) -> N
 
 def test_a_pair_that_was_decided_before_the_others_says_so() -> None:
     check, trivial = running(at("rpfilter", 12.0))
-    assert check.figures.endswith("decided") and "decided" not in trivial.figures
+    assert check.words.endswith("decided") and "decided" not in trivial.words
+    at_66 = words(effect_lines([check, trivial], 66, 0.05))
+    assert "slower, decided" in at_66 and "●" in at_66
+
+
+@pytest.mark.parametrize("width", [58, 66, 78, 118])
+def test_no_interval_is_cut_in_half(width: int) -> None:
+    said = words(judged_lines(at("storage", 75.0), width, 12))
+    assert "no material difference" in said and "…" not in said
 
 
 @pytest.mark.parametrize("width", [58, 78, 118, 198])
@@ -83,7 +91,8 @@ def test_a_plot_of_ratios_always_says_which_way_is_slower(demo: str, width: int)
     session = at(demo, {"storage": 40.0, "rpfilter": 12.0, "iosched": 300.0}[demo])
     chosen = under_way(session)
     found = courses(session, *chosen)
-    *_, foot = group_plot_lines(session, chosen.workload, found, chosen.metric, width, 12)
+    title, *_, foot = group_plot_lines(session, chosen.workload, found, chosen.metric, width, 12)
+    assert words([title]).count(found[0].baseline) == 1 and ("…" not in words([title]) or width == 58)
     assert WAY in words([foot]) and "group" in words([foot])
 
 
