@@ -100,7 +100,7 @@ def test_groups_are_drawn_with_the_margin_as_a_band_and_units_on_both_axes(
     lines = group_plot_lines(storage, chosen.workload, found, chosen.metric, *size)
     assert len(lines) == size[1] and all(cells(line) <= size[0] for line in lines)
     shown = "\n".join("".join(part for part, _ in line) for line in lines)
-    assert "1 ×┤" in shown and " group " in shown and "synced write 4k QD1" in shown
+    assert "1 ×┤" in shown and " group" in shown and "synced write 4k QD1" in shown
     marks = [(part, role) for line in lines[1:-2] for part, role in line if set(part) & set("▀▄█")]
     assert {role for _, role in marks} <= {"b", "dim", "b@band", "dim@band"}
     assert any(role == "dim" for _, role in marks)  # what came after the decision
