@@ -38,7 +38,7 @@ figure { margin: 1rem 0; max-width: 45rem; } svg { width: 100%; height: auto; }
 @media print {
   body { max-width: none; margin: 0; padding: 0; font-size: 9pt; line-height: 1.3; background: #fff; color: #000; }
   h1 { font-size: 13pt; margin: 0; } h2 { font-size: 11pt; margin: 0.7rem 0 0; } h3 { font-size: 10pt; }
-  .lead { font-size: 11pt; margin: 0.4rem 0; } p, ul, figure { margin: 0.35rem 0; } figure { max-width: 150mm; }
+  .lead { font-size: 11pt; margin: 0.4rem 0; } p, ul, figure { margin: 0.35rem 0; } figure { max-width: 120mm; }
   code, pre { font-size: 8pt; background: none; color: #000; }
   pre { border: 1px solid #bbb; }
   .wide { overflow: visible; } table { width: 100%; font-size: 8pt; } th, td { border-color: #bbb; }

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import ClassVar
 
+import msgspec
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
@@ -151,6 +152,10 @@ class Preview(Panel):
         finding = self.shell.feed.session.findings.get(picker.selected)
         if finding is None:
             return [text("")]
+        if self.screen.has_class("-todo"):  # what stands above is not said once more
+            told = advice(self.shell.feed)
+            left = tuple(one for one in finding.remedy if one not in told)
+            finding = msgspec.structs.replace(finding, remedy=left)
         from_files = imported(self.shell.feed.session)
         about = subject_words(self.shell.feed.session, finding)
         lines = finding_lines(finding, min(width, 110), prove=False, from_files=from_files, about=about)

@@ -26,6 +26,7 @@ _FAR = 1.3  # times the 95th percentile: what lies further out stands at the edg
 MOST_NAMED = 4
 WAY = "down is slower"
 GROUP = "group: all sides in turn"
+GREY = "grey: after it was decided"
 
 
 Cell: TypeAlias = tuple[str, str]  # sign, role
@@ -128,9 +129,10 @@ def group_plot_lines(
     out.append([(" " * (_EDGE - 1) + "└" + "─" * columns, "dim")])
     right = f"{longest}"
     line = f"{'1':<{columns - len(right)}}{right}"
-    middle = f" {GROUP}, {WAY} "
-    if len(middle) + 10 > columns:
-        middle = f" group, {WAY} "
+    late = any(c.counted is not None and c.counted < len(c.values) for c in found)
+    grey = f", {GREY}" if late else ""
+    notes = (f" {GROUP}, {WAY}{grey} ", f" group, {WAY}{grey} ", f" group{grey or f', {WAY}'} ")
+    middle = next((note for note in notes if len(note) + 6 <= columns), "")
     at = max(2, (columns - len(middle)) // 2)
     out.append([(" " * _EDGE + line[:at] + middle + line[at + len(middle) :], "dim")])
     return [*out, *([text("")] * (height - len(out)))][:height]
@@ -154,9 +156,7 @@ def _title(
     roles: dict[str, str],
 ) -> Line:  # fmt: skip
     """Which load, what over what, which way is good."""
-    late = any(c.counted is not None and c.counted < len(c.values) for c in found)
     right = ["finished"] if session.ended is None and workload != session.workload else []
-    right += ["grey: after it was decided"] if late else []
     right += [f"{beyond} beyond the edge"] if beyond else []
     right.append(f"band: ±{units.percent(margin_of(session))}")
     for first in range(len(right)):  # the sides' names give way before what a colour means

@@ -161,8 +161,10 @@ async def test_the_same_blocks_are_not_drawn_twice(tmp_path: Path) -> None:
 
 
 async def test_grey_groups_are_explained(tmp_path: Path) -> None:
-    async with opened(tmp_path, run=ended("rpfilter"), size="wide") as (app, _):
-        assert "grey: after it was decided" in grid(app)
+    for size in ("wide", "huge"):
+        async with opened(tmp_path, run=ended("rpfilter"), size=size) as (app, _):
+            assert "grey: after it was decided" in grid(app)
+            assert grid(app).count("firewall-cmd --reload") == 1  # what to do stands there once
 
 
 async def test_an_import_has_no_time_line(tmp_path: Path) -> None:
