@@ -77,8 +77,8 @@ class PlanScreen(Base):
     DEFAULT_CSS = """
     PlanScreen Beside { display: none; }
     PlanScreen.-broad #parts { layout: horizontal; }
-    PlanScreen.-broad.-planned Reader { width: 50%; padding: 0 3 0 0; }
-    PlanScreen.-broad.-planned Beside { display: block; width: 50%; }
+    PlanScreen.-broad.-planned Reader { width: 56%; padding: 0 3 0 0; }
+    PlanScreen.-broad.-planned Beside { display: block; width: 44%; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "start", "start"),

@@ -219,7 +219,7 @@ class VerdictScreen(RunScreen):
                 yield VerdictList(self.session)
                 yield About(id="about")
                 yield ToDo(id="todo")
-                yield Suspects(self.session, id="found", title="FINDINGS", empty="none")
+                yield Suspects(self.session, id="found", title="FINDINGS", empty="none", answered=True)
                 yield Preview(id="preview")
             with Box(id="right"):
                 yield GroupPlot(self.session, self._chosen)

@@ -107,7 +107,8 @@ def _whole(finding: Finding, titles: dict[str, str], width: int) -> list[Line]:
 
 
 class Suspects(Picker):
-    """Items are the session's findings; keys are `id|subject` as the session has them."""
+    """Items are the session's findings; keys are `id|subject` as the session has them. `answered`: the run's answer
+    stands above, so that the finding that it is says why instead of its title once more."""
 
     def __init__(
         self,
@@ -116,9 +117,11 @@ class Suspects(Picker):
         id: str = "suspects",
         title: str = "SUSPECTS",
         empty: str = "",
+        answered: bool = False,
     ) -> None:
         super().__init__(id=id, title=title, empty=empty)
         self._session = session
+        self._answered = answered
         self.headline: Finding | None = None  # its title stands above the list already
 
     def rows(self) -> list[Row]:
@@ -159,7 +162,7 @@ class Suspects(Picker):
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
         self.headline = None
-        if self.id != "suspects":  # a run's: the first screen has none, and does without what judges it
+        if self._answered:  # the first screen is not, and does without what judges a run
             from app.report.answer import answer
 
             self.headline = answer(session).finding

@@ -12,6 +12,7 @@ from app.recording.playback import Playback
 from app.recording.reader import events_of
 from app.recording.session import Session
 from app.report.plot import _ticks, nice_axis
+from app.tui.feed import RunFeed
 from app.tui.lines import Line
 from app.tui.screens.plan import PlanScreen
 from app.tui.widgets.block_plot import plot_lines
@@ -148,8 +149,8 @@ async def test_a_plan_on_a_broad_screen_has_its_steps_beside_it(
         app.open_plan("storage")
         await ready(app, pilot)
         first = grid(app).splitlines()[1]
-        assert "Is one of these disks slower" in first[:100] and first[100:].strip() == "STEPS"
-        assert "fio" in "".join(row[100:] for row in grid(app).splitlines())
+        assert "Is one of these disks slower" in first[:111] and first[111:].strip() == "STEPS"
+        assert "fio" in "".join(row[111:] for row in grid(app).splitlines())
         await keys(pilot, "x")
         assert grid(app).splitlines()[1].strip() == "STEPS"
         await keys(pilot, "x")
@@ -170,3 +171,14 @@ async def test_the_help_has_the_screens_own_keys_first_and_the_words(tmp_path: P
         assert WORDS[-1][1] in grid(app) and "Enter" not in grid(app).splitlines()[-1]
         await keys(pilot, "escape", "ctrl+p")
         assert "WORDS" not in grid(app)
+
+
+async def test_a_finding_of_a_run_under_way_has_its_title(tmp_path: Path) -> None:
+    """On the verdict it stands above as the answer; live nothing does, and `why: dd (17837): 3 s` was all of it."""
+    feed = RunFeed(store.resolve("demo:dstate"))
+    feed.playback.seek(15.0)
+    async with opened(tmp_path, run=feed, size="wide") as (app, pilot):
+        found = grid(app).partition("FOUND SO FAR")[2].partition("next:")[0]
+        assert "2 tasks wait for" in found and "why" not in found
+        await keys(pilot, "Z")
+        assert "why: dd (17837)" in grid(app)
