@@ -30,8 +30,9 @@ SECRET_FACTS = (
     "cmdline",
     "boot_parameters",
 )  # of this very machine, and of no use to a reader
+JOB = Path(__file__).parent / "fixtures" / "job.sh"
 SHARED = Path("/var/tmp/scratch")
-IMAGE = Path("/mnt/image")
+IMAGE, MEMORY = Path("/mnt/image"), Path("/mnt/memory")
 
 
 def sh(*words: str) -> str:
@@ -105,16 +106,51 @@ def fstrim(place: Path, recording: Path) -> None:
         undisk(loop)
 
 
-MADE = {made.__name__: made for made in (null, rpfilter, dstate, fstrim)}
+def workload(place: Path, recording: Path) -> None:
+    loop = disk(place, "ext4", "2G")
+    MEMORY.mkdir(parents=True, exist_ok=True)
+    sh("mount", "-t", "tmpfs", "-o", "size=1G", "none", str(MEMORY))
+    shutil.copy(JOB, SHARED)
+    variants = (f"--variant={name}: TMPDIR={path}" for name, path in (("disk", IMAGE), ("memory", MEMORY)))
+    try:
+        run(
+            [
+                "workload",
+                "--cmd",
+                "./job.sh",
+                *variants,
+                "--cwd",
+                str(SHARED),
+                "--budget",
+                "210",
+                "--seed",
+                "5",
+            ],
+            recording,
+        )
+    finally:
+        sh("umount", str(MEMORY))
+        MEMORY.rmdir()
+        undisk(loop)
+
+
+MADE = {made.__name__: made for made in (null, rpfilter, dstate, fstrim, workload)}
 
 
 def cleaned(data: bytes, private: str) -> bytes:
-    """Without what names this machine only: boot parameters, the release's local suffix, our own state directory."""
+    """Without what names this machine only: boot parameters, the release's local suffix, our own state directory,
+    loop devices on images of others.
+    """
     release = os.uname().release
+    events = [(line, msgspec.json.decode(line)) for line in data.splitlines()]
+    facts = [event for _, event in events if event["type"] == "fact"]
+    images = {fact["subject"]: str(fact["value"]) for fact in facts if fact["name"] == "backing_file"}
     lines = []
-    for line in data.splitlines():
-        event = msgspec.json.decode(line)
-        if event.get("type") == "fact" and event.get("name", "").endswith(SECRET_FACTS):
+    for line, event in events:
+        image = images.get(event.get("subject"), private)
+        if event["type"] == "fact" and (
+            event["name"].endswith(SECRET_FACTS) or not image.startswith(private)
+        ):
             continue
         lines.append(line.replace(release.encode(), release.partition("-")[0].encode()))
     text = b"\n".join(lines).replace(private.encode(), b"/var/lib") + b"\n"

@@ -1,13 +1,13 @@
 """`hostdx run workload` and hyperfine on the same pairs of commands, in turn: who calls a difference.
 
-    python -m tests.benchmarks.hyperfine [--times 20] [--planted 0 5 10] [--budget 18]
+    python -m tests.benchmarks.hyperfine [--times 20] [--planted 0 5 10] [--budget 18] [--seed 1]
 
 A command counts so far that it takes about a tenth of a second; the other one so much further that it takes the
 planted per cent longer. hyperfine runs as its manual shows it (`--warmup 3 -N`, its own number of runs), all of the
 first and then all of the second. It judges nothing itself: `apart` is its own printed summary read as people read
 it (the mean ratio is further from 1 than its ±), `welch` its repository's scripts/welch_ttest.py (p < 0.05). Either
 must be 2.5 % at least, as it would otherwise call what nobody asked for; hostdx's margin is the same (`--margin
-2.5%`). Who is first is drawn.
+2.5%`). Who is first is drawn (`--seed`).
 
 A line each time that both were run, the planted differences in turn, so that what a cut run has is comparable; at the
 end or where it is stopped (Ctrl-C, SIGTERM) a table: by planted difference how often each called it slower, faster
@@ -143,10 +143,11 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--planted", type=float, nargs="+", default=[0, 5, 10])
     parser.add_argument("--budget", type=float, default=18.0)
+    parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, lambda number, _: sys.exit(128 + number))
-    rng, told = random.Random(1), Told()
+    rng, told = random.Random(asked.seed), Told()
     try:
         with tempfile.TemporaryDirectory() as folder:
             env = {**os.environ, "XDG_STATE_HOME": folder, "XDG_RUNTIME_DIR": f"{folder}/run"}

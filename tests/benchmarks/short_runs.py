@@ -1,9 +1,10 @@
 """`hostdx run workload` on a loud host, simulated: how often nothing is called a difference, or a loss a gain.
 
-    python -m tests.benchmarks.short_runs [--runs 1000] [--only MODEL] [--groups 4 5 6 7]
+    python -m tests.benchmarks.short_runs [--runs 1000] [--only MODEL] [--beside 0.02] [--groups 4 5 6 7]
 
 The experiment's own code (`compare` with the scenario's own load: wall and CPU time judged, four groups at least) on a
-fake clock. A run takes 0.1 s where nothing disturbs it and costs 0.15 s besides; the host makes it 20 to 30 % (sd of
+fake clock. A run takes 0.1 s where nothing disturbs it and costs `--beside` more (an interpreter's start each time:
+0.15); the host makes it 20 to 30 % (sd of
 the logarithm) longer or shorter, heavy-tailed, or drifting; CPU time gets half of that and 3 % of its own.
 A run is wrong when one metric at least calls a difference that is not there, or the wrong direction.
 `--groups`: budgets of exactly so many groups in each model, and effects of 10 and 25 %; there the neighbours have the
@@ -33,7 +34,7 @@ from tests.benchmarks.verdict_table import exact_interval
 from tests.fakes import FakeClock, FakeRun
 
 COMMAND_S = 0.1
-BESIDE_S = 0.15  # a run costs this, too: the supervisor's start
+BESIDE_S = 0.02  # a run costs this, too: its supervisor, the guards (tests.benchmarks.run_cost)
 MODELS = (
     "heavy tails 25 %",
     "stretched 25 %",
@@ -50,7 +51,7 @@ MODELS = (
     "full host, drifts of 10 s, 60 %",
 )
 FULL = math.log(5)  # a full host makes a run five times as long: fewer groups fit
-BUDGETS_S = (6.0, 15.0, 60.0)  # about 5, 14 and 58 groups
+BUDGETS_S = (6.0, 15.0, 60.0)  # with 0.15 s beside about 5, 14 and 58 groups, with 0.02 s 10, 28 and 115
 EFFECTS = (0.0, 0.1)
 MARGINS = (0.025, 0.05)
 
@@ -110,9 +111,16 @@ class ShortRuns:
     """Implements `Arm`."""
 
     def __init__(
-        self, variant: str, seconds: float, clock: FakeClock, noise: Noise, rng: random.Random
+        self,
+        variant: str,
+        seconds: float,
+        clock: FakeClock,
+        noise: Noise,
+        rng: random.Random,
+        beside_s: float,
     ) -> None:
         self.variant, self.seconds, self.clock, self.noise, self.rng = variant, seconds, clock, noise, rng
+        self.beside_s = beside_s
 
     async def activate(self) -> None:
         pass
@@ -124,11 +132,13 @@ class ShortRuns:
         slow = self.noise(self.clock.now())
         wall = self.seconds * math.exp(slow)
         cpu = self.seconds * math.exp(slow / 2 + self.rng.gauss(0, 0.03))
-        self.clock.advance(wall + BESIDE_S)
+        self.clock.advance(wall + self.beside_s)
         return Measured(seconds=wall, values={WALL: wall, CPU: cpu}, operations=1, cpu_s=cpu)
 
 
-async def words(model: str, effect: float, budget: Budget, margin: float, seed: int) -> dict[str, str]:
+async def words(
+    model: str, effect: float, budget: Budget, margin: float, seed: int, beside_s: float
+) -> dict[str, str]:
     """The verdicts by metric, of the second command, which takes `effect` longer. `budget`: seconds (a float), or
     exactly so many groups (an int).
     """
@@ -137,7 +147,8 @@ async def words(model: str, effect: float, budget: Budget, margin: float, seed: 
     noise = noise_of(model, rng)
     wanted = request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
     arms = [
-        ShortRuns(v, COMMAND_S * (1 + more), run.clock, noise, rng) for v, more in (("A", 0.0), ("B", effect))
+        ShortRuns(v, COMMAND_S * (1 + more), run.clock, noise, rng, beside_s)
+        for v, more in (("A", 0.0), ("B", effect))
     ]
     family = len(wanted.pairs)
     if isinstance(budget, int):
@@ -177,6 +188,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--only", choices=MODELS)
+    parser.add_argument("--beside", type=float, default=BESIDE_S)
     parser.add_argument("--groups", type=int, nargs="+", default=[])
     asked = parser.parse_args()
     budgets: Sequence[Budget] = asked.groups or BUDGETS_S
@@ -186,7 +198,8 @@ def main() -> None:
                 cells = []
                 for effect in (*EFFECTS, 0.25) if asked.groups else EFFECTS:
                     found = [
-                        asyncio.run(words(model, effect, budget, margin, seed)) for seed in range(asked.runs)
+                        asyncio.run(words(model, effect, budget, margin, seed, asked.beside))
+                        for seed in range(asked.runs)
                     ]
                     bad = sum(wrong(one, effect) for one in found)
                     low, high = exact_interval(bad, asked.runs)
