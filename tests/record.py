@@ -33,6 +33,8 @@ SECRET_FACTS = (
 JOB = Path(__file__).parent / "fixtures" / "job.sh"
 SHARED = Path("/var/tmp/scratch")
 IMAGE, MEMORY = Path("/mnt/image"), Path("/mnt/memory")
+WRITES = Path("/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device")  # control groups of version 1
+WRITES_A_SECOND = 500
 
 
 def sh(*words: str) -> str:
@@ -107,9 +109,13 @@ def fstrim(place: Path, recording: Path) -> None:
 
 
 def workload(place: Path, recording: Path) -> None:
-    loop = disk(place, "ext4", "2G")
-    MEMORY.mkdir(parents=True, exist_ok=True)
-    sh("mount", "-t", "tmpfs", "-o", "size=1G", "none", str(MEMORY))
+    """A disk of so many writes a second, whatever else the machine's own disk has to do: its image is in memory."""
+    for path in (place / "memory", MEMORY):
+        path.mkdir(parents=True, exist_ok=True)
+        sh("mount", "-t", "tmpfs", "-o", "size=2G", "none", str(path))
+    loop = disk(place / "memory", "ext4", "1G")
+    number = Path("/sys/block", Path(loop).name, "dev").read_text().strip()
+    WRITES.write_text(f"{number} {WRITES_A_SECOND}")
     shutil.copy(JOB, SHARED)
     variants = (f"--variant={name}: TMPDIR={path}" for name, path in (("disk", IMAGE), ("memory", MEMORY)))
     try:
@@ -122,16 +128,18 @@ def workload(place: Path, recording: Path) -> None:
                 "--cwd",
                 str(SHARED),
                 "--budget",
-                "210",
+                "235",
                 "--seed",
                 "5",
             ],
             recording,
         )
     finally:
-        sh("umount", str(MEMORY))
-        MEMORY.rmdir()
+        WRITES.write_text(f"{number} 0")
         undisk(loop)
+        for path in (place / "memory", MEMORY):
+            sh("umount", str(path))
+            path.rmdir()
 
 
 MADE = {made.__name__: made for made in (null, rpfilter, dstate, fstrim, workload)}
@@ -139,18 +147,23 @@ MADE = {made.__name__: made for made in (null, rpfilter, dstate, fstrim, workloa
 
 def cleaned(data: bytes, private: str) -> bytes:
     """Without what names this machine only: boot parameters, the release's local suffix, our own state directory,
-    loop devices on images of others.
+    loop devices on images of others and what is mounted from them.
     """
     release = os.uname().release
     events = [(line, msgspec.json.decode(line)) for line in data.splitlines()]
     facts = [event for _, event in events if event["type"] == "fact"]
-    images = {fact["subject"]: str(fact["value"]) for fact in facts if fact["name"] == "backing_file"}
+    images = [fact for fact in facts if fact["name"] == "backing_file"]
+    others = {fact["subject"] for fact in images if not str(fact["value"]).startswith(private)}
+    others |= {
+        fact["subject"]
+        for fact in facts
+        if fact["name"] == "source" and str(fact["value"]).replace("/dev/", "disk:") in others
+    }
     lines = []
     for line, event in events:
-        image = images.get(event.get("subject"), private)
-        if event["type"] == "fact" and (
-            event["name"].endswith(SECRET_FACTS) or not image.startswith(private)
-        ):
+        if event["type"] in ("fact", "absent") and event.get("subject") in others:
+            continue
+        if event["type"] == "fact" and event["name"].endswith(SECRET_FACTS):
             continue
         lines.append(line.replace(release.encode(), release.partition("-")[0].encode()))
     text = b"\n".join(lines).replace(private.encode(), b"/var/lib") + b"\n"

@@ -208,9 +208,13 @@ class _Experiment:
                 longest = max(longest, needed + self.workload.onset_s)
         asked_s = self.block_s
         self.block_s = min(longest, max(self.workload.max_block_s, self.workload.block_s))
-        # A block that ended early spent its bytes (a stream of writes), and will again.
+        # A block that ended early spent its bytes (a stream of writes), and will again; a block of one operation, a
+        # command, lasts as long as that does on its side.
+        own_length = self.workload.min_operations == 1
         blocks_s = sum(
-            2 * (t if t < 0.9 * asked_s else self.block_s) for v, t in took.items() if v in self.arms
+            2 * (t if own_length or t < 0.9 * asked_s else self.block_s)
+            for v, t in took.items()
+            if v in self.arms
         )
         switches = 2 * len(self.arms) - 1.5  # a group and its successor's beginning, on average
         self.pace.expect(blocks_s + switches * self.switching_s / max(1, len(took)))
