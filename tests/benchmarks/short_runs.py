@@ -1,6 +1,7 @@
 """`hostdx run workload` on a loud host, simulated: how often nothing is called a difference, or a loss a gain.
 
-    python -m tests.benchmarks.short_runs [--runs 1000] [--only MODEL] [--beside 0.02] [--groups 4 5 6 7]
+    python -m tests.benchmarks.short_runs [--runs 1000] [--only MODEL] [--beside 0.02] [--seconds 6 15 60 |
+        --groups 4 5 6 7]
 
 The experiment's own code (`compare` with the scenario's own load: wall and CPU time judged, four groups at least) on a
 fake clock. A run takes 0.1 s where nothing disturbs it and costs `--beside` more (an interpreter's start each time:
@@ -189,9 +190,10 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--only", choices=MODELS)
     parser.add_argument("--beside", type=float, default=BESIDE_S)
+    parser.add_argument("--seconds", type=float, nargs="+", default=BUDGETS_S)
     parser.add_argument("--groups", type=int, nargs="+", default=[])
     asked = parser.parse_args()
-    budgets: Sequence[Budget] = asked.groups or BUDGETS_S
+    budgets: Sequence[Budget] = asked.groups or asked.seconds
     for model in [asked.only] if asked.only else MODELS:
         for budget in budgets:
             for margin in MARGINS[: 1 if asked.groups else None]:
