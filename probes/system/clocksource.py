@@ -16,8 +16,11 @@ SLOW = {"hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"}
 
 
 class Clocksource(msgspec.Struct, frozen=True):
+    """`asked`: the boot parameter's value (Documentation/admin-guide/kernel-parameters.txt); empty without one."""
+
     current: str
     available: tuple[str, ...]
+    asked: str = ""
 
     @property
     def slow(self) -> bool:
@@ -29,4 +32,9 @@ def clocksource(host: Host) -> Clocksource | Absent:
     if isinstance(current, Absent):
         return current
     others = host.text(f"{ROOT}/available_clocksource", 4096)
-    return Clocksource(current.strip(), tuple(others.split()) if present(others) else ())
+    line = host.text("/proc/cmdline", 1 << 16)
+    words = line.split() if present(line) else []
+    asked = [word.partition("=")[2] for word in words if word.startswith("clocksource=")]
+    return Clocksource(
+        current.strip(), tuple(others.split()) if present(others) else (), asked[-1] if asked else ""
+    )

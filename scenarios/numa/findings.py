@@ -198,10 +198,16 @@ def timer_findings(
         title=f"the kernel's clock source is {clock.current}{cost}",
         evidence=(
             Evidence(
-                f"{clock.current}; available: {', '.join(clock.available) or 'unknown'}", "clocksource0"
+                f"{clock.current}; available: {', '.join(clock.available) or 'unknown'}",
+                "/sys/devices/system/clocksource/clocksource0",
+            ),
+            *(
+                (Evidence(f"the boot parameter clocksource={clock.asked} asks for it", "/proc/cmdline"),)
+                if clock.asked == clock.current
+                else ()
             ),
         ),
-        remedy=remedies.clocksource("tsc" in clock.available) if clock.current != "tsc" else (),
+        remedy=remedies.clocksource(clock) if clock.current != "tsc" else (),
         references=("Documentation/timers/timekeeping.rst",),
     )
 

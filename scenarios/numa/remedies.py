@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 
+from probes.system.clocksource import Clocksource
 from probes.system.culprit import Culprit
 from probes.units import counted
 from scenarios.finding import Remedy
@@ -93,15 +94,23 @@ def heat() -> tuple[Remedy, ...]:
     )
 
 
-def clocksource(tsc: bool) -> tuple[Remedy, ...]:
+def clocksource(clock: Clocksource) -> tuple[Remedy, ...]:
     path = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-    commands = (f"echo tsc > {path}",) if tsc else ("dmesg | grep -i -e tsc -e clocksource",)
+    look = ("dmesg | grep -i -e tsc -e clocksource",)
+    told = clock.asked == clock.current
     return (
         Remedy(
             title="Use the CPU's own counter, where the kernel does not call it unstable",
-            commands=commands,
+            commands=(f"echo tsc > {path}",) if "tsc" in clock.available else look,
+            persistent=(
+                f"grubby --update-kernel=ALL --remove-args={shlex.quote(f'clocksource={clock.asked}')}",
+            )
+            if told
+            else (),
             verify=(f"cat {path}",),
-            warning="the kernel may have left the counter because it was unstable: read its log first",
+            warning=""
+            if told
+            else "the kernel may have left the counter because it was unstable: read its log first",
         ),
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from probes import units
 from probes.host import Host
 from probes.system.clocksource import clocksource
@@ -48,7 +50,7 @@ def clock(host: Host) -> Iterator[Finding]:
     source = clocksource(host)
     if isinstance(source, Absent):
         raise Unreadable(source.reason)
-    return findings.timer_findings(source, None)
+    return (structs.replace(found, prove="numa") for found in findings.timer_findings(source, None))
 
 
 def limit(host: Host) -> Iterator[Finding]:

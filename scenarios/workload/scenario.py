@@ -106,7 +106,7 @@ class CommandUnderVariants(Scenario):
             kind="integer",
             least=LEAST_SERIES,
             most=120,
-            help="number of number of runs of one variant, for the trend from run to run",
+            help="number of runs of one variant, for the trend from run to run",
         ),
         Option(
             name="treat",

@@ -251,6 +251,12 @@ def test_clocks() -> None:
     [slow] = timer_findings(hpet, _figure(900))
     assert slow.severity == "warning" and "costs 900 ns" in slow.title
     assert list(timer_findings(Absent("none"), _figure(900))) == []
+    [remedy] = slow.remedy
+    assert remedy.warning and not remedy.persistent
+    [asked] = timer_findings(Clocksource("hpet", ("hpet", "tsc"), asked="hpet"), _figure(900))
+    [remedy] = asked.remedy
+    assert len(asked.evidence) == 2 and asked.evidence[1].source == "/proc/cmdline"
+    assert remedy.persistent and not remedy.warning, "nobody gave the counter up: it was turned off"
 
 
 def test_figures_over_rounds() -> None:

@@ -1,0 +1,26 @@
+"""The rule about the clock source, on a tree."""
+
+from __future__ import annotations
+
+import pytest
+
+from probes.system.clocksource import ROOT
+from scenarios.numa.rules import clock
+from tests.fakes.tree import Tree
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("root=/dev/vda quiet", False),
+        ("clocksource=tsc quiet clocksource=hpet", True),
+        ("clocksource=tsc", False),
+    ],
+)
+def test_a_clock_that_the_boot_parameter_asks_for(tree: Tree, line: str, told: bool) -> None:
+    tree.files(ROOT, current_clocksource="hpet\n", available_clocksource="tsc hpet acpi_pm\n")
+    tree.files("/proc", cmdline=line)
+    [found] = clock(tree.host())
+    assert found.prove == "numa"
+    assert [bool(remedy.persistent) for remedy in found.remedy] == [told]
+    assert [evidence.source for evidence in found.evidence][1:] == (["/proc/cmdline"] if told else [])
