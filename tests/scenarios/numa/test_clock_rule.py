@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from probes.system.clocksource import ROOT
@@ -17,7 +19,8 @@ from tests.fakes.tree import Tree
         ("clocksource=tsc", False),
     ],
 )
-def test_a_clock_that_the_boot_parameter_asks_for(tree: Tree, line: str, told: bool) -> None:
+def test_a_clock_that_the_boot_parameter_asks_for(tmp_path: Path, line: str, told: bool) -> None:
+    tree = Tree(tmp_path)
     tree.files(ROOT, current_clocksource="hpet\n", available_clocksource="tsc hpet acpi_pm\n")
     tree.files("/proc", cmdline=line)
     [found] = clock(tree.host())
