@@ -98,6 +98,13 @@ class Host:
         except (OSError, ValueError, Hung, NotStarted) as error:
             return self._absent(path, error)
 
+    def subfolders(self, path: str) -> tuple[str, ...] | Absent:
+        """The names of the folders in a directory, sorted; symlinks are none."""
+        try:
+            return tuple(list_directory(self._local(path), folders=True))
+        except (OSError, ValueError) as error:
+            return self._absent(path, error)
+
     def link(self, path: str) -> str | Absent:
         """A symlink's target as it is written."""
         try:

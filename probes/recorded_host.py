@@ -49,6 +49,13 @@ class RecordedHost(Host):
                 self._shape(f"{real.rstrip('/')}/{name}")
         return names
 
+    def subfolders(self, path: str) -> tuple[str, ...] | Absent:
+        names = super().subfolders(path)
+        if present(names) and (real := self._real(path)):
+            self.folders.add(real)
+            self.folders.update(f"{real.rstrip('/')}/{name}" for name in names)
+        return names
+
     def link(self, path: str) -> str | Absent:
         target = super().link(path)
         if present(target) and (above := self._real(path.rsplit("/", 1)[0])):

@@ -42,11 +42,13 @@ def read_regular(path: str, limit_bytes: int, *, follow: bool = True) -> bytes:
         os.close(fd)
 
 
-def list_directory(path: str) -> list[str]:
-    """The names in a directory, sorted, as text; at most MOST_ENTRIES."""
+def list_directory(path: str, *, folders: bool = False) -> list[str]:
+    """The names in a directory, or of the folders in it alone, sorted, as text; at most MOST_ENTRIES."""
     names: list[str] = []
     with os.scandir(os.fsencode(path)) as entries:
         for entry in entries:
+            if folders and not entry.is_dir(follow_symlinks=False):
+                continue
             names.append(decode(entry.name))
             if len(names) >= MOST_ENTRIES:
                 raise TooLarge(errno.EFBIG, f"more than {MOST_ENTRIES} entries", path)

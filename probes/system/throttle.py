@@ -83,6 +83,14 @@ def quota_files(host: Host) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def quota_counts(host: Host, folder: str) -> tuple[int, int] | None:
+    """Of one group: in how many of how many periods its quota stopped it; None: not told."""
+    stat = _stat(host, f"{folder}/cpu.stat")
+    if "nr_throttled" not in stat or "nr_periods" not in stat:
+        return None
+    return stat["nr_throttled"], stat["nr_periods"]
+
+
 def _stat(host: Host, path: str) -> dict[str, int]:
     text = host.text(path, 1 << 16)
     pairs = (line.partition(" ") for line in (() if isinstance(text, Absent) else text.splitlines()))

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 
 import msgspec
 
 from probes.host import Host
+from probes.system.quota_groups import QuotaGroup
 from probes.types import present
-from probes.units import counted, number, percent
-from scenarios.finding import Remedy
+from probes.units import as_factor, change, counted, listed, number, percent, times
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.folding import MOST_SHOWN
+
+PERIODS_SPEAK = 0.05  # share of the quota's periods in which it stopped somebody, from which on triage speaks
+LEAST_PERIODS = 100  # ten seconds of work: fewer tell little of a group that is not our own
 
 
 class Quota(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +49,55 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
             return said
         load = f"with {counted(self.loaded, 'CPU')} loaded" if self.loaded else "under load"
         return f"{said}; {load} it was reached in {percent(self.share)} of the periods"
+
+
+def one_thread(cores: float) -> str:
+    """What a quota below one CPU costs a thread that computes all the time; "" for a larger one."""
+    if not 0 < cores < 1:
+        return ""
+    longer = f"{times(1 / cores)} as long" if as_factor(cores) else f"{change(1 / cores - 1)[1:]} longer"
+    return f"one thread gets at most {number(cores)} of a CPU and takes {longer}"
+
+
+def stopped_groups(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
+    """One finding for all groups that their own quota stops; the group that is stopped most often is named first."""
+    stopped = sorted(
+        (g for g in groups if g.periods >= LEAST_PERIODS and g.share > PERIODS_SPEAK), key=lambda g: -g.share
+    )
+    if not stopped:
+        return None
+    first = stopped[0]
+    title = (
+        f"the CPU quota of control group {first.name}, {_cpus(first.cores)}, "
+        f"stopped its tasks in {percent(first.share)} of the periods"
+    )
+    title += f"; {cost}" if (cost := one_thread(first.cores)) else ""
+    if len(stopped) > 1:
+        others = [f"{g.name} ({_cpus(g.cores)}, {percent(g.share)})" for g in stopped[1:]]
+        title += f"; {counted(len(others), 'other group')} too: {listed(others, 3)}"
+    return Finding(
+        id="host.cpu-quota-groups",
+        severity="warning",
+        subject=first.folder if len(stopped) == 1 else "",
+        subjects=tuple(g.folder for g in stopped) if len(stopped) > 1 else (),
+        title=title,
+        evidence=tuple(
+            Evidence(
+                f"{g.name}: quota {_cpus(g.cores)}; since the group was made, tasks were stopped in {g.stopped} of "
+                f"{g.periods} periods",
+                f"{g.folder}/cpu.stat",
+            )
+            for g in stopped[:MOST_SHOWN]
+        ),
+        remedy=(less_tight(host, first.folder),),
+        references=("Documentation/admin-guide/cgroup-v2.rst", "Documentation/scheduler/sched-bwc.rst"),
+        prove="cpuwatch",
+        prove_options=("--cgroup", first.folder),
+    )
+
+
+def _cpus(cores: float) -> str:
+    return f"{number(cores)} {'CPU' if cores == 1 else 'CPUs'}"
 
 
 def less_tight(host: Host, folder: str) -> Remedy:

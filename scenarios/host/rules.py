@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -12,13 +11,14 @@ from probes.host import Host
 from probes.number_text import real
 from probes.system.cgroup import cgroup, cpu_quota
 from probes.system.cpulist import as_list
-from probes.system.throttle import quota_files
+from probes.system.quota_groups import DEEPEST, MOST_GROUPS, quota_groups
+from probes.system.throttle import quota_counts, quota_files
 from probes.system.topology import ROOT, Topology, cpuinfo, topology
 from probes.types import Absent, present
 from probes.units import number, percent
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.host import priority
-from scenarios.host.quota import Quota, less_tight
+from scenarios.host.quota import LEAST_PERIODS, PERIODS_SPEAK, Quota, less_tight, stopped_groups
 from scenarios.host.top_users import User, last_look, top_users
 from scenarios.host.unseen import unseen
 from scenarios.rule import Inapplicable, Rule, Unreadable
@@ -26,7 +26,6 @@ from scenarios.rule import Inapplicable, Rule, Unreadable
 # Shares of time (0..1 of the last minute) in which somebody waited, from which on triage speaks. Ten per cent of the
 # wall time of at least one task is what a person feels; idle servers show under one.
 PRESSURE_SPEAKS = 0.10
-QUOTA_PERIODS_SPEAK = 0.05  # share of cgroup periods in which the quota stopped somebody
 
 
 def pressure(host: Host) -> Iterator[Finding]:
@@ -157,7 +156,9 @@ def _first_threads(host: Host, it: Topology) -> bool:
 
 
 def quota(host: Host) -> Iterator[Finding]:
-    """A CPU quota of our own group or of one above it that stops tasks (admin-guide/cgroup-v2.rst, cpu.stat)."""
+    """A CPU quota that stops tasks, of our own group, of one above it or of any other (admin-guide/cgroup-v2.rst,
+    cpu.stat).
+    """
     group = host.once(cgroup)
     if isinstance(group, Absent):
         raise Unreadable(f"control group: {group.reason}")
@@ -167,20 +168,14 @@ def quota(host: Host) -> Iterator[Finding]:
     cpus = len(it.online) if it.known else 0
     seen = False
     for path in quota_files(host):
-        text = host.text(path)
-        values = (
-            dict(line.split()[:2] for line in text.splitlines() if len(line.split()) >= 2)
-            if present(text)
-            else {}
-        )
-        periods, throttled = (values.get(k, "") for k in ("nr_periods", "nr_throttled"))
-        if not all(re.fullmatch(r"[0-9]{1,19}", count) for count in (periods, throttled)):
-            continue
-        seen = True
         folder = path.rsplit("/", 1)[0]
+        if (counts := quota_counts(host, folder)) is None:
+            continue
+        throttled, periods = counts
+        seen = True
         limit = cpu_quota(host, folder)
         # Periods in which nothing of the group ran are not counted (kernel/sched/fair.c, do_sched_cfs_period_timer).
-        stops = int(periods) > 0 and int(throttled) / int(periods) > QUOTA_PERIODS_SPEAK
+        stops = periods > 0 and throttled / periods > PERIODS_SPEAK
         found = Quota(cores=limit, cpus=cpus) if limit is not None else None
         limits = found is not None and found.limits
         if not stops and not limits:
@@ -192,7 +187,7 @@ def quota(host: Host) -> Iterator[Finding]:
             alike=path,
             title=found.sentence
             if found is not None and limits
-            else f"a CPU quota stopped tasks in {percent(int(throttled) / int(periods))} of its periods",
+            else f"a CPU quota stopped tasks in {percent(throttled / periods)} of its periods",
             evidence=(
                 Evidence(
                     f"since the group was made, tasks were stopped in {throttled} of {periods} periods", path
@@ -203,14 +198,31 @@ def quota(host: Host) -> Iterator[Finding]:
             references=("Documentation/admin-guide/cgroup-v2.rst",),
             prove="numa",
         )
-    if not seen and not isinstance(group.cpu_cores, float):
-        raise Inapplicable("no CPU quota is set for our control group or one above it")
-    if not seen:
+    own = frozenset(path.rpartition("/")[0] for path in quota_files(host))
+    groups, complete = quota_groups(host, own)
+    if (others := stopped_groups(host, groups)) is not None:
+        yield others
+    if not complete:
+        raise Unreadable(f"CPU quota: of more than {MOST_GROUPS} control groups only so many were read")
+    if not seen and isinstance(group.cpu_cores, float):
         raise Unreadable("a CPU quota is set, but no cpu.stat shows whether it stops tasks")
+    if not seen and not groups:
+        raise Inapplicable("no CPU quota is set for our control group, one above it or another one")
 
 
 RULES: tuple[Rule, ...] = (
     Rule("host.pressure", "host", "tasks that waited for CPU, I/O or memory in the last minute", pressure),
     Rule("host.cpu-offline", "host", "CPUs switched off", offline),
-    Rule("host.cpu-quota", "host", "CPU quota of the cgroup", quota),
+    Rule(
+        "host.cpu-quota",
+        "host",
+        "CPU quotas of the control groups",
+        quota,
+        detail=(
+            f"Reads cpu.max (version 1: cpu.cfs_quota_us) and cpu.stat of hostdx's own group, those above it, and "
+            f"all others down to {DEEPEST} levels, at most {MOST_GROUPS} groups. Speaks of a group that its quota "
+            f"stopped in more than {percent(PERIODS_SPEAK)} of its periods (of another group: of {LEAST_PERIODS} at "
+            f"least), and of a quota of the own group that is less than the host.",
+        ),
+    ),
 )

@@ -25,6 +25,7 @@ def test_what_was_read_is_read_again_and_nothing_else(tmp_path: Path) -> None:
     (there / "link").symlink_to("real")
     host = RecordedHost()
     assert host.text(f"{there}/link/size") == "12" and host.listing(f"{there}/link") == ("secret", "size")
+    assert host.subfolders(str(there)) == ("real",)
     space = host.statvfs(str(there))
     with (tmp_path / "c.tgz").open("wb") as file:
         write(host, file, kept)
@@ -36,6 +37,7 @@ def test_what_was_read_is_read_again_and_nothing_else(tmp_path: Path) -> None:
     again = Host(str(out))
     assert again.text(f"{there}/link/size") == "12"
     assert again.listing(f"{there}/link") == ("secret", "size") and again.text(f"{there}/real/secret") == ""
+    assert again.subfolders(str(there)) == ("real",)
     kept_space = again.statvfs(str(there))
     assert present(space) and present(kept_space) and kept_space.f_files == space.f_files
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
+from probes.system import quota_groups
 from probes.system.cpulist import parse_list
 from probes.system.processes import Look
 from scenarios.host import rules
-from scenarios.host.quota import Quota
+from scenarios.host.quota import Quota, one_thread
 from scenarios.host.unseen import INITIAL, Cause, Unseen
 from scenarios.host.unseen import cause as reason
 from scenarios.rule import Inapplicable, Unreadable
@@ -169,6 +170,65 @@ def test_a_quota_of_version_1_is_lifted_in_its_own_file(tree: Tree) -> None:
     assert found.severity == "warning"
     assert found.remedy[0].commands[-1] == f"echo -1 > {where}/cpu.cfs_quota_us"
     assert found.remedy[0].undo == (f"echo 150000 > {where}/cpu.cfs_quota_us",)
+
+
+V2 = "30 1 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+
+
+def _group(tree: Tree, folder: str, quota: str, stopped: int, periods: int) -> None:
+    tree.files(folder, **{"cpu.max": quota})
+    tree.put(f"{folder}/cpu.stat", f"usage_usec 5\nnr_periods {periods}\nnr_throttled {stopped}\n")
+
+
+def test_a_quota_of_another_group_is_found_from_the_root_group(tree: Tree) -> None:
+    tree.put("/proc/self/cgroup", "0::/\n").put("/proc/self/mountinfo", V2)
+    tree.put("/sys/fs/cgroup/cpu.stat", "usage_usec 5\n")
+    batch = "/sys/fs/cgroup/batch.slice"
+    _group(tree, batch, "75000 100000", 900, 1000)
+    _group(tree, f"{batch}/calm.scope", "150000 100000", 5, 100)  # not more than 5 %
+    _group(tree, "/sys/fs/cgroup/young.slice", "50000 100000", 99, 99)  # too few periods
+    _group(tree, "/sys/fs/cgroup/free.slice", "max 100000", 500, 1000)  # it had one
+    [one] = rules.quota(tree.host())
+    assert (one.id, one.severity, one.subject) == ("host.cpu-quota-groups", "warning", batch)
+    assert (one.prove, one.prove_options) == ("cpuwatch", ("--cgroup", batch))
+    assert one.remedy[0].undo == (f"echo '75000 100000' > {batch}/cpu.max",)
+    assert one_thread(0.75) in one.title and "33 % longer" in one_thread(0.75)
+    assert one_thread(0.4).endswith("2.5 × as long") and one_thread(1.0) == ""
+    deep = f"{batch}/a/b"
+    tree.files(f"{batch}/a", **{"cpu.max": "max 100000"})
+    _group(tree, f"{deep}/c", "100000 100000", 60, 1000)  # the fourth level
+    _group(tree, f"{deep}", "max 100000", 0, 0)
+    _group(tree, f"{deep}/c/d", "100000 100000", 999, 1000)
+    [many] = rules.quota(tree.host())
+    assert many.subjects == (batch, f"{deep}/c") and len(many.evidence) == 2
+    tree.put("/proc/self/cgroup", "0::/batch.slice\n")  # the own group is said once
+    assert [(f.id, f.subject) for f in rules.quota(tree.host())] == [
+        ("host.cpu-quota", batch),
+        ("host.cpu-quota-groups", f"{deep}/c"),
+    ]
+
+
+def test_a_quota_of_another_group_of_version_1(tree: Tree) -> None:
+    tree.put("/proc/self/cgroup", "1:cpu,cpuacct:/\n")
+    where = "/sys/fs/cgroup/cpu,cpuacct"
+    tree.put("/proc/self/mountinfo", f"30 1 0:25 / {where} rw - cgroup cgroup rw,cpu,cpuacct\n")
+    tree.files(where, **{"cpu.cfs_quota_us": "-1", "cpu.cfs_period_us": "100000"})
+    tree.files(f"{where}/job", **{"cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000"})
+    tree.put(f"{where}/job/cpu.stat", "nr_periods 100\nnr_throttled 40\nthrottled_time 9\n")
+    [found] = rules.quota(tree.host())
+    assert (found.id, found.subject) == ("host.cpu-quota-groups", f"{where}/job")
+
+
+def test_more_groups_than_are_read_is_said(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree.put("/proc/self/cgroup", "0::/\n").put("/proc/self/mountinfo", V2)
+    tree.put("/sys/fs/cgroup/cpu.stat", "usage_usec 5\n")
+    monkeypatch.setattr(quota_groups, "MOST_GROUPS", 3)
+    for n in range(3):
+        _group(tree, f"/sys/fs/cgroup/{n}", "50000 100000", 0, 1000)
+    assert list(rules.quota(tree.host())) == []
+    _group(tree, "/sys/fs/cgroup/3", "50000 100000", 0, 1000)
+    with pytest.raises(Unreadable, match="control groups"):
+        list(rules.quota(tree.host()))
 
 
 def test_no_quota_is_not_applicable(tree: Tree) -> None:
