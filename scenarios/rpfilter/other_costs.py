@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from probes.system.packet_rates import PacketRates
 from probes.types import Absent
 from scenarios import events as ev
+from scenarios.experiment.wording import effect_cells
 from scenarios.finding import Evidence, Finding
 from scenarios.rpfilter.cost_model import Cost, share
 from scenarios.rpfilter.facts import Facts
@@ -15,6 +16,9 @@ from scenarios.rpfilter.measurement.variants import SETTINGS, Trial
 from scenarios.rpfilter.setting_change import switched_off
 
 SETTING_IDS = {variant.id: mode for mode, variant in SETTINGS.items()}
+EQUAL = "no material difference"
+WORDS = ("slower", "faster", "inconclusive")  # the order in a title; then what was not measured
+MOST_NAMED = 4  # in a title; the evidence names all
 
 
 def finding(
@@ -32,28 +36,49 @@ def finding(
         for verdict in verdicts
         if verdict.verdict == "slower" and SETTING_IDS.get(verdict.variant) in modes
     ]
-    title = "the check's cost for IPv4 packets, rp_filter and a TCP stream"
-    if costs and costs[0].delta is not None:
-        title = f"rp_filter costs {costs[0].delta:.0f} ns on an IPv4 packet of no established flow"
+    words = {verdict.verdict for _, verdicts in judged for verdict in verdicts}
     off = not isinstance(setting, Absent) and bool(costs)
     return Finding(
         id="rpfilter.beside",
-        severity="notice" if costs else "ok",
-        confidence="measured",
-        title=title,
+        severity="ok" if words == {EQUAL} else "notice",
+        confidence="measured" if words & {EQUAL, "slower", "faster"} else "hint",
+        title=_title(judged, costs),
         evidence=tuple(lines),
         remedy=(switched_off(setting),) if off and not isinstance(setting, Absent) else (),
         references=("Documentation/networking/ip-sysctl.rst, rp_filter", "nft(8), FIB EXPRESSIONS"),
     )
 
 
+def _title(judged: Sequence[tuple[Trial, Sequence[ev.Verdict]]], costs: Sequence[ev.Verdict]) -> str:
+    """What the host pays (`costs`) first, then all else that is not equal, what is decided before what is not."""
+    parts = []
+    if costs and costs[0].delta is not None:
+        parts = [f"rp_filter costs {costs[0].delta:.0f} ns on an IPv4 packet of no established flow"]
+    rest = [
+        (trial, verdict)
+        for trial, verdicts in judged
+        for verdict in verdicts
+        if verdict.verdict != EQUAL and not (parts and verdict is costs[0])
+    ]
+    rest.sort(key=lambda one: WORDS.index(one[1].verdict) if one[1].verdict in WORDS else len(WORDS))
+    parts += [f"{_name(trial, verdict)}: {effect_cells(verdict)[0]}" for trial, verdict in rest[:MOST_NAMED]]
+    if not parts:
+        return f"{EQUAL} in what --all compares besides the host's own check"
+    more = f" and {len(rest) - MOST_NAMED} more" if len(rest) > MOST_NAMED else ""
+    return "; ".join(parts) + more
+
+
+def _name(trial: Trial, verdict: ev.Verdict) -> str:
+    labels = {compared.variant.id: compared.variant.label for compared in trial.compared}
+    name = f"{trial.workload.title}, {labels.get(verdict.variant, verdict.variant)}"
+    return f"{name} (the control)" if verdict.control else name
+
+
 def _lines(
     trial: Trial, verdicts: Sequence[ev.Verdict], facts: Facts, rates: PacketRates | Absent
 ) -> Iterator[Evidence]:
-    labels = {compared.variant.id: compared.variant.label for compared in trial.compared}
     for verdict in verdicts:
-        name = f"{trial.workload.title}, {labels.get(verdict.variant, verdict.variant)}"
-        name += " (the control)" if verdict.control else ""
+        name = _name(trial, verdict)
         if verdict.delta is None or verdict.delta_ci95 is None:
             yield Evidence(f"{name}: {verdict.verdict}{f': {verdict.reason}' if verdict.reason else ''}")
             continue

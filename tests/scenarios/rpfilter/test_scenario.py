@@ -95,7 +95,7 @@ async def test_everything_with_all(tmp_path: Path) -> None:
     assert words[("tcp-offload-off", "check")] == "slower"
     beside = next(e.finding for e in story.fake.of(ev.Found) if e.finding.id == "rpfilter.beside")
     said = [e.text for e in beside.evidence]
-    assert beside.severity == "ok" and len(said) == 6
+    assert beside.severity == "notice" and len(said) == 6
     assert (
         said[0].startswith("64-byte IPv4 packets, nft fib saddr . mark . iif: +5")
         and "no IPv4 packet arrives now" in said[0]

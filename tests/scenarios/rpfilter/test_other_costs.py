@@ -1,0 +1,64 @@
+"""What --all measured besides the host's own check: green only where nothing differs and nothing is open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from probes.types import Absent
+from scenarios import events as ev
+from scenarios.finding import Finding
+from scenarios.model import Options
+from scenarios.rpfilter import other_costs
+from scenarios.rpfilter.facts import read
+from scenarios.rpfilter.plan import trials_of
+from tests.fakes.rpfilter_story import Story
+
+LOADS = ("udp-ipv4", "tcp-offload-off")
+
+
+def beside(root: Path, words: tuple[Any, ...], **more: Any) -> Finding:
+    """One verdict of each load, in these words."""
+    facts = read(Story(root).host)
+    trials = {trial.workload.id: trial for trial in trials_of(facts, Options({"all": True}))}
+    judged = []
+    for load, word in zip(LOADS, words, strict=True):
+        trial = trials[load]
+        variant = trial.compared[1].variant.id
+        ratio = {"slower": 0.94, "no material difference": 1.0, "inconclusive": 0.8}.get(word)
+        given = ev.Verdict(t=1.0, workload=load, metric=trial.workload.metrics[0].name, baseline="none",
+                           variant=variant, verdict=word, ratio=ratio, groups=9, **more)  # fmt: skip
+        judged.append((trial, [given]))
+    found = other_costs.finding(judged, facts, Absent("not counted"))
+    assert found is not None
+    return found
+
+
+EQUAL = "no material difference"
+
+
+@pytest.mark.parametrize(
+    ("words", "severity", "confidence", "named"),
+    [
+        ((EQUAL, EQUAL), "ok", "measured", ()),
+        (("slower", "inconclusive"), "notice", "measured", (0, 1)),
+        (("inconclusive", "slower"), "notice", "measured", (1, 0)),
+        ((EQUAL, "inconclusive"), "notice", "measured", (1,)),
+        (("inconclusive", "not measured"), "notice", "hint", (0, 1)),
+    ],
+)
+def test_green_only_where_every_verdict_is_equal_and_else_what_is_not_is_named(
+    tmp_path: Path, words: tuple[Any, ...], severity: str, confidence: str, named: tuple[int, ...]
+) -> None:
+    found = beside(tmp_path, words)
+    assert (found.severity, found.confidence) == (severity, confidence)
+    loads = ("64-byte IPv4 packets", "one TCP stream, offloads off")
+    places = [found.title.find(loads[number]) for number in named]
+    assert places == sorted(places) and -1 not in places
+    assert not any(load in found.title for number, load in enumerate(loads) if number not in named)
+
+
+def test_a_control_that_is_undecided_is_no_green_either(tmp_path: Path) -> None:
+    assert beside(tmp_path, (EQUAL, "inconclusive"), control=True).severity == "notice"
