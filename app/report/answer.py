@@ -72,7 +72,11 @@ def _files(session: Session) -> str:
 
 
 def _judged(session: Session) -> bool:
-    return bool(session.verdicts) or bool(session.series) or any(f.answers for f in session.findings.values())
+    """Whether anything was; what was only `not measured` is no verdict that was reached."""
+    verdicts: list[ev.Verdict | ev.SeriesVerdict] = [*session.verdicts.values(), *session.series]
+    return any(v.verdict != "not measured" for v in verdicts) or any(
+        f.answers for f in session.findings.values()
+    )
 
 
 def _said(session: Session) -> Answer | None:

@@ -41,14 +41,16 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         if found := _remedy(session, "critical", "warning"):
             return (found.step,)
         return (_again(session, "it was stopped: run it again"),)
-    if ended.status != "done":
+    told = [v for v in session.verdicts.values() if not v.control]
+    missed = [v for v in told if v.verdict == "not measured"]
+    nothing = bool(missed) and len(missed) == len(told)
+    if ended.status != "done" and not (ended.status == "skipped" and nothing):
         return ()
     if control_differs(session):
         return (
             _again(session, "the control differs: run it again when the host is quieter"),
             NextStep("measure the smallest difference that this host can detect", "hostdx run null"),
         )
-    told = [v for v in session.verdicts.values() if not v.control]
     if not told and (steps := _compared(session, recording)):
         return steps
     if remedy := _remedy(session, "critical", "warning", *(() if told else ("notice",))):
@@ -75,8 +77,7 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
             f": more time alone would be {units.duration(whole)}" if needed and whole <= units.DAY_S else ""
         )
         return (_again(session, f"run it again on a quieter host{long}"),)
-    missed = [v for v in told if v.verdict == "not measured"]
-    if missed and len(missed) == len(told):
+    if nothing:
         had_s = session.plan.measuring_s if session.plan is not None else 0.0
         least_s = max(v.seconds_to_decide or 0.0 for v in missed)
         more = math.ceil(max(4 * session.time, 2 * had_s, least_s))

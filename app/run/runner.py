@@ -74,11 +74,14 @@ class Runner(Run):
         self._pulse = pulse
         self._undoing = ""
         self._recording = recording
+        self._verdicts: list[ev.Verdict | ev.SeriesVerdict] = []
 
     def time(self) -> float:
         return round(max(0.0, self.clock.now() - self._began_s), 4)
 
     def emit(self, event: ev.AnyEvent) -> None:
+        if isinstance(event, ev.Verdict | ev.SeriesVerdict):
+            self._verdicts.append(event)
         self._emit(event)
 
     def change(self, action: Action) -> AbstractAsyncContextManager[Applied]:
@@ -172,6 +175,9 @@ class Runner(Run):
         code = 0
         try:
             await task
+            if self._verdicts and all(v.verdict == "not measured" for v in self._verdicts):
+                reasons = dict.fromkeys(v.reason for v in self._verdicts if v.reason)
+                raise Refused(": ".join(("nothing was measured", *list(reasons)[:1])))
         except asyncio.CancelledError:
             pass
         except (Refused, BenchRefused, NotApplicable) as why:

@@ -99,6 +99,10 @@ class Fake(Scenario):
                 id="fake.found", severity="warning", title="something", evidence=(Evidence("so"),)
             )
             run.emit(ev.Found(t=run.time(), finding=finding))
+        if how == "unmeasured":
+            run.emit(ev.Verdict(t=run.time(), workload="w", metric="IOPS", baseline="A", variant="B",
+                                verdict="not measured", reason="needs 9 s"))  # fmt: skip
+            return
         run.emit(
             ev.Verdict(t=run.time(), workload="w", metric="IOPS", baseline="A", variant="B", verdict="slower",
                        ratio=0.73, ci95=(0.71, 0.76), groups=12, look=1, smallest_effect=0.03, seconds=24.1)

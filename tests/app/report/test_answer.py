@@ -124,6 +124,13 @@ def test_what_was_decided_before_the_end_is_the_answer(
     assert said.sentence.startswith(begins) and said.weight == weight
 
 
+def test_where_nothing_was_measured_no_verdict_came_before_the_end() -> None:
+    session = Session()
+    session.apply(judged("B", "not measured"))
+    session.apply(ev.Ended(t=2, status="skipped", reason="why"))
+    assert answer(session)[:3] == ("skipped: why", "warning", None)
+
+
 def test_several_undecided_workloads_share_one_sentence() -> None:
     session = Session()
     for workload, smallest in (("read", 0.1), ("write", 0.3)):

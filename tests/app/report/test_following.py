@@ -51,6 +51,8 @@ LOUD = Finding(
         (ended(verdict("not measured", groups=0)), "run it with more time", "hostdx run storage --budget=240"),
         (ended(verdict("not measured", groups=0, seconds_to_decide=439.2)), "run it with more time",
          "hostdx run storage --budget=440"),
+        (ended(verdict("not measured", groups=0), status="skipped"), "run it with more time",
+         "hostdx run storage --budget=240"),
         (ended(verdict("no material difference", ratio=1.0)), "the cause is elsewhere", "hostdx run checkup"),
         (ended(verdict("no material difference", ratio=1.0), scenario="null"), "look for the cause",
          "hostdx run checkup"),
@@ -118,6 +120,7 @@ def test_nothing_follows_a_run_under_way_a_refused_one_and_a_checkup() -> None:
     assert (
         following(Session())
         == following(ended(status="skipped"))
+        == following(ended(verdict("slower", ratio=0.5), status="skipped"))
         == following(ended(scenario="checkup"))
         == ()
     )

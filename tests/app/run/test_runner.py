@@ -105,6 +105,34 @@ async def test_every_end_is_an_event(error: BaseException, status: str, code: in
     assert bench.saved == ([error] if isinstance(error, RuntimeError) else [])
 
 
+NOTHING = ev.Verdict(
+    t=0, workload="w", metric="IOPS", baseline="A", variant="B", verdict="not measured", reason="why"
+)
+SOMETHING = ev.Verdict(t=0, workload="v", metric="IOPS", baseline="A", variant="B", verdict="inconclusive")
+TREND = ev.SeriesVerdict(t=0, workload="w", rounds=9, verdict="inconclusive")
+
+
+@pytest.mark.parametrize(
+    ("told", "status", "code"),
+    [
+        ([NOTHING, NOTHING], "skipped", 3),
+        ([NOTHING, SOMETHING], "done", 0),
+        ([NOTHING, TREND], "done", 0),
+        ([], "done", 0),
+    ],
+)
+async def test_nothing_measured_is_skipped(told: list[ev.AnyEvent], status: str, code: int) -> None:
+    async def work(run: Run) -> None:
+        for event in told:
+            run.emit(event)
+
+    bench = Bench(work)
+    ended = await bench.conduct()
+    assert (ended.status, ended.exit) == (status, code)
+    assert (NOTHING.reason or "") in (ended.reason or "") if code else ended.reason is None
+    assert not bench.saved
+
+
 @pytest.mark.parametrize(
     ("state", "undoing", "waits_for"),
     [

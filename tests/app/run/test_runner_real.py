@@ -77,6 +77,19 @@ def test_to_its_end(place: Path) -> None:
     assert_clean(place)
 
 
+def test_nothing_measured_is_no_success(place: Path) -> None:
+    done = hostdx(place, *fake(place, "--json", "--quiet", "--how", "unmeasured"))
+    assert done.returncode == 3
+    assert done.stderr.splitlines()[-1].startswith("hostdx: run fake: ")
+    document = json.loads(done.stdout)
+    assert document["status"] == "skipped"
+    assert document["verdicts"][0]["verdict"] == "not measured"
+    assert document["verdicts"][0]["reason"] in document["reason"]
+    session = session_of(place)
+    assert session.ended is not None and (session.ended.status, session.ended.exit) == ("skipped", 3)
+    assert_clean(place)
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_told_to_stop(place: Path, number: int, status: int) -> None:
     process = started(place, *fake(place, "--how", "hang", "--json"))
