@@ -47,6 +47,18 @@ def finding(verdict: ev.Verdict, found: Split, limit: AtLimit | None = None) -> 
     )
 
 
+def undecided(verdict: ev.Verdict, found: Split, limit: AtLimit | None = None) -> Finding:
+    """Of a verdict on the wall time that names no direction: system CPU may be told apart where the whole is not."""
+    return Finding(
+        id="workload.where",
+        severity="ok" if verdict.verdict == "no material difference" else "notice",
+        confidence="measured",
+        title=f"{found.variant} against {found.baseline}: {verdict.verdict}; the mean difference by its parts, each "
+        "with an interval of its own",
+        evidence=tuple(Evidence(text) for text in sentences(found, limit)),
+    )
+
+
 def failing(variant: str, failed: int, runs: int, last: str) -> Finding:
     """Of a variant whose runs failed, warm-up included."""
     return Finding(
@@ -62,7 +74,7 @@ def sentences(found: Split, limit: AtLimit | None = None) -> list[str]:
     """The whole difference, what a memory limit did, each part by its size, and what could not be told apart."""
     whole, *parts = found.parts
     lines = [
-        f"wall time of a run: {found.baseline} {number(whole.baseline_s)} s, {found.variant} "
+        f"mean wall time of a run: {found.baseline} {number(whole.baseline_s)} s, {found.variant} "
         f"{number(whole.variant_s)} s: {_words(whole)}, over {found.groups} groups"
     ]
     if limit is not None:

@@ -21,7 +21,7 @@ from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usa
 from scenarios.plan import Option, Plan, PlannedStep
 from scenarios.workload.arm import WALL, Allowance, JobArm
 from scenarios.workload.cold import Cold
-from scenarios.workload.findings import failing, finding, sentences
+from scenarios.workload.findings import failing, finding, undecided
 from scenarios.workload.group import group_action, lacking, place
 from scenarios.workload.inside import Curves
 from scenarios.workload.memory_limit import at_limit
@@ -246,11 +246,8 @@ async def _compare(run: Run, wanted: Request, arms: list[JobArm]) -> None:
         if verdict.metric != WALL or found is None:
             continue
         limit = limits.get((verdict.baseline, verdict.variant))
-        if verdict.verdict in ("slower", "faster"):
-            run.found(finding(verdict, found, limit))
-        else:
-            for line in sentences(found, limit):
-                run.note(line)
+        told = finding if verdict.verdict in ("slower", "faster") else undecided
+        run.found(told(verdict, found, limit))
 
 
 def _asked(options: Options, cwd: str) -> Request:

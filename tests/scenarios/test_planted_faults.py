@@ -190,7 +190,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
                                         "cpu0 100 0 100 100 0 0 19900000 0 0 0\n" + "".join(
                                             f"cpu{n} 1285000 0 140000 21400000 0 0 1 0 0 0\n" for n in range(1, 8))}),
     ("storage.read-only", "critical", {"proc/self/mountinfo": MOUNT.format("rw", "rw,shutdown")}),
-    ("storage.mount-options", "warning", {"proc/self/mountinfo": MOUNT.format("rw,relatime", "rw,wsync")}),
+    ("storage.mount-again", "warning", {"proc/self/mountinfo": MOUNT.format("rw,relatime", "rw,wsync")}),
     ("storage.nfs-retransmits", "warning", {"proc/net/rpc/nfs": "net 0 0 0 0\nrpc 1000000 90000 0\n"}),
     ("storage.xfs-log-waits", "notice", {"proc/fs/xfs/stat": "trans 0 1 0\nlog 2160000 11468 900000 70 135\n"}),
     ("storage.slow-commits", "notice", {"proc/fs/jbd2/sda1-8/info": "  900000us average transaction commit time\n"}),

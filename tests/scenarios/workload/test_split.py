@@ -6,7 +6,7 @@ import pytest
 
 from scenarios import events as ev
 from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, OWN_RECLAIM, SYSTEM, USER, WAITING, WALL
-from scenarios.workload.findings import sentences
+from scenarios.workload.findings import sentences, undecided
 from scenarios.workload.split import REST, divided, split
 
 
@@ -39,6 +39,12 @@ def test_the_planted_part_is_named_with_its_interval() -> None:
     assert parts[USER].difference_s == pytest.approx(0.0)
     assert sum(part.difference_s for part in found.parts[1:]) == pytest.approx(parts[WALL].difference_s)
     assert len(sentences(found)) == 8
+    for word, severity in (("inconclusive", "notice"), ("no material difference", "ok")):
+        verdict = ev.Verdict(t=1.0, workload="command", metric=WALL, baseline="A", variant="B", verdict=word)
+        told = undecided(verdict, found)
+        assert told.severity == severity and len(told.evidence) == 8, (
+            "the parts are kept where the whole is open"
+        )
 
 
 def test_two_threads_on_one_cpu_wait_for_it_and_use_no_more() -> None:
