@@ -16,6 +16,7 @@ from probes.types import Absent, present
 from probes.units import counted
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.rule import Inapplicable, Rule, Unreadable
+from scenarios.storage.write_caches import differing
 
 
 def disks(host: Host) -> list[BlockDevice]:
@@ -332,6 +333,11 @@ def slow_slot(host: Host) -> Iterator[Finding]:
         )
 
 
+def write_caches(host: Host) -> Iterator[Finding]:
+    """Two disks of one model, one of them without its write cache: in virtual machines, too."""
+    return differing(host)
+
+
 RULES: tuple[Rule, ...] = (
     Rule("storage.pcie-link", "storage", "PCIe link of each NVMe disk", pcie_link),
     Rule("storage.sata-link", "storage", "SATA link of each disk", sata_link),
@@ -341,4 +347,5 @@ RULES: tuple[Rule, ...] = (
     Rule("storage.link-power", "storage", "SATA link power management", link_power),
     Rule("storage.raid", "storage", "md arrays degraded or rebuilding", raid_state),
     Rule("storage.smart", "storage", "disks whose SMART health is failing", smart),
+    Rule("storage.write-cache-differs", "storage", "write caches of disks of one model", write_caches),
 )

@@ -14,6 +14,7 @@ from probes.types import Absent
 from scenarios.events import Checked, Found
 from scenarios.rule import Inapplicable, Rule, Unreadable
 from scenarios.storage import rules as storage
+from scenarios.storage import write_caches
 from scenarios.triage import apply_rule
 
 PCI = "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
@@ -80,6 +81,36 @@ def sata(root: Path, **files: str) -> Host:
 @pytest.mark.parametrize(("depth", "ids"), [("1\n", ["storage.ncq"]), ("32\n", []), ("31\n", [])])
 def test_a_queue_of_one_means_no_ncq(tmp_path: Path, depth: str, ids: list[str]) -> None:
     assert [f.id for f in storage.ncq(sata(tmp_path, queue_depth=depth))] == ids
+
+
+@pytest.mark.parametrize(
+    ("guest", "caches", "off"),
+    [
+        (True, ("write back", "write through"), ["sdb"]),
+        (True, ("write back", "write back"), []),
+        (True, ("write through", "write through"), []),
+        (False, ("write back", "write through"), None),  # storage.write-cache says it of each disk
+    ],
+)
+def test_one_of_two_like_disks_without_its_write_cache(
+    tmp_path: Path, guest: bool, caches: tuple[str, str], off: list[str] | None
+) -> None:
+    sata(tmp_path)
+    base = "sys/devices/pci0000:00/0000:00:1f.2/ata2/host1/target1:0:0/1:0:0:0"
+    put(tmp_path, f"{base}/block/sdb/size", "976773168\n")
+    put(tmp_path, f"{base}/model", "Samsung SSD 870\n")
+    link(tmp_path, f"{base}/block/sdb/device", "../../../1:0:0:0")
+    link(tmp_path, "sys/block/sdb", f"../../{base}/block/sdb")
+    link(tmp_path, "sys/class/block/sdb", f"../../../{base}/block/sdb")
+    for name, cache in zip(("sda", "sdb"), caches, strict=True):
+        put(tmp_path, f"sys/block/{name}/queue/write_cache", f"{cache}\n")
+    if guest:
+        put(tmp_path, "sys/devices/system/clocksource/clocksource0/available_clocksource", "kvm-clock tsc\n")
+    if off is None:
+        with pytest.raises(Inapplicable):
+            list(write_caches.differing(Host(str(tmp_path))))
+        return
+    assert [f.subject for f in write_caches.differing(Host(str(tmp_path)))] == off
 
 
 def test_a_queue_that_cannot_be_read_is_unreadable(tmp_path: Path) -> None:
