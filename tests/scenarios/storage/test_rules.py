@@ -105,7 +105,8 @@ def test_one_of_two_like_disks_without_its_write_cache(
     for name, cache in zip(("sda", "sdb"), caches, strict=True):
         put(tmp_path, f"sys/block/{name}/queue/write_cache", f"{cache}\n")
     if guest:
-        put(tmp_path, "sys/devices/system/clocksource/clocksource0/available_clocksource", "kvm-clock tsc\n")
+        put(tmp_path, "proc/cpuinfo", "flags : fpu hypervisor\n")
+        put(tmp_path, "sys/class/dmi/id/sys_vendor", "QEMU\n")
     if off is None:
         with pytest.raises(Inapplicable):
             list(write_caches.differing(Host(str(tmp_path))))
