@@ -56,6 +56,8 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
     if remedy := _remedy(session, "critical", "warning", *(() if told else ("notice",))):
         return (remedy.step,)
     if any(v.verdict in ("slower", "faster") for v in told):
+        if remedy := _remedy(session, "notice", measured_here=True):
+            return (remedy.step,)
         name = recording or "last"
         return (NextStep("look at the groups and the evidence", f"{REPLAY} {shlex.quote(name)}"),)
     if let_write := _more_bytes(session, told):
@@ -106,10 +108,13 @@ def to_do(session: Session, recording: str = "") -> tuple[Remedy, ...]:
         return ()
     found = [] if control_differs(session) else advised(session)
     loud = [f.remedy[0] for f in found if f.severity in LOUD]
+    quiet = [f.remedy[0] for f in found if f.severity not in LOUD]
+    taken = [remedy.step for remedy in quiet]  # these come whole, with what undoes them
     steps = [] if loud else [s for s in following(session, recording) if not s.command.startswith(REPLAY)]
+    steps = [step for step in steps if step not in taken]
     own = [Remedy(title=step.title[:1].upper() + step.title[1:], commands=step.commands) for step in steps]
     told: dict[tuple[str, tuple[str, ...]], Remedy] = {}
-    for one in (*loud, *own, *(f.remedy[0] for f in found if f.severity not in LOUD)):
+    for one in (*loud, *own, *quiet):
         told.setdefault((one.title, one.commands), one)
     return tuple(told.values())[:FEW]
 
@@ -141,10 +146,10 @@ def _compared(session: Session, recording: str) -> tuple[NextStep, ...]:
     return tuple(steps)
 
 
-def _remedy(session: Session, *severities: str) -> Remedy | None:
-    """The first remedy of the worst finding that has one."""
-    found = (f.remedy[0] for f in session.worst_first if f.severity in severities and f.remedy)
-    return next(found, None)
+def _remedy(session: Session, *severities: str, measured_here: bool = False) -> Remedy | None:
+    """The first remedy of the worst finding that has one; `measured_here`: of what this run found out, not of rules."""
+    known = (f for f in session.worst_first if not measured_here or f.confidence == "measured")
+    return next((f.remedy[0] for f in known if f.severity in severities and f.remedy), None)
 
 
 def _more_bytes(session: Session, told: Sequence[ev.Verdict]) -> NextStep | None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from app.recording.session import Session
-from app.report.following import TO_THE_WHOLE, following
+from app.report.following import TO_THE_WHOLE, following, to_do
 from app.state import recordings_dir
 from probes.system.job import JobTarget, JobUse
 from scenarios import events as ev
@@ -66,6 +66,34 @@ LOUD = Finding(
 def test_the_step_that_the_answer_asks_for(session: Session, words: str, command: str) -> None:
     step = following(session, "r.jsonl")[0]
     assert words in step.title and step.command == command
+
+
+QUIET = Finding(
+    id="a.c", severity="notice", confidence="measured", title="the check costs 30 ns",
+    remedy=(Remedy(title="check new flows only", commands=("nft list chain x", "nft delete x"), undo=("nft add x",)),),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("word", "finding", "command"),
+    [
+        ("slower", QUIET, "nft list chain x"),
+        ("faster", QUIET, "nft list chain x"),
+        ("slower", msgspec.structs.replace(QUIET, confidence="rule"), "hostdx replay last"),
+        ("slower", msgspec.structs.replace(QUIET, remedy=()), "hostdx replay last"),
+        ("no material difference", QUIET, TO_THE_WHOLE),
+    ],
+)
+def test_a_decided_difference_with_a_remedy_gives_it_though_it_is_a_notice(
+    word: Any, finding: Finding, command: str
+) -> None:
+    step = following(ended(ev.Found(t=9.0, finding=finding), verdict(word, ratio=0.9)))[0]
+    assert step.command == command
+
+
+def test_what_to_do_names_that_remedy_once_and_with_its_undo() -> None:
+    session = ended(ev.Found(t=9.0, finding=QUIET), verdict("slower", ratio=0.9))
+    assert to_do(session) == QUIET.remedy
 
 
 @pytest.mark.parametrize(
