@@ -41,9 +41,12 @@ def trust(session: Session) -> list[Sign]:
 
 def _controls(session: Session) -> list[Sign]:
     out = []
-    for v in (v for v in session.verdicts.values() if v.control):
-        shared = any(o.workload == v.workload and not o.control for o in session.verdicts.values())
-        name = v.variant if shared else wording.workload_title(session, v.workload)
+    told = session.verdicts.values()
+    several = len({v.workload for v in told}) > 1
+    for v in (v for v in told if v.control):
+        load = wording.workload_title(session, v.workload)
+        shared = any(o.workload == v.workload and not o.control for o in told)
+        name = load if not shared else f"{v.variant}, {load}" if several else v.variant
         if v.verdict == "no material difference":
             out.append(Sign("ok", f"control equal ({name})"))
         elif v.verdict in ("slower", "faster"):
