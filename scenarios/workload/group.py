@@ -7,11 +7,16 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
+
 from probes.action import Action
 from probes.host import Host
+from probes.number_text import wholes
 from probes.system.cgroup import folders_of, groups_of
+from probes.system.cpulist import as_list, parse_list
 from probes.system.disk.mounts import mounts
 from probes.types import Absent, present
+from probes.units import number, size
 from scenarios.model import Usage
 
 LIMITS = ("memory.max", "memory.high", "memory.swap.max", "cpu.max", "cpu.weight", "io.max", "pids.max")
@@ -71,10 +76,11 @@ def place(host: Host) -> str | Absent:
         if isinstance(absent, Absent):
             return absent
     assert not isinstance(table, Absent) and not isinstance(own, Absent)
-    root = next((m.mountpoint for m in table if m.fstype == "cgroup2"), "")
-    if not root:
+    chain = folders_of(host, table, "", groups_of(own).get("", "/"))
+    if not chain:
         return Absent("no cgroup2 file system is mounted", "unsupported", "/proc/self/mountinfo")
-    above = (root,) if os.geteuid() == 0 else folders_of(host, table, "", groups_of(own).get("", "/"))
+    root = chain[-1]
+    above = (root,) if os.geteuid() == 0 else chain
     ours = [folder for folder in above if all(os.access(path, os.W_OK) for path in _given(folder))]
     if not ours:
         return Absent(
@@ -96,6 +102,64 @@ def _enabled(host: Host, folder: str) -> list[str]:
     """The controllers that groups below it have."""
     text = host.text(f"{folder}/cgroup.subtree_control")
     return text.split() if isinstance(text, str) else []
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """Limits as the kernel takes them, by file, that hold for hostdx's own `group` and not for the groups beside it."""
+
+    group: str = ""
+    limits: Mapping[str, str] = {}
+
+    @property
+    def sentence(self) -> str:
+        told = [f"{name} {self._said(name, value)}" for name, value in self.limits.items()]
+        return (
+            f"each variant's control group has the limits of hostdx's own ({self.group}), unless the variant sets "
+            f"another: {', '.join(told)}"
+        )
+
+    def _said(self, name: str, value: str) -> str:
+        if name == "cpu.max":
+            quota, period = map(int, value.split())
+            cores = quota / period
+            return f"{number(cores)} {'CPU' if cores == 1 else 'CPUs'}"
+        return size(int(value)) if name.startswith("memory.") else value
+
+
+def carried(host: Host, root: str | Absent) -> Carried:
+    """The tightest of hostdx's own group and those above it, as far as a group made in `root` would escape them: a
+    variant "as it is" runs as the caller's own command would. The controllers are enabled there: a group has only
+    those that the ones above it have (cgroup-v2.rst, Top-down Constraint).
+    """
+    table, own = mounts(host), host.text("/proc/self/cgroup")
+    if isinstance(root, Absent) or isinstance(table, Absent) or isinstance(own, Absent):
+        return Carried()
+    below = f"{root.rstrip('/')}/"
+    chain = folders_of(host, table, "", groups_of(own).get("", "/"))
+    escaped = tuple(folder for folder in chain if folder.startswith(below))
+    limits: dict[str, str] = {}
+    if quotas := [pair for folder in escaped if (pair := _quota(host, folder))]:
+        tightest = min(quotas, key=lambda pair: pair[0] / pair[1])
+        limits["cpu.max"] = f"{tightest[0]} {tightest[1]}"
+    for name in ("memory.max", "memory.high"):
+        if sizes := [n for folder in escaped if isinstance(n := host.integer(f"{folder}/{name}"), int)]:
+            limits[name] = str(min(sizes))
+    for name in ("cpuset.cpus", "cpuset.mems"):
+        found = [parse_list(_text(host, f"{folder}/{name}.effective")) for folder in (*escaped, root)]
+        mine, all_of_them = next((cpus for cpus in found[:-1] if cpus), None), found[-1]
+        if mine and mine != all_of_them:
+            limits[name] = as_list(mine)
+    return Carried(escaped[0].removeprefix(chain[-1].rstrip("/")) if escaped else "", limits)
+
+
+def _quota(host: Host, folder: str) -> tuple[int, int] | None:
+    pair = wholes(_text(host, f"{folder}/cpu.max").split())
+    return (pair[0], pair[1]) if pair is not None and len(pair) == 2 and pair[1] else None
+
+
+def _text(host: Host, path: str) -> str:
+    text = host.text(path)
+    return text if isinstance(text, str) else ""
 
 
 def lacking(host: Host, root: str | Absent, limits: Mapping[str, str]) -> str:

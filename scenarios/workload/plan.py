@@ -12,7 +12,7 @@ from probes.types import Absent
 from probes.units import size
 from scenarios.plan import Variant
 from scenarios.workload.cold import ALL, WHOLE
-from scenarios.workload.group import group_action
+from scenarios.workload.group import Carried, group_action
 from scenarios.workload.request import Request
 from scenarios.workload.variants import Job
 
@@ -35,9 +35,11 @@ def commands(wanted: Request, *, private: bool) -> tuple[str, ...]:
     return tuple(digest(text) if private else text for text in found)
 
 
-def actions(wanted: Request, root: str | Absent) -> tuple[Action, ...]:
+def actions(wanted: Request, root: str | Absent, own: Carried) -> tuple[Action, ...]:
     """A group for each variant where there can be one, and each setting that one of them names."""
-    groups = [] if isinstance(root, Absent) else [group_action(j.id, root, j.limits) for j in wanted.jobs]
+    groups: list[Action] = []
+    if not isinstance(root, Absent):
+        groups = [group_action(job.id, root, {**own.limits, **job.limits}) for job in wanted.jobs]
     found: list[Action] = [WHOLE] if ALL in wanted.cold else []
     for action in (action for job in wanted.jobs for action in job.settings):
         if action not in found:
@@ -59,7 +61,7 @@ def left_out(root: str | Absent) -> tuple[str, ...]:
     return tuple(found)
 
 
-def sentences(wanted: Request, budget_s: float) -> tuple[str, ...]:
+def sentences(wanted: Request, budget_s: float, limits: Carried) -> tuple[str, ...]:
     own = [path for path in wanted.cold if path != ALL]
     treated = f", with the treatment before every {wanted.every} runs" if wanted.treat else ""
     how = (
@@ -70,6 +72,7 @@ def sentences(wanted: Request, budget_s: float) -> tuple[str, ...]:
     return (
         how,
         f"a run that fails or takes more than {wanted.at_most_s:.0f} s is not counted; all that it started is stopped",
+        *([limits.sentence] if limits.limits else []),
         "what the command itself changes or writes is not undone",
         *([f"stops when {size(wanted.most_bytes)} are written"] if wanted.most_bytes else []),
         *([f"drops {', '.join(own)} from the page cache before each run"] if own else []),

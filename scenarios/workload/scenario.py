@@ -22,7 +22,7 @@ from scenarios.plan import Option, Plan, PlannedStep
 from scenarios.workload.arm import WALL, Allowance, JobArm
 from scenarios.workload.cold import Cold
 from scenarios.workload.findings import failing, finding, undecided
-from scenarios.workload.group import group_action, lacking, place
+from scenarios.workload.group import carried, group_action, lacking, place
 from scenarios.workload.inside import Curves
 from scenarios.workload.memory_limit import at_limit
 from scenarios.workload.plan import actions, commands, left_out, variant
@@ -137,6 +137,7 @@ class CommandUnderVariants(Scenario):
         wanted = _asked(options, cwd)
         budget = options.number("budget", BUDGET_S)
         root = place(host)
+        limits = carried(host, root)
         refused = next(
             (f"variant {j.id}: {why}" for j in wanted.jobs if (why := lacking(host, root, j.limits))), ""
         )
@@ -151,12 +152,12 @@ class CommandUnderVariants(Scenario):
                 "taskstats, as root: how long each task waited, reported at its end; other programs' are "
                 "not kept",
             ),
-            actions=actions(wanted, root),
+            actions=actions(wanted, root, limits),
             left_out=left_out(root),
             seconds=budget,
             measuring_s=budget,
             commands=commands(wanted, private=private),
-            sentences=planned_sentences(wanted, budget),
+            sentences=planned_sentences(wanted, budget, limits),
             refusal=refused,
         )
 
@@ -196,7 +197,8 @@ async def _group(run: Run, stay: AsyncExitStack, job: Job) -> str:
     if isinstance(root, Absent):
         return ""
     try:
-        made = await stay.enter_async_context(run.change(group_action(job.id, root, job.limits)))
+        limits = {**carried(run.host, root).limits, **job.limits}
+        made = await stay.enter_async_context(run.change(group_action(job.id, root, limits)))
     except Refused as why:
         if job.limits:
             raise

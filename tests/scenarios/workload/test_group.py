@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,13 @@ import pytest
 from probes.bench import group_counters
 from probes.host import Host
 from probes.types import Absent
-from scenarios.workload.group import group_action, lacking, limit
+from scenarios.model import Options
+from scenarios.workload import group
+from scenarios.workload.group import carried, group_action, lacking, limit
+from scenarios.workload.scenario import CommandUnderVariants, _group
 from scenarios.workload.variants import job
+from tests.fakes.run import FakeRun
+from tests.fakes.tree import Tree
 
 
 @pytest.mark.parametrize(
@@ -64,3 +71,61 @@ def test_what_a_group_counted_between_two_looks(tmp_path: Path) -> None:
 def test_a_group_without_the_memory_controller_counts_none_of_it(tmp_path: Path) -> None:
     found = group_counters.since(group_counters.counted(str(tmp_path)), group_counters.counted(str(tmp_path)))
     assert set(found.values()) == {None} and "limit_hits" in found
+
+
+@pytest.fixture
+def limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    """hostdx as root in /batch.slice/job, below a quota, memory limits and a cpuset."""
+    monkeypatch.setattr(group.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(group.os, "access", lambda path, mode: True)
+    tree = Tree(tmp_path)
+    tree.put("/proc/self/cgroup", "0::/batch.slice/job\n")
+    tree.put("/proc/self/mountinfo", "30 1 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+    tree.files(
+        "/sys/fs/cgroup", **{"cpuset.cpus.effective": "0-3", "cgroup.subtree_control": "cpu memory cpuset"}
+    )
+    batch = "/sys/fs/cgroup/batch.slice"
+    tree.files(batch, **{"cpu.max": "75000 100000", "memory.max": 1 << 30, "memory.high": "max"})
+    tree.files(batch, **{"cpuset.cpus.effective": "0-1", "cpuset.mems.effective": "0"})
+    tree.files(f"{batch}/job", **{"cpu.max": "100000 50000", "memory.max": "max", "memory.high": 512 << 20})
+    return tree.host()
+
+
+OWN = {
+    "cpu.max": "75000 100000",
+    "memory.max": str(1 << 30),
+    "memory.high": str(512 << 20),
+    "cpuset.cpus": "0-1",
+    "cpuset.mems": "0",
+}
+
+
+def test_a_variant_has_the_limits_of_the_callers_own_group(limited: Host) -> None:
+    scenario = CommandUnderVariants()
+    values = {"cmd": "true", "variant": ["asis:", "free: cpu.max=max"], "cwd": "/"}
+    plan = scenario.plan(limited, Options(values, scenario.options))
+    first, second = (action.parameters for action in plan.actions if action.resource == "cgroup")
+    assert first == OWN and second == OWN | {"cpu.max": "max"} and not plan.refusal
+    own = carried(limited, "/sys/fs/cgroup")
+    assert own.sentence in plan.sentences and own.group == "/batch.slice/job"
+
+
+def test_the_run_makes_the_group_that_the_plan_shows(limited: Host) -> None:
+    async def made(run: FakeRun) -> None:
+        async with AsyncExitStack() as stay:
+            await _group(run, stay, job("a: memory.max=2G", "true", "/"))
+
+    run = FakeRun(host=limited)
+    asyncio.run(made(run))
+    [action] = run.applied
+    assert action.parameters == OWN | {"memory.max": "2G"}
+
+
+def test_what_a_delegated_group_is_below_is_not_set_again(limited: Host) -> None:
+    """A group made in batch.slice is below its limits anyway."""
+    assert carried(limited, "/sys/fs/cgroup/batch.slice").limits == {
+        "cpu.max": "100000 50000",
+        "memory.high": str(512 << 20),
+    }
+    assert not carried(limited, "/sys/fs/cgroup/batch.slice/job").limits
+    assert not carried(limited, Absent("needs root", "permission")).limits
