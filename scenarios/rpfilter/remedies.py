@@ -7,12 +7,19 @@ from __future__ import annotations
 
 import shlex
 
-from probes.system.firewall.firewalld import CONF
+from probes.system.firewall.firewalld import CONF, Firewalld
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.types import Absent
 from scenarios.finding import Remedy
 from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.rule_change import LOOSE, VERIFY, VERIFY_IPTABLES, in_iptables, in_nftables
+from scenarios.rpfilter.rule_change import (
+    LOOSE,
+    VERIFY,
+    VERIFY_IPTABLES,
+    deleted,
+    in_iptables,
+    in_nftables,
+)
 
 RELOAD_DROPS = (
     "A reload drops new connections for about a second and forgets rules that were added at run time only"
@@ -31,6 +38,7 @@ REFERENCES = (
     "RFC 3704 (ingress filtering for multihomed networks)",
     "commit 1c32b24c234b, nft_fib_ipv6: switch to fib6_lookup (2026): later kernels allocate no route for each lookup",
 )
+TABLE = "firewalld"  # that firewalld's nftables backend loads
 SETTING_REFERENCES = REFERENCES[3:5]
 
 
@@ -39,11 +47,13 @@ def remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
     found: list[Remedy] = []
     if by_firewalld(facts, rule):
         found.append(_firewalld(facts, rule, keeps_sense(facts)))
+    elif rule is not None and rule.table == TABLE and rule.form == "nft":
+        found.append(deleted(rule, _without(keeps_sense(facts))))
     elif rule is not None and rule.form == "nft":
         found.append(in_nftables(rule, keeps_sense(facts, rule.protocols)))
     elif rule is not None:
         found.append(in_iptables(rule, keeps_sense(facts, rule.protocols)))
-    found.append(_fewer_packets(facts))
+    found.append(_fewer_packets(facts, rule))
     return tuple(found)
 
 
@@ -73,8 +83,8 @@ def not_reloaded(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
 
 def by_firewalld(facts: Facts, rule: ReversePathRule | None) -> bool:
     """Whether firewalld loads it: then it is changed there and nowhere else."""
-    if rule is not None and rule.table == "firewalld":
-        return True
+    if rule is not None and rule.table == TABLE:
+        return not _not_there(facts.firewalld)
     if isinstance(facts.firewalld, Absent):
         return False
     if rule is None:
@@ -86,6 +96,11 @@ def by_firewalld(facts: Facts, rule: ReversePathRule | None) -> bool:
     ):  # there from the version on that moved it out of raw: ipXtables.py, build_rpfilter_rules
         return facts.firewalld.backend == "iptables"
     return facts.firewalld.backend != "nftables" and rule.table == "raw"
+
+
+def _not_there(read: Firewalld | Absent) -> bool:
+    """A table of its name can be loaded without it. What may not be read is not known to be missing."""
+    return read.kind == "missing" if isinstance(read, Absent) else read.running is False
 
 
 def keeps_sense(facts: Facts, protocols: tuple[Protocol, ...] = ("IPv6",)) -> str:
@@ -163,14 +178,19 @@ def _firewalld(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy
     )
 
 
-def _fewer_packets(facts: Facts) -> Remedy:
-    """Needs no change of the firewall: the check runs once for what GRO has merged."""
-    card = facts.fastest
-    name = shlex.quote(card.name) if card is not None else "INTERFACE"
+def _fewer_packets(facts: Facts, rule: ReversePathRule | None) -> Remedy:
+    """Needs no change of the firewall: the check runs once for what GRO has merged.
+
+    Without a card it is the interface that routes lead out by. A profile's UUID needs no quoting, its name does.
+    """
+    protocols: tuple[Protocol, ...] = rule.protocols if rule is not None else ("IPv6",)
+    known = [card.name for card in facts.cards[:1]] or [w for p in protocols for w in facts.uplinks(p)]
+    name = shlex.quote(known[0]) if known else "INTERFACE"
+    profile = f'"$(nmcli -g GENERAL.CON-UUID device show {name})"'
     return Remedy(
         title="or keep the check and give it fewer packets: merged frames (GRO), larger frames, more queues",
         commands=(f"ethtool -K {name} gro on", f"ip link set {name} mtu 9000", f"ethtool -l {name}"),
-        persistent=("nmcli connection modify PROFILE ethtool.feature-gro on 802-3-ethernet.mtu 9000",),
+        persistent=(f"nmcli connection modify {profile} ethtool.feature-gro on 802-3-ethernet.mtu 9000",),
         verify=(f"ethtool -k {name} | grep generic-receive-offload", f"ip link show {name}"),
         undo=(f"ethtool -K {name} gro off", f"ip link set {name} mtu {_mtu(facts)}"),
         warning="An MTU of 9000 needs every switch and host on the link to have it.",

@@ -40,6 +40,31 @@ def in_nftables(rule: ReversePathRule, sense: str) -> Remedy:
     return _by_hand_nft(rule, sense, tracked)
 
 
+def deleted(rule: ReversePathRule, sense: str) -> Remedy:
+    """For a rule in firewalld's table where firewalld is not there: no file and no daemon to change it by."""
+    where = _where(rule)
+    if rule.exact:
+        after = f" index {rule.number - 1}" if rule.number else ""
+        word = "add" if rule.number else "insert"
+        undo = f"nft {word} rule {where}{after} {shlex.quote(rule.statement)}"
+    else:
+        undo = f"# the rule as it was: {shown(rule)}"
+    return Remedy(
+        title="nftables: delete the rule; it is in firewalld's table, but firewalld does not run here",
+        commands=(
+            f"nft -a list chain {where}  # the rule's handle; as read: {shown(rule)}",
+            f"nft delete rule {where} handle HANDLE",
+        ),
+        persistent=(
+            "# it comes back with whatever loads this table: /etc/nftables.conf, a script, or firewalld when it is"
+            " started (then IPv6_rpfilter in its file decides)",
+        ),
+        verify=(f"nft list chain {where}",),
+        undo=(undo,),
+        warning=f"{sense} {ORDER} {LOOSE}",
+    )
+
+
 def _where(rule: ReversePathRule) -> str:
     return " ".join(map(shlex.quote, (rule.family, rule.table, rule.chain)))
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from probes.system.firewall.firewalld import CONF
 from probes.types import Absent
 from scenarios.finding import Finding
 from scenarios.rpfilter.rules import RULES, configured, loaded, settings
@@ -137,7 +140,18 @@ def test_a_key_that_is_not_in_the_file_is_appended(tmp_path: Path) -> None:
     assert ">> /etc/firewalld/firewalld.conf" in finding.remedy[0].commands[1]
 
 
-def test_a_missing_key_is_appended_whatever_the_version(tmp_path: Path) -> None:
+def unreadable(text: Callable[..., str | Absent]) -> Callable[..., str | Absent]:
+    """firewalld.conf is there, and may not be read."""
+
+    def read(path: str, *more: Any, **words: Any) -> str | Absent:
+        return Absent("denied", "permission", path) if path == CONF else text(path, *more, **words)
+
+    return read
+
+
+def test_a_missing_key_is_appended_whatever_the_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """sed would change nothing, and the admin would believe it done."""
     listed = "firewalld-1.3"
     unknown = {"/etc/firewalld/firewalld.conf": "DefaultZone=public\n"}
@@ -147,7 +161,9 @@ def test_a_missing_key_is_appended_whatever_the_version(tmp_path: Path) -> None:
         captured(tmp_path / "b", listed, {"/etc/firewalld/firewalld.conf": "IPv6_rpfilter=yes\n"})
     )
     assert finding.remedy[0].commands[1].startswith("sed ")
-    (finding,) = loaded(captured(tmp_path / "c", listed))  # the file cannot be read
+    hidden = captured(tmp_path / "c", listed)
+    monkeypatch.setattr(hidden, "text", unreadable(hidden.text))
+    (finding,) = loaded(hidden)
     conf = tmp_path / "firewalld.conf"
     command = finding.remedy[0].commands[1].replace("/etc/firewalld/firewalld.conf", str(conf))
     for before in ("DefaultZone=public", "IPv6_rpfilter=yes\n"):
@@ -171,8 +187,10 @@ def test_several_ways_out_and_forwarding_say_think_twice(tmp_path: Path) -> None
     assert "Think twice" not in texts(other) and "IPv6" not in other.evidence[1].text  # it is IPv4's alone
 
 
-def test_the_remedies_of_nft_and_iptables(tmp_path: Path) -> None:
-    (unknown,) = loaded(captured(tmp_path / "d", "firewalld-1.3"))  # its table, but no configuration to read
+def test_the_remedies_of_nft_and_iptables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden = captured(tmp_path / "d", "firewalld-1.3")  # its table, and a configuration that cannot be read
+    monkeypatch.setattr(hidden, "text", unreadable(hidden.text))
+    (unknown,) = loaded(hidden)
     assert "IPv6_rpfilter=no" in unknown.remedy[0].title and "`strict-forward`" in unknown.remedy[0].title
     text = (FIXTURES / "with" / "firewalld-1.3.json").read_text().replace('"firewalld"', '"mine"')
     (native,) = loaded(host(tmp_path / "a", text))

@@ -1,0 +1,52 @@
+"""Whose command a remedy is, and that it names this host's own interfaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.system.firewall.firewalld import CONF
+from scenarios.rpfilter.rules import loaded
+from tests.scenarios.rpfilter.test_rules import FIXTURES, captured, card, firewalld, host
+
+
+@pytest.mark.parametrize(
+    ("files", "state", "its"),
+    [
+        ({}, "inactive\n", False),
+        ({}, "", False),  # no systemd, and no file
+        (firewalld("1.3.4", "IPv6_rpfilter=yes"), "inactive\n", False),
+        (firewalld("1.3.4", "IPv6_rpfilter=yes"), "active\n", True),
+        (firewalld("1.3.4", "IPv6_rpfilter=yes"), "", True),
+    ],
+)
+def test_firewalld_s_table_without_firewalld_is_changed_by_nft(
+    tmp_path: Path, files: dict[str, str], state: str, its: bool
+) -> None:
+    """Its file and its command would not be there."""
+    text = (FIXTURES / "with" / "firewalld-1.3.json").read_text()
+    running = {"systemctl is-active firewalld.service": state} if state else {}
+    (finding,) = loaded(host(tmp_path, text, files, **running))
+    first = finding.remedy[0]
+    lines = (*first.commands, *first.verify, *first.undo)
+    assert any("firewall-cmd" in line for line in lines) == any(CONF in line for line in lines) == its
+    where = "inet firewalld filter_PREROUTING"
+    statement = "'meta nfproto ipv6 fib saddr . mark . iif oif missing drop'"
+    if not its:
+        assert first.commands[0].startswith(f"nft -a list chain {where}  # ")
+        assert first.commands[1] == f"nft delete rule {where} handle HANDLE"
+        assert first.undo == (f"nft add rule {where} index 0 {statement}",)
+
+
+def test_the_interface_is_named_where_it_is_known(tmp_path: Path) -> None:
+    zero = "0" * 32
+    route = f"{zero} 00 {zero} 00 {'0' * 31}1 00000400 00000001 00000000 00000003 wan7\n"
+    by_route = {"/proc/net/ipv6_route": route}
+    for number, (files, name) in enumerate(
+        (({}, "INTERFACE"), (by_route, "wan7"), (card(100_000) | by_route, "eth9"))
+    ):
+        (finding,) = loaded(captured(tmp_path / str(number), "firewalld-1.3", files))
+        fewer = finding.remedy[-1]
+        assert fewer.commands[0] == f"ethtool -K {name} gro on"
+        assert f"device show {name})" in fewer.persistent[0]
