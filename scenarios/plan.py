@@ -46,7 +46,8 @@ class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One kind of load. The first metric is the leading one. Durations in seconds.
 
     A block lasts `block_s` or `min_operations`, whichever is longer, at most `max_block_s`; its first `onset_s`
-    are reported apart. Fewer than `min_groups` groups within the budget: not started, and that is said.
+    are reported apart. Fewer than `min_groups` groups within the budget: not started, and that is said; where only the
+    warm-up tells how long a block must be, four of them are measured all the same.
     """
 
     id: str

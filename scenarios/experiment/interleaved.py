@@ -34,6 +34,8 @@ from scenarios.plan import Workload
 DISTURBED_AT_MOST = 0.5
 DISTURBED_COUNTED_FROM = 6
 
+FEWEST = 4  # groups that are measured where no more fit: with so few the single blocks must show a difference as well
+
 # How likely stalls of one variant alone may be by chance, to be held against it: 5 %, by the exact sign test.
 STALLS_BY_CHANCE = 0.05
 
@@ -109,6 +111,8 @@ class _Experiment:
         self.watch = watch
         self.block_s = workload.block_s
         self.switching_s = 0.0
+        # Groups: at the first look a large effect shows, and on a slow disk that is all that can be had.
+        self.fewest = min(BATCH, workload.min_groups)
         self.blocks = GuardedBlocks(run, watch)
         self.active: Arm | None = None
         self.gone: list[_Gone] = []
@@ -116,11 +120,6 @@ class _Experiment:
         self.needs_s: float | None = None  # of budget, where it was not enough
         self.spent = ""  # why no further block may be measured
         self.stalls: Counter[str] = Counter()  # groups in which a variant alone gave nothing in a block
-
-    @property
-    def fewest(self) -> int:
-        """Of groups: at the first look a large effect shows, and on a slow disk that is all that can be had."""
-        return min(BATCH, self.workload.min_groups)
 
     async def conduct(self, judges_of: Callable[[int], list[Judge]]) -> list[ev.Verdict]:
         """Warm-up, groups, verdicts. `judges_of` is asked once, when it is known how many groups will fit."""
@@ -171,12 +170,14 @@ class _Experiment:
         return msgspec.structs.replace(verdict, verdict=word, reason=reason)
 
     def _does_not_fit(self, *, warm: bool) -> str:
-        """Why not, or "". `warm`: how long a block must be is known; a large effect may show in `fewest` of them."""
+        """Why not, or "". `warm`: how long a block must be is known; a large effect may show in fewer groups, too."""
         if not self.pairs:
             return ""
         groups = self.workload.min_groups
-        if self.pace.make_room(groups) or (warm and self.pace.make_room(self.fewest)):
-            return ""
+        for enough in (groups, self.fewest, min(FEWEST, groups)) if warm else (groups,):
+            if self.pace.make_room(enough):
+                self.fewest = min(self.fewest, max(enough, self.pace.groups_that_fit))
+                return ""
         self.needs_s = self.pace.spent_s + groups * self.pace.group_s * OVERHEAD
         return (
             f"needs {duration(groups * self.pace.group_s)}, "

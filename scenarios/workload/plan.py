@@ -67,10 +67,16 @@ def sentences(wanted: Request, budget_s: float, limits: Carried) -> tuple[str, .
     how = (
         f"runs the command {wanted.series} times, for at most {budget_s:.0f} s{treated}"
         if wanted.series
-        else f"runs the command under {len(wanted.jobs)} variants in turn for {budget_s:.0f} s, in at least 4 groups"
+        else f"runs the command under {len(wanted.jobs)} variants in turn for {budget_s:.0f} s, each twice a group"
+    )
+    length = (
+        "how long a run lasts is found in a warm-up run of each variant; where "
+        f"{wanted.load.min_groups} groups ({wanted.fewest_runs} runs) do not fit into the rest of the budget, nothing "
+        "is measured: fewer cannot decide"
     )
     return (
         how,
+        *([length] if wanted.fewest_runs else []),
         f"a run that fails or takes more than {wanted.at_most_s:.0f} s is not counted; all that it started is stopped",
         *([limits.sentence] if limits.limits else []),
         "what the command itself changes or writes is not undone",

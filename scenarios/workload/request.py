@@ -67,6 +67,11 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     def pairs(self) -> list[tuple[str, str]]:
         return [(self.jobs[0].id, other.id) for other in self.jobs[1:]]
 
+    @property
+    def fewest_runs(self) -> int:
+        """Of a comparison's groups, which hold two runs of each variant; 0 for a series, which has no groups."""
+        return 0 if self.series else 2 * len(self.jobs) * self.load.min_groups
+
 
 def request(options: Options, cwd: str) -> Request:
     """Raises Usage in one line."""

@@ -210,6 +210,15 @@ async def test_found_out_in_the_warm_up_that_blocks_must_be_too_long() -> None:
     assert {b.phase for b in run.of(ev.Block)} == {"warmup"}
 
 
+async def test_four_groups_are_measured_where_the_warm_up_leaves_room_for_no_more() -> None:
+    run = FakeRun(seed=9)
+    arms = arms_of(run, 1.0, 0.5, operations_per_s=50.0, noise=white(9, 0.01))
+    [verdict], _ = await compare(run, READS, arms, budget_s=70, family=1)
+    assert (verdict.verdict, verdict.groups) == ("slower", 4)
+    assert len({group.order for group in run.of(ev.Group)}) == 2  # both orders are in them
+    assert run.time() <= 70
+
+
 async def test_the_planner_tells_how_long_and_stays_within_the_budget() -> None:
     run = FakeRun(seed=6)
     await compare(run, READS, arms_of(run, 1.0, 0.97, noise=white(6, 0.1)), budget_s=60, family=1)

@@ -13,6 +13,7 @@ from probes.types import Absent
 from scenarios.model import Options, Usage
 from scenarios.registry import load
 from scenarios.workload.plan import left_out
+from scenarios.workload.request import request
 
 VALUES = {"cmd": "echo 'a b'", "prepare": "true", "variant": ["a:", "b: PGPASSWORD=hunter2 wrap='env -u X'"]}
 
@@ -29,6 +30,19 @@ def test_a_secret_is_masked_where_a_variant_is_named() -> None:
     plan = scenario.plan(Host(), Options(VALUES, scenario.options))
     assert [v.id for v in plan.variants] == ["a", "b"]
     assert "hunter2" not in str(plan.variants) and "PGPASSWORD" in plan.variants[1].label
+
+
+@pytest.mark.parametrize(
+    ("series", "variants", "runs"), [(0, ["a:", "b: nice=1", "c: nice=2"], 24), (20, ["a:"], 0)]
+)
+def test_the_runs_that_must_fit_are_in_the_plan(series: int, variants: list[str], runs: int) -> None:
+    """Two runs a group of each of three variants, four groups; a series has no groups."""
+    scenario = load("workload")
+    options = Options({"cmd": "true", "variant": variants, "series": series or None}, scenario.options)
+    wanted = request(options, "/")
+    assert wanted.fewest_runs == runs == 2 * len(wanted.jobs) * (0 if series else wanted.load.min_groups)
+    plan = scenario.plan(Host(), options)
+    assert any(f"({runs} runs)" in line for line in plan.sentences) == bool(runs)
 
 
 def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
