@@ -188,18 +188,25 @@ def _cpuset(host: Host, folders: tuple[str, ...]) -> frozenset[int] | Absent:
     return Absent("the cpuset controller lists no CPUs", "unsupported", "cpuset.cpus.effective")
 
 
-def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:
-    """The processes of a control group and of the groups below it. `path`: a folder, or as /proc/PID/cgroup tells
-    it.
+def cgroup_folders(host: Host, path: str) -> tuple[str, ...]:
+    """Where a control group is; several where both versions, or two controllers, have one of that name. `path`: a
+    folder, or as /proc/PID/cgroup tells it.
     """
     roots = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu")
     wanted = path.strip().rstrip("/")
     folders = (
         [wanted] if wanted.startswith("/sys/fs/cgroup") else [f"{r}/{wanted.lstrip('/')}" for r in roots]
     )
-    folder = next((f for f in folders if host.exists(f"{f}/cgroup.procs")), None)
-    if folder is None or ".." in folder.split("/"):
-        return Absent(f"there is no control group {path}", "missing", folders[0])
+    return tuple(f for f in folders if host.exists(f"{f}/cgroup.procs") and ".." not in f.split("/"))
+
+
+def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:
+    """The processes of a control group and of the groups below it. `path`: a folder, or as /proc/PID/cgroup tells
+    it.
+    """
+    folder = next(iter(cgroup_folders(host, path)), None)
+    if folder is None:
+        return Absent(f"there is no control group {path}", "missing", path)
     found: set[int] = set()
     waiting = [folder]
     while waiting and len(found) < _MOST_MEMBERS:

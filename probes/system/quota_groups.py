@@ -7,8 +7,9 @@ from collections import deque
 import msgspec
 
 from probes.host import Host
-from probes.system.cgroup import cpu_quota
-from probes.system.disk.mounts import mounts
+from probes.system.cgroup import cgroup_folders, cpu_quota, folders_of, groups_of
+from probes.system.disk.mounts import Mount, mounts
+from probes.system.job import JobTarget
 from probes.system.throttle import quota_counts
 from probes.types import Absent, present
 
@@ -35,10 +36,7 @@ def quota_groups(host: Host, without: frozenset[str] = frozenset()) -> tuple[tup
     table = mounts(host)
     if isinstance(table, Absent):
         return (), True
-    roots = dict.fromkeys(
-        m.mountpoint for m in table if m.fstype == "cgroup2" or (m.fstype == "cgroup" and "cpu" in m.options)
-    )
-    waiting = deque((root, "", 0) for root in roots)
+    waiting = deque((root, "", 0) for root in _roots(table))
     found: dict[str, QuotaGroup] = {}
     looked = 0
     while waiting:
@@ -55,9 +53,52 @@ def quota_groups(host: Host, without: frozenset[str] = frozenset()) -> tuple[tup
             looked += 1
             if depth + 1 < DEEPEST:
                 waiting.append((root, path, depth + 1))
-            cores = cpu_quota(host, folder) if folder not in without else None
-            if cores is not None and (counts := quota_counts(host, folder)) is not None:
-                found[folder] = QuotaGroup(
-                    folder=folder, name=path[1:], cores=cores, stopped=counts[0], periods=counts[1]
-                )
+            if folder not in without and (one := quota_group(host, root, folder)) is not None:
+                found[folder] = one
     return tuple(found.values()), True
+
+
+def quotas_of(host: Host, target: JobTarget) -> tuple[QuotaGroup, ...]:
+    """The groups with a quota that a job is in: its own and those above it. A user's processes may be in any: none."""
+    table = mounts(host)
+    if isinstance(table, Absent) or target.kind == "user":
+        return ()
+    if target.kind == "cgroup":
+        folders = cgroup_folders(host, target.value)
+    else:
+        text = host.text(f"/proc/{target.value}/cgroup", may_hang=True)
+        groups = groups_of(text) if present(text) else {}
+        chains = (folders_of(host, table, kind, groups[kind]) for kind in ("", "cpu") if kind in groups)
+        folders = tuple(chain[0] for chain in chains if chain)
+    found: dict[str, QuotaGroup] = {}
+    for root in _roots(table):
+        for folder in (f for f in folders if f.startswith(f"{root}/")):
+            while folder != root:
+                if (one := quota_group(host, root, folder)) is not None:
+                    found[folder] = one
+                folder = folder.rpartition("/")[0]
+    return tuple(found.values())
+
+
+def since(host: Host, earlier: QuotaGroup) -> QuotaGroup | None:
+    """What was counted since then, of the same group; None: it is gone."""
+    counts = quota_counts(host, earlier.folder)
+    if counts is None:
+        return None
+    stopped, periods = max(0, counts[0] - earlier.stopped), max(0, counts[1] - earlier.periods)
+    return msgspec.structs.replace(earlier, stopped=stopped, periods=periods)
+
+
+def quota_group(host: Host, root: str, folder: str) -> QuotaGroup | None:
+    cores, counts = cpu_quota(host, folder), quota_counts(host, folder)
+    if cores is None or counts is None:
+        return None
+    name = folder.removeprefix(f"{root}/")
+    return QuotaGroup(folder=folder, name=name, cores=cores, stopped=counts[0], periods=counts[1])
+
+
+def _roots(table: tuple[Mount, ...]) -> tuple[str, ...]:
+    found = (
+        m.mountpoint for m in table if m.fstype == "cgroup2" or (m.fstype == "cgroup" and "cpu" in m.options)
+    )
+    return tuple(dict.fromkeys(found))

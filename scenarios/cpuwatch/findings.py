@@ -16,11 +16,13 @@ from probes.system.cpulist import as_list
 from probes.system.job import JobTarget, JobUse
 from probes.system.numa import numa
 from probes.system.pinned import pinned
+from probes.system.quota_groups import QuotaGroup
 from probes.system.topology import topology
 from probes.types import present
 from scenarios.experiment.stats import Spread, student
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.host import priority
+from scenarios.host.quota import PERIODS_SPEAK, less_tight, stopped_by
 from scenarios.numa.remedies import pin
 from scenarios.numa.slots import slot
 
@@ -32,13 +34,22 @@ PRESSURE = "/proc/pressure/cpu"
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What was watched. `line` asks for it again; `pressed`: share of the time in which some task waited for a CPU."""
+    """What was watched. `line` asks for it again; `pressed`: share of the time in which some task waited for a CPU;
+    `quotas`: of its control groups, with the periods of the watch.
+    """
 
     words: str
     target: JobTarget
     name: str = ""  # of the process, for a process
     members: frozenset[int] = frozenset()
     pressed: float | None = None
+    quotas: tuple[QuotaGroup, ...] = ()
+
+    @property
+    def stopped(self) -> QuotaGroup | None:
+        """The group whose quota stopped it most often, where that was often."""
+        most = max(self.quotas, key=lambda quota: quota.share, default=None)
+        return most if most is not None and most.share > PERIODS_SPEAK else None
 
     @property
     def line(self) -> str:
@@ -61,13 +72,15 @@ def findings(host: Host, job: Job, uses: Sequence[JobUse], expect: float | None)
         title = f"{job.words}: asked for {_cores(expect)}, {used}"
     else:
         title = f"{job.words}: asked for {_cores(expect)} and uses no more: {_interval(cores)}"
+    stopped = job.stopped
+    title += f"; {stopped_by(stopped)}" if stopped else ""
     yield Finding(
         id="cpuwatch.cores",
-        severity="warning" if over else "ok",
+        severity="warning" if over or stopped else "ok",
         confidence="measured",
         title=title,
         evidence=_evidence(job, uses),
-        remedy=_place(host, expect, job) if over else (),
+        remedy=(*_raised(host, stopped), *(_place(host, expect, job) if over else ())),
         answers=True,
     )
     yield from _waits(host, job, uses, expect, over)
@@ -95,16 +108,22 @@ def _taken(host: Host, job: Job, uses: Sequence[JobUse]) -> Finding:
     )
     needed = math.ceil(cores.estimate - 0.1)
     place = _place(host, needed, job) if needed < cpus else ()  # all of them are no place of its own
+    stopped = job.stopped
     held_back = (_lighter(host, job), *place) if took else ()
     return Finding(
         id="cpuwatch.cores",
-        severity="warning" if took else "notice",
+        severity="warning" if took or stopped else "notice",
         confidence="measured",
-        title=f"{job.words}: takes {cores.estimate:.2f}{of_all} ({_range(cores)}){meanwhile}",
+        title=f"{job.words}: takes {cores.estimate:.2f}{of_all} ({_range(cores)}){meanwhile}"
+        + (f"; {stopped_by(stopped)}" if stopped else ""),
         evidence=_evidence(job, uses),
-        remedy=(*held_back, compared),
+        remedy=(*_raised(host, stopped), *held_back, compared),
         answers=True,
     )
+
+
+def _raised(host: Host, stopped: QuotaGroup | None) -> tuple[Remedy, ...]:
+    return (less_tight(host, stopped.folder),) if stopped else ()
 
 
 def _others_pressed(pressed: float | None, uses: Sequence[JobUse], cpus: int) -> float:
@@ -177,6 +196,10 @@ def _evidence(job: Job, uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
                 f"some task, of the job or of others, waited for a CPU in {share} of that time", PRESSURE
             )
         )
+    for quota in job.quotas:
+        told = f"quota of control group {quota.name}: {units.counted(quota.cores, 'CPU')}; it stopped its tasks in "
+        told += f"{quota.stopped} of {units.counted(quota.periods, 'period')} of that time"
+        lines.append(Evidence(told, f"{quota.folder}/cpu.stat"))
     own, others = _waited([u.waited for u in uses]), _waited([u.others_waited for u in uses])
     for who, mean, source in (
         ("the job", own, "/proc/PID/task/TID/schedstat"),

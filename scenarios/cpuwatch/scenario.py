@@ -6,9 +6,12 @@ import asyncio
 import pwd
 from typing import ClassVar
 
+import msgspec
+
 from probes.host import Host
 from probes.system.job import JobLook, JobTarget, JobUse, job_look, job_use
 from probes.system.pulse import pressure
+from probes.system.quota_groups import quotas_of, since
 from probes.types import Absent, present
 from probes.units import counted
 from scenarios import events as ev
@@ -62,7 +65,12 @@ class Cpuwatch(Scenario):
         return self.planned(
             options=dict(options.values),
             steps=(PlannedStep("watch", "watch the job", seconds),),
-            reads=("/proc/PID/{stat,status}", "/proc/PID/task/TID/{stat,schedstat,sched}", "/proc/schedstat"),
+            reads=(
+                "/proc/PID/{stat,status}",
+                "/proc/PID/task/TID/{stat,schedstat,sched}",
+                "/proc/schedstat",
+                "cpu.max and cpu.stat of its control groups",
+            ),
             seconds=seconds,
             sentences=(f"reads {_words(target)} once a second; starts no load, moves no process",),
         )
@@ -81,6 +89,7 @@ class Cpuwatch(Scenario):
             first = before
             began = run.clock.now()
             waited = pressure(run.host, "cpu")
+            quotas = quotas_of(run.host, target)
             while (left := seconds - (run.clock.now() - began)) > 0:
                 await run.clock.sleep(min(TICK_S, max(0.2, left)))
                 after = await asyncio.to_thread(job_look, run.host, target)
@@ -100,7 +109,10 @@ class Cpuwatch(Scenario):
             raise Refused("cpuwatch: the job ended within the first second, before it could be read twice")
         if gone:
             run.note(gone)
-        job = _job(target, first, _share(waited, pressure(run.host, "cpu"), run.clock.now() - began))
+        job = msgspec.structs.replace(
+            _job(target, first, _share(waited, pressure(run.host, "cpu"), run.clock.now() - began)),
+            quotas=tuple(now for quota in quotas if (now := since(run.host, quota)) is not None),
+        )
         for finding in findings(run.host, job, uses, expect):
             run.found(finding)
 

@@ -59,6 +59,13 @@ def one_thread(cores: float) -> str:
     return f"one thread gets at most {number(cores)} of a CPU and takes {longer}"
 
 
+def stopped_by(group: QuotaGroup) -> str:
+    """`the CPU quota of control group a, 0.75 CPUs, stopped its tasks in 90 % of the periods`, and what that costs."""
+    said = f"the CPU quota of control group {group.name}, {_cpus(group.cores)}, stopped its tasks in "
+    said += f"{percent(group.share)} of the periods"
+    return f"{said}; {cost}" if (cost := one_thread(group.cores)) else said
+
+
 def stopped_groups(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
     """One finding for all groups that their own quota stops; the group that is stopped most often is named first."""
     stopped = sorted(
@@ -67,11 +74,7 @@ def stopped_groups(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
     if not stopped:
         return None
     first = stopped[0]
-    title = (
-        f"the CPU quota of control group {first.name}, {_cpus(first.cores)}, "
-        f"stopped its tasks in {percent(first.share)} of the periods"
-    )
-    title += f"; {cost}" if (cost := one_thread(first.cores)) else ""
+    title = stopped_by(first)
     if len(stopped) > 1:
         others = [f"{g.name} ({_cpus(g.cores)}, {percent(g.share)})" for g in stopped[1:]]
         title += f"; {counted(len(others), 'other group')} too: {listed(others, 3)}"

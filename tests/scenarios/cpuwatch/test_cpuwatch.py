@@ -12,12 +12,17 @@ import msgspec
 import pytest
 
 from probes.host import Host
-from probes.system.job import JobTarget, JobUse
+from probes.system.job import JobLook, JobTarget, JobUse
+from probes.system.quota_groups import QuotaGroup
+from scenarios.cpuwatch import scenario
 from scenarios.cpuwatch.findings import Job, findings
 from scenarios.cpuwatch.scenario import Cpuwatch
+from scenarios.events import Found
 from scenarios.finding import Finding
 from scenarios.host import priority
+from scenarios.host.quota import stopped_by
 from scenarios.model import Options, Refused, Usage
+from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
 from tests.fakes.tree import Tree
 
@@ -159,6 +164,56 @@ def test_one_job_must_be_named(options: dict[str, str | int]) -> None:
 async def test_a_job_that_is_not_there() -> None:
     with pytest.raises(Refused, match="no process of pid"):
         await Cpuwatch().run(FakeRun(host=Host(), options={"pid": 4_000_000}))
+
+
+class Passing(FakeClock):
+    """While time passes, the job's group is stopped by its quota in 90 of 100 periods."""
+
+    def __init__(self, tree: Tree) -> None:
+        super().__init__()
+        self.tree = tree
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds)
+        _quota_counts(self.tree, 4090, 4100)
+
+
+def _quota_counts(tree: Tree, stopped: int, periods: int) -> None:
+    tree.put(f"{BATCH}/cpu.stat", f"usage_usec 5\nnr_periods {periods}\nnr_throttled {stopped}\n")
+
+
+BATCH = "/sys/fs/cgroup/batch.slice"
+
+
+@pytest.mark.parametrize(
+    "target", [{"cgroup": BATCH}, {"cgroup": "/batch.slice/job"}, {"pid": 131}, {"pid": 131, "expect": 1.0}]
+)
+async def test_the_quota_that_stopped_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: dict[str, str | float]
+) -> None:
+    """Counted in the watch, not since the group was made."""
+    tree = Tree(tmp_path)
+    tree.put("/proc/self/mountinfo", "30 1 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+    tree.put("/proc/131/cgroup", "0::/batch.slice/job\n").put(f"{BATCH}/job/cgroup.procs", "131\n")
+    tree.files(BATCH, **{"cpu.max": "75000 100000", "cgroup.procs": ""})
+    _quota_counts(tree, 4000, 4000)
+    at = JobLook(at_s=1.0, processes={}, times={}, threads={}, others_waited_s=None)
+    monkeypatch.setattr(scenario, "job_look", lambda host, target: at)
+    monkeypatch.setattr(scenario, "job_use", lambda before, after: _uses([0.74])[0])
+    run = FakeRun(host=tree.host(), clock=Passing(tree), options={**target, "seconds": 3.0})
+    await Cpuwatch().run(run)
+    found = run.of(Found)[0].finding
+    group = QuotaGroup(folder=BATCH, name="batch.slice", cores=0.75, stopped=90, periods=100)
+    assert stopped_by(group) in found.title and found.severity == "warning"
+    assert found.remedy[0].undo == (f"echo '75000 100000' > {BATCH}/cpu.max",)
+
+
+def test_a_quota_that_stopped_nobody_is_evidence_alone(host: Host) -> None:
+    calm = QuotaGroup(folder=BATCH, name="batch.slice", cores=2.0, stopped=5, periods=100)
+    job = msgspec.structs.replace(JOB, quotas=(calm,))
+    [found] = findings(host, job, _uses([0.98, 1.0, 1.01, 0.99]), 1.0)
+    assert found.severity == "ok" and not found.remedy
+    assert f"{BATCH}/cpu.stat" in [evidence.source for evidence in found.evidence]
 
 
 @pytest.fixture
