@@ -6,6 +6,7 @@ Counters wrap around within minutes on a large package, so they are looked at mo
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from probes.number_text import whole
 
@@ -43,6 +44,25 @@ class Energy:
 def readable(root: str = ROOT) -> bool:
     """Whether any of its counters can be read."""
     return any(value is not None for value in Energy(root).joules().values())
+
+
+def reach(root: str = ROOT) -> Literal["readable", "permission", "unreadable", "missing"]:
+    """Whether any of its counters can be read; else whether there are some, and whether rights are what lacks."""
+    if readable(root):
+        return "readable"
+    for zone in sorted(Path(root).glob("intel-rapl:*")):
+        if not _text(zone / "name").startswith(tuple(KINDS)):
+            continue
+        try:
+            (zone / "energy_uj").read_bytes()
+        except PermissionError:
+            return "permission"
+        except FileNotFoundError:
+            continue
+        except OSError:
+            pass
+        return "unreadable"
+    return "missing"
 
 
 def _text(path: Path) -> str:

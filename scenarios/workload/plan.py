@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from probes.action import Action
-from probes.bench.energy import readable
+from probes.bench.energy import reach
 from probes.bench.perf_events import Counters
 from probes.secrets import digest, masked_tree
 from probes.types import Absent
@@ -16,6 +16,11 @@ from scenarios.workload.group import Carried, group_action
 from scenarios.workload.request import Request
 from scenarios.workload.variants import Job
 
+WITHOUT_ENERGY = {
+    "missing": "this host shows no RAPL counters",
+    "permission": "the RAPL counters are readable for root only",
+    "unreadable": "the RAPL counters are there, but none can be read",
+}
 COMMANDS = ("cmd", "wrap")  # words of a variant whose value is a command line
 
 
@@ -56,8 +61,8 @@ def left_out(root: str | Absent) -> tuple[str, ...]:
             "instructions, cycles and cache misses: no hardware counters here, or perf events not allowed"
         )
     counters.end()
-    if not readable():
-        found.append("energy: no RAPL counters here, or not as root")
+    if (energy := reach()) != "readable":
+        found.append(f"energy: {WITHOUT_ENERGY[energy]}")
     return tuple(found)
 
 

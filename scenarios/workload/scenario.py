@@ -75,7 +75,8 @@ class CommandUnderVariants(Scenario):
         Option(
             name="score",
             kind="text",
-            help="where the score is in its output: a regular expression with one group, or json:name.name",
+            help="where the score is in its output: a regular expression with one group around the number (the last "
+            "match counts), or json:name.name where all of it is one JSON document",
         ),
         Option(
             name="score-better",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.energy import Energy
+from probes.bench.energy import Energy, reach
 
 
 def zone(root: Path, name: str, kind: str, energy: int) -> None:
@@ -35,3 +35,43 @@ def test_without_it_nothing_is_told(tmp_path: Path) -> None:
     energy = Energy(str(tmp_path))
     energy.look()
     assert energy.joules() == {"energy_package_j": None, "energy_dram_j": None}
+
+
+@pytest.mark.parametrize(
+    ("energy", "error", "found"),
+    [
+        (5, None, "readable"),
+        (5, PermissionError, "permission"),
+        (5, OSError, "unreadable"),
+        ("none", None, "unreadable"),
+        (None, None, "missing"),
+    ],
+)
+def test_rights_that_lack_are_told_from_counters_that_are_not_there(
+    energy: int | str | None,
+    error: type[OSError] | None,
+    found: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    zone(tmp_path, "intel-rapl:0", "psys", 0)  # neither packages nor DRAM
+    if energy is not None:
+        zone(tmp_path, "intel-rapl:1", "package-0", 0)
+        (tmp_path / "intel-rapl:1/energy_uj").write_text(f"{energy}\n")
+    read_bytes, read_text = Path.read_bytes, Path.read_text
+
+    def refused(path: Path) -> None:
+        if error is not None and path.name == "energy_uj":
+            raise error("not for you")
+
+    def bytes_of(path: Path) -> bytes:
+        refused(path)
+        return read_bytes(path)
+
+    def text_of(path: Path, **how: str) -> str:
+        refused(path)
+        return read_text(path, **how)
+
+    monkeypatch.setattr(Path, "read_bytes", bytes_of)
+    monkeypatch.setattr(Path, "read_text", text_of)
+    assert reach(str(tmp_path)) == found
