@@ -59,9 +59,9 @@ def running(session: Session) -> list[Effect]:
         name = clean(f"{estimate.variant} / {estimate.baseline}")
         if several:
             name += f", {clean(metric_title(estimate.metric))}"
-        if estimate.groups < furthest:
-            words = f"{words}, decided"
         early = estimate.ci95 is None or estimate.ci95[0] < 1 < estimate.ci95[1]
+        if estimate.groups < furthest:  # an open last estimate is older than what decided
+            words = "decided" if early else f"{words}, decided"
         role = "dim" if early else marks.get(estimate.variant, ("", "strong"))[1]
         out.append(Effect(name, estimate.ratio, estimate.ci95, words, role, figures))
     return out

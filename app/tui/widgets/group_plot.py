@@ -131,7 +131,7 @@ def group_plot_lines(
     line = f"{'1':<{columns - len(right)}}{right}"
     late = any(c.counted is not None and c.counted < len(c.values) for c in found)
     grey = f", {GREY}" if late else ""
-    notes = (f" {GROUP}, {WAY}{grey} ", f" group, {WAY}{grey} ", f" group{grey or f', {WAY}'} ")
+    notes = (f" {GROUP}, {WAY}{grey} ", f" group, {WAY}{grey} ", f" group, {WAY} ")
     middle = next((note for note in notes if len(note) + 6 <= columns), "")
     at = max(2, (columns - len(middle)) // 2)
     out.append([(" " * _EDGE + line[:at] + middle + line[at + len(middle) :], "dim")])

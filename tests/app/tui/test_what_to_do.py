@@ -113,7 +113,7 @@ def test_from_160_cells_on_what_to_do_stands_beside_the_evidence(width: int) -> 
     evidence = next(n for n, line in enumerate(lines) if "EVIDENCE" in line)
     assert (evidence == 0) == (width == 198) and (evidence < head)
     shown = " ".join(" ".join(lines).split())
-    for word in ("firewall-cmd", "REFERENCES", "to undo"):
+    for word in ("nft delete rule", "REFERENCES", "to undo"):
         assert word in shown
     assert "mtu 9000" in shown and "…" not in shown  # no command is cut
 
@@ -164,7 +164,7 @@ async def test_grey_groups_are_explained(tmp_path: Path) -> None:
     for size in ("wide", "huge"):
         async with opened(tmp_path, run=ended("rpfilter"), size=size) as (app, _):
             assert "grey: after it was decided" in grid(app)
-            assert grid(app).count("firewall-cmd --reload") == 1  # what to do stands there once
+            assert grid(app).count("nft delete rule") == 1  # what to do stands there once
 
 
 async def test_an_import_has_no_time_line(tmp_path: Path) -> None:
