@@ -229,6 +229,7 @@ async def test_a_finding_leads_to_the_plan_that_proves_it(
         await keys(pilot, "slash", *"dir", "enter", "enter")
         assert isinstance(app.screen, DirectoriesScreen)
         await keys(pilot, "escape", "escape", "escape", "x")
+        await ready(app, pilot)  # it is asked for anew
         assert "digest" in grid(app) or "line" in grid(app)
 
 
