@@ -179,6 +179,11 @@ def counted(count: float, noun: str) -> str:
     return f"{count:g} {noun}{'' if count == 1 else 's'}"
 
 
+def cpus(cores: float) -> str:
+    """A quota or a use, which need not be whole: "1 CPU", "0.75 CPUs"."""
+    return f"{number(cores)} {'CPU' if cores == 1 else 'CPUs'}"
+
+
 def listed(names: Sequence[str], most: int) -> str:
     """`a, b, c and 4 more`."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

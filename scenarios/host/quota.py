@@ -10,7 +10,7 @@ import msgspec
 from probes.host import Host
 from probes.system.quota_groups import QuotaGroup
 from probes.types import present
-from probes.units import as_factor, change, counted, listed, number, percent, times
+from probes.units import as_factor, change, counted, cpus, listed, number, percent, times
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.folding import MOST_SHOWN
 
@@ -61,7 +61,7 @@ def one_thread(cores: float) -> str:
 
 def stopped_by(group: QuotaGroup) -> str:
     """`the CPU quota of control group a, 0.75 CPUs, stopped its tasks in 90 % of the periods`, and what that costs."""
-    said = f"the CPU quota of control group {group.name}, {_cpus(group.cores)}, stopped its tasks in "
+    said = f"the CPU quota of control group {group.name}, {cpus(group.cores)}, stopped its tasks in "
     said += f"{percent(group.share)} of the periods"
     return f"{said}; {cost}" if (cost := one_thread(group.cores)) else said
 
@@ -76,7 +76,7 @@ def stopped_groups(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
     first = stopped[0]
     title = stopped_by(first)
     if len(stopped) > 1:
-        others = [f"{g.name} ({_cpus(g.cores)}, {percent(g.share)})" for g in stopped[1:]]
+        others = [f"{g.name} ({cpus(g.cores)}, {percent(g.share)})" for g in stopped[1:]]
         title += f"; {counted(len(others), 'other group')} too: {listed(others, 3)}"
     return Finding(
         id="host.cpu-quota-groups",
@@ -86,7 +86,7 @@ def stopped_groups(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
         title=title,
         evidence=tuple(
             Evidence(
-                f"{g.name}: quota {_cpus(g.cores)}; since the group was made, tasks were stopped in {g.stopped} of "
+                f"{g.name}: quota {cpus(g.cores)}; since the group was made, tasks were stopped in {g.stopped} of "
                 f"{g.periods} periods",
                 f"{g.folder}/cpu.stat",
             )
@@ -97,10 +97,6 @@ def stopped_groups(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
         prove="cpuwatch",
         prove_options=("--cgroup", first.folder),
     )
-
-
-def _cpus(cores: float) -> str:
-    return f"{number(cores)} {'CPU' if cores == 1 else 'CPUs'}"
 
 
 def less_tight(host: Host, folder: str) -> Remedy:

@@ -16,7 +16,7 @@ from probes.system.cgroup import folders_of, groups_of
 from probes.system.cpulist import as_list, parse_list
 from probes.system.disk.mounts import mounts
 from probes.types import Absent, present
-from probes.units import number, size
+from probes.units import cpus, size
 from scenarios.model import Usage
 
 LIMITS = ("memory.max", "memory.high", "memory.swap.max", "cpu.max", "cpu.weight", "io.max", "pids.max")
@@ -121,8 +121,7 @@ class Carried(msgspec.Struct, frozen=True):
     def _said(self, name: str, value: str) -> str:
         if name == "cpu.max":
             quota, period = map(int, value.split())
-            cores = quota / period
-            return f"{number(cores)} {'CPU' if cores == 1 else 'CPUs'}"
+            return cpus(quota / period)
         return size(int(value)) if name.startswith("memory.") else value
 
 
