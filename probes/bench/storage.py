@@ -318,11 +318,13 @@ class StorageBench:
             return spec
         if load.kind == "read" and isinstance(self.read_leaves, Absent):
             raise NotApplicable(self.read_leaves.reason)
-        files = self._files.of(load.kind)
-        if not files:
+        if not (files := len(self._files.of(load.kind))):
             raise NotApplicable(f"{self.directory}: no test file was prepared for {load.id}")
-        file = files[number]
-        part = part_of(file, index, load.workers, load.block_bytes, sequential=load.sequential)
+        sharers = load.workers
+        if load.sequential:  # a file for each worker, as far as there are some
+            number, index, sharers = (number + index) % files, index // files, -(-load.workers // files)
+        file = self._files.serve(load.kind, number)
+        part = part_of(file, index, sharers, load.block_bytes, sequential=load.sequential)
         return spec | part | {"sync": load.sync, "direct": file.direct}
 
     def _account(self, load: Load, replies: Sequence[dict[str, Any]], moved: int | None) -> None:

@@ -82,14 +82,13 @@ class StorageTrains:
         load = self.load
         lead = load.workers > 1
         most = self._most_operations(len(order), slice_s, parts=2 if onset_s else 1, lead=lead)
-        groups = -(-len(order) // (2 * len(self._benches)))
-        drawn = self._benches[0].next_files(load, min(groups, FILES_A_TRAIN))
+        rounds = -(-len(order) // len(self._benches))
+        drawn = self._benches[0].next_files(load, min(rounds, FILES_A_TRAIN))
         files = [drawn, *(bench.use_files(load, drawn) for bench in self._benches[1:])]
         first = list(itertools.accumulate((len(numbers) for numbers in files), initial=0))
-        # A group stays with one file of each side, of one number: they lie side by side where they can.
-        served = [
-            first[side] + at // (2 * len(self._benches)) % len(files[side]) for at, side in enumerate(order)
-        ]
+        # A round (a slice of each side) stays with files of one number, which lie side by side where they can. The next
+        # one takes others: a side that comes twice in a row would go on where it was, which is faster on some disks.
+        served = [first[side] + at // len(self._benches) % len(files[side]) for at, side in enumerate(order)]
         specs: list[dict[str, Any]] = [
             {
                 "sides": self._sides(place, files),

@@ -100,10 +100,14 @@ class FileSet:
     def use(self, kind: str, numbers: Sequence[int]) -> list[int]:
         """As `next`, with the files that another side drew: those of one number lie side by side (see `laying`)."""
         files = self.of(kind)
-        used = [number % len(files) for number in numbers] if files else []
+        return [number % len(files) for number in numbers] if files else [0]
+
+    def serve(self, kind: str, number: int) -> TestFile:
+        """The file of this number, for a worker."""
+        file = self.of(kind)[number]
         if kind == "write":
-            self._written.update(files[number].fd for number in used)
-        return used or [0]
+            self._written.add(file.fd)
+        return file
 
     def take_written(self) -> list[int]:
         """The descriptors of what was used for writing since the last time."""

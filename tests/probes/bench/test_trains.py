@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ async def test_what_is_done_and_not_counted_is_paid_for(sides: dict[str, Storage
     assert bench.budget.spent_bytes - before == sum(train.operations) * trains.load.block_bytes + uncounted
 
 
-async def test_both_sides_of_a_group_write_to_files_of_one_number(
+async def test_both_sides_of_a_round_write_to_files_of_one_number_and_each_worker_to_its_own(
     sides: dict[str, StorageBench], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trains = StorageTrains(sides, STREAM)
@@ -82,7 +83,7 @@ async def test_both_sides_of_a_group_write_to_files_of_one_number(
     original, sent = pool.together, []
 
     async def recorded(do: str, specs: Any, *more: Any) -> Any:
-        sent.append(specs[0])
+        sent.append(specs)
         return await original(do, specs, *more)
 
     monkeypatch.setattr(pool, "together", recorded)
@@ -92,12 +93,14 @@ async def test_both_sides_of_a_group_write_to_files_of_one_number(
         for variant, bench in sides.items()
         for number, file in enumerate(bench._files.of("write"))
     }
-    served = [sent[-1]["sides"][one]["fd"] for one in sent[-1]["order"]]
-    groups = [served[at : at + 4] for at in range(0, len(served), 4)]
-    for group in groups:
-        a, b = {numbers["A", fd] for fd in (group[0], group[3])}, {numbers["B", fd] for fd in group[1:3]}
-        assert a == b and len(a) == 1
-    assert len({group[0] for group in groups}) > 1
+    order = ABBA * 5
+    served = []
+    for at, one in enumerate(sent[-1][0]["order"]):
+        parts = [spec["sides"][one] for spec in sent[-1]]
+        served.append([(numbers["AB"[order[at]], part["fd"]], part["first"]) for part in parts])
+    assert served[::2] == served[1::2]
+    assert all(len(set(workers)) == trains.load.workers for workers in served)
+    assert all(before != after for before, after in pairwise(served[::2]))
 
 
 def test_files_are_made_in_turn_and_the_written_ones_lie_between_what_is_read(
