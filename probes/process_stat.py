@@ -15,6 +15,7 @@ _FIRST = 3  # the number of the field after the name
 _MOST = 42 - _FIRST + 1
 _MOST_BYTES = 4096  # the kernel gives the line in one read
 _LEAST = 22 - _FIRST + 1  # fields of any kernel since 2.6
+_KERNEL_THREAD = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 
 
 class ProcessStat(NamedTuple):
@@ -43,8 +44,8 @@ class ProcessStat(NamedTuple):
         return self.number(4)
 
     @property
-    def flags(self) -> int:
-        return self.number(9)
+    def kernel_thread(self) -> bool:
+        return bool(self.number(9) & _KERNEL_THREAD)
 
     @property
     def user_ticks(self) -> int:
@@ -57,6 +58,10 @@ class ProcessStat(NamedTuple):
     @property
     def children_ticks(self) -> int:
         return self.number(16) + self.number(17)
+
+    @property
+    def nice(self) -> int:
+        return self.number(19)
 
     @property
     def threads(self) -> int:

@@ -322,15 +322,15 @@ class Verdict(Event, frozen=True, tag="verdict"):
     batch: int = 1  # so many neighbouring groups, which depend on each other, are one unit of inference
     explain: str = ""  # a scenario's own words on how it came about, where the fields do not say it
     scope: str = ""  # "this stack", "this disk", "this directory, not the disk"
-    seconds_to_decide: float | None = (
-        None  # `inconclusive`: about how long it would take; `not measured`: at least
-    )
-    bytes_to_decide: int | None = (
-        None  # where the run's write limit ended it: about how much it would have to write
-    )
-    drift: dict[
-        str, Interval
-    ] = {}  # by variant: level at the beginning and the end, where that forbids an effect
+    # `inconclusive`: about how long it would take; `not measured`: at least
+    seconds_to_decide: float | None = None
+    bytes_to_decide: int | None = None  # where the run's write limit ended it: about how much it would write
+    drift: dict[str, Interval] = {}  # by variant: level at the beginning and the end, where that forbids it
+
+    @property
+    def unmeasured(self) -> bool:
+        """Not started, or not as it should be measured: no group stands behind it."""
+        return self.verdict in ("not measured", "not applicable") and self.groups == 0
 
 
 class SeriesVerdict(Event, frozen=True, tag="series"):

@@ -72,10 +72,11 @@ def _files(session: Session) -> str:
 
 
 def _judged(session: Session) -> bool:
-    """Whether anything was; what was only `not measured` is no verdict that was reached."""
-    verdicts: list[ev.Verdict | ev.SeriesVerdict] = [*session.verdicts.values(), *session.series]
-    return any(v.verdict != "not measured" for v in verdicts) or any(
-        f.answers for f in session.findings.values()
+    """Whether anything was; what could not be measured is no verdict that was reached."""
+    return (
+        any(not v.unmeasured for v in session.verdicts.values())
+        or bool(session.series)
+        or any(f.answers for f in session.findings.values())
     )
 
 
@@ -90,13 +91,20 @@ def _said(session: Session) -> Answer | None:
         if red is None:
             return said
         return said._replace(sentence=f"{DISTRUST}: {red.text}. {said.sentence}", weight="warning")
-    worst = max(moved, key=_distance)
-    control = workload_title(session, worst.workload)
-    alone = any(v.workload == worst.workload and not v.control for v in session.verdicts.values())
-    name = f"the control {variant_title(session, worst.variant)}" if alone else f"the control ({control})"
-    size = units.effect(worst.ratio) if worst.ratio else worst.verdict
-    words = f"{DISTRUST}: {name}, which must not differ, is {size}. {said.sentence}"
+    words = f"{DISTRUST}: {_moved(session, max(moved, key=_distance))}. {said.sentence}"
     return said._replace(sentence=words, weight="warning")
+
+
+def _moved(session: Session, control: ev.Verdict) -> str:
+    """Which control it was, by its load and its sides, and by how much it differs."""
+    load = workload_title(session, control.workload)
+    variant, baseline = (variant_title(session, name) for name in (control.variant, control.baseline))
+    size = units.effect(control.ratio) if control.ratio else control.verdict
+    of_others = any(v.workload == control.workload and not v.control for v in session.verdicts.values())
+    where = (
+        f"in load {load}, the control {variant}" if of_others else f"in the control load {load}, {variant}"
+    )
+    return f"{where} is {size} than {baseline}; the two must not differ"
 
 
 def _found_out(session: Session) -> Answer | None:

@@ -43,7 +43,7 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         return (_again(session, "it was stopped: run it again"),)
     told = [v for v in session.verdicts.values() if not v.control]
     missed = [v for v in told if v.verdict == "not measured"]
-    nothing = bool(missed) and len(missed) == len(told)
+    nothing = bool(told) and all(v.unmeasured for v in told)
     if ended.status != "done" and not (ended.status == "skipped" and nothing):
         return ()
     if control_differs(session):
@@ -79,6 +79,8 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
             f": more time alone would be {units.duration(whole)}" if needed and whole <= units.DAY_S else ""
         )
         return (_again(session, f"run it again on a quieter host{long}"),)
+    if nothing and not missed:
+        return ()
     if nothing:
         had_s = session.plan.measuring_s if session.plan is not None else 0.0
         least_s = max(v.seconds_to_decide or 0.0 for v in missed)

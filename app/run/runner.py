@@ -7,7 +7,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,7 @@ class Runner(Run):
         self._undoing = ""
         self._recording = recording
         self._verdicts: list[ev.Verdict | ev.SeriesVerdict] = []
+        self._answered = False  # by something that was measured, whatever could be compared
 
     def time(self) -> float:
         return round(max(0.0, self.clock.now() - self._began_s), 4)
@@ -82,6 +83,8 @@ class Runner(Run):
     def emit(self, event: ev.AnyEvent) -> None:
         if isinstance(event, ev.Verdict | ev.SeriesVerdict):
             self._verdicts.append(event)
+        elif isinstance(event, ev.Found) and event.finding.answers:
+            self._answered = self._answered or event.finding.confidence == "measured"
         self._emit(event)
 
     def change(self, action: Action) -> AbstractAsyncContextManager[Applied]:
@@ -175,9 +178,8 @@ class Runner(Run):
         code = 0
         try:
             await task
-            if self._verdicts and all(v.verdict == "not measured" for v in self._verdicts):
-                reasons = dict.fromkeys(v.reason for v in self._verdicts if v.reason)
-                raise Refused(": ".join(("nothing was measured", *list(reasons)[:1])))
+            if self._verdicts and not self._answered and all(map(_unmeasured, self._verdicts)):
+                raise Refused(_without_measurement(self._verdicts))
         except asyncio.CancelledError:
             pass
         except (Refused, BenchRefused, NotApplicable) as why:
@@ -220,6 +222,17 @@ class Runner(Run):
             except Exception as error:
                 self.emit(ev.Note(t=self.time(), text=f"no more pulses: {self._save_bug(error)}"))
                 return
+
+
+def _unmeasured(verdict: ev.Verdict | ev.SeriesVerdict) -> bool:
+    return isinstance(verdict, ev.Verdict) and verdict.unmeasured
+
+
+def _without_measurement(verdicts: Sequence[ev.Verdict | ev.SeriesVerdict]) -> str:
+    """What could not be had, and the first reason."""
+    unstarted = all(v.verdict == "not measured" for v in verdicts)
+    reasons = [v.reason for v in verdicts if v.reason]
+    return ": ".join(("nothing was measured" if unstarted else "nothing could be compared", *reasons[:1]))
 
 
 def listen_for_stops(loop: asyncio.AbstractEventLoop, stops: Stops) -> None:

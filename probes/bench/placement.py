@@ -31,12 +31,14 @@ CALLS = {"chase": CHASED, "clock": READINGS, "system-call": SYSTEM_CALLS}
 
 class Seat(msgspec.Struct, frozen=True):
     """Where one worker may run, and the node that its memory comes from (None: where the kernel likes). `peer`: where
-    the process at the other end of its loopback connection may run.
+    the process at the other end of its loopback connection may run. `store`: a worker has buffers of its own for each,
+    where two placements on one node's memory must not find what the other left in a cache.
     """
 
     cpus: tuple[int, ...]
     node: int | None = None
     peer: tuple[int, ...] = ()
+    store: str = ""
 
 
 class Placement(msgspec.Struct, frozen=True):
@@ -142,6 +144,7 @@ class PlacementBench:
             "cpus": seat.cpus,
             "node": seat.node,
             "peer": seat.peer,
+            "store": seat.store,
             "page": page,
             "bytes": size_bytes,
             "seed": self._rng.getrandbits(48),

@@ -19,6 +19,7 @@ from probes.types import Absent, present
 N = TypeVar("N", int, float)
 
 _NUMBER = re.compile(r"[0-9]{1,19}")  # 64 bits; int() refuses what has thousands of digits
+_UNIT = re.compile(r".+\.(?:service|scope|slice)")
 _NO_LIMIT_BYTES = 1 << 60  # version 1 writes the highest page-aligned number for "none"
 _MOST_MEMBERS = 100_000
 _LONGEST_PATH, _DEEPEST = 4096, 64
@@ -106,6 +107,11 @@ def cpu_quota(host: Host, folder: str) -> float | None:
     return limit if isinstance(limit, float) else None
 
 
+def unit_of(folder: str) -> str:
+    """The systemd unit that a control group is or lies in: the last name of one in its path; "" where none is."""
+    return next((name for name in reversed(folder.split("/")) if _UNIT.fullmatch(name)), "")
+
+
 def _least(*limits: N | Absent | None) -> N | Absent | None:
     found = [limit for limit in limits if not isinstance(limit, Absent)]
     if not found:
@@ -189,15 +195,16 @@ def _cpuset(host: Host, folders: tuple[str, ...]) -> frozenset[int] | Absent:
 
 
 def cgroup_folders(host: Host, path: str) -> tuple[str, ...]:
-    """Where a control group is; several where both versions, or two controllers, have one of that name. `path`: a
-    folder, or as /proc/PID/cgroup tells it.
+    """Where a control group is, without symlinks; several where both versions, or two controllers, have one of that
+    name. `path`: a folder, or as /proc/PID/cgroup tells it.
     """
     roots = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu")
     wanted = path.strip().rstrip("/")
     folders = (
         [wanted] if wanted.startswith("/sys/fs/cgroup") else [f"{r}/{wanted.lstrip('/')}" for r in roots]
     )
-    return tuple(f for f in folders if host.exists(f"{f}/cgroup.procs") and ".." not in f.split("/"))
+    there = (f for f in folders if ".." not in f.split("/") and host.exists(f"{f}/cgroup.procs"))
+    return tuple(dict.fromkeys(f for folder in there if present(f := host.real(folder))))
 
 
 def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:

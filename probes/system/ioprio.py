@@ -15,7 +15,7 @@ import msgspec
 from probes.host import Host
 from probes.number_text import whole
 from probes.process_stat import parse_stat
-from probes.system.tasks import KERNEL_THREAD, tasks_hidden
+from probes.system.tasks import tasks_hidden
 from probes.types import Absent
 
 Class: TypeAlias = Literal["real-time", "best-effort", "idle"]
@@ -64,7 +64,7 @@ def priorities(host: Host) -> tuple[Priority, ...] | Absent:
             continue
         text = host.text(f"/proc/{name}/stat", 4096)
         stat = None if isinstance(text, Absent) else parse_stat(text)
-        if stat is None or stat.flags & KERNEL_THREAD:
+        if stat is None or stat.kernel_thread:
             continue
         value = libc.syscall(number, 1, pid)  # 1: IOPRIO_WHO_PROCESS
         own = decoded(value, _nice(pid)) if value >= 0 else None

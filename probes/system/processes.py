@@ -33,6 +33,7 @@ class Process(msgspec.Struct, frozen=True):
     cpu_s: float
     own_s: float  # the part of `cpu_s` that its own threads used
     io: tuple[int, int] | None = None  # bytes read and written; None: not readable
+    kernel_thread: bool = False
 
     @property
     def children_s(self) -> float:
@@ -130,6 +131,7 @@ def _process(host: Host, pid: str) -> Process | None:
         stat.start_ticks,
         (own + stat.children_ticks) / TICKS_PER_S,
         own / TICKS_PER_S,
+        kernel_thread=stat.kernel_thread,
     )
 
 

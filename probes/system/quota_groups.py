@@ -98,7 +98,9 @@ def quota_group(host: Host, root: str, folder: str) -> QuotaGroup | None:
 
 
 def _roots(table: tuple[Mount, ...]) -> tuple[str, ...]:
-    found = (
-        m.mountpoint for m in table if m.fstype == "cgroup2" or (m.fstype == "cgroup" and "cpu" in m.options)
-    )
-    return tuple(dict.fromkeys(found))
+    """Each hierarchy once, where it was mounted first: a container's tree may hold it again."""
+    found: dict[tuple[str, str], str] = {}
+    for m in table:
+        if m.fstype == "cgroup2" or (m.fstype == "cgroup" and "cpu" in m.options):
+            found.setdefault((m.devno or m.mountpoint, m.root), m.mountpoint)
+    return tuple(dict.fromkeys(found.values()))

@@ -18,7 +18,6 @@ from probes.number_text import hexadecimal, whole
 from probes.process_stat import ProcessStat, parse_stat
 from probes.types import Absent, present
 
-KERNEL_THREAD = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 # A vfork parent sleeps in D for the few milliseconds until its child has called exec (kernel/fork.c).
 HARMLESS_WAITS = frozenset({"kernel_clone", "wait_for_vfork_done", "do_fork", "_do_fork"})
 _FRAME = re.compile(r"\s*(?:\[<[0-9a-fx]+>\]\s*)?(?:\?\s*)?([A-Za-z_][\w.]*)\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?")
@@ -139,7 +138,7 @@ def _task(host: Host, pid: int, stat: ProcessStat) -> Task:
         tid=stat.pid,
         comm=stat.name,
         start_ticks=stat.start_ticks,
-        kernel_thread=bool(stat.flags & KERNEL_THREAD),
+        kernel_thread=stat.kernel_thread,
         wchan=wchan.strip() if present(wchan) else wchan,
         switches=_switches(status),
     )

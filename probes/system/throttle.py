@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from probes.host import Host
-from probes.types import Absent
+from probes.types import Absent, present
 
 _CPUS = 16  # of a large host the first ones stand for all: each read costs some microseconds
 _V1_FOLDERS = ("/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu")
@@ -60,7 +60,10 @@ class ThrottleReader:
 
 
 def quota_files(host: Host) -> tuple[str, ...]:
-    """cpu.stat of our control group and of the ones above it: a quota may stand at any height."""
+    """cpu.stat of our control group and of the ones above it: a quota may stand at any height.
+
+    Each once, where it is mounted: /sys/fs/cgroup/cpu is a symlink to cpu,cpuacct.
+    """
     text = host.text("/proc/self/cgroup", 1 << 16)
     found: list[str] = []
     for line in () if isinstance(text, Absent) else text.splitlines():
@@ -75,8 +78,8 @@ def quota_files(host: Host) -> tuple[str, ...]:
         for base in bases:
             folder = path.rstrip("/")
             while True:
-                if host.exists(f"{base}{folder}/cpu.stat"):
-                    found.append(f"{base}{folder}/cpu.stat")
+                if present(file := host.real(f"{base}{folder}/cpu.stat")):
+                    found.append(file)
                 if not folder:
                     break
                 folder = folder.rpartition("/")[0]

@@ -138,7 +138,7 @@ def _judged(scenario: Scenario, outcome: Outcome) -> tuple[State, str]:
         v for v in outcome.verdicts if not v.control and v.verdict not in ("not measured", "not applicable")
     ]
     if not judged and not outcome.findings:
-        return "not measured", not_measured(suspect, outcome.reason or outcome.answer)
+        return "not measured", not_measured(suspect, _why_not(outcome))
     if scenario.id == "null":
         return "resolution", outcome.answer
     if any(v.control and v.verdict in ("slower", "faster") for v in outcome.verdicts):
@@ -163,6 +163,14 @@ def _judged(scenario: Scenario, outcome: Outcome) -> tuple[State, str]:
     if weight == "unknown" or any(v.verdict == "inconclusive" for v in judged):
         return "open", f"{suspect}: undecided: {outcome.answer}"
     return "cleared", f"not {suspect}: {outcome.answer}"
+
+
+def _why_not(outcome: Outcome) -> str:
+    """The loads' own reason where none was measured: the run's says first that nothing was."""
+    own = [v.reason for v in outcome.verdicts if v.reason]
+    if outcome.status == "skipped" and own and all(v.unmeasured for v in outcome.verdicts):
+        return own[0]
+    return outcome.reason or outcome.answer
 
 
 def _reach(verdicts: Sequence[ev.Verdict]) -> str:

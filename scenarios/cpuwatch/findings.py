@@ -221,7 +221,12 @@ def _evidence(job: Job, uses: Sequence[JobUse]) -> tuple[Evidence, ...]:
 
 
 def _place(host: Host, cores: float, job: Job) -> tuple[Remedy, ...]:
-    """A place for so many cores that is not taken by other pinned processes; a running process is moved there."""
+    """A place for so many cores that is not taken by other pinned processes; a running process is moved there.
+
+    None for a kernel thread: the kernel moves it itself.
+    """
+    if job.target.kind == "pid" and priority.is_kernel_thread(host, int(job.target.value)):
+        return ()
     placed, table, found = host.once(topology), host.once(numa), host.once(caches)
     may = allowed(host).cpus
     taken = frozenset[int]().union(*(one.cpus for one in pinned(host, job.members)))

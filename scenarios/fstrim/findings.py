@@ -152,6 +152,7 @@ def idling(layout: Layout, before: Phase, idle: Phase, doubts: Sequence[str]) ->
             ),
         ),
         subject=layout.mountpoint,
+        answers=True,
     )
 
 

@@ -2,16 +2,18 @@
 
 setpriority(2) changes one thread, so that a process is named by all of its threads. Where the kernel groups tasks by
 session (sched(7), autogroup), nice values count within a session only, and the session's own value is set beside them.
+A kernel thread works for others, who would wait for it: what makes its work less is said instead.
 """
 
 from __future__ import annotations
 
-import re
 import shlex
 
 from probes.host import Host
+from probes.process_stat import ProcessStat, parse_stat
 from probes.types import present
 from scenarios.finding import Remedy
+from scenarios.knowledge.kernel_threads import kernel_thread
 
 LOWER = 10
 LIGHT, USUAL = 20, 100  # cpu.weight
@@ -19,8 +21,11 @@ AUTOGROUP = "/proc/sys/kernel/sched_autogroup_enabled"
 
 
 def of_process(host: Host, pid: int, name: str) -> Remedy:
+    stat = _stat(host, pid)
+    if stat is not None and stat.kernel_thread:
+        return of_kernel_thread(pid, stat.name)
     nice = f"renice -n {{}} -p $(ls /proc/{pid}/task)"
-    commands, undo = [nice.format(LOWER)], [nice.format(_nice(host, pid))]
+    commands, undo = [nice.format(LOWER)], [nice.format(stat.nice if stat is not None else 0)]
     grouped = host.text(AUTOGROUP, 64)
     if present(grouped) and grouped.strip() == "1":
         commands.append(f"echo {LOWER} > /proc/{pid}/autogroup")
@@ -33,12 +38,28 @@ def of_process(host: Host, pid: int, name: str) -> Remedy:
     )
 
 
-def _nice(host: Host, pid: int) -> int:
-    """Field 19 of proc_pid_stat(5), counted behind the name, which may hold blanks; 0 where it cannot be read."""
+def is_kernel_thread(host: Host, pid: int) -> bool:
+    stat = _stat(host, pid)
+    return stat is not None and stat.kernel_thread
+
+
+def of_kernel_thread(pid: int, name: str) -> Remedy:
+    """Only looks."""
+    known = kernel_thread(name)
+    if known is None:
+        return Remedy(
+            title=f"See what kernel thread {name} works for: its stack names the part of the kernel (as root)",
+            commands=(f"ps -o pid,psr,pcpu,etime,comm -p {pid}", f"cat /proc/{pid}/stack"),
+        )
+    return Remedy(
+        title=f"{name} is a kernel thread that {known.work}: {known.advice}",
+        commands=(f"ps -o pid,psr,pcpu,etime,comm -p {pid}", *known.commands),
+    )
+
+
+def _stat(host: Host, pid: int) -> ProcessStat | None:
     text = host.text(f"/proc/{pid}/stat", 4096)
-    fields = text.rpartition(")")[2].split() if present(text) else []
-    nice = fields[16] if len(fields) > 16 else ""
-    return int(nice) if re.fullmatch(r"-?[0-9]{1,2}", nice) else 0
+    return parse_stat(text) if present(text) else None
 
 
 def of_user(user: str) -> Remedy:

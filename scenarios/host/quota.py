@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 
 import msgspec
 
 from probes.host import Host
+from probes.system.cgroup import unit_of
 from probes.system.quota_groups import QuotaGroup
 from probes.types import present
 from probes.units import as_factor, change, counted, cpus, listed, number, percent, times
@@ -15,6 +17,7 @@ from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.folding import MOST_SHOWN
 
 PERIODS_SPEAK = 0.05  # share of the quota's periods in which it stopped somebody, from which on triage speaks
+_USER_MANAGER = re.compile(r"/user@([0-9]+)\.service/")
 LEAST_PERIODS = 100  # ten seconds of work: fewer tell little of a group that is not our own
 
 
@@ -108,7 +111,17 @@ def less_tight(host: Host, folder: str) -> Remedy:
     return Remedy(
         title="Raise the quota of this group, or start fewer threads than it has CPUs",
         commands=(f"cat {shlex.quote(file)}", f"echo {none} > {shlex.quote(file)}"),
-        persistent=("systemctl set-property UNIT CPUQuota=",),
+        persistent=lasting(folder),
         verify=(f"grep throttled {shlex.quote(folder)}/cpu.stat",),
         undo=(f"echo {shlex.quote(old)} > {shlex.quote(file)}",) if old else (),
     )
+
+
+def lasting(folder: str) -> tuple[str, ...]:
+    """systemd.resource-control(5). What a unit sets holds for its own group, not for those made inside of it."""
+    unit = unit_of(folder)
+    if unit and not folder.endswith(f"/{unit}"):
+        return (f"# the group was made inside {unit}: raise its quota in the settings of what made it",)
+    user = _USER_MANAGER.search(folder)
+    manager, whom = (" --user", f"  # as the user with uid {user[1]}") if user else ("", "")
+    return (f"systemctl{manager} set-property {shlex.quote(unit) if unit else 'UNIT'} CPUQuota={whom}",)

@@ -21,6 +21,7 @@ from scenarios.host import priority
 from scenarios.host.quota import LEAST_PERIODS, PERIODS_SPEAK, Quota, less_tight, stopped_groups
 from scenarios.host.top_users import User, last_look, top_users
 from scenarios.host.unseen import unseen
+from scenarios.knowledge.kernel_threads import kernel_thread
 from scenarios.rule import Inapplicable, Rule, Unreadable
 
 # Shares of time (0..1 of the last minute) in which somebody waited, from which on triage speaks. Ten per cent of the
@@ -48,7 +49,7 @@ def pressure(host: Host) -> Iterator[Finding]:
             severity="warning" if kind == "memory" else "notice",
             confidence="rule",
             title=f"tasks waited for {_WAITED_FOR[kind]} in {share * 100:.0f} % of the last minute"
-            + (f"; most is used by {first.name} [{first.pid}]" if first else "")
+            + (f"; most is used by {first.name} [{first.pid}]{_what(first)}" if first else "")
             + (f"; {nobody.sentence}" if nobody else ""),
             evidence=(
                 Evidence(
@@ -56,7 +57,7 @@ def pressure(host: Host) -> Iterator[Finding]:
                     f"the time; from {PRESSURE_SPEAKS * 100:.0f} % on it slows programs noticeably",
                     f"/proc/pressure/{kind}",
                 ),
-                *(Evidence(f"{user.name} [{user.pid}] of {user.owner}: {user.words}") for user in users),
+                *(Evidence(f"{user.name} [{user.pid}]{_whose(user)}: {user.words}") for user in users),
             ),
             remedy=_relief(host, kind, first) if first else nobody.remedy if nobody else (),
             references=("Documentation/accounting/psi.rst",),
@@ -69,9 +70,23 @@ _WAITED_FOR = {"cpu": "a CPU", "io": "a disk", "memory": "memory"}
 _PROVED_BY = {"io": "storage", "cpu": "null"}
 
 
+def _whose(user: User) -> str:
+    return ", a kernel thread" if user.kernel_thread else f" of {user.owner}"
+
+
+def _what(user: User) -> str:
+    """`, a kernel thread that ...`: few know them by their names; empty for a process."""
+    if not user.kernel_thread:
+        return ""
+    known = kernel_thread(user.name)
+    return ", a kernel thread" + (f" that {known.work}" if known is not None else "")
+
+
 def _relief(host: Host, kind: str, first: User) -> tuple[Remedy, ...]:
     """What takes the pressure away, for the process that uses most; each can be taken back."""
     pid = first.pid
+    if first.kernel_thread:
+        return (priority.of_kernel_thread(pid, first.name),)
     looked_at = f"ps -o pid,user,nice,pcpu,rss,etime,args -p {pid}"
     if kind == "cpu":
         lighter = priority.of_process(host, pid, first.name)

@@ -27,6 +27,7 @@ class User(msgspec.Struct, frozen=True):
     name: str
     owner: str
     words: str
+    kernel_thread: bool = False
 
 
 def top_users(host: Host, kind: str) -> tuple[User, ...]:
@@ -43,6 +44,7 @@ def top_users(host: Host, kind: str) -> tuple[User, ...]:
             f"{one.rate:.1f} CPUs over {BETWEEN_S:g} s"
             if kind == "cpu"
             else f"{units.rate(one.rate)} read and written over {BETWEEN_S:g} s",
+            after.processes[one.pid].kernel_thread,
         )
         for one in found[:MOST]
     )

@@ -113,11 +113,10 @@ def _resolution(answer: Answer, culprits: Sequence[str], clean: bool) -> Finding
             id="null.resolution",
             severity="warning",
             title="This host could not be measured now",
-            confidence="measured",
+            confidence="hint",
             evidence=tuple(evidence),
             remedy=(_QUIETER,),
             subject=answer.directory,
-            answers=clean,
         )
     severity: Severity = (
         "ok" if worst <= max(GOOD, answer.margin) else "notice" if worst <= USABLE else "warning"

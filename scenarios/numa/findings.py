@@ -16,7 +16,6 @@ from scenarios.knowledge.bios import BiosReading
 from scenarios.numa import remedies
 from scenarios.numa.measurement.cpu import CYCLES, Clocked, CpuResult
 from scenarios.numa.measurement.figures import Figure
-from scenarios.numa.measurement.memory import MemoryResult, Reach
 from scenarios.numa.measurement.surroundings import Surroundings
 from scenarios.numa.quota import held_back, quota_finding
 from scenarios.numa.settings import Firmware, Held
@@ -27,8 +26,6 @@ SHARE_STARVES = 2 / 3  # of it: below that somebody else is the cause, above it 
 FAIR_ALONE = 0.97
 SCALING_SPEAKS = 0.85
 FREQUENCY_SPEAKS = 0.9
-FAR_SUSPECT = 0.35  # remote memory gives half to four fifths of the bandwidth; less means a narrow link
-UNEVEN_SPEAKS = 0.75
 SLOW_CLOCK_NS = 400.0
 POWER_AT_LIMIT = 0.97
 HELD: dict[Held, str] = {
@@ -209,64 +206,6 @@ def timer_findings(
         ),
         remedy=remedies.clocksource(clock) if clock.current != "tsc" else (),
         references=("Documentation/timers/timekeeping.rst",),
-    )
-
-
-def memory_findings(result: MemoryResult) -> Iterator[Finding]:
-    yield from _far(result)
-    yield from _uneven(result)
-
-
-def _far(result: MemoryResult) -> Iterator[Finding]:
-    near = {r.cpu_node: r for r in result.reaches if r.near}
-    for reach in result.reaches:
-        own = near.get(reach.cpu_node)
-        if reach.near or own is None or reach.copied_bytes_per_s is None or own.copied_bytes_per_s is None:
-            continue
-        high = reach.copied_bytes_per_s.high or reach.copied_bytes_per_s.value
-        share = reach.copied_bytes_per_s.value / own.copied_bytes_per_s.value
-        if high < FAR_SUSPECT * (own.copied_bytes_per_s.low or own.copied_bytes_per_s.value):
-            yield Finding(
-                id="numa.memory-far",
-                severity="warning",
-                confidence="measured",
-                subject=f"node {reach.cpu_node} to node {reach.memory_node}",
-                title=f"node {reach.cpu_node} reaches node {reach.memory_node}'s memory with only "
-                f"{units.percent(share)} of the bandwidth of its own: a narrow or slow link between the sockets?",
-                evidence=(_copied(own), _copied(reach)),
-                remedy=remedies.narrow_link(),
-            )
-            return  # the link is said once, not for each pair of nodes behind it
-
-
-def _uneven(result: MemoryResult) -> Iterator[Finding]:
-    """Nodes with the same number of copying cores only: fewer cores fill fewer channels."""
-    own = [r for r in result.reaches if r.near and r.copied_bytes_per_s is not None]
-    for reach in own:
-        alike = [r for r in own if r.workers == reach.workers and r.copied_bytes_per_s is not None]
-        best = max(alike, key=lambda r: r.copied_bytes_per_s.low or 0.0 if r.copied_bytes_per_s else 0.0)
-        if best is reach or best.copied_bytes_per_s is None or reach.copied_bytes_per_s is None:
-            continue
-        if (reach.copied_bytes_per_s.high or 0) < UNEVEN_SPEAKS * (best.copied_bytes_per_s.low or 0):
-            yield Finding(
-                id="numa.memory-uneven",
-                severity="warning",
-                confidence="measured",
-                subject=f"node {reach.cpu_node}",
-                title=f"node {reach.cpu_node}'s own memory is slower than node {best.cpu_node}'s: "
-                "fewer memory modules, or slower ones?",
-                evidence=(_copied(best), _copied(reach)),
-                remedy=remedies.modules(),
-            )
-
-
-def _copied(reach: Reach) -> Evidence:
-    figure = reach.copied_bytes_per_s
-    assert figure is not None
-    low, high = figure.low or figure.value, figure.high or figure.value
-    return Evidence(
-        f"CPUs of node {reach.cpu_node}, memory of node {reach.memory_node}: {units.rate(figure.value)} copied "
-        f"(95 % CI {units.rate(low)} to {units.rate(high)}), {reach.workers} cores"
     )
 
 

@@ -34,6 +34,7 @@ LEAST_ROUNDS = 4  # fewer give no interval
 STRESS_SHARE = 0.5  # of the CPUs' share, where stress-ng is installed
 WORK = "compress"  # branches, tables in the first-level cache, and a second-level cache's worth of data
 NEAR, FAR = "near", "far"
+MOST_COPIERS = 16
 SMALL, HUGE = "small", "huge"
 
 OPTIONS: tuple[Option, ...] = (
@@ -175,13 +176,14 @@ def _entries(
                 tuple(Side(p) for p in full(cpus)),
             )
         )
-    near, far = _near_and_far(reach)
-    if near is not None and far is not None:
-        cores = f"node {near.cpu_node}'s cores"
-        for work, title in (("copy", f"memory copy, {cores}"), ("chase", "memory latency, one core")):
-            many = work == "copy"
-            sides = tuple(Side(_memory(name, t, many)) for name, t in ((NEAR, near), (FAR, far)))
-            entries.append((_workload(f"memory-{work}", title, work), work, sides))
+    if (both := _near_and_far(reach)) is not None:
+        near, far = both
+        alike = near.memory_node == far.memory_node
+        what = f"node {far.memory_node}'s memory" if alike else f"node {far.cpu_node}'s cores"
+        for work, title in (("copy", "memory copy"), ("chase", "memory latency")):
+            entries.append(
+                (_workload(f"memory-{work}", f"{title}, {what}", work), work, _sides(near, far, work))
+            )
     else:
         left_out.append("near against far memory: one node has memory")
     connected = loopback(placed, table, cpus, card_node)
@@ -193,26 +195,41 @@ def _entries(
             (ASKING, "loopback network, request and answer"),
         ):
             entries.append((_workload(work, title, work), work, tuple(Side(p) for p in connected)))
-    one = Placement(SMALL, "", (Seat((min(cpus),), near.memory_node if near else None),))
+    home = next((t for t in reach if t.near), reach[0] if reach else None)
+    one = Placement(SMALL, "", (Seat((min(cpus),), home.memory_node if home else None),))
     pages = tuple(Side(one, page) for page in (SMALL, HUGE))
     entries.append((_workload("pages", "memory latency by page size", "chase"), "chase", pages))
     return entries, left_out
 
 
-def _near_and_far(reach: tuple[Target, ...]) -> tuple[Target | None, Target | None]:
-    """A node's own memory, and the farthest one's from the same CPUs."""
-    near = next((t for t in reach if t.cpu_node is not None and t.cpu_node == t.memory_node), None)
-    if near is None:
-        return (reach[0] if reach else None), None
-    others = [t for t in reach if t.cpu_node == near.cpu_node and t is not near]
-    return near, max(others, key=lambda t: t.distance or 0, default=None)
+def _near_and_far(reach: tuple[Target, ...]) -> tuple[Target, Target] | None:
+    """The farthest memory from the first node's cores, and the same memory from its own: a node whose memory is slow
+    is slow in both. Where only memory without cores is far, the first node's own is the near one.
+    """
+    own = {t.memory_node: t for t in reach if t.near}
+    first = next(iter(own.values()), None)
+    others = [t for t in reach if first is not None and t.cpu_node == first.cpu_node and t is not first]
+    if first is None or not others:
+        return None
+    far = max(others, key=lambda t: (t.memory_node in own, t.distance or 0))
+    return own.get(far.memory_node, first), far
 
 
-def _memory(name: str, target: Target, many: bool) -> Placement:
-    cpus = target.cpus[:16] if many else target.cpus[:1]
-    whose = "the cores' own" if name == NEAR else f"the farthest from node {target.cpu_node}"
-    title = f"memory of node {target.memory_node}, {whose}"
-    return Placement(name, title, tuple(Seat((cpu,), target.memory_node) for cpu in cpus))
+def _sides(near: Target, far: Target, work: str) -> tuple[Side, ...]:
+    """As many cores on both sides."""
+    count = min(len(near.cpus), len(far.cpus), MOST_COPIERS) if work == "copy" else 1
+    sides = []
+    for name, target in ((NEAR, near), (FAR, far)):
+        seats = tuple(Seat((cpu,), target.memory_node, store=name) for cpu in target.cpus[:count])
+        sides.append(Side(Placement(name, _memory_title(near, target), seats)))
+    return tuple(sides)
+
+
+def _memory_title(near: Target, target: Target) -> str:
+    if target.near:
+        return f"memory of node {target.memory_node}, from its own cores"
+    coreless = "" if near.memory_node == target.memory_node else ", which has no cores"
+    return f"memory of node {target.memory_node}{coreless}, from node {target.cpu_node}'s cores"
 
 
 def _workload(name: str, title: str, work: str) -> Workload:

@@ -42,7 +42,7 @@ def quota_finding(result: CpuResult, around: Surroundings) -> Iterator[Finding]:
             Evidence(f"{around.quota_cores:g} CPUs", "cpu.max or cpu.cfs_quota_us of our control groups"),
             *((Evidence(meanwhile, "cpu.stat"),) if speaks else ()),
         ),
-        remedy=remedies.quota(),
+        remedy=remedies.quota(around.quota_folder),
         answers=speaks,
     )
 

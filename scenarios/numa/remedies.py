@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shlex
 
+from probes.system.cgroup import unit_of
 from probes.system.clocksource import Clocksource
 from probes.system.culprit import Culprit
 from probes.units import counted
 from scenarios.finding import Remedy
+from scenarios.host.quota import lasting
 from scenarios.knowledge.bios import VENDORS, BiosReading
 from scenarios.numa.settings import Held
 from scenarios.numa.slots import Slot
@@ -15,13 +17,18 @@ from scenarios.numa.slots import Slot
 CPU = "/sys/devices/system/cpu"
 
 
-def quota() -> tuple[Remedy, ...]:
+def quota(folder: str) -> tuple[Remedy, ...]:
+    """`folder`: of the control group that has it; "" where not known."""
+    unit = unit_of(folder)
     return (
         Remedy(
             title="Raise the quota of the service, container or job, or give it fewer threads",
-            commands=("cat /proc/self/cgroup", "systemctl show -p CPUQuotaPerSecUSec UNIT"),
-            persistent=("systemctl set-property UNIT CPUQuota=",),
-            verify=("grep -H throttled /sys/fs/cgroup/*/cpu.stat",),
+            commands=(
+                "cat /proc/self/cgroup",
+                *((f"systemctl show -p CPUQuotaPerSecUSec {shlex.quote(unit)}",) if unit else ()),
+            ),
+            persistent=lasting(folder),
+            verify=(f"grep -H throttled {shlex.quote(folder) if folder else '/sys/fs/cgroup/*'}/cpu.stat",),
         ),
     )
 
@@ -130,6 +137,15 @@ def modules() -> tuple[Remedy, ...]:
         Remedy(
             title="Compare the memory modules of the nodes: size, speed, empty slots",
             commands=("dmidecode -t memory | grep -E 'Locator|Size|Configured Memory Speed'",),
+        ),
+    )
+
+
+def slow_cores() -> tuple[Remedy, ...]:
+    return (
+        Remedy(
+            title="Compare the clocks of the nodes' cores, and see what else runs on them",
+            commands=("lscpu -e", "ps -eo pid,psr,pcpu,comm --sort=-pcpu | head -20"),
         ),
     )
 

@@ -30,6 +30,7 @@ from scenarios.numa.measurement.memory import MemoryBench
 from scenarios.numa.measurement.stress import StressBench
 from scenarios.numa.measurement.surroundings import Surveyor
 from scenarios.numa.measurement.trains import PlacedTrains
+from scenarios.numa.memory_findings import memory_findings
 from scenarios.numa.plan import (
     CPU_SHARE,
     DISK_SHARE,
@@ -190,7 +191,7 @@ class Numa(Scenario):
             run.note(f"memory: {problem}")
         run.emit(ev.Extra(t=run.time(), name="memory", value=tables.memory(result)))
         run.emit(ev.Extra(t=run.time(), name="page_size", value=tables.pages(result)))
-        return list(findings.memory_findings(result))
+        return list(memory_findings(result))
 
     async def _rounds(
         self, run: Run, what: CpuBench | MemoryBench | StressBench, step: Step, began: float, seconds: float

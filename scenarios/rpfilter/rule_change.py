@@ -52,8 +52,8 @@ def deleted(rule: ReversePathRule, sense: str) -> Remedy:
     return Remedy(
         title="nftables: delete the rule; it is in firewalld's table, but firewalld does not run here",
         commands=(
-            f"nft -a list chain {where}  # the rule's handle; as read: {shown(rule)}",
-            f"nft delete rule {where} handle HANDLE",
+            _checked(rule),
+            f"nft delete rule {where} {_handle(rule)}",
         ),
         persistent=(
             "# it comes back with whatever loads this table: /etc/nftables.conf, a script, or firewalld when it is"
@@ -69,19 +69,31 @@ def _where(rule: ReversePathRule) -> str:
     return " ".join(map(shlex.quote, (rule.family, rule.table, rule.chain)))
 
 
+def _handle(rule: ReversePathRule) -> str:
+    return f"handle {'HANDLE' if rule.handle is None else rule.handle}"
+
+
+def _checked(rule: ReversePathRule) -> str:
+    """A reload gives handles anew: another rule may have this one by now."""
+    listing = f"nft -a list chain {_where(rule)}"
+    if rule.handle is None:
+        return f"{listing}  # shows the HANDLE of the rule: {shown(rule)}"
+    return f"{listing}  # go on only if handle {rule.handle} still is: {shown(rule)}"
+
+
 def _in_place(rule: ReversePathRule, sense: str) -> Remedy:
     where = _where(rule)
     changed = shlex.quote(f"ct state new {rule.statement}")
     return Remedy(
         title="nftables: check only the first packet of a flow, in the same place",
         commands=(
-            f"nft -a list chain {where}  # the rule's handle",
-            f"nft replace rule {where} handle HANDLE {changed}",
+            _checked(rule),
+            f"nft replace rule {where} {_handle(rule)} {changed}",
         ),
         persistent=(LASTS,),
         verify=(f"nft list chain {where}",),
         undo=(
-            f"nft -a list chain {where}  # the rule's handle",
+            f"nft -a list chain {where}  # the changed rule has a new handle",
             f"nft replace rule {where} handle HANDLE {shlex.quote(rule.statement)}",
         ),
         warning=f"{_stays(sense)} {ORDER} {LOOSE}",
@@ -99,8 +111,8 @@ def _moved(rule: ReversePathRule, sense: str) -> Remedy:
         commands=(
             f"nft add chain {own} '{{ type filter hook prerouting priority -150; policy accept; }}'",
             f"nft add rule {own} {changed}",
-            f"nft -a list chain {where}  # the rule's handle",
-            f"nft delete rule {where} handle HANDLE",
+            _checked(rule),
+            f"nft delete rule {where} {_handle(rule)}",
         ),
         persistent=(LASTS,),
         verify=(f"nft list table {shlex.quote(rule.family)} {shlex.quote(rule.table)}", *VERIFY),
@@ -124,7 +136,7 @@ def _let_past(rule: ReversePathRule, sense: str) -> Remedy:
         ),
         verify=(f"nft list chain {where}",),
         undo=(
-            f"nft -a list chain {where}  # the new rule's handle",
+            f"nft -a list chain {where}  # the handle of the rule that was inserted",
             f"nft delete rule {where} handle HANDLE",
         ),
         warning=f"{_stays(sense)} Established flows then skip the rest of this chain. {LOOSE}",

@@ -48,7 +48,7 @@ def headline_lines(session: Session, width: int) -> list[Line]:
     rows = wrapped(said.sentence, width - 4, "strong")
     out = [grounded([edge, *row], width, said.weight) for row in rows]
     ended = session.ended
-    reached = any(v.verdict != "not measured" for v in session.verdicts.values())
+    reached = any(not v.unmeasured for v in session.verdicts.values())
     if ended is not None and ended.status != "done" and reached:
         why = (
             f"▲ {ended.status}: {clean(ended.reason or 'no reason given')}; verdicts reached before that "

@@ -31,13 +31,14 @@ SYSTEM_CALLS = 200
 NUMBER_BITS = 20_000
 
 Operation = Callable[[int], None]
-_buffers: dict[tuple[int, int | None, str, int], mmap.mmap] = {}
-_chains: dict[tuple[int, int | None, str, int], Chain] = {}
+Key = tuple[int, int | None, str, int, str]
+_buffers: dict[Key, mmap.mmap] = {}
+_chains: dict[Key, Chain] = {}
 
 
 def placed(spec: dict[str, Any]) -> tuple[Operation, Callable[[int], None]]:
     """spec: work, cpus (affinity), node (of the memory; null: where the kernel likes), page (`small`, `huge`, ``),
-    bytes, peer (CPUs of the loopback's other end).
+    bytes, store (whose buffers), peer (CPUs of the loopback's other end).
 
     The worker stays where it is put until the next order.
     """
@@ -61,8 +62,8 @@ def current_cpu() -> int:
 
 def buffer(spec: dict[str, Any], which: int) -> mmap.mmap:
     """Touched, and where it should be; kept from slice to slice. Raises OSError where the pages lie elsewhere."""
-    node, page, size = spec.get("node"), spec.get("page", ""), spec["bytes"]
-    key = (which, node, page, size)
+    key = _key(spec, which)
+    _, node, page, size, _ = key
     if key not in _buffers:
         made = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         with contextlib.suppress(OSError, AttributeError):  # a kernel without huge pages refuses the advice
@@ -77,6 +78,10 @@ def buffer(spec: dict[str, Any], which: int) -> mmap.mmap:
             raise OSError(5, f"memory for node {node} lies on {', '.join(map(str, sorted(seen)))}")
         _buffers[key] = made
     return _buffers[key]
+
+
+def _key(spec: dict[str, Any], which: int) -> Key:
+    return which, spec.get("node"), spec.get("page", ""), spec["bytes"], spec.get("store", "")
 
 
 def _integer(_spec: dict[str, Any]) -> Operation:
@@ -134,7 +139,7 @@ def _copying(spec: dict[str, Any]) -> Operation:
 
 
 def _chasing(spec: dict[str, Any]) -> Operation:
-    key = (0, spec.get("node"), spec.get("page", ""), spec["bytes"])
+    key = _key(spec, 2)
     if key not in _chains:
         _chains[key] = Chain(buffer(spec, 2))
     chain = _chains[key]

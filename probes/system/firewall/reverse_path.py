@@ -43,7 +43,8 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
     `conditions` stand before the lookup, in the rule or in the jumps to it: only packets that meet them pay.
     `exact`: `statement` is the whole rule in words that its own tool takes back; else it is only for reading.
     `direct`: it stands in the base chain itself; `ahead`: rules before it in its chain decide on packets (beside
-    those that let neighbour discovery past); `number`: how many rules stand before it.
+    those that let neighbour discovery past); `number`: how many rules stand before it; `handle`: nft's own number of
+    the rule, None where it was not shown.
     """
 
     form: Form
@@ -63,6 +64,7 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
     direct: bool = False
     ahead: bool = False
     number: int = 0
+    handle: int | None = None
 
     @property
     def reached(self) -> bool:

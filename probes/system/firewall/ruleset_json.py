@@ -54,7 +54,9 @@ def listing_from_json(text: str, source: str = "nft -j list ruleset") -> Listing
                 chains.jump(key, (key[0], key[1], target), _only_new(expressions), narrowed, protocols)
             whole = sentence(expressions, rule.get("comment"))
             for check in _checks(key, expressions, key in chains.spared, source):
-                check = msgspec.structs.replace(check, statement=whole.statement, exact=whole.exact)
+                check = msgspec.structs.replace(
+                    check, statement=whole.statement, exact=whole.exact, handle=_handle(rule)
+                )
                 found.append((key, chains.stands(key, check)))
             chains.read[key] += 1
             if _lets_established_through(expressions):
@@ -66,6 +68,11 @@ def listing_from_json(text: str, source: str = "nft -j list ruleset") -> Listing
 
 def _key(obj: dict[str, Any], chain: str) -> Key:
     return str(obj.get("family", "")), str(obj.get("table", "")), str(obj.get(chain, ""))
+
+
+def _handle(rule: dict[str, Any]) -> int | None:
+    handle = rule.get("handle")
+    return handle if isinstance(handle, int) and 0 < handle < 1 << 64 else None
 
 
 def _targets(expressions: list[dict[str, Any]]) -> Iterator[tuple[list[dict[str, Any]], str]]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import msgspec
+
+from probes.number_text import whole
 from probes.system.firewall.reverse_path import (
     PRIORITIES,
     Chains,
@@ -18,6 +21,7 @@ from probes.system.firewall.reverse_path import (
 from probes.system.firewall.ruleset_phrase import NEIGHBOURS
 from probes.types import Absent
 
+_SHOWN = re.compile(r"(.*?)(?: # handle ([0-9]+))?")  # a quoted comment may hold the same words
 _TABLE = re.compile(r"^table (\w+) (\S+) \{")
 _CHAIN = re.compile(r"^chain (\S+) \{")
 _HOOK = re.compile(r"\bhook (\w+)(?: devices? .+?)? priority ([^;]+)")
@@ -54,7 +58,8 @@ def listing_from_text(text: str, source: str = "nft list ruleset") -> Listing | 
     found: list[tuple[Key, ReversePathRule]] = []
     sizes: dict[str, int] = {}
     for raw in text.splitlines():
-        line = raw.strip().partition(" # handle ")[0]
+        shown = _SHOWN.fullmatch(raw.strip())
+        line, handle = shown.groups() if shown else ("", None)
         if not line or line.startswith("#"):
             continue
         if opened := _TABLE.match(line):
@@ -81,6 +86,7 @@ def listing_from_text(text: str, source: str = "nft list ruleset") -> Listing | 
                 chains.jump(key, target, _only_new(bare), narrowed, protocols)
             rule = _rule(key, line, bare, key in chains.spared, source)
             if rule is not None:
+                rule = msgspec.structs.replace(rule, handle=whole(handle or ""))
                 found.append((key, chains.stands(key, rule)))
             chains.read[key] += not line.startswith(("policy ", "comment "))
             if _lets_established_through(bare):

@@ -63,6 +63,10 @@ class Target(msgspec.Struct, frozen=True):
     distance: int | None
     cpus: tuple[int, ...]
 
+    @property
+    def near(self) -> bool:
+        return self.cpu_node is not None and self.cpu_node == self.memory_node
+
 
 def targets(placed: Topology, table: Numa | None, allowed: frozenset[int]) -> tuple[Target, ...]:
     """All pairs of nodes with CPUs and nodes with memory; one pair without numbers where nodes are not believed."""

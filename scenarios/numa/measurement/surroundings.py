@@ -8,12 +8,12 @@ from contextlib import contextmanager
 import msgspec
 
 from probes.host import Host
-from probes.system.cgroup import cgroup
+from probes.system.cgroup import cgroup, cpu_quota
 from probes.system.cpu_times import CpuTimes, cpu_times
 from probes.system.culprit import Culprit, busiest
 from probes.system.power import Package, packages, watts
 from probes.system.processes import Process, look, own_family
-from probes.system.throttle import ThrottleCounters, ThrottleReader
+from probes.system.throttle import ThrottleCounters, ThrottleReader, quota_files
 from probes.system.topology import topology
 from probes.types import Absent, present
 from scenarios.numa.settings import Held, held_by, highest_khz, limited_khz
@@ -25,6 +25,7 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """What else was true while the CPUs were measured. None: not told on this host."""
 
     quota_cores: float | None = None
+    quota_folder: str = ""  # of the control group that has it
     quota_held_s: float | None = None
     quota_periods: tuple[int, int] = (0, 0)  # in how many of how many periods under load it was held back
     quota_loaded: int = 0  # CPUs that were loaded in those
@@ -76,6 +77,7 @@ class Surveyor:
         first, last = self._under_load or (self._held, held)
         return Surroundings(
             quota_cores=quota if isinstance(quota, float) else None,
+            quota_folder=_tightest(self._host),
             quota_held_s=None
             if held.quota_s is None or self._held.quota_s is None
             else held.quota_s - self._held.quota_s,
@@ -94,6 +96,12 @@ class Surveyor:
             power_w=_watts(self._power, power, seconds),
             power_limit_w=_limit(power),
         )
+
+
+def _tightest(host: Host) -> str:
+    folders = [file.rpartition("/")[0] for file in quota_files(host)]
+    quotas = [(cores, folder) for folder in folders if (cores := cpu_quota(host, folder)) is not None]
+    return min(quotas, default=(0.0, ""))[1]
 
 
 def _between(

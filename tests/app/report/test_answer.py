@@ -85,10 +85,19 @@ def test_what_a_control_that_moved_does_to_the_answer() -> None:
     session.apply(ev.Ended(t=2, status="done"))
     said = answer(session)
     assert said.sentence == (
-        f"{DISTRUST}: the control (C), which must not differ, is 20 % slower. "
+        f"{DISTRUST}: in the control load C, C is 20 % slower than A; the two must not differ. "
         "B: B is 20 % slower than A in IOPS (95 % CI 15 to 25 %)"
     )
     assert said.weight == "warning"
+
+
+@pytest.mark.parametrize("word", ["not measured", "not applicable"])
+def test_a_run_that_could_compare_nothing_is_not_said_to_have_stopped_early(word: ev.VerdictWord) -> None:
+    session = Session()
+    session.apply(judged("read", word))
+    session.apply(ev.Ended(t=2, status="skipped", reason="none: served by a cache", exit=3))
+    said = answer(session)
+    assert said.sentence == "skipped: none: served by a cache" and said.weight == "warning"
 
 
 def test_a_control_that_moved_is_the_headline_of_an_undecided_run_too() -> None:
@@ -98,7 +107,7 @@ def test_a_control_that_moved_is_the_headline_of_an_undecided_run_too() -> None:
     session.apply(ev.Ended(t=2, status="done"))
     said = answer(session)
     assert said.sentence.startswith(
-        f"{DISTRUST}: the control (cpu), which must not differ, is 10 % slower. read"
+        f"{DISTRUST}: in the control load cpu, B is 10 % slower than A; the two must not differ. read"
     )
     assert said.weight == "warning"
 
@@ -186,7 +195,7 @@ def test_a_finding_that_answers_stands_before_every_verdict() -> None:
     assert answer(session).weight == "unknown"
     session.apply(ev.Found(t=3, finding=finding))
     session.apply(msgspec.structs.replace(slower, variant="trivial", control=True))
-    words = f"{DISTRUST}: the control trivial, which must not differ, is 40 % slower. {title}"
+    words = f"{DISTRUST}: in load six, the control trivial is 40 % slower than none; the two must not differ. {title}"
     assert answer(session)[:3] == (words, "warning", None)
 
 

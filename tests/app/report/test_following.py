@@ -68,6 +68,10 @@ def test_the_step_that_the_answer_asks_for(session: Session, words: str, command
     assert words in step.title and step.command == command
 
 
+def test_more_time_helps_nothing_where_nothing_could_be_compared() -> None:
+    assert following(ended(verdict("not applicable", groups=0), status="skipped"), "r.jsonl") == ()
+
+
 QUIET = Finding(
     id="a.c", severity="notice", confidence="measured", title="the check costs 30 ns",
     remedy=(Remedy(title="check new flows only", commands=("nft list chain x", "nft delete x"), undo=("nft add x",)),),

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from app.failure import Failure
@@ -26,6 +27,7 @@ from probes.bench.measured import BenchRefused
 from probes.host import Host
 from probes.system.processes import Process
 from scenarios import events as ev
+from scenarios.finding import Finding
 from scenarios.model import Options, Refused, Run, Usage
 from scenarios.plan import Plan
 from tests.app.fake_scenario import Fake
@@ -109,6 +111,12 @@ NOTHING = ev.Verdict(
     t=0, workload="w", metric="IOPS", baseline="A", variant="B", verdict="not measured", reason="why"
 )
 SOMETHING = ev.Verdict(t=0, workload="v", metric="IOPS", baseline="A", variant="B", verdict="inconclusive")
+UNFIT = msgspec.structs.replace(NOTHING, verdict="not applicable")
+DRIFTED = msgspec.structs.replace(UNFIT, groups=12)
+ANSWER = ev.Found(t=0, finding=Finding(id="a", severity="ok", title="t", confidence="measured", answers=True))
+REMARK = ev.Found(
+    t=0, finding=Finding(id="a", severity="warning", title="t", confidence="rule", answers=True)
+)
 TREND = ev.SeriesVerdict(t=0, workload="w", rounds=9, verdict="inconclusive")
 
 
@@ -116,6 +124,11 @@ TREND = ev.SeriesVerdict(t=0, workload="w", rounds=9, verdict="inconclusive")
     ("told", "status", "code"),
     [
         ([NOTHING, NOTHING], "skipped", 3),
+        ([UNFIT, UNFIT], "skipped", 3),
+        ([UNFIT, NOTHING], "skipped", 3),
+        ([UNFIT, REMARK], "skipped", 3),
+        ([UNFIT, DRIFTED], "done", 0),
+        ([UNFIT, ANSWER], "done", 0),
         ([NOTHING, SOMETHING], "done", 0),
         ([NOTHING, TREND], "done", 0),
         ([], "done", 0),

@@ -34,11 +34,11 @@ def process(root: Path, pid: int, comm: str, state: str, wchan: str = "0", **mor
 def test_a_name_with_parentheses_does_not_shift_the_fields(comm: str) -> None:
     read = parse_stat(stat_line(9, comm, "D", 64, 3, 1234))
     assert read is not None
-    assert (read.pid, read.name, read.state, read.flags, read.threads, read.start_ticks) == (
+    assert (read.pid, read.name, read.state, read.kernel_thread, read.threads, read.start_ticks) == (
         9,
         comm,
         "D",
-        64,
+        False,
         3,
         1234,
     )

@@ -79,6 +79,9 @@ def outcome(scenario: str, answer: str, weight: str, *verdicts: ev.Verdict, **mo
                    following=(ADVICE,), **(fields | more))  # fmt: skip
 
 
+UNMEASURED = ev.Verdict(
+    t=1.0, workload="w", metric="m", baseline="A", variant="B", verdict="not measured", reason="no room"
+)
 SAME = verdict("no material difference", 1.01, (0.98, 1.03))
 OUTCOMES = {
     "null": outcome("null", "resolution ±4 %", "ok", SAME),
@@ -362,6 +365,9 @@ async def test_a_stop_keeps_what_was_measured_until_then(offered: Any) -> None:
          "1. not the disk: no task was stuck"),
         (outcome("s", "faster", "ok", verdict("faster", 1.3, (1.2, 1.4))), "1. the disk: faster"),
         (outcome("s", "skipped: no room", "warning", status="skipped", reason="no room"),
+         "1. the disk: not measured: no room"),
+        (outcome("s", "skipped: none: no room", "warning", UNMEASURED,
+                 status="skipped", reason="none: no room"),
          "1. the disk: not measured: no room"),
         (outcome("s", "unused", "ok", verdict("slower", 0.5, (0.4, 0.6)),
                  findings=(Finding(id="w.cost", severity="ok", title="unused", answers=True),)),

@@ -149,6 +149,18 @@ def test_the_priority_that_it_had_comes_back(tmp_path: Path) -> None:
     assert priority.of_process(host, 131, "xz").undo == ("renice -n 5 -p $(ls /proc/131/task)",)
 
 
+def test_a_kernel_thread_is_neither_moved_nor_given_less(tmp_path: Path) -> None:
+    host = (
+        Tree(tmp_path)
+        .put("/proc/131/stat", f"131 (ksoftirqd/0) R 2 1 1 0 -1 {0x200040} {'0 ' * 13}\n")
+        .host()
+    )
+    [found] = findings(host, JOB, _uses([0.99] * 4, others=3.0), None)
+    commands = " ".join(c for r in found.remedy for c in (*r.commands, *r.undo))
+    assert found.severity == "warning" and "/proc/softirqs" in commands
+    assert "renice" not in commands and "taskset" not in commands
+
+
 def test_autogroups_are_told_too(tmp_path: Path) -> None:
     host = Tree(tmp_path).put(priority.AUTOGROUP, "1\n").host()
     with_groups = priority.of_process(host, 131, "xz")

@@ -176,6 +176,7 @@ def test_quota_files_of_both_versions(tmp_path: Path) -> None:
         (tmp_path / "sys/fs/cgroup" / path / "cpu.stat").write_text(
             "nr_throttled 3\nthrottled_time 5000000000\n"
         )
+    (tmp_path / "sys/fs/cgroup/cpu").symlink_to("cpu,cpuacct")
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/cgroup").write_text("4:cpuacct,cpu:/slurm/job_1\n1:name=systemd:/\n0::/\n")
     files = quota_files(Host(str(tmp_path)))

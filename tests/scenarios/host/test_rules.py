@@ -9,11 +9,13 @@ import pytest
 from probes.host import Host
 from probes.system import quota_groups
 from probes.system.cpulist import parse_list
-from probes.system.processes import Look
-from scenarios.host import rules
+from probes.system.processes import Look, look
+from scenarios.host import priority, rules
 from scenarios.host.quota import Quota, one_thread
+from scenarios.host.top_users import User
 from scenarios.host.unseen import INITIAL, Cause, Unseen
 from scenarios.host.unseen import cause as reason
+from scenarios.numa import remedies as numa_remedies
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.tree import Tree
 
@@ -71,6 +73,30 @@ def test_a_pressure_that_names_nobody_says_why(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(rules, "unseen", lambda host, kind, seen: Unseen("namespace"))
     [found] = rules.pressure(host)
     assert found.title.endswith(Unseen("namespace").sentence) and found.remedy == Unseen("namespace").remedy
+
+
+@pytest.mark.parametrize("name", ["khugepaged", "kworker/u8:2-flush-254:0", "something_new"])
+def test_a_kernel_thread_gets_no_other_priority(
+    monkeypatch: pytest.MonkeyPatch, tree: Tree, name: str
+) -> None:
+    tree.put("/proc/pressure/cpu", "some avg10=59.00 avg60=59.00 avg300=59.00 total=1\n")
+    flags = 0x00200000 | 0x40
+    tree.put("/proc/45/stat", f"45 ({name}) R 2 0 0 0 -1 {flags} {'0 ' * 9}39 19 1 0 9 0 0\n")
+    tree.put("/proc/131/stat", f"131 (xz) R 1 0 0 0 -1 64 {'0 ' * 9}20 0 1 0 9 0 0\n")
+    host = tree.host()
+    monkeypatch.setattr(host, "live", True)
+    assert look(host, io=False).processes[45].kernel_thread
+    for user in (
+        User(45, name, "root", "0.9 CPUs", kernel_thread=True),
+        User(131, "xz", "alice", "0.9 CPUs"),
+    ):
+        monkeypatch.setattr(rules, "top_users", lambda host, kind, user=user: (user,))
+        [found] = rules.pressure(host)
+        commands = " ".join((*found.remedy[0].commands, *found.remedy[0].undo))
+        assert ("renice" in commands) != user.kernel_thread
+        assert f"-p {user.pid}" in commands
+        again = priority.of_process(host, user.pid, user.name)  # of whoever watches it
+        assert again.commands[-1] == found.remedy[0].commands[-1]
 
 
 def test_pressure_that_is_switched_off_is_said(tmp_path: Path) -> None:
@@ -217,6 +243,42 @@ def test_a_quota_of_another_group_of_version_1(tree: Tree) -> None:
     tree.put(f"{where}/job/cpu.stat", "nr_periods 100\nnr_throttled 40\nthrottled_time 9\n")
     [found] = rules.quota(tree.host())
     assert (found.id, found.subject) == ("host.cpu-quota-groups", f"{where}/job")
+
+
+@pytest.mark.parametrize(
+    ("group", "lasts"),
+    [
+        ("system.slice/a b.service", "systemctl set-property 'a b.service' CPUQuota="),
+        ("batch.slice", "systemctl set-property batch.slice CPUQuota="),
+        ("batch.slice/job_7", None),  # not its unit's own quota
+        ("docker/0a1b", "systemctl set-property UNIT CPUQuota="),
+        (
+            "user.slice/user-7.slice/user@7.service/app.slice/x.scope",
+            "systemctl --user set-property x.scope CPUQuota=",
+        ),
+    ],
+)
+def test_the_unit_of_a_group_is_named(tree: Tree, group: str, lasts: str | None) -> None:
+    tree.put("/proc/self/cgroup", f"0::/{group}\n").put("/proc/self/mountinfo", V2)
+    _group(tree, f"/sys/fs/cgroup/{group}", "50000 100000", 900, 1000)
+    [found] = rules.quota(tree.host())
+    [line] = found.remedy[0].persistent
+    assert line.partition("  #")[0] == lasts if lasts else line.startswith("# ")
+    assert numa_remedies.quota(found.subject)[0].persistent == (line,)
+
+
+def test_a_group_of_version_1_is_said_once_whatever_leads_to_it(tree: Tree) -> None:
+    """/sys/fs/cgroup/cpu is a symlink on most hosts, and the hierarchy may be mounted once more."""
+    where, again = "/sys/fs/cgroup/cpu,cpuacct", "/srv/guest/sys/fs/cgroup/cpu,cpuacct"
+    mount = f"0:25 / {where} rw - cgroup cgroup rw,cpu,cpuacct"
+    tree.put("/proc/self/mountinfo", f"30 1 {mount}\n31 1 {mount.replace(where, again)}\n")
+    for top in (where, again):
+        for name in ("a", "b"):
+            tree.files(f"{top}/{name}", **{"cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000"})
+            tree.put(f"{top}/{name}/cpu.stat", "nr_periods 100\nnr_throttled 40\nthrottled_time 9\n")
+    tree.link("/sys/fs/cgroup/cpu", "cpu,cpuacct").put("/proc/self/cgroup", "4:cpu,cpuacct:/a\n")
+    said = [(f.id, f.subject) for f in rules.quota(tree.host())]
+    assert said == [("host.cpu-quota", f"{where}/a"), ("host.cpu-quota-groups", f"{where}/b")]
 
 
 def test_more_groups_than_are_read_is_said(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:

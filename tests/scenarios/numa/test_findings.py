@@ -19,13 +19,13 @@ from scenarios.host.quota import Quota
 from scenarios.numa.findings import (
     cpu_findings,
     device_findings,
-    memory_findings,
     timer_findings,
 )
 from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuLoad, CpuResult, CpuRow
 from scenarios.numa.measurement.figures import Figure, figure, ratio
 from scenarios.numa.measurement.memory import MemoryResult, Reach
 from scenarios.numa.measurement.surroundings import Surroundings
+from scenarios.numa.memory_findings import memory_findings
 from tests.fakes.tree import Tree
 
 GHZ = 1_000_000
@@ -170,7 +170,7 @@ def test_a_scaling_that_cannot_be_told_from_good_is_not_called() -> None:
     assert _ids(list(cpu_findings(result, Surroundings()))) == []
 
 
-def _reach(cpu: int, memory: int, rate: float, workers: int = 8) -> Reach:
+def _reach(cpu: int, memory: int, rate: float, workers: int = 8, ns: float | None = None) -> Reach:
     return Reach(
         cpu_node=cpu,
         memory_node=memory,
@@ -178,7 +178,7 @@ def _reach(cpu: int, memory: int, rate: float, workers: int = 8) -> Reach:
         workers=workers,
         copied_bytes_per_s=_figure(rate * 1e9),
         one_worker_bytes_per_s=None,
-        latency_ns=None,
+        latency_ns=None if ns is None else _figure(ns),
     )
 
 
@@ -205,6 +205,33 @@ def test_a_node_with_fewer_modules() -> None:
     [found] = memory_findings(_memory(_reach(0, 0, 100), _reach(1, 1, 50)))
     assert found.id == "numa.memory-uneven" and found.subject == "node 1"
     assert list(memory_findings(_memory(_reach(0, 0, 100), _reach(1, 1, 50, workers=4)))) == []
+
+
+def _square(*rates: float, ns: tuple[float, ...] = (100, 100, 100, 100)) -> MemoryResult:
+    """Node 0 in node 0's memory, 0 in 1's, 1 in 0's, 1 in 1's."""
+    pairs = ((0, 0), (0, 1), (1, 0), (1, 1))
+    return _memory(*(_reach(*pair, rate, ns=t) for pair, rate, t in zip(pairs, rates, ns, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (_square(100, 18, 60, 20), [("memory-uneven", "node 1")]),  # slow memory, whoever reads it
+        (_square(100, 55, 20, 40), [("cores-uneven", "node 1")]),  # slow cores, wherever they read
+        (_square(100, 10, 10, 40), [("memory-far", "node 0 to node 1"), ("memory-uneven", "node 1")]),
+        (_square(100, 20, 20, 100), [("memory-far", "node 0 to node 1")]),
+        (_square(100, 60, 60, 100, ns=(100, 200, 160, 190)), [("memory-uneven", "node 1")]),
+        (_square(100, 60, 60, 100, ns=(100, 110, 200, 190)), [("cores-uneven", "node 1")]),
+        (_square(100, 60, 60, 100, ns=(100, 180, 180, 100)), []),
+        (_memory(_reach(0, 0, 100), _reach(0, 2, 20)), [("memory-far", "node 0 to node 2")]),  # without cores
+    ],
+)
+def test_the_distance_is_blamed_only_for_what_is_not_slow_nearby_too(
+    result: MemoryResult, told: list[tuple[str, str]]
+) -> None:
+    found = list(memory_findings(result))
+    assert list(zip(_ids(found), (f.subject for f in found), strict=True)) == told
+    assert all(len(f.evidence) == 3 for f in found if f.subject != "node 0 to node 2")
 
 
 def _device(degraded: bool, kind: str = "NIC") -> PciDevice:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from probes.bench.placement import Seat
 from probes.host import Host
 from probes.system.bios.credentials import PASSWORD, USER
 from probes.types import Json
@@ -46,6 +47,37 @@ def test_a_captured_tree_is_drawn_and_not_measured(tmp_path: Path) -> None:
     assert not plan.refusal and not plan.workloads and plan.measuring_s == 0
     assert plan.picture[0] == "2 sockets, 4 cores, 4 threads, 2 NUMA nodes"
     assert plan.left_out == ("every measurement: a captured tree is only read",)
+
+
+def _memory_sides(host: Host, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[tuple[Seat, ...]]]:
+    monkeypatch.setattr(host, "live", True)
+    entries = lay_out(host, Options({})).entries
+    return {w.id: [s.placement.seats for s in sides] for w, _, sides in entries if w.id.startswith("memory-")}
+
+
+def test_near_and_far_are_the_same_memory_from_other_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A node whose memory is slow would else look far."""
+    told = _memory_sides(_two_nodes(tmp_path), monkeypatch)
+    for work, cores in (("memory-copy", 2), ("memory-chase", 1)):
+        near, far = told[work]
+        assert [seat.cpus for seat in near] == [(2,), (3,)][:cores]
+        assert [seat.cpus for seat in far] == [(0,), (1,)][:cores]
+        assert {seat.node for seat in (*near, *far)} == {1}
+        assert {s.store for s in near}.isdisjoint(
+            s.store for s in far
+        )  # nobody finds the other's lines in a cache
+
+
+def test_memory_without_cores_is_compared_with_the_first_node_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = _two_nodes(tmp_path)
+    (tmp_path / "sys/devices/system/node/node1/cpulist").write_text("\n")
+    (tmp_path / "sys/devices/system/node/node0/cpulist").write_text("0-3\n")
+    near, far = _memory_sides(host, monkeypatch)["memory-chase"]
+    assert [(seat.cpus, seat.node) for seat in (*near, *far)] == [((0,), 0), ((0,), 1)]
 
 
 def test_a_tree_without_processors_is_refused(tmp_path: Path) -> None:

@@ -35,8 +35,14 @@ def test_firewalld_s_table_without_firewalld_is_changed_by_nft(
     statement = "'meta nfproto ipv6 fib saddr . mark . iif oif missing drop'"
     if not its:
         assert first.commands[0].startswith(f"nft -a list chain {where}  # ")
-        assert first.commands[1] == f"nft delete rule {where} handle HANDLE"
+        assert first.commands[1] == f"nft delete rule {where} handle 13"
         assert first.undo == (f"nft add rule {where} index 0 {statement}",)
+
+
+def test_a_handle_that_was_not_shown_is_left_open(tmp_path: Path) -> None:
+    text = (FIXTURES / "with" / "firewalld-1.3.json").read_text().replace('"handle"', '"other"')
+    (finding,) = loaded(host(tmp_path, text))
+    assert "inet firewalld filter_PREROUTING handle HANDLE" in finding.remedy[0].commands[1]
 
 
 def test_the_interface_is_named_where_it_is_known(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_the_whole_rule_is_changed_and_brought_back_in_its_place(
     assert whom in finding.title
     first = finding.remedy[0]
     quoted = text.replace("'", "'\"'\"'")
-    assert first.commands[1] == f"nft replace rule inet mine pre handle HANDLE 'ct state new {quoted}'"
+    assert first.commands[1] == f"nft replace rule inet mine pre handle 4 'ct state new {quoted}'"
     assert first.undo[1] == f"nft replace rule inet mine pre handle HANDLE '{quoted}'"
     assert not any("add rule" in c or "delete rule" in c for c in (*first.commands, *first.undo))
 
@@ -87,9 +87,7 @@ def test_a_jump_narrows_and_its_protocol_is_told(tmp_path: Path) -> None:
     finding = one(tmp_path, [IF, SIX, {"jump": {"target": "sub"}}], [FIB, DROP], sub=True)
     assert all(said in finding.title for said in ("IPv6", 'iifname "eth1"'))
     assert (
-        finding.remedy[0]
-        .commands[1]
-        .startswith("nft replace rule inet mine sub handle HANDLE 'ct state new fib")
+        finding.remedy[0].commands[1].startswith("nft replace rule inet mine sub handle 5 'ct state new fib")
     )
     early = one(tmp_path, [IF, SIX, {"jump": {"target": "sub"}}], [FIB, DROP], sub=True, priority=-290)
     assert not any(c.startswith("nft replace") for c in early.remedy[0].commands)

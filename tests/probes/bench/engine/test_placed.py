@@ -53,6 +53,13 @@ def test_another_layout_of_the_tree_is_refused() -> None:
         chain.walk(3)
 
 
+def test_each_store_has_buffers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "_buffers", {})
+    near, far = ({"node": None, "bytes": engine.MIB, "store": store} for store in ("near", "far"))
+    assert engine.buffer(near, 0) is engine.buffer(near, 0)
+    assert engine.buffer(near, 0) is not engine.buffer(far, 0)
+
+
 def test_memory_on_a_node_that_is_there_and_on_one_that_is_not() -> None:
     nodes = [int(p.name[4:]) for p in Path("/sys/devices/system/node").glob("node[0-9]*")]
     if not nodes:

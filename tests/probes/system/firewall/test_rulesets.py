@@ -133,6 +133,20 @@ def test_who_pays_is_read_alike_from_json_and_text(suffix: str) -> None:
     assert (guarded.every_flow, guarded.new_only) == (False, True)  # a map of states before it
 
 
+@pytest.mark.parametrize(
+    ("comment", "handle", "read"),
+    [("", " # handle 12", 12), ("", "", None), (' comment "a # handle 5"', " # handle 12", 12)],
+)
+def test_the_handle_is_the_last_word_of_a_line(comment: str, handle: str, read: int | None) -> None:
+    rule = f"fib saddr . iif oif missing drop{comment}"
+    found = rules_from_text(
+        f"table ip6 t {{ # handle 1\n\tchain c {{ # handle 2\n\t\ttype filter hook prerouting priority raw;\n"
+        f"\t\t{rule}{handle}\n\t}}\n}}\n"
+    )
+    assert not isinstance(found, Absent)
+    assert [(r.handle, r.statement) for r in found] == [(read, rule)]
+
+
 def test_a_guard_before_connection_tracking_spares_nothing() -> None:
     text = (
         "table ip6 t {\n\tchain c {\n\t\ttype filter hook prerouting priority raw;\n"

@@ -1,0 +1,180 @@
+"""What the memory's figures mean: a slow link, slow memory and slow cores, told from each other by the matrix of nodes.
+
+The distance slows an access only where both the same cores in their own memory and the same memory's own cores are
+faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from probes import units
+from scenarios.finding import Evidence, Finding
+from scenarios.numa import remedies
+from scenarios.numa.measurement.figures import Figure
+from scenarios.numa.measurement.memory import MemoryResult, Reach
+
+FAR_SUSPECT = 0.35  # remote memory gives half to four fifths of the bandwidth; less means a narrow link
+UNEVEN_SPEAKS = 0.75
+
+
+class Speed(NamedTuple):
+    """More is better; `low` to `high` is its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Measure(NamedTuple):
+    """`speed`: None without an interval. `told`: of one pair of nodes; `compared`: the slow node with the fast one."""
+
+    speed: Callable[[Reach], Speed | None]
+    told: Callable[[Reach], Evidence]
+    compared: Callable[[Reach, Reach], str]
+
+
+def memory_findings(result: MemoryResult) -> Iterator[Finding]:
+    yield from _far(result.reaches)
+    yield from _uneven(result.reaches)
+
+
+def _far(reaches: Sequence[Reach]) -> Iterator[Finding]:
+    """Against the slower of the two that are near: the same cores, and the same memory."""
+    own = {r.cpu_node: r for r in reaches if r.near}
+    for reach in reaches:
+        seen, here, there = _bandwidth(reach), own.get(reach.cpu_node), own.get(reach.memory_node)
+        near = [(r, speed) for r in (here, there) if r is not None and (speed := _bandwidth(r)) is not None]
+        if reach.near or seen is None or not near or here is None:
+            continue
+        base, usual = min(near, key=lambda pair: pair[1].low)
+        if seen.high >= FAR_SUSPECT * usual.low:
+            continue
+        whose = "its own" if base is here else "that memory's own cores"
+        why = (
+            "a narrow or slow link between the sockets?"
+            if there is not None
+            else f"a slow link, or slow memory (node {reach.memory_node} has no cores of its own to compare with)?"
+        )
+        yield Finding(
+            id="numa.memory-far",
+            severity="warning",
+            confidence="measured",
+            subject=f"node {reach.cpu_node} to node {reach.memory_node}",
+            title=f"node {reach.cpu_node} reaches node {reach.memory_node}'s memory with only "
+            f"{units.percent(seen.value / usual.value)} of the bandwidth of {whose}: {why}",
+            evidence=tuple(_copied(r) for r in (*(r for r, _ in near), reach)),
+            remedy=remedies.narrow_link(),
+        )
+        return  # the link is said once, not for each pair of nodes behind it
+
+
+def _uneven(reaches: Sequence[Reach]) -> Iterator[Finding]:
+    """Bandwidth of nodes with the same number of copying cores only: fewer cores fill fewer channels."""
+    own = [r for r in reaches if r.near]
+    for reach in own:
+        alike = [r for r in own if r.workers == reach.workers]
+        for measure, among in ((BANDWIDTH, alike), (LATENCY, own)):
+            if (best := _faster(reach, among, measure)) is not None:
+                yield _slow_node(reach, best, _across(reaches, best, reach), measure)
+                break
+
+
+def _faster(reach: Reach, among: Sequence[Reach], measure: Measure) -> Reach | None:
+    """The fastest node in its own memory, where it is clearly faster than this one."""
+    seen = measure.speed(reach)
+    known = [(speed.low, r) for r in among if (speed := measure.speed(r)) is not None]
+    if seen is None or not known:
+        return None
+    low, best = max(known, key=lambda pair: pair[0])
+    return best if seen.high < UNEVEN_SPEAKS * low else None
+
+
+def _across(reaches: Sequence[Reach], best: Reach, reach: Reach) -> Reach | None:
+    """The slow node's memory from the fast node's cores; None where that was not measured."""
+    pair = (best.cpu_node, reach.memory_node)
+    return next((r for r in reaches if (r.cpu_node, r.memory_node) == pair), None)
+
+
+def _slow_node(reach: Reach, best: Reach, across: Reach | None, measure: Measure) -> Finding:
+    """Its memory is slow; or its cores are, where another node's are faster in that memory."""
+    node, seen = reach.cpu_node, measure.speed(reach)
+    crossed = measure.speed(across) if across is not None else None
+    cores = seen is not None and crossed is not None and crossed.low > seen.high
+    size = measure.compared(reach, best)
+    if crossed is None:
+        title = f"node {node} is slow in its own memory ({size}): fewer or slower memory modules, or slower cores?"
+    elif cores:
+        title = (
+            f"node {node}'s cores are slow in their own memory ({size}), and node {best.cpu_node}'s cores are "
+            "faster in it: a lower clock, or other work on them?"
+        )
+    else:
+        title = (
+            f"node {node}'s memory is slow from its own cores as well ({size}): fewer or slower memory modules? "
+            "The distance between the nodes is not the cause"
+        )
+    told = (best, reach, across) if across is not None and crossed is not None else (best, reach)
+    return Finding(
+        id="numa.cores-uneven" if cores else "numa.memory-uneven",
+        severity="warning",
+        confidence="measured",
+        subject=f"node {node}",
+        title=title,
+        evidence=tuple(map(measure.told, told)),
+        remedy=remedies.slow_cores() if cores else remedies.modules(),
+    )
+
+
+def _bandwidth(reach: Reach) -> Speed | None:
+    return _speed(reach.copied_bytes_per_s)
+
+
+def _copied(reach: Reach) -> Evidence:
+    seen = _bandwidth(reach)
+    assert seen is not None
+    return Evidence(
+        f"{_pair(reach)}: {units.rate(seen.value)} copied "
+        f"(95 % CI {units.rate(seen.low)} to {units.rate(seen.high)}), {units.counted(reach.workers, 'core')}"
+    )
+
+
+def _bandwidths(reach: Reach, best: Reach) -> str:
+    seen, usual = _bandwidth(reach), _bandwidth(best)
+    assert seen is not None and usual is not None
+    return f"{units.percent(seen.value / usual.value)} of the bandwidth of node {best.cpu_node} in its own"
+
+
+def _loads(reach: Reach) -> Speed | None:
+    """A nanosecond."""
+    ns = _speed(reach.latency_ns)
+    return None if ns is None else Speed(1 / ns.value, 1 / ns.high, 1 / ns.low)
+
+
+def _loaded(reach: Reach) -> Evidence:
+    ns = _speed(reach.latency_ns)
+    assert ns is not None
+    return Evidence(
+        f"{_pair(reach)}: {ns.value:.0f} ns a load (95 % CI {ns.low:.0f} to {ns.high:.0f}), 1 core"
+    )
+
+
+def _latencies(reach: Reach, best: Reach) -> str:
+    slow, quick = reach.latency_ns, best.latency_ns
+    assert slow is not None and quick is not None
+    return f"{slow.value:.0f} ns a load, node {best.cpu_node} in its own {quick.value:.0f} ns"
+
+
+def _speed(figure: Figure | None) -> Speed | None:
+    if figure is None or figure.low is None or figure.high is None:
+        return None
+    return Speed(figure.value, figure.low, figure.high)
+
+
+def _pair(reach: Reach) -> str:
+    return f"CPUs of node {reach.cpu_node}, memory of node {reach.memory_node}"
+
+
+BANDWIDTH = Measure(_bandwidth, _copied, _bandwidths)
+LATENCY = Measure(_loads, _loaded, _latencies)
