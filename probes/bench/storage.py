@@ -18,6 +18,7 @@ import msgspec
 from probes.bench.budget import PRESUMED_SYNCED, WriteBudget
 from probes.bench.cache import cache_check
 from probes.bench.engine.files import FileSet, TestFile, in_turn, part_of
+from probes.bench.engine.neighbours import Neighbours
 from probes.bench.engine.pool import Crew, Pool, WorkerFailed
 from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent
@@ -138,13 +139,14 @@ class StorageBench:
     async def lay_out(benches: Sequence[StorageBench], workloads: Sequence[str] = ()) -> None:
         """Makes the files of all benches in turn (see `FileSet.laying`). Raises BenchRefused; then all are closed."""
         try:
-            await asyncio.to_thread(in_turn, [bench.laying(workloads) for bench in benches])
+            beside = Neighbours()
+            await asyncio.to_thread(in_turn, [bench.laying(beside, workloads) for bench in benches])
         except BaseException:
             for bench in benches:
                 await bench.close()
             raise
 
-    def laying(self, workloads: Sequence[str] = ()) -> Iterator[None]:
+    def laying(self, neighbours: Neighbours, workloads: Sequence[str] = ()) -> Iterator[None]:
         """Makes the files step by step. Raises BenchRefused."""
         wanted = tuple(workloads) or IDS
         kinds = {load_of(workload).kind for workload in wanted}
@@ -156,6 +158,7 @@ class StorageBench:
                 self.directory,
                 self.size_bytes if "read" in kinds else 0,
                 write_files(self.size_bytes) if "write" in kinds else (),
+                neighbours,
             )
 
     async def fill(self, progress: Progress | None = None) -> None:

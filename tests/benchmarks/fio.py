@@ -1,10 +1,11 @@
 """The built-in engine against fio with psync and as many jobs, on the same file, in interleaved pairs.
 
     python -m tests.benchmarks.fio [--pairs 12] [--seconds 3] [--dir DIR] [--depths 1,4,16,32] [--self] [--calm 0.2]
-        [--slice 20] [--blocks]
+        [--slice 20] [--blocks] [--loads randread,read-1m-qd8]
 
 `--slice` measures the engine in trains of slices of so many ms, every one after a meeting of all workers, as where two
-sides are measured in turn; with `--blocks` it is held against the engine in blocks of a second, not against fio.
+sides are measured in turn; with `--blocks` it is held against the engine in blocks of `--seconds`, not against fio.
+`--loads` takes some of the engine's own loads instead of random reads of `--depths`: for `--blocks` only.
 `--self` measures fio against itself: the floor below which no engine can be told from fio on this machine.
 `--calm` waits for others to use less than this share of the CPUs, and measures a pair again in which they used more
 (whatever its result was).
@@ -30,15 +31,17 @@ from pathlib import Path
 import msgspec
 from scipy.stats import t as student  # type: ignore[import-untyped, unused-ignore]
 
+from probes.bench.budget import WriteBudget
 from probes.bench.engine.files import TestFile
 from probes.bench.storage import StorageBench
 from probes.bench.trains import StorageTrains
-from probes.bench.workloads import load_of
+from probes.bench.workloads import Load, load_of
 from probes.host import Host
 from probes.system.disk.mounts import placement
 from probes.types import present
 
 Side = Callable[[], Awaitable[tuple[float, float, float]]]  # IOPS, p99 in ns, own CPU seconds
+MOST_WRITTEN = 1 << 40  # bytes: what ends this is the number of pairs
 ATTEMPTS = 20  # for each pair, before a machine that is never calm is given up
 
 
@@ -78,27 +81,31 @@ async def fio(file: TestFile, pid: int, depth: int, seconds: float) -> tuple[flo
     return float(read["iops"]), float(read["clat_ns"]["percentile"]["99.000000"]), cpu_s
 
 
-async def ours(bench: StorageBench, depth: int, seconds: float) -> tuple[float, float, float]:
-    load = msgspec.structs.replace(load_of("randread-4k-qd1"), workers=depth, id=f"qd{depth}")
+def reading(depth: int) -> Load:
+    return msgspec.structs.replace(load_of("randread-4k-qd1"), workers=depth, id=f"qd{depth}")
+
+
+async def ours(bench: StorageBench, load: Load, seconds: float) -> tuple[float, float, float]:
+    load = msgspec.structs.replace(load, most_bytes=None)
     measured = await bench.block(load, seconds, min_operations=0)
-    return measured.values["IOPS"], float(measured.p99_ns or 0), measured.cpu_s
+    return measured.values[load.metric], float(measured.p99_ns or 0), measured.cpu_s
 
 
 async def in_slices(
-    bench: StorageBench, depth: int, seconds: float, slice_s: float
+    bench: StorageBench, load: Load, seconds: float, slice_s: float
 ) -> tuple[float, float, float]:
-    """Trains of about a second; the length is at least fifty operations of each worker."""
-    load = msgspec.structs.replace(load_of("randread-4k-qd1"), workers=depth, id=f"qd{depth}")
+    """Trains of at most a second; the length is at least what a slice of this load should hold."""
     trains = StorageTrains({"A": bench}, load)
     first = await trains.train([0], slice_s)
-    long_s = max(slice_s, 50 * depth * first.sides[0].seconds / max(1, first.sides[0].operations))
+    least = load.slice_operations * load.workers
+    long_s = max(slice_s, least * first.sides[0].seconds / max(1, first.sides[0].operations))
     sides = [
-        (await trains.train([0] * max(1, round(1 / long_s)), long_s)).sides[0]
+        (await trains.train([0] * max(1, round(min(1, seconds) / long_s)), long_s)).sides[0]
         for _ in range(max(1, round(seconds)))
     ]
-    iops = [side.values["IOPS"] for side in sides]
+    rates = [side.values[load.metric] for side in sides]
     return (
-        statistics.fmean(iops),
+        statistics.fmean(rates),
         statistics.fmean(side.p99_ns or 0 for side in sides),
         sum(s.cpu_s for s in sides),
     )
@@ -132,9 +139,9 @@ async def pairs(
     return found
 
 
-def row(depth: int, found: Sequence[tuple[float, float]]) -> str:
+def row(what: str, found: Sequence[tuple[float, float]]) -> str:
     if not found:
-        return f"{depth:5d}  no calm pair"
+        return f"{what:>16}  no calm pair"
     logs = [math.log(iops) for iops, _ in found]
     mean = statistics.fmean(logs)
     half = 0.0
@@ -143,7 +150,7 @@ def row(depth: int, found: Sequence[tuple[float, float]]) -> str:
     low, high = math.exp(mean - half), math.exp(mean + half)
     p99 = statistics.median(ratio for _, ratio in found)
     singles = " ".join(f"{iops:.2f}" for iops, _ in found)
-    return f"{depth:5d}  {math.exp(mean):6.3f}  [{low:.3f}, {high:.3f}]  {p99:8.2f}    {singles}"
+    return f"{what:>16}  {math.exp(mean):6.3f}  [{low:.3f}, {high:.3f}]  {p99:8.2f}    {singles}"
 
 
 async def main() -> None:
@@ -159,35 +166,39 @@ async def main() -> None:
         "--blocks", action="store_true", help="against the engine in blocks of 1 s, not against fio"
     )
     parser.add_argument("--calm", type=float, default=math.inf, help="share of the CPUs that others may use")
+    parser.add_argument("--loads", help="of the engine, instead of random reads")
     chosen = parser.parse_args()
+    if chosen.loads and not (chosen.blocks and chosen.slice):
+        parser.error("--loads are measured with --slice against --blocks: fio's side is random reads")
     host = Host()
     placed = placement(host, chosen.dir)
     leaves = placed.leaves if present(placed) else ()
-    bench = StorageBench(host, chosen.dir, None, chosen.size, 1, leaves)
+    bench = StorageBench(host, chosen.dir, None, chosen.size, 1, leaves, budget=WriteBudget(MOST_WRITTEN))
     rng = random.Random(1)
+    loads = {word: load_of(word) for word in (chosen.loads or "").split(",") if word}
+    loads = loads or {f"depth {word}": reading(int(word)) for word in chosen.depths.split(",")}
     try:
-        await bench.prepare(workloads=["randread-4k-qd1"])
-        file = bench.file("read")
+        await bench.prepare(workloads=list(loads) if chosen.loads else ["randread-4k-qd1"])
         ours_are = f"slices of {chosen.slice:g} ms" if chosen.slice else "engine"
         names = "fio/fio" if chosen.self else f"{ours_are}/{'blocks' if chosen.blocks else 'fio'}"
         print(
-            f"{chosen.pairs} pairs of {chosen.seconds:g} s, {file.bytes >> 20} MiB in {chosen.dir}, {names}"
+            f"{chosen.pairs} pairs of {chosen.seconds:g} s, {bench.size_bytes >> 20} MiB in {chosen.dir}, {names}"
         )
-        print("depth   IOPS   95 % interval    p99 ratio   single pairs")
-        for depth in (int(word) for word in chosen.depths.split(",")):
+        print("            load    rate   95 % interval    p99 ratio   single pairs")
+        for what, load in loads.items():
 
-            def by_fio(depth: int = depth) -> Awaitable[tuple[float, float, float]]:
-                return fio(file, os.getpid(), depth, chosen.seconds)
+            def by_fio(load: Load = load) -> Awaitable[tuple[float, float, float]]:
+                return fio(bench.file("read"), os.getpid(), load.workers, chosen.seconds)
 
-            def by_us(depth: int = depth) -> Awaitable[tuple[float, float, float]]:
-                return ours(bench, depth, chosen.seconds)
+            def by_us(load: Load = load) -> Awaitable[tuple[float, float, float]]:
+                return ours(bench, load, chosen.seconds)
 
-            def by_slices(depth: int = depth) -> Awaitable[tuple[float, float, float]]:
-                return in_slices(bench, depth, chosen.seconds, chosen.slice / 1000)
+            def by_slices(load: Load = load) -> Awaitable[tuple[float, float, float]]:
+                return in_slices(bench, load, chosen.seconds, chosen.slice / 1000)
 
             left = by_fio if chosen.self else by_slices if chosen.slice else by_us
             right = by_us if chosen.blocks else by_fio
-            print(row(depth, await pairs(left, right, chosen.pairs, rng, chosen.calm)), flush=True)
+            print(row(what, await pairs(left, right, chosen.pairs, rng, chosen.calm)), flush=True)
     finally:
         await bench.close()
 

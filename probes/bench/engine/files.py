@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from probes.bench.engine.neighbours import Neighbours
 from probes.bench.measured import BenchRefused
 from probes.system.disk.failing import whose_error
 
@@ -21,6 +22,7 @@ from probes.system.disk.failing import whose_error
 _NOT_THIS_WAY = {errno.EINVAL, errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.ENOSYS}
 _MODE = 0o600
 ALIGNED = 1 << 20
+PIECE_BYTES = 1 << 20  # the smallest that streams write in one go
 
 
 class TestFile(msgspec.Struct, frozen=True):
@@ -54,31 +56,46 @@ class FileSet:
             self._files.setdefault(kind, []).append(file)
 
     def laying(
-        self, directory: int, shown: str, read_bytes: int, write_bytes: Sequence[int]
+        self,
+        directory: int,
+        shown: str,
+        read_bytes: int,
+        write_bytes: Sequence[int],
+        neighbours: Neighbours,
     ) -> Iterator[None]:
-        """Makes the files, unwritten: in each step one that is written to, and its part of the one that is read.
+        """Makes the files, unwritten, step by step: a piece of one that is written to, after the last one a part of the
+        one that is read.
 
-        Where a file lies counts: streamed writes to one stretch of a virtual disk were 14 % slower than to the next
-        one. So what is written to lies between what is read, and the steps of several sides are done in turn
-        (`in_turn`): like directories of one file system then share its stretches. `directory`: its descriptor.
-        Raises BenchRefused with one line.
+        Where a file lies counts: streamed writes to one stretch of a virtual disk were 14 to 40 % slower than to the
+        next one. So what is written to lies between what is read, the steps of several sides are done in turn
+        (`in_turn`), and files of one number begin side by side (`neighbours`): like directories of one file system
+        then share its stretches. `directory`: its descriptor. Raises BenchRefused with one line.
         """
         self._closed = False
-        read = open_unnamed(directory, shown, read_bytes, reserved=False) if read_bytes else None
+
+        def made(number: int, size: int) -> TestFile:
+            return neighbours.nearest(
+                number, lambda: open_unnamed(directory, shown, size, reserved_bytes=PIECE_BYTES)
+            )
+
+        read = made(-1, read_bytes) if read_bytes else None
         if read is not None:
             self.add("read", read)
         parts = max(1, len(write_bytes))
         for part in range(parts):
+            for size in write_bytes[part : part + 1]:
+                file = made(part, size)
+                self.add("write", file)
+                for start in range(PIECE_BYTES, size, PIECE_BYTES):
+                    yield
+                    if self._closed:
+                        return
+                    _reserve(file.fd, start, min(PIECE_BYTES, size - start), shown, size)
             if self._closed:
                 return
-            for size in write_bytes[part : part + 1]:
-                self.add("write", open_unnamed(directory, shown, size))
             if read is not None:
                 start, end = (read_bytes * n // parts // ALIGNED * ALIGNED for n in (part, part + 1))
-                try:
-                    reserve(read.fd, start, end - start)
-                except OSError as error:
-                    raise BenchRefused(_why(shown, error, read_bytes)) from error
+                _reserve(read.fd, start, end - start, shown, read_bytes)
             yield
 
     def of(self, kind: str) -> Sequence[TestFile]:
@@ -148,11 +165,15 @@ def part_of(
     }
 
 
-def open_unnamed(directory: int, shown: str, size_bytes: int, *, reserved: bool = True) -> TestFile:
+def open_unnamed(
+    directory: int, shown: str, size_bytes: int, *, reserved_bytes: int | None = None
+) -> TestFile:
     """In the directory of that descriptor; `shown` is its name in messages.
 
-    Makes the file and reserves its space if `reserved`; it is not written yet. Raises BenchRefused with one line.
+    Makes the file and reserves its space, or as much of it as is said; it is not written yet. Raises BenchRefused with
+    one line.
     """
+    first_bytes = size_bytes if reserved_bytes is None else min(size_bytes, reserved_bytes)
     first: OSError | None = None
     for direct in (True, False):
         for unnamed in (True, False):
@@ -164,11 +185,10 @@ def open_unnamed(directory: int, shown: str, size_bytes: int, *, reserved: bool 
                 first = first or error
                 continue
             try:
+                reserve(fd, 0, first_bytes)  # first, so that the page of the next test lies in it
                 if direct and not _takes_direct(fd):
                     os.close(fd)
                     continue
-                if reserved:
-                    reserve(fd, 0, size_bytes)
             except OSError as error:
                 os.close(fd)
                 raise BenchRefused(_why(shown, error, size_bytes)) from error
@@ -207,6 +227,13 @@ def reserve(fd: int, start: int, length: int) -> None:
         number = ctypes.get_errno()
         if number not in {errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}:
             raise OSError(number, os.strerror(number))
+
+
+def _reserve(fd: int, start: int, length: int, shown: str, whole: int) -> None:
+    try:
+        reserve(fd, start, length)
+    except OSError as error:
+        raise BenchRefused(_why(shown, error, whole)) from error
 
 
 def _why(directory: str, error: OSError, size_bytes: int = 0) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 import pytest
 
 from probes.bench.budget import WriteBudget
-from probes.bench.engine import files
+from probes.bench.engine import files, neighbours
+from probes.bench.engine.neighbours import Neighbours
 from probes.bench.engine.pool import Crew
 from probes.bench.measured import Spent
 from probes.bench.storage import StorageBench
@@ -106,33 +106,37 @@ async def test_both_sides_of_a_round_write_to_files_of_one_number_and_each_worke
 def test_files_are_made_in_turn_and_the_written_ones_lie_between_what_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    laid: list[tuple[str, int, int]] = []
-    monkeypatch.setattr(
-        files,
-        "reserve",
-        lambda fd, start, length: laid.append((names[os.fstat(fd).st_dev, fd], start, length)),
-    )
-    names: dict[tuple[int, int], str] = {}
+    laid: list[tuple[str, int, int, int]] = []
+    names: dict[int, tuple[str, int]] = {}
     original = files._open
 
     def opened(directory: int, direct: bool, unnamed: bool) -> int:
         fd = original(directory, direct, unnamed)
-        names[os.fstat(fd).st_dev, fd] = Path(f"/proc/self/fd/{directory}").readlink().name
+        variant = Path(f"/proc/self/fd/{directory}").readlink().name
+        names[fd] = variant, sum(name == variant for name, _ in names.values())
         return fd
 
     monkeypatch.setattr(files, "_open", opened)
-    made = []
+    monkeypatch.setattr(files, "reserve", lambda fd, start, length: laid.append((*names[fd], start, length)))
+    monkeypatch.setattr(neighbours, "begins_at", lambda fd: None)
+    made, beside = [], Neighbours()
     for variant in "AB":
         (tmp_path / variant).mkdir()
         made.append(StorageBench(Host(), str(tmp_path / variant), None, SIZE, 1, []))
     try:
-        files.in_turn([bench.laying([STREAM, "randread-4k-qd1"]) for bench in made])
+        files.in_turn([bench.laying(beside, [STREAM, "randread-4k-qd1"]) for bench in made])
     finally:
         for bench in made:
             bench._files.close()
-    sizes = [length // MIB for _, _, length in laid]
-    assert sizes == [8, 32] * 16
-    assert "".join(side for side, _, _ in laid) == "AABBBBAA" * 4
-    assert [start // MIB for side, start, length in laid if side == "B" and length > 8 * MIB] == [
-        32 * part for part in range(8)
+    written = [one for one in laid if one[1] > 0]
+    assert len(written) == 2 * 8 * 8 and {length for *_, length in written} == {MIB}
+    assert all(
+        {one[0], other[0]} == set("AB") for one, other in zip(written[::2], written[1::2], strict=True)
+    )
+    assert [one[1:] for one in written[::2]] == [one[1:] for one in written[1::2]]
+    assert [(number, start // MIB) for _, number, start, _ in written[::2]] == [
+        (number, mib) for number in range(1, 9) for mib in range(8)
     ]
+    assert [
+        start // MIB for side, number, start, length in laid if (side, number) == ("B", 0) and length > MIB
+    ] == [32 * part for part in range(8)]

@@ -14,6 +14,7 @@ import pytest
 
 from probes.bench.cache import cache_check
 from probes.bench.engine import histogram
+from probes.bench.engine.neighbours import NEAR_BYTES, begins_at
 from probes.bench.measured import BenchRefused
 from probes.bench.refusals import suitability
 from probes.bench.storage import StorageBench
@@ -95,6 +96,28 @@ async def test_reads_reach_the_loop_device_and_nothing_is_left(ext4: Make) -> No
         await bench.close()
         private.close()
     assert free_mib(place) >= before - 1
+
+
+async def test_like_files_of_two_directories_lie_beside_each_other(ext4: Make) -> None:
+    """However ext4 spreads them: by directory, and by the inode's number (6.18)."""
+    place = ext4(2000)
+    benches = []
+    for variant in "AB":
+        (place / variant).mkdir()
+        benches.append(StorageBench(Host(), str(place / variant), None, 256 * MIB, 1, []))
+    await StorageBench.lay_out(benches)
+    try:
+        sides = [
+            [begins_at(file.fd) for kind in ("read", "write") for file in bench._files.of(kind)]
+            for bench in benches
+        ]
+        assert len(sides[0]) == 9
+        for one, other in zip(*sides, strict=True):
+            assert one is not None and other is not None
+            assert abs(one - other) <= NEAR_BYTES
+    finally:
+        for bench in benches:
+            await bench.close()
 
 
 async def test_what_a_cache_serves_is_found_out(ext4: Make) -> None:

@@ -1,0 +1,99 @@
+"""Which of several new files becomes a side's: the one that lies nearest to the first side's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from probes.bench.engine import neighbours
+from probes.bench.engine.neighbours import NEAR_BYTES, TRIES, Neighbours
+
+FAR = 3 << 30
+
+
+class Opened(NamedTuple):
+    fd: int
+
+
+class Disk:
+    """Files that lie where it is told, one after the other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.places: Iterator[int | None] = iter(())
+        self.at: dict[int, int | None] = {}
+        self.made: list[int] = []
+
+    def make(self) -> Opened:
+        at = next(self.places)
+        fd = os.open(self.folder, os.O_RDWR | os.O_TMPFILE)
+        self.at[fd] = at
+        self.made.append(fd)
+        return Opened(fd)
+
+    def open_fds(self) -> list[int]:
+        return [fd for fd in self.made if Path(f"/proc/self/fd/{fd}").is_symlink()]
+
+
+@pytest.fixture
+def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
+    made = Disk(tmp_path)
+    monkeypatch.setattr(neighbours, "begins_at", lambda fd: made.at[fd])
+    yield made
+    for fd in set(made.open_fds()):
+        os.close(fd)
+
+
+def test_the_first_near_one_is_taken_and_the_others_are_closed(disk: Disk) -> None:
+    disk.places = iter([10, FAR, FAR + 5, 10 + NEAR_BYTES, 10])
+    beside = Neighbours()
+    first = beside.nearest(0, disk.make)
+    second = beside.nearest(0, disk.make)
+    assert disk.at[second.fd] == 10 + NEAR_BYTES
+    assert len(disk.made) == 4
+    assert set(disk.open_fds()) == {first.fd, second.fd}
+
+
+def test_where_all_are_far_the_nearest_of_a_few_is_taken(disk: Disk) -> None:
+    disk.places = iter([0, *(FAR + abs(n - 3) for n in range(TRIES)), 0])
+    beside = Neighbours()
+    first = beside.nearest(0, disk.make)
+    second = beside.nearest(0, disk.make)
+    assert disk.at[second.fd] == FAR
+    assert set(disk.open_fds()) == {first.fd, second.fd}
+
+
+def test_each_number_has_a_place_of_its_own(disk: Disk) -> None:
+    disk.places = iter([0, FAR])
+    beside = Neighbours()
+    beside.nearest(0, disk.make)
+    assert disk.at[beside.nearest(1, disk.make).fd] == FAR
+
+
+def test_a_file_system_that_does_not_tell_gets_one_file(disk: Disk) -> None:
+    disk.places = iter([None, None])
+    beside = Neighbours()
+    for _ in range(2):
+        beside.nearest(0, disk.make)
+    assert len(disk.open_fds()) == 2
+
+
+def test_what_cannot_be_made_leaves_nothing_open(disk: Disk) -> None:
+    disk.places = iter([0, FAR])
+    beside = Neighbours()
+    first = beside.nearest(0, disk.make)
+    with pytest.raises(StopIteration):
+        beside.nearest(0, disk.make)
+    assert disk.open_fds() == [first.fd]
+
+
+def test_where_a_file_begins_is_unknown_without_a_block(tmp_path: Path) -> None:
+    fd = os.open(tmp_path, os.O_RDWR | os.O_TMPFILE)
+    try:
+        assert neighbours.begins_at(fd) is None
+    finally:
+        os.close(fd)
