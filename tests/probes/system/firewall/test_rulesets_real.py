@@ -44,7 +44,7 @@ RULES = (
 
 def listed(script: str) -> tuple[str, str]:
     """The rules as JSON and as text. `unshare` makes the namespace; it ends with the command."""
-    command = "nft -f - && nft -j list ruleset && echo ---- && nft list ruleset"
+    command = "nft -f - && nft -j list ruleset && echo ---- && nft -a list ruleset"
     done = subprocess.run(
         ["unshare", "--net", "sh", "-c", command], input=script, capture_output=True, text=True, check=False
     )
