@@ -49,7 +49,6 @@ class Held(Failure):
     """Somebody else holds the lock; the text says who, as far as that is known."""
 
     def __init__(self, what: str, holder: Holder | None) -> None:
-        self.holder = holder
         if holder is None or not holder.lives:
             super().__init__(f"{what}: already running: another hostdx; wait until it ends")
             return

@@ -35,14 +35,6 @@ def places(paths: tuple[str, ...], mounts: bool, complete: str | None) -> int:
     return 0
 
 
-def _common(first: str, last: str) -> str:
-    """What all names of a sorted list begin with, character by character: a part of a name is completed, too."""
-    same = next(
-        (n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last))
-    )
-    return first[:same]
-
-
 def completed(beginning: str) -> tuple[str, list[str]]:
     """The path as far as it is certain, and the names of the directories that begin like its last part."""
     folder, _, start = beginning.rpartition("/")
@@ -55,6 +47,6 @@ def completed(beginning: str) -> tuple[str, list[str]]:
         names = [name for name in names if not name.startswith(".")]
     if not names:
         return beginning, []
-    common = _common(names[0], names[-1])
-    whole = f"{folder}/{common}" + ("/" if len(names) == 1 else "")
+    # character by character: a part of a name is completed, too
+    whole = f"{folder}/{os.path.commonprefix(names)}" + ("/" if len(names) == 1 else "")
     return whole, names[:MOST_CHOICES] if len(names) > 1 else []

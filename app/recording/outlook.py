@@ -56,9 +56,7 @@ def next_look(session: Session, estimate: ev.Estimate, margin: float) -> NextLoo
     """None without an interval, or where no look is to come."""
     if estimate.ci95 is None or not estimate.planned_groups:
         return None
-    load = next(
-        (w for w in (session.plan.workloads if session.plan else ()) if w.id == estimate.workload), None
-    )
+    load = session.load(estimate.workload)
     planned = looks(estimate.planned_groups, load.min_groups if load is not None else 8)
     following = next((n for n in planned if n > estimate.groups), None)
     taken = [g.t for g in session.groups.get(estimate.workload, ()) if not g.disturbed]

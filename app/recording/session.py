@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from app.recording.bounds import CAPS, finding_key, pair
 from scenarios import events as ev
 from scenarios.experiment.recorded_trains import blocks_in, groups_in
 from scenarios.finding import SEVERITIES, Finding
-from scenarios.plan import Plan
+from scenarios.plan import Metric, Plan, Variant, Workload
 
 
 class Session:
@@ -104,6 +104,28 @@ class Session:
     def _group(self, event: ev.Group) -> None:
         self.groups.setdefault(event.workload, []).append(event)
         self.workload = event.workload
+
+    @property
+    def workloads(self) -> tuple[Workload, ...]:
+        """As planned; none before the plan is there."""
+        return self.plan.workloads if self.plan is not None else ()
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        return self.plan.variants if self.plan is not None else ()
+
+    def load(self, workload: str) -> Workload | None:
+        return next((w for w in self.workloads if w.id == workload), None)
+
+    def metric(self, workload: str, name: str) -> Metric | None:
+        load = self.load(workload)
+        return next((m for m in load.metrics if m.name == name), None) if load is not None else None
+
+    def ordered(self, variants: Iterable[str]) -> list[str]:
+        """Each once, in the plan's order, the baseline first: they are measured in a random one."""
+        there = dict.fromkeys(variants)
+        planned = dict.fromkeys(v.id for v in self.variants if v.id in there)
+        return list(planned | there)
 
     @property
     def worst_first(self) -> list[Finding]:

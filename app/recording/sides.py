@@ -12,7 +12,7 @@ import msgspec
 from app.failure import USAGE, Failure
 from app.recording import store
 from app.recording.reader import BrokenRecording, events_of
-from probes.imports import kinds, table
+from probes.imports import io500_table, kinds
 from probes.imports.model import Refused
 from probes.imports.source import Source
 from scenarios.compare.imported import imported
@@ -75,7 +75,7 @@ def _column(argument: str) -> tuple[Path, str] | None:
 
 def _of_table(path: Path, column: str) -> Take:
     try:
-        found = table.columns(Source.read(path))
+        found = io500_table.columns(Source.read(path))
     except Refused as why:
         raise Failure(f"{path}: {why.why}; {why.hint}", USAGE) from None
     if column not in found:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import msgspec
 
 from app.printable import printable
-from app.report.braille import Canvas
 from probes import units
 from probes.types import Json
 from scenarios.imported.box import Box, Corner
@@ -18,6 +17,8 @@ from scenarios.imported.box import Box, Corner
 _MOST = 400  # runs that are drawn
 _SIDE = 11  # cells for the labels of the vertical axis
 _WIDE, _HIGH, _LEFT, _BOTTOM = 640, 400, 90, 50  # SVG
+_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+_BLANK = 0x2800
 
 
 def boxes_of(value: Json) -> list[Box]:
@@ -67,13 +68,60 @@ def _frame(box: Box) -> Frame:
     return Frame(*x, *y)
 
 
-def box_lines(box: Box, width: int, height: int, *, ascii_only: bool = False) -> list[str]:
+class Canvas:
+    """Braille dots, two across and four down in a cell, with letters over them.
+
+    Positions are shares: x 0..1 from the left, y 0..1 from the bottom; outside of it nothing is drawn.
+    """
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height = max(1, width), max(1, height)
+        self._dots = [[0] * self.width for _ in range(self.height)]
+        self._letters: dict[tuple[int, int], str] = {}
+
+    def dot(self, x: float, y: float) -> None:
+        if not (0 <= x <= 1 and 0 <= y <= 1):
+            return
+        column = min(2 * self.width - 1, round(x * (2 * self.width - 1)))
+        row = min(4 * self.height - 1, round((1 - y) * (4 * self.height - 1)))
+        self._dots[row // 4][column // 2] |= _DOTS[row % 4][column % 2]
+
+    def line(self, x0: float, y0: float, x1: float, y1: float, *, every: int = 1) -> None:
+        """`every`: 1 is solid, 3 a dot in three."""
+        steps = max(2 * self.width, 4 * self.height)
+        for n in range(0, steps + 1, every):
+            share = n / steps
+            self.dot(x0 + (x1 - x0) * share, y0 + (y1 - y0) * share)
+
+    def rectangle(self, x0: float, y0: float, x1: float, y1: float, *, every: int = 1) -> None:
+        for a, b, c, d in ((x0, y0, x1, y0), (x1, y0, x1, y1), (x1, y1, x0, y1), (x0, y1, x0, y0)):
+            self.line(a, b, c, d, every=every)
+
+    def letter(self, x: float, y: float, mark: str) -> None:
+        """One character in the cell; a later one replaces an earlier one."""
+        if 0 <= x <= 1 and 0 <= y <= 1:
+            column = min(self.width - 1, int(x * self.width))
+            self._letters[(min(self.height - 1, int((1 - y) * self.height)), column)] = mark
+
+    def lines(self) -> list[str]:
+        return [
+            "".join(self._cell(row, column) for column in range(self.width)) for row in range(self.height)
+        ]
+
+    def _cell(self, row: int, column: int) -> str:
+        if (row, column) in self._letters:
+            return self._letters[row, column]
+        dots = self._dots[row][column]
+        return chr(_BLANK + dots) if dots else " "
+
+
+def box_lines(box: Box, width: int, height: int) -> list[str]:
     """`h` and `e` are a run's hard and easy corner, `!` a corner that does not belong, `A`, `B`, … the applications."""
     if width < 30 or height < 8:
         return []
     hard, easy, meta_hard, meta_easy = box.corners
     frame = _frame(box)
-    canvas = Canvas(width - _SIDE - 1, height - 3, ascii_only=ascii_only)
+    canvas = Canvas(width - _SIDE - 1, height - 3)
     canvas.rectangle(
         frame.x(hard.low), frame.y(meta_hard.low), frame.x(easy.high), frame.y(meta_easy.high), every=4
     )
@@ -89,10 +137,9 @@ def box_lines(box: Box, width: int, height: int, *, ascii_only: bool = False) ->
     for mark, point in zip("ABCDEFGHIJ", box.placed, strict=False):
         canvas.letter(frame.x(point.bandwidth), frame.y(point.metadata or middle), mark)
     drawn = canvas.lines()
-    bar, corner, across = ("|", "+", "-") if ascii_only else ("│", "└", "─")
     labels = {0: units.prefixed(frame.high_y) + "/s", len(drawn) - 1: units.prefixed(frame.low_y) + "/s"}
-    out = [f"{labels.get(n, ''):>{_SIDE}}{bar}{line}" for n, line in enumerate(drawn)]
-    out.append(" " * _SIDE + corner + across * (width - _SIDE - 1))
+    out = [f"{labels.get(n, ''):>{_SIDE}}│{line}" for n, line in enumerate(drawn)]
+    out.append(" " * _SIDE + "└" + "─" * (width - _SIDE - 1))
     left, right = units.rate(frame.low_x), units.rate(frame.high_x)
     out.append(" " * (_SIDE + 1) + left + right.rjust(width - _SIDE - 1 - len(left)))
     return [line.rstrip() for line in (*out, *legend(box))]

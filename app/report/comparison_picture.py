@@ -11,40 +11,18 @@ from scenarios.compare.effects import Effect
 LABEL = 30
 AXIS = 37  # columns, an odd number so that no change has one of its own where the axis is symmetric
 WIDEST = math.log(64)  # beyond, an arrow
-GLYPHS = {
-    "left": "├",
-    "right": "┤",
-    "line": "─",
-    "point": "●",
-    "open": "○",
-    "one": "│",
-    "less": "◀",
-    "more": "▶",
-}
-ASCII = {
-    "left": "|",
-    "right": "|",
-    "line": "-",
-    "point": "*",
-    "open": "o",
-    "one": ":",
-    "less": "<",
-    "more": ">",
-}
 
 
-def picture(effects: Sequence[Effect], margin: float, *, ascii_only: bool = False) -> list[str]:
+def picture(effects: Sequence[Effect], margin: float) -> list[str]:
     """The line in the middle is no change; the axis is logarithmic. What the points are stands below.
 
     An interval that is a lower bound is drawn like the others; the table says so.
     """
-    glyphs = ASCII if ascii_only else GLYPHS
     ends = reach(effects, margin)
     lines = [_scale(ends)]
     for effect in effects:
-        lines.append(f"{label(effect):<{LABEL}} {_bar(effect, ends, glyphs)} {_ratio(effect.ratio):>6}")
-    said = f"{glyphs['point']} slower or faster   {glyphs['open']} inconclusive, or no material difference"
-    return [*lines, said]
+        lines.append(f"{label(effect):<{LABEL}} {_bar(effect, ends)} {_ratio(effect.ratio):>6}")
+    return [*lines, "● slower or faster   ○ inconclusive, or no material difference"]
 
 
 def _ratio(ratio: float) -> str:
@@ -78,25 +56,19 @@ def _column(log: float, reach: float) -> int:
     return round((max(-reach, min(reach, log)) / reach + 1) / 2 * (AXIS - 1))
 
 
-def _bar(effect: Effect, reach: float, glyphs: dict[str, str]) -> str:
+def _bar(effect: Effect, reach: float) -> str:
     cells = [" "] * AXIS
-    cells[AXIS // 2] = glyphs["one"]
+    cells[AXIS // 2] = "│"
     if effect.ci95 is not None and effect.ci95[0] > 0:
         low, high = (math.log(end) for end in effect.ci95)
         left, right = _column(low, reach), _column(high, reach)
         for n in range(left, right + 1):
-            cells[n] = glyphs["line"]
-        cells[left] = glyphs["less"] if low < -reach else glyphs["left"]
-        cells[right] = glyphs["more"] if high > reach else glyphs["right"]
+            cells[n] = "─"
+        cells[left] = "◀" if low < -reach else "├"
+        cells[right] = "▶" if high > reach else "┤"
     log = math.log(effect.ratio)
-    point = (
-        glyphs["less"]
-        if log < -reach
-        else glyphs["more"]
-        if log > reach
-        else glyphs["point" if effect.changed else "open"]
-    )
-    cells[_column(log, reach)] = point
+    called = "●" if effect.changed else "○"
+    cells[_column(log, reach)] = "◀" if log < -reach else "▶" if log > reach else called
     return "".join(cells)
 
 

@@ -49,7 +49,6 @@ def _ended(session: Session) -> list[Part]:
 def _result(session: Session) -> list[Part]:
     parts: list[Part] = []
     compared = [v for v in session.verdicts.values() if not v.control]
-    variants = session.plan.variants if session.plan is not None else ()
     if (answers := checkup.table(session)) is not None:
         parts.append(answers)
     if (tasks := stuck.table(session)) is not None:
@@ -59,8 +58,8 @@ def _result(session: Session) -> list[Part]:
         picture = effects_svg(rows(session))
         parts += [found, *((Picture((), picture),) if picture else ())]
         parts += [say(values)] if (values := beside(session)) else []
-    if variants and compared:
-        shown = ((Strong(v.id), v.label + (f", {v.detail}" if v.detail else "")) for v in variants)
+    if session.variants and compared:
+        shown = ((Strong(v.id), v.label + (f", {v.detail}" if v.detail else "")) for v in session.variants)
         parts.append(Bullets(tuple(shown)))
     lines: list[Words] = [(line,) for line in wording.unmeasured(session, compared)]
     lines += [(_trend(session, series),) for series in session.series]

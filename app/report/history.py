@@ -15,7 +15,6 @@ from scenarios.imported.findings import said
 from scenarios.imported.history import History
 
 _BARS = "▁▂▃▄▅▆▇█"
-_PLAIN = "_.:-=+*#"
 _MOST = 60  # workloads
 _NAME = 30
 _WIDE, _ROW, _LEFT, _RIGHT = 640, 46, 200, 170  # SVG
@@ -43,7 +42,7 @@ def _drawable(value: float) -> bool:
     return math.isfinite(value) and 0 < value < 1e30
 
 
-def course_lines(course: Course, width: int, *, ascii_only: bool = False) -> list[str]:
+def course_lines(course: Course, width: int) -> list[str]:
     """`ior easy     ▇▂▂▇▂▂  2.03 GB/s to 2.01 GB/s  inconclusive`, one line a workload."""
     name = min(_NAME, max(len(_title(h, course)) for h in course.workloads))
     tails = [
@@ -52,7 +51,7 @@ def course_lines(course: Course, width: int, *, ascii_only: bool = False) -> lis
     room = max(8, width - name - 4 - max(map(len, tails)))
     out = []
     for h, tail in zip(course.workloads, tails, strict=True):
-        bars = sparks(h.values, room, _PLAIN if ascii_only else _BARS)
+        bars = sparks(h.values, room)
         out.append(
             f"{_title(h, course):<{name}.{name}}  {bars:<{min(room, len(h.values))}}  {tail}"[:width].rstrip()
         )
@@ -73,13 +72,13 @@ def words(h: History) -> str:
     return "; ".join(f"step {units.effect(s.ratio)}" for s in h.steps[:3]) if h.steps else h.verdict
 
 
-def sparks(values: Sequence[float], room: int, marks: str = _BARS) -> str:
+def sparks(values: Sequence[float], room: int) -> str:
     """One mark a value; of more values than cells, the mean of each stretch. From zero: half is half as high."""
     if len(values) > room:
         cut = [values[n * len(values) // room : (n + 1) * len(values) // room] for n in range(room)]
         values = [math.fsum(part) / len(part) for part in cut]
     top = max(values)
-    return "".join(marks[min(7, int(v / top * 7.999))] for v in values)
+    return "".join(_BARS[min(7, int(v / top * 7.999))] for v in values)
 
 
 def course_svg(course: Course) -> str:

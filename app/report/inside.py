@@ -49,12 +49,10 @@ FIELDS = (
 
 def curves(session: Session, field: Field) -> dict[str, list[Points]]:
     """By variant, in the plan's order, a list of points for each run that counts and the one under way."""
-    planned = [v.id for v in session.plan.variants] if session.plan is not None else []
-    ids = [v for v in planned if v in session.inside] + [v for v in session.inside if v not in planned]
     found: dict[str, list[Points]] = {}
     ends = sorted((b for blocks in session.blocks.values() for b in blocks), key=lambda b: b.t)
     times = [b.t for b in ends]
-    for variant in ids:
+    for variant in session.ordered(session.inside):
         runs: dict[int, list[ev.Inside]] = {}
         for sample in session.inside[variant]:
             runs.setdefault(sample.run, []).append(sample)

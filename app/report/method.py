@@ -19,7 +19,6 @@ from scenarios.disturbance import most_often
 from scenarios.events import SliceLength
 from scenarios.experiment.looks import level, looks
 from scenarios.guards.thresholds import LEAST_OPERATIONS_A_SECOND, THRESHOLDS, Threshold
-from scenarios.plan import Workload
 
 EXAMPLE_GROUPS = 30
 EXAMPLE_GROUPS_OF_TRAINS = 200
@@ -63,7 +62,7 @@ def method(session: Session, recording: str, *, with_arguments: bool = False) ->
     own = session.plan.commands if session.plan is not None else ()
     equivalents = [
         (w.title, w.equivalent if with_arguments or w.equivalent not in own else w.equivalent.split()[0])
-        for w in _planned(session)
+        for w in session.workloads
         if w.equivalent.strip()
     ]
     if equivalents:
@@ -108,14 +107,10 @@ def _command(words: Sequence[str], with_arguments: bool) -> Words:
     return "command:", Mono(shlex.join(shown)), left_out
 
 
-def _planned(session: Session) -> tuple[Workload, ...]:
-    return session.plan.workloads if session.plan is not None else ()
-
-
 def _workloads(session: Session) -> Table | None:
     header = ("workload", "block", "at least", "onset apart", "groups at least", "blocks measured")
     rows = []
-    for w in _planned(session):
+    for w in session.workloads:
         if w.id in session.trains:
             continue
         done = [b.seconds for b in session.blocks.get(w.id, ()) if b.phase not in ("warmup", "onset")]
@@ -156,7 +151,7 @@ def _length_by(found: SliceLength) -> str:
 def _slices(session: Session) -> Table | None:
     header = ("workload", "slices of", "decided by", "first quarter against the rest", "left out", "groups")
     rows = []
-    for w in _planned(session):
+    for w in session.workloads:
         found = session.slices.get(w.id)
         if found is None:
             continue

@@ -16,7 +16,6 @@ from probes import units
 from scenarios import events as ev
 from scenarios.experiment.tail import OPERATIONS_FOR_P99, p99_ns
 from scenarios.imported import SCENARIO
-from scenarios.plan import Metric
 
 WIDTH, HEIGHT = 78, 16
 MARKS = "ABCDEFGH"
@@ -88,7 +87,7 @@ def _reached(session: Session) -> Table | None:
     for workload, blocks in session.blocks.items():
         steady = [b for b in blocks if counts(b)]
         for metric in dict.fromkeys(name for b in steady for name in b.values):
-            for variant in _ordered(session, steady):
+            for variant in session.ordered(b.variant for b in steady):
                 own = [b for b in steady if b.variant == variant and metric in b.values]
                 values = [b.values[metric] for b in own]
                 unit = _unit(session, workload, metric)
@@ -110,8 +109,8 @@ def _reached(session: Session) -> Table | None:
 
 
 def _unit(session: Session, workload: str, metric: str) -> str:
-    planned = session.plan.workloads if session.plan is not None else ()
-    return next((m.unit for w in planned if w.id == workload for m in w.metrics if m.name == metric), metric)
+    planned = session.metric(workload, metric)
+    return planned.unit if planned is not None else metric
 
 
 def _value(value: float, metric: str, unit: str) -> str:
@@ -151,7 +150,7 @@ def _drawing(session: Session, workload: str) -> list[Part]:
     values = [b.values[metric] for b in blocks if metric in b.values and math.isfinite(b.values[metric])]
     if len(values) < 2:
         return []
-    variants = _ordered(session, blocks)
+    variants = session.ordered(b.variant for b in blocks)
     marks = {v: MARKS[n % len(MARKS)] for n, v in enumerate(variants)}
     series = [
         Series(marks[v], [(b.t, b.values[metric]) for b in blocks if b.variant == v and metric in b.values])
@@ -169,17 +168,8 @@ def _drawing(session: Session, workload: str) -> list[Part]:
     return [Heading(heading), Picture(shown, blocks_svg(series, x, y, legend, heading))]
 
 
-def _ordered(session: Session, blocks: list[ev.Block]) -> list[str]:
-    """The blocks' variants in the plan's order, the baseline first: they are measured in a random one."""
-    planned = [v.id for v in session.plan.variants] if session.plan is not None else []
-    there = dict.fromkeys(b.variant for b in blocks)
-    return [v for v in planned if v in there] + [v for v in there if v not in planned]
-
-
 def _leading(session: Session, workload: str, blocks: list[ev.Block]) -> str:
-    metrics: tuple[Metric, ...] = ()
-    if session.plan is not None:
-        metrics = next((w.metrics for w in session.plan.workloads if w.id == workload), ())
-    if metrics:
-        return metrics[0].name
+    load = session.load(workload)
+    if load is not None and load.metrics:
+        return load.metrics[0].name
     return next((name for b in blocks for name in b.values), "")

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from probes import units
 
-_BOX = str.maketrans("┤│└─┬┼├┘", "||+-++|+")
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 _PARTS = {
     3: (2, 3),
@@ -64,9 +63,7 @@ def _round(value: float, *, up: bool) -> float:
     )
 
 
-def plot(
-    series: Sequence[Series], width: int, height: int, x: Axis, y: Axis, *, ascii_only: bool = False
-) -> list[str]:
+def plot(series: Sequence[Series], width: int, height: int, x: Axis, y: Axis) -> list[str]:
     """`height` lines of exactly `width` cells: the points over `x`, with labelled ticks on both axes."""
     limits = (*x[:2], *y[:2])
     if width < 12 or height < 4 or not all(map(_drawable, limits)) or x.low >= x.high or y.low >= y.high:
@@ -101,8 +98,6 @@ def plot(
     steps = [x.low + (x.high - x.low) * n / 4 for n in range(5)]
     plt.xticks(steps, [f"{s:g}" for s in steps])
     lines = [line.rstrip() for line in plt.uncolorize(plt.build()).split("\n")]
-    if ascii_only:
-        lines = [line.translate(_BOX) for line in lines]
     return [line[:width].ljust(width) for line in lines[:height]]
 
 

@@ -43,8 +43,7 @@ def summary(session: Session, recording: Path | None, width: int = WIDE) -> list
     verdicts = list(session.verdicts.values())
     compared = table(session, narrow=width < WIDE)
     if compared is not None:
-        variants = session.plan.variants if session.plan is not None else ()
-        named = [f"{v.id}: {v.label}" for v in variants if v.label not in ("", v.id)]
+        named = [f"{v.id}: {v.label}" for v in session.variants if v.label not in ("", v.id)]
         lines.append([("", "")])
         for name in named:
             lines += _wrapped(name, width, "dim", "  ")

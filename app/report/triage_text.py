@@ -14,10 +14,6 @@ from scenarios import events as ev
 from scenarios.finding import Finding, Remedy
 
 
-def lines(session: Session, *, facts: bool = False, unknown: bool = False) -> list[str]:
-    return [text for text, _ in told(session, facts=facts, unknown=unknown)]
-
-
 def told(session: Session, *, facts: bool = False, unknown: bool = False) -> list[tuple[str, str]]:
     """(line, role): the severities as roles, `strong`, `dim`, or nothing."""
     shown = [(f"! {note.text}", "warning") for note in session.notes]

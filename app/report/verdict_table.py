@@ -6,7 +6,6 @@ One place for the end of `hostdx run` and the report.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from statistics import median
 from typing import NamedTuple
 
@@ -124,11 +123,7 @@ def pair(verdict: ev.Verdict) -> str:
 
 
 def _metric(session: Session, verdict: ev.Verdict) -> Metric:
-    planned = session.plan.workloads if session.plan is not None else ()
-    found: Iterable[Metric] = (
-        m for w in planned if w.id == verdict.workload for m in w.metrics if m.name == verdict.metric
-    )
-    return next(iter(found), Metric(verdict.metric, verdict.metric))
+    return session.metric(verdict.workload, verdict.metric) or Metric(verdict.metric, verdict.metric)
 
 
 def _median(session: Session, verdict: ev.Verdict, side: str) -> float | None:

@@ -16,11 +16,8 @@ _METRICS = {"wall": "wall time"}
 
 
 def workload_title(session: Session, workload: str) -> str:
-    if session.plan is not None:
-        for planned in session.plan.workloads:
-            if planned.id == workload:
-                return planned.title
-    return workload
+    load = session.load(workload)
+    return load.title if load is not None else workload
 
 
 def metric_title(name: str) -> str:
@@ -42,17 +39,13 @@ def load_title(session: Session, verdict: ev.Verdict) -> str:
 
 def variant_title(session: Session, variant: str) -> str:
     """`B (sda)`: the id and what tells it from the others."""
-    if session.plan is not None:
-        for planned in session.plan.variants:
-            if planned.id == variant:
-                return variant if planned.label in ("", variant) else f"{variant} ({planned.label})"
-    return variant
+    label = variant_label(session, variant)
+    return variant if label == variant else f"{variant} ({label})"
 
 
 def variant_label(session: Session, variant: str) -> str:
     """What tells it from the others; its id where there is nothing else."""
-    planned = session.plan.variants if session.plan is not None else ()
-    return next((v.label for v in planned if v.id == variant and v.label), variant)
+    return next((v.label for v in session.variants if v.id == variant and v.label), variant)
 
 
 def ratio(value: float | None) -> str:
@@ -90,9 +83,8 @@ def measured(verdict: ev.Verdict) -> bool:
 
 def _cost(session: Session, verdict: ev.Verdict) -> bool:
     """Whether less of the metric is better, and its difference is known."""
-    planned = session.plan.workloads if session.plan is not None else ()
-    metrics = [m for w in planned if w.id == verdict.workload for m in w.metrics]
-    return verdict.delta is not None and any(m.name == verdict.metric and m.better == "less" for m in metrics)
+    metric = session.metric(verdict.workload, verdict.metric)
+    return verdict.delta is not None and metric is not None and metric.better == "less"
 
 
 def verdict_sentence(

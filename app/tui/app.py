@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import gc
 import os
-from typing import Literal, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from app.tui.feed import RunFeed
 
 Mode: TypeAlias = Literal["home", "recordings", "attach", "replay"]
 REMOTE_FPS = "10"  # a frame costs bytes on the line, and nothing here moves more often than twice a second
@@ -40,9 +44,8 @@ def open_app(
     try:
         from app.tui.glyphs import wants_ascii
         from app.tui.shell import Shell
-        from app.tui.start import feed_for
 
-        feed = feed_for(mode, recording, speed)
+        feed = None if recording is None else _feed(mode, Path(recording), speed)
         shell = Shell(triage=child, feed=feed, ascii_only=ascii or wants_ascii())
         shell.lists_recordings = mode == "recordings"
         shell.watches_host = recording is None
@@ -59,6 +62,19 @@ def open_app(
         gc.enable()
         if child is not None:
             child.close()
+
+
+def _feed(mode: Mode, recording: Path, speed: float) -> RunFeed:
+    """A run under way at its end, anything else at its start. Raises BrokenRecording."""
+    from app.tui.feed import RunFeed
+
+    feed = RunFeed(recording, speed=speed)
+    if mode == "attach":
+        feed.playback.finish(live=feed.growing)
+    else:
+        feed.playback.seek(0.0)
+        feed.playback.playing = True
+    return feed
 
 
 def open_home() -> int:

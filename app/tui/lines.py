@@ -18,6 +18,7 @@ Span: TypeAlias = tuple[str, str]  # text, role
 Line: TypeAlias = list[Span]
 
 BLANK: Line = []
+GAP = 3  # cells between two columns
 HIGHLIGHT = "!"  # suffix of a role: the same meaning on the row that the cursor is on
 
 
@@ -61,11 +62,11 @@ def shortened(words: str, width: int) -> str:
     return f"{set_cell_size(words, width - 1 - cell_len(tail)).rstrip()}…{tail.lstrip()}"
 
 
-def pad(line: Sequence[Span], width: int, role: str = "text") -> Line:
+def pad(line: Sequence[Span], width: int) -> Line:
     """Exactly `width` cells: cropped or filled with blanks."""
     cut = crop(line, width)
     missing = width - cells(cut)
-    return [*cut, (" " * missing, role)] if missing > 0 else cut
+    return [*cut, (" " * missing, "text")] if missing > 0 else cut
 
 
 def split(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:
@@ -87,17 +88,17 @@ def grounded(line: Iterable[Span], width: int, ground: str) -> Line:
     return [(part, role if "@" in role else f"{role}@{ground}") for part, role in pad(cleaned(line), width)]
 
 
-def columns(left: Sequence[Line], right: Sequence[Line], width: int, gap: int = 3) -> list[Line]:
-    """Two texts side by side, each made for `half(width, gap)` cells."""
-    room = half(width, gap)
+def columns(left: Sequence[Line], right: Sequence[Line], width: int) -> list[Line]:
+    """Two texts side by side, each made for `half(width)` cells."""
+    room = half(width)
     return [
-        [*pad(one, room), (" " * gap, "text"), *pad(other, room)]
+        [*pad(one, room), (" " * GAP, "text"), *pad(other, room)]
         for one, other in zip_longest(left, right, fillvalue=BLANK)
     ]
 
 
-def half(width: int, gap: int = 3) -> int:
-    return (width - gap) // 2
+def half(width: int) -> int:
+    return (width - GAP) // 2
 
 
 def ruled(left: Sequence[Span], right: Sequence[Span], width: int) -> Line:

@@ -191,8 +191,8 @@ class Errands(App[int]):
 
         self.push_screen(RecordingsScreen())
 
-    def open_recording(self, path: Path, *, live: bool) -> None:
-        """From the end where it is under way or was asked for; a finished one opens on its verdict."""
+    def open_recording(self, path: Path) -> None:
+        """From the end where it is under way; a finished one opens on its verdict."""
         from app.tui.feed import RunFeed
 
         try:
@@ -200,7 +200,7 @@ class Errands(App[int]):
         except Failure as why:
             self.say(why.text)
             return
-        feed.playback.finish(live=live and feed.growing)
+        feed.playback.finish(live=feed.growing)
         self.open_feed(feed)
 
     def replay(self, path: Path) -> None:
@@ -215,7 +215,7 @@ class Errands(App[int]):
         if self.running is None:
             self.say("no run is under way")
             return
-        self.open_recording(self.running, live=True)
+        self.open_recording(self.running)
 
     # Running
 

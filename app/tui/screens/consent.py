@@ -82,9 +82,6 @@ class ConsentScreen(Base):
             ],
         ]
 
-    def on_mount(self) -> None:
-        self.query_one(Reader).focus()
-
     def action_agree(self) -> None:
         self.dismiss(True)
 

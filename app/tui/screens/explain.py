@@ -73,6 +73,3 @@ class ExplainScreen(Base):
     def body(self) -> Iterable[Widget]:
         yield ExplainHead(self.scenario)
         yield Reader(lambda width: page_lines(self.page, width))
-
-    def on_mount(self) -> None:
-        self.query_one(Reader).focus()

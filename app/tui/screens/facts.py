@@ -59,6 +59,3 @@ class FactsScreen(Base):
 
     def body(self) -> Iterable[Widget]:
         yield Reader(lambda width: fact_lines(self._session, width))
-
-    def on_mount(self) -> None:
-        self.query_one(Reader).focus()

@@ -33,9 +33,6 @@ class FindingScreen(Base):
             lambda width: finding_lines(self.finding, width, from_files=self.from_files, about=self.about)
         )
 
-    def on_mount(self) -> None:
-        self.query_one(Reader).focus()
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "prove":
             return bool(self.finding.prove)

@@ -17,7 +17,6 @@ from app.tui.widgets.group_plot import Chosen, GroupPlot
 from app.tui.widgets.panel import Panel
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words, explanation
-from scenarios.plan import Workload
 
 
 class GroupsHead(Panel):
@@ -46,7 +45,7 @@ class About(Panel):
         out += wrapped(verdict.reason or "", width) if verdict.reason else []
         why = explanation(verdict)
         out += wrapped(why, width) if why else []
-        load = next((w for w in _loads(screen.session) if w.id == verdict.workload), None)
+        load = screen.session.load(verdict.workload)
         if load is not None and load.why:
             out += [BLANK, *wrapped(load.why, width, "dim")]
         if load is not None and load.equivalent:
@@ -54,12 +53,7 @@ class About(Panel):
         return out[: max(3, self.screen.size.height // 3)]
 
 
-def _loads(session: Session) -> Iterable[Workload]:
-    return session.plan.workloads if session.plan is not None else ()
-
-
 class GroupsScreen(Base):
-    DEFAULT_CSS = "GroupsScreen GroupPlot { height: 1fr; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("p", "raw", "raw values"),
         Binding("j,down", "other(1)", "next load"),

@@ -21,7 +21,7 @@ class Curve(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         screen = self.screen
         assert isinstance(screen, InsideScreen)
-        return inside_lines(screen.session(), screen.at, width, height, ascii_only=self.shell.ascii_only)
+        return inside_lines(screen.session(), screen.at, width, height)
 
 
 class InsideScreen(RunScreen):

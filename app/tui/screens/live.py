@@ -56,9 +56,7 @@ class Course(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self.shell.feed.session
-        load = next(
-            (w for w in (session.plan.workloads if session.plan else ()) if w.id == session.workload), None
-        )
+        load = session.load(session.workload)
         why = f"{clean(load.title)}: {clean(load.why)}" if load is not None and load.why else ""
         rows = [
             line for line in (run_bar(session, width), crop(text(why, "dim"), width) if why else []) if line
@@ -68,7 +66,6 @@ class Course(Panel):
 
 class LiveScreen(RunScreen):
     DEFAULT_CSS = """
-    LiveScreen GroupPlot { height: 1fr; }
     LiveScreen #parts { layout: vertical; height: auto; }
     LiveScreen #left, LiveScreen #right { height: auto; }
     LiveScreen RunningEffects { margin: 1 0 0 0; max-height: 7; }

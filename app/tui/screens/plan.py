@@ -29,7 +29,6 @@ from scenarios.plan import Option, Plan
 
 ALONE = "one directory: nothing to compare it with; d adds one"
 Proposal = Callable[[], Sequence[str]]
-Planner = Callable[[Sequence[str]], EventChild]
 
 
 def planner(argv: Sequence[str]) -> EventChild:
@@ -95,19 +94,13 @@ class PlanScreen(Base):
     title_words = "plan"
 
     def __init__(
-        self,
-        offer: Offer,
-        values: dict[str, Json],
-        ask: Planner | None = None,
-        *,
-        propose: Proposal | None = None,
+        self, offer: Offer, values: dict[str, Json], *, propose: Proposal | None = None
     ) -> None:
         """`propose` gives the options anew for as long as the host is read and the user has set none."""
         super().__init__()
         self._propose = propose
         self.offer = offer
         self.values = values
-        self._ask = ask or planner
         self._exact = False
         self._child: EventChild | None = None
         self._busy: Holder | None = None  # whose run goes on meanwhile
@@ -154,7 +147,6 @@ class PlanScreen(Base):
         super().show()
 
     def on_mount(self) -> None:
-        self.query_one(Reader).focus()
         self.set_interval(0.1, self._poll)
         self.set_interval(2, self._look)
         self._busy = measuring_now()
@@ -186,7 +178,7 @@ class PlanScreen(Base):
         if self._child is not None:
             self._child.close()
         asked = [self.offer.id, *arguments(self.values, self.offer.options)]
-        self._child = None if self.missing else self._ask(asked)
+        self._child = None if self.missing else planner(asked)
         self.shell.draw()  # the list of options may be on top
 
     def _poll(self) -> None:

@@ -237,7 +237,7 @@ class RecordingsScreen(Base):
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
         path = self._paths.get(event.key)
         if path is not None:
-            self.shell.open_recording(path, live=True)
+            self.shell.open_recording(path)
 
     def action_replay(self) -> None:
         if self.chosen is not None:

@@ -70,9 +70,6 @@ class UndoScreen(Base):
             out += wrapped(f"{sign} {change.line}", width, role, hang=2)
         return [*out, BLANK, *wrapped(self._said, width, "strong")]
 
-    def on_mount(self) -> None:
-        self.query_one(Reader).focus()
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return self._open if action in ("undo", "later") else True
 

@@ -93,9 +93,8 @@ class Headline(Panel):
 
 def _load_lines(session: Session, workload: str, width: int) -> list[Line]:
     """What the load stands for: `4k QD16` is a word of those who measure disks."""
-    planned = session.plan.workloads if session.plan else ()
-    why = next((w.why for w in planned if w.id == workload), "")
-    return wrapped(clean(why), width, "dim", indent=2) if why else []
+    load = session.load(workload)
+    return wrapped(clean(load.why), width, "dim", indent=2) if load is not None and load.why else []
 
 
 class About(Panel):
@@ -278,7 +277,7 @@ class VerdictScreen(RunScreen):
     def action_part(self, rank: int) -> None:
         path = self._part(rank)
         if path is not None:
-            self.shell.open_recording(path, live=True)
+            self.shell.open_recording(path)
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
         if event.picker.id == "verdicts":

@@ -1,17 +1,15 @@
-"""The blocks of the workload under way, by variant, as they come: fixed axes, drawn at most once a second."""
+"""The blocks of a workload, by variant, as they come, on fixed axes."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from app.recording.session import Session
 from app.report.plot import Axis, Series, nice_axis, plot
 from app.report.verdict_table import counts
-from app.tui.glyphs import MARKERS, clean, plain
+from app.report.wording import variant_label
+from app.tui.glyphs import MARKERS, clean
 from app.tui.lines import Line, cells, crop, split, text
-from app.tui.widgets.checkup_lines import checkup_lines
-from app.tui.widgets.panel import Panel
 from probes import units
 
 ROLES = ("a", "b", "c", "d")
@@ -22,7 +20,7 @@ _LETTER = 2  # cells of `A'`: a longer id is a word and its label stands in brac
 
 def variants(session: Session) -> dict[str, tuple[str, str]]:
     """Id to (marker, role), in the plan's order, then in the order of appearance."""
-    ids = [v.id for v in session.plan.variants] if session.plan else []
+    ids = [v.id for v in session.variants]
     for blocks in session.blocks.values():
         ids += [b.variant for b in blocks if b.variant not in ids]
     for samples in session.samples.values():
@@ -33,8 +31,8 @@ def variants(session: Session) -> dict[str, tuple[str, str]]:
 
 def label(session: Session, variant: str, width: int = 18) -> str:
     """`A /scratch`, `none (no rule)`: the id with what a person reads; that alone where it names the id itself."""
-    named = next((v.label for v in session.plan.variants if v.id == variant), "") if session.plan else ""
-    if not named or named == variant:
+    named = variant_label(session, variant)
+    if named == variant:
         words = variant
     elif variant in named.split():
         words = named
@@ -48,9 +46,9 @@ def label(session: Session, variant: str, width: int = 18) -> str:
 
 def leading_metric(session: Session, workload: str) -> tuple[str, str]:
     """(name, unit) of the workload's first metric."""
-    for planned in session.plan.workloads if session.plan else ():
-        if planned.id == workload and planned.metrics:
-            return planned.metrics[0].name, planned.metrics[0].unit
+    load = session.load(workload)
+    if load is not None and load.metrics:
+        return load.metrics[0].name, load.metrics[0].unit
     values = next((b.values for b in session.blocks.get(workload, []) if b.values), {})
     return next(iter(values), ""), ""
 
@@ -64,9 +62,8 @@ def _drawn(session: Session) -> str:
 
 def _title(session: Session, what: str, workload: str) -> str:
     """`random read 4k: IOPS`: the plot says itself which load it is of."""
-    titles = {w.id: w.title for w in session.plan.workloads} if session.plan else {}
-    load = titles.get(workload, "") if session.blocks.get(workload) else ""
-    return f"{load}: {what}" if load else what
+    load = session.load(workload) if session.blocks.get(workload) else None
+    return f"{load.title}: {what}" if load is not None and load.title else what
 
 
 def _points(session: Session, workload: str) -> tuple[str, dict[str, list[tuple[float, float]]], float]:
@@ -103,14 +100,9 @@ def thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return [(sum(x for x, _ in part) / len(part), sum(y for _, y in part) / len(part)) for part in parts]
 
 
-def plot_lines(
-    session: Session, width: int, height: int, *, ascii_only: bool = False, workload: str | None = None
-) -> list[Line]:
-    """A legend line and the plot in `height` lines. The x axis is seconds since the workload's first block.
-
-    `workload`: that one's; else the one under way.
-    """
-    workload = _drawn(session) if workload is None or workload == session.workload else workload
+def plot_lines(session: Session, width: int, height: int, workload: str) -> list[Line]:
+    """A legend line and the plot in `height` lines. The x axis is seconds since the workload's first block."""
+    workload = _drawn(session) if workload == session.workload else workload
     what, points, first = _points(session, workload)
     if not points:
         waiting = clean(session.doing or "the first block")
@@ -121,7 +113,7 @@ def plot_lines(
     elapsed = session.time - first if workload == session.workload and session.ended is None else last_s
     window = next((w for w in _WINDOWS if w >= elapsed), elapsed)
     marks = variants(session)
-    shown = {v: (plain(m) if ascii_only else m, role) for v, (m, role) in marks.items() if v in points}
+    shown = {v: mark for v, mark in marks.items() if v in points}
     by_mark = dict(shown.values())
     # the last value, while it is the last one: afterwards the table has the figure
     now = session.ended is None and workload == session.workload
@@ -135,7 +127,7 @@ def plot_lines(
     ]
     head = _head(session, title, shown, last, width)
     room = max(4, height - len(head))
-    rows = plot(series, width, room, Axis(0.0, float(window)), y, ascii_only=ascii_only)
+    rows = plot(series, width, room, Axis(0.0, float(window)), y)
     drawn = [coloured(row, by_mark) for row in rows]
     if rows and (at := rows[-1].find("0  ")) >= 0:  # the first tick says the unit
         drawn[-1] = [(f"{rows[-1][:at]}0 s{rows[-1][at + 3 :]}", "dim")]
@@ -172,41 +164,10 @@ def _unit(session: Session, workload: str) -> str:
 
 
 def coloured(row: str, roles: dict[str, str]) -> Line:
-    """Splits at the markers; everything before the axis (labels hold letters that are ASCII markers) is dim."""
-    edge = max((row.find(c) for c in "┤│└|+"), default=-1)
+    """Splits at the markers; everything before the axis is dim."""
+    edge = max((row.find(c) for c in "┤│└"), default=-1)
     head, body = row[: edge + 1], row[edge + 1 :]
     line: Line = [(head, "dim")]
-    axis = edge < 0 or "└" in head or head.endswith("+")
+    axis = edge < 0 or "└" in head
     line += [(c, "dim" if axis else roles.get(c, "dim")) for c in body]
     return line
-
-
-class BlockPlot(Panel):
-    """Draws at most once a second: a plot at 4 Hz costs 80 kB/s of the line."""
-
-    DEFAULT_CSS = "BlockPlot { height: 1fr; min-height: 5; }"
-
-    def __init__(self, session: Callable[[], Session], *, id: str = "plot") -> None:
-        super().__init__(id=id)
-        self._session = session
-        self._last: tuple[object, list[Line]] | None = None
-        self._at = 0.0
-
-    def draw(self, width: int, height: int) -> list[Line]:
-        session = self._session()
-        if found := checkup_lines(session, width, height):
-            return found  # its parts draw their own
-        key = (id(session), width, height, self.state())
-        now = time.monotonic()
-        recent = self.shell.moving and now - self._at < 0.9
-        if self._last is None or self._last[0] != key or not recent:
-            self._last = (key, self.lines(session, width, height))
-            self._at = now
-        return self._last[1]
-
-    def state(self) -> object:
-        """Whatever asks for another drawing at once."""
-        return None
-
-    def lines(self, session: Session, width: int, height: int) -> list[Line]:
-        return plot_lines(session, width, height, ascii_only=self.shell.ascii_only)

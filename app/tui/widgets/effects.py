@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from app.recording.outlook import next_look
 from app.recording.session import Session
-from app.report.wording import load_title, measured, metric_title
+from app.report.wording import load_title, measured, metric_title, workload_title
 from app.tui.glyphs import clean
 from app.tui.lines import Line, cells, crop, pad, ruled, split, text
 from app.tui.widgets.block_plot import variants
@@ -43,8 +43,7 @@ def margin_of(session: Session) -> float:
 
 
 def title_of(session: Session, workload: str) -> str:
-    titles = {w.id: w.title for w in session.plan.workloads} if session.plan else {}
-    return clean(titles.get(workload, workload))
+    return clean(workload_title(session, workload))
 
 
 def running(session: Session) -> list[Effect]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
@@ -10,9 +11,11 @@ from app.recording.session import Session
 from app.report.wording import metric_title
 from app.tui.glyphs import clean
 from app.tui.lines import Line, cells, crop, merged, split, text
-from app.tui.widgets.block_plot import BlockPlot, label, leading_metric, plot_lines, variants
+from app.tui.widgets.block_plot import label, leading_metric, plot_lines, variants
+from app.tui.widgets.checkup_lines import checkup_lines
 from app.tui.widgets.effects import margin_of, title_of
 from app.tui.widgets.figures_table import figure_lines
+from app.tui.widgets.panel import Panel
 from app.tui.widgets.stuck_table import stuck_lines, trace_line
 from probes import units
 
@@ -190,17 +193,34 @@ class Chosen(NamedTuple):
     pair: tuple[str, str] | None = None
 
 
-class GroupPlot(BlockPlot):
-    """B over A by group; the raw values where `p` asked for them, or where there are no groups to compare."""
+class GroupPlot(Panel):
+    """B over A by group; the raw values where `p` asked for them, or where there are no groups to compare.
+
+    Drawn at most once a second: a plot at 4 Hz costs 80 kB/s of the line.
+    """
+
+    DEFAULT_CSS = "GroupPlot { height: 1fr; min-height: 5; }"
 
     def __init__(
         self, session: Callable[[], Session], chosen: Callable[[], Chosen | None], *, id: str = "plot"
     ) -> None:
-        super().__init__(session, id=id)
+        super().__init__(id=id)
+        self._session = session
         self._chosen = chosen
+        self._last: tuple[object, list[Line]] | None = None
+        self._at = 0.0
 
-    def state(self) -> object:
-        return (self._chosen(), self.shell.raw_values)
+    def draw(self, width: int, height: int) -> list[Line]:
+        session = self._session()
+        if found := checkup_lines(session, width, height):
+            return found  # its parts draw their own
+        key = (id(session), width, height, self._chosen(), self.shell.raw_values)
+        now = time.monotonic()
+        recent = self.shell.moving and now - self._at < 0.9
+        if self._last is None or self._last[0] != key or not recent:
+            self._last = (key, self.lines(session, width, height))
+            self._at = now
+        return self._last[1]
 
     def lines(self, session: Session, width: int, height: int) -> list[Line]:
         chosen = self._chosen()
@@ -213,9 +233,7 @@ class GroupPlot(BlockPlot):
             return figure_lines(session, width, height)
         found = [] if self.shell.raw_values else courses(session, *chosen)
         if not any(len(c.values) > 1 for c in found):
-            return plot_lines(
-                session, width, height, ascii_only=self.shell.ascii_only, workload=chosen.workload
-            )
+            return plot_lines(session, width, height, chosen.workload)
         return group_plot_lines(session, chosen.workload, found, chosen.metric, width, height)
 
 
@@ -229,7 +247,7 @@ class ValuesPlot(GroupPlot):
         chosen = self._chosen()
         if chosen is None or height < 6 or not courses(session, *chosen):  # then they stand above already
             return [text("")]
-        return plot_lines(session, width, height, ascii_only=self.shell.ascii_only, workload=chosen.workload)
+        return plot_lines(session, width, height, chosen.workload)
 
 
 def under_way(session: Session) -> Chosen:

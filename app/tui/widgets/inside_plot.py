@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.recording.session import Session
 from app.report.inside import FIELDS, QUARTERS, Field, amount, axes, curves, middle, quarters
 from app.report.plot import Series, plot
-from app.tui.glyphs import clean, plain
+from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, crop, split, text
 from app.tui.widgets.block_plot import coloured, label, variants
 
@@ -13,22 +13,20 @@ _NAME, _FIRST, _CELL = 15, 12, 10
 _NOTHING = "no samples inside the runs: a run is sampled once a second, and has to take 3 s at least"
 
 
-def inside_lines(
-    session: Session, at: int, width: int, height: int, *, ascii_only: bool = False
-) -> list[Line]:
+def inside_lines(session: Session, at: int, width: int, height: int) -> list[Line]:
     """The field with that number, counted round. Fewer figures on a low screen, the plot first."""
     field = FIELDS[at % len(FIELDS)]
     found = curves(session, field)
     if not found:
         return [text(_NOTHING if not session.inside else f"{field.title}: could not be read", "dim")]
     marks = variants(session)
-    shown = {v: (plain(m) if ascii_only else m, role) for v, (m, role) in marks.items() if v in found}
+    shown = {v: mark for v, mark in marks.items() if v in found}
     middles = {v: middle(runs) for v, runs in found.items()}
     x, y = axes([points for runs in found.values() for points in runs])
     series = [Series(mark, middles[v]) for v, (mark, _) in shown.items()]
     below = _figures(session, field, found, shown, width)
     room = max(5, height - len(below) - 2)
-    rows = plot(series, width, room, x, y, ascii_only=ascii_only)
+    rows = plot(series, width, room, x, y)
     by_mark = dict(shown.values())
     drawn = [coloured(row, by_mark) for row in rows]
     if rows and (zero := rows[-1].find("0  ")) >= 0:

@@ -39,8 +39,8 @@ class Panel(Still):
 
     DEFAULT_CSS: ClassVar[str] = "Panel { width: 1fr; height: auto; }"
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes, markup=False)
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, markup=False)
         self._drawn: list[Line] = []
         self._strips: list[Strip] = []
         self._theme = ""

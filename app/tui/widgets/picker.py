@@ -54,8 +54,8 @@ class Picker(Panel, can_focus=True):
         def control(self) -> Picker:
             return self.picker
 
-    def __init__(self, *, id: str, title: str = "", empty: str = "nothing here", classes: str = "") -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, *, id: str, title: str = "", empty: str = "nothing here") -> None:
+        super().__init__(id=id)
         self.title = title
         self.note: Line = []
         self.empty = empty

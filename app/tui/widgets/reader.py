@@ -24,11 +24,14 @@ class Reader(Panel, can_focus=True):
         Binding("end,G", "scroll(100000)", "bottom", show=False),
     ]
 
-    def __init__(self, make: Callable[[int], list[Line]], *, id: str = "reader") -> None:
-        super().__init__(id=id)
+    def __init__(self, make: Callable[[int], list[Line]]) -> None:
+        super().__init__(id="reader")
         self.make = make
         self._top = 0
         self._total = 0
+
+    def on_mount(self) -> None:
+        self.focus()
 
     def draw(self, width: int, height: int) -> list[Line]:
         lines = self.make(width)

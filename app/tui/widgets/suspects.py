@@ -37,7 +37,7 @@ def severity_words(finding: Finding) -> Line:
 
 
 def _titles(session: Session) -> dict[str, str]:
-    return {w.id: w.title for w in session.plan.workloads} if session.plan else {}
+    return {w.id: w.title for w in session.workloads}
 
 
 def subject_words(session: Session, finding: Finding) -> str:

@@ -13,7 +13,7 @@ from app.report import wording
 from app.report.verdict_table import pair, rows, short_size
 from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, pad, shortened, text
-from app.tui.widgets.effects import ROLES, margin_of, role_of
+from app.tui.widgets.effects import ROLES, margin_of, role_of, title_of
 from app.tui.widgets.interval_bar import Scale, axis, bar, common_scale
 from app.tui.widgets.picker import Picker, Row
 from probes.units import Quantity, brief
@@ -92,7 +92,7 @@ def entries(session: Session) -> list[Entry]:
     for verdict in session.verdicts.values():
         if not wording.measured(verdict):
             why = ": ".join(filter(None, (verdict.verdict, clean(verdict.reason or ""))))
-            name = clean(wording.workload_title(session, verdict.workload))
+            name = title_of(session, verdict.workload)
             if len({v.variant for v in session.verdicts.values()}) > 1:
                 name = f"{clean(verdict.variant)}: {name}"
             out.append(
@@ -102,7 +102,7 @@ def entries(session: Session) -> list[Entry]:
         words: str = trend.verdict
         if trend.slope_per_round is not None:
             words += f", {trend.slope_per_round * 100:+.1f} % a round"
-        name = f"{clean(wording.workload_title(session, trend.workload))}, {trend.rounds} rounds"
+        name = f"{title_of(session, trend.workload)}, {trend.rounds} rounds"
         role = ROLES.get(trend.verdict, "unknown")
         out.append(
             Entry(f"series|{trend.workload}", name, NONE, NONE, words, "", role, None, None, False, None)
@@ -207,8 +207,8 @@ def _line(entry: Entry, table: VerdictList, width: int) -> Line:
 class VerdictList(Picker):
     DEFAULT_CSS = "VerdictList { height: auto; }"
 
-    def __init__(self, session: Callable[[], Session], *, id: str = "verdicts") -> None:
-        super().__init__(id=id, title="RESULT", empty="nothing was compared")
+    def __init__(self, session: Callable[[], Session]) -> None:
+        super().__init__(id="verdicts", title="RESULT", empty="nothing was compared")
         self.session = session
         self.laid = layout([], 80)
         self._found: tuple[tuple[object, ...], list[Entry]] | None = None

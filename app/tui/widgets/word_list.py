@@ -3,12 +3,36 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 from app.tui.lines import Line, wrapped
 from app.tui.widgets.picker import Picker, Row
-from app.tui.words import WORDS
 
 _WORD = 14
+
+
+class Word(NamedTuple):
+    name: str
+    means: str
+
+
+WORDS: tuple[Word, ...] = (
+    Word("A, B", "the sides that are compared; A, the first, is the baseline"),
+    Word("load", "what is done to the disk, the CPUs or the network"),
+    Word("group", "A, B, B, A measured in turn: one comparison of both"),
+    Word("block", "one measurement of one side, without a pause"),
+    Word("control", "a load that must not differ; if it does, trust nothing"),
+    Word("margin", "the smallest effect that matters: 5 %, or --margin"),
+    Word("95 % CI", "where the true effect lies, in 95 of 100 such runs"),
+    Word("interim look", "a planned check whether the groups decide already"),
+    Word("resolution", "the smallest effect that could be told from none"),
+    Word("QD1, QD16, x8", "1, 16, 8 requests at a time (the queue depth)"),
+    Word("IOPS", "operations a second: reads, or writes that are on the disk"),
+    Word("this stack", "disk, file system, options and scheduler together"),
+    Word("io pressure", "share of the time in which a task waited for I/O"),
+    Word("steal", "CPU time that the hypervisor gave to other guests"),
+    Word("in D", "a wait that no signal ends: for a disk or a file server"),
+)
 
 
 def _line(term: str, said: str, width: int) -> Line:

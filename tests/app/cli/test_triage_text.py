@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from app.recording.session import Session
-from app.report.triage_text import lines as triage_lines
-from app.report.triage_text import markdown
+from app.report.triage_text import markdown, told
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy
 
@@ -27,7 +26,7 @@ def test_a_finding_is_printed_with_its_remedy() -> None:
     session = Session()
     session.apply(ev.Found(t=0.0, finding=finding))
     session.apply(ev.Checked(t=0.0, rule="iosched.choice", state="spoke"))
-    lines = triage_lines(session)
+    lines = [line for line, _ in told(session)]
     assert "1 of 1 checks found something: 1 notice" in lines
     text = "\n".join(lines)
     for word in (

@@ -81,7 +81,7 @@ async def test_enter_on_a_findings_measurement_never_runs_its_command(
         app.home_session().offers[:] = [OFFER]
         run = storage()
         foreign = write(tmp_path / "foreign.jsonl", [*run[:-1], ev.Found(t=900.0, finding=HOSTILE), run[-1]])
-        app.open_recording(foreign, live=False)
+        app.open_recording(foreign)
         await settled(pilot)
         await keys(pilot, "tab", "enter")  # the worst finding is under its list's cursor
         assert isinstance(app.screen, FindingScreen) and HOSTILE.title in grid(app)

@@ -202,11 +202,11 @@ def test_plot_title_estimate_and_time_left_are_of_the_same_load() -> None:
             changes += 1
             assert session.workload == event.id
             assert session.told is None or session.told.step == event.id  # no time left of the last one
-            drawn = "".join(part for part, _ in plot_lines(session, 120, 12)[0])
+            drawn = "".join(part for part, _ in plot_lines(session, 120, 12, session.workload)[0])
             assert drawn.startswith("waiting for")
             assert not running(session)
         if isinstance(event, ev.Block) and session.ended is None:
-            drawn = "".join(part for part, _ in plot_lines(session, 120, 12)[0])
+            drawn = "".join(part for part, _ in plot_lines(session, 120, 12, session.workload)[0])
             assert drawn.startswith(f"{planned[event.workload]}: ")
     assert changes > 2
 

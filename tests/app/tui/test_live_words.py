@@ -22,7 +22,7 @@ from app.tui.widgets.group_plot import WAY, courses, group_plot_lines, under_way
 from app.tui.widgets.pulse_line import pulse_lines
 from app.tui.widgets.remarks import remark_lines
 from app.tui.widgets.stepper import step_rows
-from app.tui.words import WORDS
+from app.tui.widgets.word_list import WORDS
 from probes import units
 from tests.fakes.screen import grid, keys, opened, planned, ready
 
@@ -104,7 +104,7 @@ def test_the_sides_of_a_plot_are_named_whole_and_their_values_have_units(
     demo: str, second: float, name: str
 ) -> None:
     session = at(demo, second)
-    head = words(plot_lines(session, 78, 12)[:2])
+    head = words(plot_lines(session, 78, 12, session.workload)[:2])
     assert name in head and "…" not in head
     assert re.search(r"[0-9] (k )?(IOPS|s)\b", head)
 

@@ -215,7 +215,7 @@ def test_no_finding_is_about_an_id_of_ours(demo: str) -> None:
 def test_values_beside_a_plot_are_those_of_a_load_under_way(storage: Session) -> None:
     """Afterwards the table has one figure for each side, and the last block's would be another."""
     last = storage.blocks["cpu"][-1].values
-    legend = "".join(part for part, _ in plot_lines(storage, 200, 20, workload="cpu")[0])
+    legend = "".join(part for part, _ in plot_lines(storage, 200, 20, "cpu")[0])
     assert not any(units.prefixed(value).strip() in legend for value in last.values())
 
 

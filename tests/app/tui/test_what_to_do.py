@@ -15,7 +15,7 @@ from app.tui.screens.verdict import VerdictScreen, advice
 from app.tui.widgets.group_plot import GroupPlot, ValuesPlot
 from app.tui.widgets.suspects import Suspects, _said, subject_words
 from app.tui.widgets.verdict_list import VerdictList
-from app.tui.words import WORDS
+from app.tui.widgets.word_list import WORDS
 from scenarios.finding import Remedy
 from tests.fakes.screen import grid, keys, opened
 
