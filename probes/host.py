@@ -73,6 +73,11 @@ class Host:
             return self._setting(path, absent) if path.startswith("/proc/sys/") else absent
         return decode(data).rstrip("\n")
 
+    def word(self, path: str) -> str | Absent:
+        """A short file's text without the blanks around it."""
+        text = self.text(path, 4096)
+        return text if isinstance(text, Absent) else text.strip()
+
     def data(self, path: str, limit_bytes: int) -> bytes | Absent:
         """A regular file's bytes, as firmware tables are; larger than `limit_bytes` is Absent, never cut."""
         try:

@@ -121,11 +121,6 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
         return units.percent(value)
 
 
-def sentences(disturbances: Iterable[Disturbance]) -> str:
-    """All that disturbed a block or a group, each once."""
-    return "; ".join(dict.fromkeys(one.sentence for one in disturbances))
-
-
 def most_often(disturbances: Sequence[Disturbance]) -> str:
     """What disturbed most often, in a few words without figures: "others' I/O on the measured disk: rsync [77]".
 

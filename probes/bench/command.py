@@ -11,9 +11,9 @@ import sys
 import time
 from collections.abc import Sequence
 
-from probes.bench.command_written import written_by
 from probes.bench.flush import flush
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
+from probes.bench.process_tree import written_by
 from probes.host import Host
 from probes.number_text import whole
 from probes.private_directory import PrivateDirectory

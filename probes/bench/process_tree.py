@@ -152,6 +152,16 @@ def read_and_written(pid: int) -> tuple[int, int] | None:
     return None if moved is None else (moved[0], moved[1])
 
 
+def written_by(of: int) -> int:
+    """Bytes that a process, the children it waited for and its living descendants caused to be written.
+
+    The kernel counts when a page gets dirty or a direct write is submitted, so before the disk sees it. Orphans that
+    another process took over are missing. 0 where it cannot be read.
+    """
+    moved = (read_and_written(pid) for pid in (of, *descendants(of)))
+    return sum(written for _, written in filter(None, moved))
+
+
 def _sum(one: Spent, other: Spent) -> Spent:
     return Spent(*(a + b for a, b in zip(one, other, strict=True)))
 

@@ -244,33 +244,22 @@ def _measures(name: str, part: Module, detail: Darshan) -> list[Measure]:
     seconds = detail.run_time_s or 0.0
     processes = max(1, detail.nprocs or 1)
     made = []
+
+    def counted(workload: str, metric: str, value: int, unit: str) -> None:
+        if value > 0:
+            made.append(
+                Measure(
+                    workload=workload, metric=metric, value=float(value), unit=unit, seconds=seconds, judged=False
+                )
+            )  # fmt: skip
+
     for what, moved, calls, busy in (
         ("read", part.bytes_read, part.reads, part.read_time_s),
         ("write", part.bytes_written, part.writes, part.write_time_s),
     ):
         workload = f"{name} {what}"
-        if moved > 0:
-            made.append(
-                Measure(
-                    workload=workload,
-                    metric="bytes",
-                    value=float(moved),
-                    unit="B",
-                    seconds=seconds,
-                    judged=False,
-                )
-            )
-        if calls > 0:
-            made.append(
-                Measure(
-                    workload=workload,
-                    metric="calls",
-                    value=float(calls),
-                    unit="",
-                    seconds=seconds,
-                    judged=False,
-                )
-            )
+        counted(workload, "bytes", moved, "B")
+        counted(workload, "calls", calls, "")
         if moved > 0 and busy > 0:
             made.append(
                 Measure(

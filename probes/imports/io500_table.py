@@ -1,4 +1,5 @@
-"""Tables of IO500 results, tab-separated: a run a line (the box's four corners), or a run a column (phases).
+"""Tables of IO500 results, tab-separated: a run a line (the box's four corners), or a run a column (phases), as talks
+and papers print them.
 
 `ior_hard_GiBps  ior_easy_GiBps  mdtest_hard_kIOPS  mdtest_easy_kIOPS`, or `phase` and a column a run; in the second
 form IOR is GiB/s, everything else kIOPS. Lines that begin with # are comments.
@@ -17,6 +18,7 @@ from probes.imports.source import Source
 
 _COLUMN = re.compile(r"^([a-z][\w-]*?)_(GiBps|kIOPS)$")
 _MOST_RUNS = 10_000
+_MOST_COLUMNS = 100
 
 
 class TableRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -58,14 +60,41 @@ def parse(source: Source) -> Result:
     measures = []
     for run in detail.runs:
         for phase, value in run.values.items():
-            bandwidth = detail.units[phase] == "GiB/s"
-            measures.append(
-                Measure(
-                    workload=f"{run.name}: {phase}" if several else phase, unit="B/s" if bandwidth else "IOPS",
-                    metric="bandwidth" if bandwidth else "IOPS", value=value * (GIB if bandwidth else 1000),
-                )
-            )  # fmt: skip
+            workload = f"{run.name}: {phase}" if several else phase
+            measures.append(_measure(workload, value, bandwidth=detail.units[phase] == "GiB/s"))
     return Result(kind="io500-table", tool="IO500", measures=tuple(measures), detail=detail)
+
+
+def columns(source: Source) -> dict[str, Result]:
+    """A table of phases, each column a result of its own. Raises Refused where a line does not fit the head."""
+    rows = [line.split("\t") for line in source.lines() if line.strip() and not line.startswith("#")]
+    if not rows or rows[0][0] != "phase":
+        raise Refused(
+            "is no table of phases", "its first line must be `phase`, a tab, and the columns' names"
+        )
+    names = [name.strip() for name in rows[0][1:]]
+    if not names or len(names) > _MOST_COLUMNS or len(set(names)) < len(names):
+        raise Refused("the columns have no names of their own", f"one name a column, {_MOST_COLUMNS} at most")
+    found: dict[str, list[Measure]] = {name: [] for name in names}
+    for row in rows[1:]:
+        if len(row) != len(names) + 1:
+            raise Refused(f"the line of {row[0][:40]} has {len(row) - 1} values", f"{len(names)} are needed")
+        for name, text in zip(names, row[1:], strict=True):
+            value = number(text)
+            if value is not None and value > 0:  # a phase that failed is not measured
+                phase = row[0].strip()
+                found[name].append(_measure(phase, value, bandwidth=phase.startswith("ior")))
+    return {
+        name: Result(kind="table", tool="table", host=name, measures=tuple(measures))
+        for name, measures in found.items()
+    }
+
+
+def _measure(workload: str, value: float, *, bandwidth: bool) -> Measure:
+    """From IO500's own units: GiB/s, or kIOPS."""
+    if bandwidth:
+        return Measure(workload=workload, metric="bandwidth", value=value * GIB, unit="B/s")
+    return Measure(workload=workload, metric="IOPS", value=value * 1000, unit="IOPS")
 
 
 def _by_line(head: list[str], rows: list[list[str]]) -> Io500Table:

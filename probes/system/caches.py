@@ -85,13 +85,13 @@ def last_level(all_of_them: tuple[Cache, ...]) -> tuple[Cache, ...]:
 
 
 def _read(host: Host, folder: str, n: int, online: frozenset[int]) -> Cache | None:
-    level, kind = host.integer(f"{folder}/level"), host.text(f"{folder}/type", 64)
+    level, kind = host.integer(f"{folder}/level"), host.word(f"{folder}/type")
     cpus = read_cpus(host, folder, "shared_cpu_list", "shared_cpu_map")
     if isinstance(level, Absent) or isinstance(cpus, Absent) or n not in cpus or not 0 < level < 10:
         return None
     return Cache(
         level=level,
-        kind=kind.strip() if present(kind) else "Unified",
+        kind=kind if present(kind) else "Unified",
         size_bytes=_size(host, f"{folder}/size"),
         cpus=cpus & online,
     )

@@ -28,7 +28,7 @@ class Clocksource(msgspec.Struct, frozen=True):
 
 
 def clocksource(host: Host) -> Clocksource | Absent:
-    current = host.text(f"{ROOT}/current_clocksource", 256)
+    current = host.word(f"{ROOT}/current_clocksource")
     if isinstance(current, Absent):
         return current
     others = host.text(f"{ROOT}/available_clocksource", 4096)
@@ -36,5 +36,5 @@ def clocksource(host: Host) -> Clocksource | Absent:
     words = line.split() if present(line) else []
     asked = [word.partition("=")[2] for word in words if word.startswith("clocksource=")]
     return Clocksource(
-        current.strip(), tuple(others.split()) if present(others) else (), asked[-1] if asked else ""
+        current, tuple(others.split()) if present(others) else (), asked[-1] if asked else ""
     )

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from probes.system.processes import Look, Process
+from probes.system.processes import Look, Process, same
 from probes.system.pulse import TICKS_PER_S
 
 Resource = Literal["cpu", "io"]
@@ -61,7 +61,7 @@ def ranking(
         if pid in ours:
             continue
         earlier = before.processes.get(pid)
-        if not _same(earlier, process):
+        if not same(earlier, process):
             earlier = None
             if process.start_ticks / TICKS_PER_S < before.uptime_s - 1.0:
                 continue  # older than the first look, which could not see it
@@ -88,7 +88,7 @@ def _inherited(before: Look, after: Look) -> dict[int, _Inherited]:
     """By the process that may have reaped them."""
     found: dict[int, _Inherited] = {}
     for pid, gone in before.processes.items():
-        if _same(gone, after.processes.get(pid)):
+        if same(gone, after.processes.get(pid)):
             continue
         for reaper in _reapers(gone, before, after):
             found.setdefault(reaper, _Inherited()).add(gone)
@@ -101,16 +101,11 @@ def _reapers(gone: Process, before: Look, after: Look) -> Iterator[int]:
     at = gone
     while at.parent not in seen and (parent := before.processes.get(at.parent)) is not None:
         seen.add(parent.pid)
-        if _same(parent, after.processes.get(parent.pid)):
+        if same(parent, after.processes.get(parent.pid)):
             yield parent.pid
             if at is gone:
                 return
         at = parent
-
-
-def _same(one: Process | None, other: Process | None) -> bool:
-    """Ids are used again: a process is its id and the time of its start."""
-    return one is not None and other is not None and one.start_ticks == other.start_ticks
 
 
 def _used(

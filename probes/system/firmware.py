@@ -6,7 +6,7 @@ import msgspec
 
 from probes.host import Host
 from probes.system.topology import cpuinfo
-from probes.types import Absent, present
+from probes.types import Absent
 
 DMI = "/sys/class/dmi/id"
 
@@ -24,17 +24,12 @@ class Firmware(msgspec.Struct, frozen=True, kw_only=True):
 
 def firmware(host: Host) -> Firmware:
     """From /sys/class/dmi/id and /proc/cpuinfo; virtual machines have made-up values or none."""
-
-    def read(name: str) -> str | Absent:
-        value = host.text(f"{DMI}/{name}", 4096)
-        return value.strip() if present(value) else value
-
     return Firmware(
-        vendor=read("bios_vendor"),
-        version=read("bios_version"),
-        date=read("bios_date"),
-        product=read("product_name"),
-        board=read("board_name"),
+        vendor=host.word(f"{DMI}/bios_vendor"),
+        version=host.word(f"{DMI}/bios_version"),
+        date=host.word(f"{DMI}/bios_date"),
+        product=host.word(f"{DMI}/product_name"),
+        board=host.word(f"{DMI}/board_name"),
         microcode=_microcode(host),
     )
 

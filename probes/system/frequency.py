@@ -43,17 +43,16 @@ def frequency(host: Host) -> Frequency | Absent:
     governors: Counter[str] = Counter()
     preferences: Counter[str] = Counter()
     for folder in folders:
-        if present(text := host.text(f"{folder}/scaling_governor")):
-            governors[text.strip()] += 1
-        if present(text := host.text(f"{folder}/energy_performance_preference")):
-            preferences[text.strip()] += 1
+        if present(word := host.word(f"{folder}/scaling_governor")):
+            governors[word] += 1
+        if present(word := host.word(f"{folder}/energy_performance_preference")):
+            preferences[word] += 1
         for name, values in (("cpuinfo_max_freq", highest), ("base_frequency", base)):
             if present(value := host.integer(f"{folder}/{name}")):
                 values.append(value)
-    driver = host.text(f"{folders[0]}/scaling_driver")
     nothing = Absent("the driver reports no such frequency", "unsupported", folders[0])
     return Frequency(
-        driver=driver.strip() if present(driver) else driver,
+        driver=host.word(f"{folders[0]}/scaling_driver"),
         governors=dict(governors),
         preferences=dict(preferences),
         highest_khz=max(highest, default=nothing),
@@ -65,9 +64,8 @@ def frequency(host: Host) -> Frequency | Absent:
 
 def _status(host: Host) -> str | Absent:
     for name in ("intel_pstate", "amd_pstate"):
-        text = host.text(f"{ROOT}/{name}/status", 64)
-        if present(text):
-            return text.strip()
+        if present(word := host.word(f"{ROOT}/{name}/status")):
+            return word
     return Absent("no pstate driver reports its status", "unsupported", f"{ROOT}/intel_pstate/status")
 
 

@@ -23,29 +23,24 @@ class IdleState(msgspec.Struct, frozen=True, kw_only=True):
 
 class Idle(msgspec.Struct, frozen=True, kw_only=True):
     driver: str | Absent
-    governor: str | Absent
     states: tuple[IdleState, ...]
 
 
 @once_if_still
 def idle(host: Host) -> Idle | Absent:
     """Over all online CPUs, by the state's name, shallowest first."""
-    driver = host.text(f"{ROOT}/cpuidle/current_driver", 4096)
+    driver = host.word(f"{ROOT}/cpuidle/current_driver")
     if isinstance(driver, Absent):
         return driver
-    governor = host.text(f"{ROOT}/cpuidle/current_governor_ro", 4096)
-    if isinstance(governor, Absent):  # writable, and named so, since 5.2
-        governor = host.text(f"{ROOT}/cpuidle/current_governor", 4096)
     found: dict[str, list[tuple[int | Absent, bool]]] = {}
     for n in sorted(host.once(topology).online):
         for path in host.glob(f"{ROOT}/cpu{n}/cpuidle/state*"):
-            name = host.text(f"{path}/name", 4096)
+            name = host.word(f"{path}/name")
             if present(name):
                 off = host.text(f"{path}/disable", 64)
-                found.setdefault(name.strip(), []).append((host.integer(f"{path}/latency"), off == "1"))
+                found.setdefault(name, []).append((host.integer(f"{path}/latency"), off == "1"))
     return Idle(
-        driver=driver.strip(),
-        governor=governor.strip() if present(governor) else governor,
+        driver=driver,
         states=tuple(
             IdleState(name=name, wake_us=seen[0][0], disabled_on=sum(off for _, off in seen), cpus=len(seen))
             for name, seen in found.items()

@@ -16,7 +16,7 @@ from probes.host import Host
 from probes.number_text import whole
 from probes.process_stat import parse_stat
 from probes.system.cgroup import cgroup_processes
-from probes.system.processes import Process, family_of, look
+from probes.system.processes import Process, family_of, look, same
 from probes.system.pulse import TICKS_PER_S
 from probes.types import Absent, present
 
@@ -42,7 +42,6 @@ class JobLook(msgspec.Struct, frozen=True, kw_only=True):
     times: dict[int, tuple[float, float]]
     threads: dict[int, tuple[float, int, int]]
     others_waited_s: float | None
-    too_many: bool = False
 
 
 class JobUse(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,7 +71,6 @@ def job_look(host: Host, target: JobTarget) -> JobLook | Absent:
         return Absent(f"no process of {target.kind} {target.value} can be seen", "missing", "/proc")
     times: dict[int, tuple[float, float]] = {}
     threads: dict[int, tuple[float, int, int]] = {}
-    too_many = False
     for pid in members:
         used = _user_system(host, f"/proc/{pid}/stat")
         if used is not None:
@@ -80,7 +78,6 @@ def job_look(host: Host, target: JobTarget) -> JobLook | Absent:
         names = host.listing(f"/proc/{pid}/task")
         for tid in names if present(names) else ():
             if len(threads) >= MOST_THREADS:
-                too_many = True
                 break
             if (one := _thread(host, f"/proc/{pid}/task/{tid}")) is not None:
                 threads[int(tid)] = one
@@ -90,7 +87,6 @@ def job_look(host: Host, target: JobTarget) -> JobLook | Absent:
         times=times,
         threads=threads,
         others_waited_s=_all_waited(host),
-        too_many=too_many,
     )
 
 
@@ -98,10 +94,10 @@ def job_use(before: JobLook, after: JobLook) -> JobUse:
     """What happened between; threads that were born or ended in between count with what can be seen of them."""
     seconds = max(after.at_s - before.at_s, 0.01)
     own = children = 0.0
-    gone = sum(p.cpu_s for pid, p in before.processes.items() if not _same(p, after.processes.get(pid)))
+    gone = sum(p.cpu_s for pid, p in before.processes.items() if not same(p, after.processes.get(pid)))
     for pid, process in after.processes.items():
         earlier = before.processes.get(pid)
-        earlier = earlier if _same(earlier, process) else None
+        earlier = earlier if same(earlier, process) else None
         own += process.own_s - (earlier.own_s if earlier else 0.0)
         children += process.children_s - (earlier.children_s if earlier else 0.0)
     # What an ended child had used by the first look came into its parent's account only now.
@@ -162,13 +158,9 @@ def _owner(host: Host, pid: int) -> str:
     return found[1] if found else ""
 
 
-def _same(one: Process | None, other: Process | None) -> bool:
-    return one is not None and other is not None and one.start_ticks == other.start_ticks
-
-
 def _earlier(before: JobLook, after: JobLook, pid: int) -> tuple[float, float]:
-    same = _same(before.processes.get(pid), after.processes.get(pid))
-    return before.times.get(pid, (0.0, 0.0)) if same else (0.0, 0.0)
+    known = same(before.processes.get(pid), after.processes.get(pid))
+    return before.times.get(pid, (0.0, 0.0)) if known else (0.0, 0.0)
 
 
 def _user_system(host: Host, path: str) -> tuple[float, float] | None:

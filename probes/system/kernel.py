@@ -24,14 +24,13 @@ _SPEED = frozenset(
 
 
 class Kernel(msgspec.Struct, frozen=True, kw_only=True):
-    """`release` as of uname -r, `build` as of uname -v, `numbers` the leading version numbers of the release."""
+    """`release` as of uname -r, `build` as of uname -v."""
 
     release: str | Absent
     build: str | Absent
     machine: str | Absent
     cmdline: str | Absent
     boot_id: str | Absent
-    numbers: tuple[int, ...] = ()
 
     def parameters(self) -> dict[str, str]:
         """The command line by name; a bare word has an empty value, of a repeated one the last counts."""
@@ -50,15 +49,12 @@ def kernel(host: Host) -> Kernel:
     """Live from uname(2); captured from /proc or the sosreport's `uname -a`."""
     release, build, machine = _uname(host)
     cmdline = host.text("/proc/cmdline")
-    boot = host.text("/proc/sys/kernel/random/boot_id")
-    found = re.match(r"[0-9]{1,9}(?:\.[0-9]{1,9}){0,9}", release) if present(release) else None
     return Kernel(
         release=release,
         build=build,
         machine=machine,
         cmdline=cmdline.strip() if present(cmdline) else cmdline,
-        boot_id=boot.strip() if present(boot) else boot,
-        numbers=tuple(int(part) for part in found[0].split(".")) if found else (),
+        boot_id=host.word("/proc/sys/kernel/random/boot_id"),
     )
 
 

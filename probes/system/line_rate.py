@@ -46,8 +46,3 @@ def cards(host: Host) -> tuple[Card, ...]:
     return tuple(
         sorted(found, key=lambda c: (0 if isinstance(c.mbit_per_s, Absent) else -c.mbit_per_s, c.name))
     )
-
-
-def fastest(host: Host) -> Card | None:
-    """The fastest card; of those without a known speed the first."""
-    return next(iter(cards(host)), None)

@@ -16,8 +16,6 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     total: int | Absent
     available: int | Absent
     swap_total: int | Absent
-    swap_free: int | Absent
-    huge_pages: int | Absent
     transparent_huge_pages: str | Absent
 
 
@@ -34,8 +32,6 @@ def memory(host: Host) -> Memory:
         total=_size(values, "MemTotal"),
         available=available,
         swap_total=_size(values, "SwapTotal"),
-        swap_free=_size(values, "SwapFree"),
-        huge_pages=_size(values, "HugePages_Total"),
         transparent_huge_pages=chosen[1]
         if chosen
         else (pages if isinstance(pages, Absent) else pages.strip()),

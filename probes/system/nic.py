@@ -46,7 +46,6 @@ def nics(host: Host) -> dict[str, Nic]:
 
 def _nic(host: Host, name: str, path: str) -> Nic:
     speed = host.integer(f"{path}/speed")
-    state = host.text(f"{path}/operstate")
     queues = host.listing(f"{path}/queues")
     listed = queues if present(queues) else ()
     device = host.real(f"{path}/device")
@@ -64,7 +63,7 @@ def _nic(host: Host, name: str, path: str) -> Nic:
         bus=device.rsplit("/", 1)[-1] if physical and present(device) else "",
         speed_mbit=_speed(name, path, speed),
         mtu=host.integer(f"{path}/mtu"),
-        state=state.strip() if present(state) else state,
+        state=host.word(f"{path}/operstate"),
         numa_node=_node(host, device) if present(device) else Absent("made by software", "unsupported", path),
         queues_rx=sum(1 for q in listed if q.startswith("rx-")),
         below=tuple(e.removeprefix("lower_") for e in entries if e.startswith("lower_"))

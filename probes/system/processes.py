@@ -92,6 +92,11 @@ def family_of(host: Host, pid: int | None = None) -> dict[int, Process]:
     return found
 
 
+def same(one: Process | None, other: Process | None) -> bool:
+    """Ids are used again: a process is its id and the time of its start."""
+    return one is not None and other is not None and one.start_ticks == other.start_ticks
+
+
 def own_family(host: Host, pid: int | None = None) -> dict[int, Process]:
     """As `family_of`, from the topmost hostdx that we were started by: the app that waits for a child of its own and
     follows a run is nobody else either.

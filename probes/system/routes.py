@@ -36,11 +36,6 @@ class RouteTable(msgspec.Struct, frozen=True, kw_only=True):
     def interfaces(self) -> tuple[str, ...]:
         return tuple(sorted({route.interface for route in self.unicast}))
 
-    @property
-    def defaults(self) -> tuple[str, ...]:
-        """The interfaces with a default route."""
-        return tuple(sorted({r.interface for r in self.unicast if r.prefix in ("::/0", "0.0.0.0/0")}))
-
 
 def ipv6_routes(host: Host) -> RouteTable | Absent:
     """All IPv6 tables in one list, readable by everyone."""

@@ -129,8 +129,8 @@ def _task(host: Host, pid: int, stat: ProcessStat) -> Task:
     directory = f"/proc/{pid}/task/{stat.pid}"
     if not host.exists(directory):  # a captured tree may hold only /proc/PID
         directory = f"/proc/{pid}"
-    wchan = host.text(f"{directory}/wchan", 4096)
-    if present(wchan) and wchan.strip() in _NO_WCHAN:
+    wchan = host.word(f"{directory}/wchan")
+    if present(wchan) and wchan in _NO_WCHAN:
         wchan = Absent("the kernel names no wait channel", kind="unsupported", source=f"{directory}/wchan")
     status = host.text(f"{directory}/status", 1 << 16)
     return Task(
@@ -139,7 +139,7 @@ def _task(host: Host, pid: int, stat: ProcessStat) -> Task:
         comm=stat.name,
         start_ticks=stat.start_ticks,
         kernel_thread=stat.kernel_thread,
-        wchan=wchan.strip() if present(wchan) else wchan,
+        wchan=wchan,
         switches=_switches(status),
     )
 

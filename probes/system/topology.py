@@ -34,7 +34,6 @@ class Topology(msgspec.Struct, frozen=True, kw_only=True):
     offline: frozenset[int]
     present: frozenset[int]
     cores: Sets
-    clusters: Sets
     dies: Sets
     sockets: Sets
     books: Sets
@@ -72,7 +71,6 @@ def topology(host: Host) -> Topology:
         offline=offline,
         present=told(host, "present") or known or frozenset(listed),
         cores=cores,
-        clusters=_between(_sets(host, online, ("cluster_cpus_list", "cluster_cpus")), cores, sockets),
         dies=_sets(host, online, ("die_cpus_list", "die_cpus")),
         sockets=sockets,
         books=_sets(host, online, ("book_siblings_list", "book_siblings")),
@@ -171,12 +169,6 @@ def _word(listed: dict[int, dict[str, str]], n: int, key: str) -> str | None:
 def _pair_of(listed: dict[int, dict[str, str]], n: int) -> tuple[str | None, str] | None:
     core = _word(listed, n, "core id")
     return None if core is None else (_word(listed, n, "physical id"), core)
-
-
-def _between(clusters: Sets, cores: Sets, sockets: Sets) -> Sets:
-    """Only where it tells something: between a core and a socket. Kernels name single cores and whole sockets too."""
-    real = any(cpus != cores.get(n) and cpus != sockets.get(n) for n, cpus in clusters.items())
-    return clusters if real else {}
 
 
 def _labels(sockets: Sets, ids: dict[int, int]) -> dict[int, int]:

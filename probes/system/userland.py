@@ -9,7 +9,7 @@ import zlib
 import msgspec
 
 from probes.host import Host
-from probes.types import Absent, present
+from probes.types import Absent
 
 
 class Userland(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,10 +20,8 @@ class Userland(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def userland(host: Host) -> Userland:
-    profile = host.text("/etc/tuned/active_profile", 4096)
     return Userland(
-        libraries=_libraries() if host.live else {},
-        tuned=profile.strip() if present(profile) else profile,
+        libraries=_libraries() if host.live else {}, tuned=host.word("/etc/tuned/active_profile")
     )
 
 

@@ -71,7 +71,7 @@ class Devices:
         text = host.text(f"/sys/block/{name}/queue/scheduler")
         quiet_s = self.quiet_s.get(name, 0.0)
         uuid = host.text(f"/sys/block/{name}/dm/uuid")
-        scsi = host.text(f"/sys/block/{name}/device/state")
+        scsi = host.word(f"/sys/block/{name}/device/state")
         return DeviceState(
             name=name,
             quiet_s=quiet_s,
@@ -84,7 +84,7 @@ class Devices:
             else Absent("read of a silent device only"),
             offered=bracketed(text)[1] if present(text) else (),
             multipath=present(uuid) and uuid.startswith("mpath-"),
-            state=scsi.strip() if present(scsi) else "",
+            state=scsi if present(scsi) else "",
         )
 
     def stuck(self, host: Host) -> tuple[DeviceState, ...]:

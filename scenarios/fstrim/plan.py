@@ -28,7 +28,6 @@ from scenarios.model import Options, Usage, directory_action
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 
 TRIM_AT_MOST_S = 1800.0
-DEFAULT_BUDGET_S = 60.0
 # The last trims of a session: of what its last phase deleted; and, with --again, of nothing new.
 CLOSING = ("trim once more", "trim again at once, with no deletion in between")
 BEFORE, IDLE, AFTER, ROUND = "before", "idle", "after", "round"

@@ -67,8 +67,7 @@ def _kernel(host: Host) -> Iterator[Trait]:
         ("idle_driver", "/sys/devices/system/cpu/cpuidle/current_driver"),
         ("idle_governor", "/sys/devices/system/cpu/cpuidle/current_governor_ro"),
     ):
-        driver = host.text(path, 4096)
-        yield Trait("cpu", name, driver if isinstance(driver, Absent) else driver.strip(), path)
+        yield Trait("cpu", name, host.word(path), path)
 
 
 def _marked(text: str | Absent) -> str | Absent:

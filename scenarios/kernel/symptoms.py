@@ -42,12 +42,12 @@ _ATA = re.compile(r"\bata\d+(?:\.\d+)?: (?:exception|SATA link down|failed comma
 
 def retbleed_ibrs(host: Host) -> Answer:
     path = f"{VULNERABILITIES}/retbleed"
-    text = host.text(path, 4096)
+    text = host.word(path)
     if isinstance(text, Absent):
         found = cpu(host)  # it is Intel's without enhanced IBRS only (bugs.c, retbleed_select_mitigation)
         spared = present(found.vendor) and found.vendor != "GenuineIntel"
         return "" if spared or "ibrs_enhanced" in found.flags else text
-    return text.strip() if text.strip() == "Mitigation: IBRS" else ""
+    return text if text == "Mitigation: IBRS" else ""
 
 
 def hypervisor(host: Host) -> Answer:
@@ -61,7 +61,7 @@ def database(host: Host) -> Answer:
     names = host.glob("/proc/[0-9]*/comm")
     if not names and not host.exists("/proc/1"):
         return Absent("the capture holds no processes", "captured", "/proc")
-    running = {text.strip() for path in names if present(text := host.text(path, 4096))}
+    running = {name for path in names if present(name := host.word(path))}
     found = sorted(running & DATABASES)
     return f"{', '.join(found)} is running" if found else ""
 
@@ -116,11 +116,10 @@ def amd(host: Host) -> Answer:
 
 
 def acpi_idle(host: Host) -> Answer:
-    path = "/sys/devices/system/cpu/cpuidle/current_driver"
-    driver = host.text(path, 4096)
+    driver = host.word("/sys/devices/system/cpu/cpuidle/current_driver")
     if isinstance(driver, Absent):
         return driver
-    return "idle driver acpi_idle" if driver.strip() == "acpi_idle" else ""
+    return "idle driver acpi_idle" if driver == "acpi_idle" else ""
 
 
 def many_cpus(host: Host) -> Answer:
@@ -184,9 +183,7 @@ def xfs(host: Host) -> Answer:
 def sata_link_sleeps(host: Host) -> Answer:
     names = host.glob("/sys/class/scsi_host/host*/link_power_management_policy")
     sleeping = {
-        text.strip()
-        for path in names
-        if present(text := host.text(path, 4096)) and text.strip() != "max_performance"
+        word for path in names if present(word := host.word(path)) and word != "max_performance"
     }
     return f"SATA link power policy {', '.join(sorted(sleeping))}" if sleeping else ""
 

@@ -22,7 +22,6 @@ MODEL = (
     "The interval covers the measurement, not the model: other packet sizes, several receiving cores, "
     "caches and the driver's own cost can change the figure in either direction."
 )
-SHARE_SPEAKS = 0.02  # of one core; below it nobody would feel it
 SHARE_WARNS = 0.20
 SOFTIRQ_FULL = 0.90  # of the busiest CPU's time
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios.rules.subjects import array, cpu, disk, memory, net, pci, qdisc, settings, smart, tcp
+from scenarios.rules.subjects import array, cpu, disk, memory, net, pci, qdisc, settings, tcp
 from scenarios.rules.table import Table
 
 TABLES: dict[str, Table] = {
@@ -22,7 +22,7 @@ TABLES: dict[str, Table] = {
     "qdisc": qdisc.qdisc_rows,
     "tcp": tcp.tcp_rows,
     "disk": disk.disk_rows,
-    "smart": smart.smart_rows,
+    "smart": disk.smart_rows,
     "partition": disk.partition_rows,
     "mount": disk.mount_rows,
     "pool": array.pool_rows,

@@ -55,7 +55,6 @@ def machine(
     memory: dict[int, int] | None = None,
     offline: Set = frozenset(),
     dies: Sets = (),
-    clusters: Sets = (),
     books: Sets = (),
     drawers: Sets = (),
     caches: Sequence[tuple[int, str, Sets]] = (),
@@ -84,7 +83,6 @@ def machine(
                 (("core_cpus", "thread_siblings"), cores),
                 (("package_cpus", "core_siblings"), sockets),
                 (("die_cpus",), dies),
-                (("cluster_cpus",), clusters),
                 (("book_siblings",), books),
                 (("drawer_siblings",), drawers),
             )

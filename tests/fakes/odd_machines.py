@@ -134,7 +134,7 @@ def arm_four_threads(root: Path) -> Tree:
 
 def big_little(root: Path) -> Tree:
     tree = machine(
-        root, cores=runs(6, 1), sockets=[span((0, 5))], info=ARM, clusters=[span((0, 3)), span((4, 5))]
+        root, cores=runs(6, 1), sockets=[span((0, 5))], info=ARM
     )
     for n in range(6):
         tree.files(f"{CPU}/cpu{n}", cpu_capacity=446 if n < 4 else 1024)

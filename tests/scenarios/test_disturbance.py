@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scenarios.disturbance import Culprit, Disturbance, most_named, most_often, sentences
+from scenarios.disturbance import Culprit, Disturbance, most_named, most_often
 from scenarios.guards.interference import Surroundings, Usual
 
 
@@ -44,12 +44,6 @@ UNREADABLE = Culprit(devices=("vda",), unnamed="another user's")
 )
 def test_one_sentence_from_fields(one: Disturbance, said: str) -> None:
     assert one.sentence == said
-
-
-def test_each_sentence_of_a_group_once() -> None:
-    assert sentences([Disturbance("heat"), Disturbance("stopped", text="x"), Disturbance("heat")]) == (
-        "the processor throttled itself because of heat; x"
-    )
 
 
 CPU, DEVICE = Disturbance("cpu", figure=0.7, usual=0.03), Disturbance("device", figure=0.7)

@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+from pathlib import Path
 
 import msgspec
 
@@ -38,13 +39,13 @@ from probes.bench.net.namespaces import (
     draw_addresses,
 )
 from probes.bench.net.quiet_cpu import quietest
-from probes.bench.net.rp_filter import set_rp_filter
 from probes.bench.net.rules import Treatment
 from probes.bench.net.scheduling_delay import HeldUp
 from probes.bench.net.sender import Stop, send_packets, tcp_block, udp_block, udp_slices, udp_socket
 from probes.system.offload import segmentation, set_offload
 
 MOST_PAIRS = 16
+_CONF = Path("/proc/sys/net/ipv4/conf")
 _PROOF = 20  # packets sent to prove that a variant is what it says
 
 
@@ -81,7 +82,7 @@ class Pair:
         if treatment.protocol not in self.sockets:
             raise NotApplicable(f"no {treatment.protocol} in the private namespaces")
         self.namespaces.assert_private()
-        set_rp_filter(RECEIVER_LINK, treatment.rp_filter)
+        _set_rp_filter(RECEIVER_LINK, treatment.rp_filter)
         before, self.treatment, self._loaded = self._loaded, None, treatment
         netrules.replace(before, treatment)
         self._set_offload(offload)
@@ -183,6 +184,22 @@ class Lab:
         )
         arrived = {number: pair.arrived(treatments[number]) - before[number] for number, pair in used.items()}
         return Counted(slices=slices, sent=sent, arrived=arrived)
+
+
+def _set_rp_filter(interface: str, value: int) -> None:
+    """Sets `all` and the interface, since the larger of both counts. The caller has asserted a private namespace, whose
+    settings /proc/sys/net shows to those who are in it.
+    """
+    for name in ("all", interface):
+        path = _CONF / name / "rp_filter"
+        try:
+            if int(path.read_text("ascii")) != value:
+                path.write_text(str(value), "ascii")
+        except (OSError, ValueError) as error:
+            if value == 0:
+                continue  # a read-only /proc/sys (a container): 0 is what a new namespace has by default
+            reason = getattr(error, "strerror", None) or error
+            raise NotApplicable(f"rp_filter cannot be set in the private namespace: {reason}") from None
 
 
 def answer(lab: Lab, line: bytes) -> Answer:

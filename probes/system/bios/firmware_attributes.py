@@ -24,5 +24,5 @@ def firmware_attributes(host: Host, wanted: Wanted) -> BiosAttributes | Absent:
             text = host.text(f"{ROOT}/{driver}/attributes/{name}/current_value", 4096) if wanted(name) else ""
             if present(text) and text.strip():
                 values[name] = text.strip()[:MOST_VALUE]
-    vendor = host.text("/sys/class/dmi/id/sys_vendor", 4096)
-    return BiosAttributes(source=ROOT, values=values, vendor=vendor.strip() if present(vendor) else "")
+    vendor = host.word("/sys/class/dmi/id/sys_vendor")
+    return BiosAttributes(source=ROOT, values=values, vendor=vendor if present(vendor) else "")

@@ -46,17 +46,15 @@ class ThinPool(msgspec.Struct, frozen=True, kw_only=True):
 def md_array(host: Host, name: str) -> MdArray:
     """Of `md0` and the like; fields of arrays without redundancy are absent."""
     folder = f"/sys/block/{name}/md"
-    level, state = host.text(f"{folder}/level"), host.text(f"{folder}/array_state")
-    action = host.text(f"{folder}/sync_action")
     done = host.text(f"{folder}/sync_completed")  # `1234 / 5678` in sectors, or `none`
     pair = re.match(r"([0-9]{1,19}) / ([0-9]{1,19})\b", done) if present(done) else None
     return MdArray(
         name=name,
-        level=level.strip() if present(level) else level,
-        state=state.strip() if present(state) else state,
+        level=host.word(f"{folder}/level"),
+        state=host.word(f"{folder}/array_state"),
         disks=host.integer(f"{folder}/raid_disks"),
         missing=host.integer(f"{folder}/degraded"),
-        action=action.strip() if present(action) else action,
+        action=host.word(f"{folder}/sync_action"),
         done=int(pair[1]) / int(pair[2])
         if pair and int(pair[2])
         else Absent("nothing is under way", "unsupported", folder),
@@ -86,10 +84,10 @@ def mdstat(host: Host) -> tuple[tuple[str, int, str], ...]:
 def thin_pool(host: Host, name: str) -> ThinPool | None:
     """The thin pool under a device, None where there is none. LVM gives it a device whose uuid ends in `-tpool`."""
     for layer in layers(host, name):
-        uuid = host.text(f"/sys/block/{layer}/dm/uuid")
-        label = host.text(f"/sys/block/{layer}/dm/name")
-        if present(uuid) and uuid.strip().endswith("-tpool"):
-            return _pool(host, layer, label.strip() if present(label) else layer)
+        uuid = host.word(f"/sys/block/{layer}/dm/uuid")
+        if present(uuid) and uuid.endswith("-tpool"):
+            label = host.word(f"/sys/block/{layer}/dm/name")
+            return _pool(host, layer, label if present(label) else layer)
     return None
 
 

@@ -168,8 +168,8 @@ def _partitions(host: Host, disk: BlockDevice) -> list[BlockDevice]:
 
 
 def _devno(host: Host, path: str) -> str:
-    text = host.text(f"{path}/dev")
-    return text.strip() if present(text) else ""
+    text = host.word(f"{path}/dev")
+    return text if present(text) else ""
 
 
 def _model(host: Host, name: str, path: str, folders: tuple[str, ...]) -> str | Absent:

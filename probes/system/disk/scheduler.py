@@ -20,7 +20,7 @@ WBT_DEFAULTS_USEC: tuple[int, ...] = (75000, 2000, 0)
 
 
 class Scheduling(msgspec.Struct, frozen=True, kw_only=True):
-    """One device's scheduler and what belongs to it. `inflight` is (reads, writes) held by the driver."""
+    """One device's scheduler and what belongs to it."""
 
     device: str
     active: str | Absent
@@ -29,7 +29,6 @@ class Scheduling(msgspec.Struct, frozen=True, kw_only=True):
     nr_requests: int | Absent
     wbt_lat_usec: int | Absent
     hw_queues: int | Absent
-    inflight: tuple[int, int] | Absent
 
     @property
     def wbt_by_hand(self) -> bool:
@@ -97,7 +96,6 @@ def scheduling(host: Host, device: str) -> Scheduling | Absent:
         nr_requests=host.integer(f"{queue}/nr_requests"),
         wbt_lat_usec=host.integer(f"{queue}/wbt_lat_usec"),
         hw_queues=hardware_queues(host, device),
-        inflight=inflight(host, device),
     )
 
 

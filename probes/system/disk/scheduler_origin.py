@@ -176,8 +176,8 @@ def fits(host: Host, line: str, device: str) -> bool:
         if key == "KERNEL":
             own = device
         elif key.startswith("ATTR{"):
-            text = host.text(f"/sys/block/{device}/{key[5:-1]}", 4096)
-            own = text.strip() if present(text) else ""
+            text = host.word(f"/sys/block/{device}/{key[5:-1]}")
+            own = text if present(text) else ""
         else:
             continue
         matches = any(re.fullmatch(_glob(pattern), own) for pattern in value.split("|"))

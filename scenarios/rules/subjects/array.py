@@ -104,7 +104,7 @@ def array_rows(host: Host) -> list[Row]:
                     "action": array.action,
                     "mismatches": partial(host.integer, f"{base}/mismatch_cnt"),
                     "stripe_cache": partial(host.integer, f"{base}/stripe_cache_size"),
-                    "bitmap": partial(_word, host, f"{base}/bitmap/location"),
+                    "bitmap": partial(host.word, f"{base}/bitmap/location"),
                     "members": partial(leaves, host, array.name),
                 },
                 base,
@@ -124,7 +124,7 @@ def multipath_rows(host: Host) -> list[Row] | Absent:
     for device in host.once(block_devices).values():
         if device.kind != "multipath":
             continue
-        states = {s: _word(host, f"/sys/block/{s}/device/state") for s in device.slaves}
+        states = {s: host.word(f"/sys/block/{s}/device/state") for s in device.slaves}
         kernel_bad = tuple(
             s for s, word in states.items() if word not in ("running", "live") and present(word)
         )
@@ -165,8 +165,3 @@ def _multipath_text(text: str) -> dict[str, dict[str, Value]]:
         elif "hwhandler=" in line:
             current["alua"] = "alua" in line
     return found
-
-
-def _word(host: Host, path: str) -> Value:
-    text = host.text(path, 4096)
-    return text if isinstance(text, Absent) else text.strip()

@@ -22,7 +22,6 @@ from scenarios.knowledge.kernels import family, numbers, upstream
 from scenarios.rules.expression import Value
 from scenarios.rules.table import Row
 
-DMI = "/sys/class/dmi/id"
 
 
 def host_rows(host: Host) -> list[Row]:
@@ -119,9 +118,9 @@ def policy_rows(host: Host) -> list[Row] | Absent:
                     "name": name,
                     "driver": driver,
                     "active": active,
-                    "governor": partial(_word, host, f"{folder}/scaling_governor"),
-                    "governors": partial(_word, host, f"{folder}/scaling_available_governors"),
-                    "preference": partial(_word, host, f"{folder}/energy_performance_preference"),
+                    "governor": partial(host.word, f"{folder}/scaling_governor"),
+                    "governors": partial(host.word, f"{folder}/scaling_available_governors"),
+                    "preference": partial(host.word, f"{folder}/energy_performance_preference"),
                     "max_khz": partial(host.integer, f"{folder}/scaling_max_freq"),
                     "min_khz": partial(host.integer, f"{folder}/scaling_min_freq"),
                     "hw_max_khz": partial(host.integer, f"{folder}/cpuinfo_max_freq"),
@@ -136,11 +135,6 @@ def policy_rows(host: Host) -> list[Row] | Absent:
 
 def _active(driver: str | Absent, active: bool) -> Value:
     return driver if isinstance(driver, Absent) and not active else active
-
-
-def _word(host: Host, path: str) -> Value:
-    text = host.text(path, 4096)
-    return text if isinstance(text, Absent) else text.strip()
 
 
 def package_rows(host: Host) -> list[Row] | Absent:
@@ -223,7 +217,7 @@ def _zone_rows(host: Host) -> list[Row]:
     """Thermal zones with a critical trip point (Documentation/driver-api/thermal/sysfs-api.rst: millidegrees)."""
     rows = []
     for zone in host.glob("/sys/class/thermal/thermal_zone*"):
-        now, kind = host.integer(f"{zone}/temp"), host.text(f"{zone}/type", 256)
+        now, kind = host.integer(f"{zone}/temp"), host.word(f"{zone}/type")
         if isinstance(now, Absent) or not -50_000 < now < 200_000:
             continue
         trips = [
@@ -242,7 +236,7 @@ def _zone_rows(host: Host) -> list[Row]:
             "high": Absent("none is reported", "unsupported"),
             "alarm": False,
         }
-        rows.append(Row(kind.strip() if present(kind) else zone.rsplit("/", 1)[-1], columns))
+        rows.append(Row(kind if present(kind) else zone.rsplit("/", 1)[-1], columns))
     return rows
 
 

@@ -9,6 +9,7 @@ from probes.system.disk.ata import ata_port
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, mounts, source_device
+from probes.system.disk.smart import Smart, smart_reports
 from probes.system.disk.transport import VIRTUAL_TRANSPORTS, emulated
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
@@ -69,7 +70,7 @@ def _disk(host: Host, d: BlockDevice) -> Row:
             "logical": d.queue.logical_block_bytes,
             "physical": d.queue.physical_block_bytes,
             "node": d.numa_node,
-            "state": lambda: _word(host, f"{base}/device/state"),
+            "state": lambda: host.word(f"{base}/device/state"),
             "io_errors": lambda: host.integer(f"{base}/device/ioerr_cnt"),
             "timeouts": lambda: host.integer(f"{base}/device/iotmo_cnt"),
             "nomerges": lambda: host.integer(f"{base}/queue/nomerges"),
@@ -92,18 +93,13 @@ def _kib(host: Host, path: str) -> Value:
     return found if isinstance(found, Absent) else found * 1024
 
 
-def _word(host: Host, path: str) -> Value:
-    text = host.text(path, 4096)
-    return text if isinstance(text, Absent) else text.strip()
-
-
 def _write_cache(host: Host, d: BlockDevice, base: str) -> Value:
     """By the queue; kernels before 4.7 tell it of SCSI disks only (Documentation/scsi: cache_type)."""
     told = d.queue.write_cache
     if present(told):
         return told.strip()
     for path in host.glob(f"{base}/device/scsi_disk/*/cache_type"):
-        return _word(host, path)
+        return host.word(path)
     return told
 
 
@@ -284,3 +280,19 @@ def _ext4_errors(host: Host, device: Value) -> Value:
     if isinstance(device, Absent):
         return device
     return host.integer(f"/sys/fs/ext4/{device}/errors_count")
+
+
+def smart_rows(host: Host) -> list[Row] | Absent:
+    """One row per physical disk; what smartctl did not tell is absent with its reason. Shares are 0..1."""
+    return [
+        Row(
+            name,
+            # absent where the disk could not be asked: then nothing is known, which is not "it does not tell"
+            {"name": name, "silent": report if isinstance(report, Absent) else False}
+            | {
+                field: report if isinstance(report, Absent) else getattr(report, field)
+                for field in Smart.__struct_fields__
+            },
+        )
+        for name, report in host.once(smart_reports).items()
+    ]

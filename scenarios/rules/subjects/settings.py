@@ -21,9 +21,9 @@ _ABOUT = re.compile(r"(vm|net\.core|net\.ipv4\.tcp|kernel\.(numa_balancing|sched
 def _governor(host: Host) -> str | Absent:
     """Of all policies: theirs where they agree, else all of them."""
     found = [
-        text.strip()
+        word
         for path in host.glob("/sys/devices/system/cpu/cpufreq/policy*/scaling_governor")
-        if present(text := host.text(path, 256))
+        if present(word := host.word(path))
     ]
     return (
         ", ".join(sorted(set(found))) if found else Absent("the kernel sets no CPU frequency", "unsupported")

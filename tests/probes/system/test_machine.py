@@ -161,7 +161,7 @@ def test_kernel_of_a_dump(tree: Tree) -> None:
     )
     tree.put("/proc/version", version).put("/proc/cmdline", "root=/dev/sda1 quiet isolcpus=2-3 isolcpus=4\n")
     it = kernel(tree.host())
-    assert it.release == "4.18.0-513.el8.x86_64" and it.numbers == (4, 18, 0)
+    assert it.release == "4.18.0-513.el8.x86_64"
     assert it.build == "#1 SMP Fri Sep 29 05:22:10 EDT 2023"
     assert it.parameters() == {"root": "/dev/sda1", "quiet": "", "isolcpus": "4"}
     assert isinstance(it.machine, Absent)
@@ -176,13 +176,12 @@ def test_only_the_parameters_that_change_the_speed_are_shown(tree: Tree) -> None
 def test_kernel_of_a_sosreport(tree: Tree) -> None:
     line = "Linux node1 5.14.0-427.el9.x86_64 #1 SMP PREEMPT_DYNAMIC Wed May 1 2024 x86_64 x86_64 GNU/Linux\n"
     it = kernel(tree.put("/sos_commands/kernel/uname_-a", line).host())
-    assert (it.release, it.machine, it.numbers) == ("5.14.0-427.el9.x86_64", "x86_64", (5, 14, 0))
+    assert (it.release, it.machine) == ("5.14.0-427.el9.x86_64", "x86_64")
 
 
 def test_kernel_of_this_machine() -> None:
     it = kernel(Host())
     assert present(it.release) and it.release in (Host().text("/proc/version") or "")
-    assert it.numbers >= (2, 6)
 
 
 @pytest.mark.parametrize(
@@ -229,13 +228,12 @@ def test_quotes() -> None:
 def test_memory(tree: Tree) -> None:
     tree.put(
         "/proc/meminfo",
-        "MemTotal:  1000 kB\nMemAvailable: 500 kB\nSwapTotal: 0 kB\nHugePages_Total: 3\nHugepagesize: 2048 kB\n",
+        "MemTotal:  1000 kB\nMemAvailable: 500 kB\nSwapTotal: 0 kB\n",
     )
     tree.put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n")
     it = memory(tree.host())
     assert (it.total, it.available, it.swap_total) == (1_024_000, 512_000, 0)
-    assert (it.huge_pages, it.transparent_huge_pages) == (3, "madvise")
-    assert isinstance(it.swap_free, Absent)
+    assert it.transparent_huge_pages == "madvise"
 
 
 def test_memory_of_this_machine_agrees_with_psutil() -> None:

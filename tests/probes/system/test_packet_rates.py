@@ -107,7 +107,6 @@ def test_ipv6_routes_leave_out_local_multicast_and_unreachable(tmp_path: Path) -
     assert table.total == 5
     assert [(r.prefix, r.interface) for r in table.unicast] == [("2001:db8::/32", "eth0"), ("::/0", "eth1")]
     assert table.interfaces == ("eth0", "eth1")
-    assert table.defaults == ("eth1",)
 
 
 def test_ipv4_routes_of_the_main_table(tmp_path: Path) -> None:

@@ -77,21 +77,17 @@ def test_more_than_a_thousand_sparse_cpus(tree: Tree) -> None:
     assert (it.cores, it.threads, it.threads_per_core) == (1030, 1030, (1,))
 
 
-def test_dies_and_clusters_only_where_they_tell_something(tree: Tree) -> None:
+def test_dies_within_a_socket(tree: Tree) -> None:
     for n in range(8):
         low = n // 4 * 4
         tree.files(
             f"{ROOT}/cpu{n}/topology",
             core_cpus_list=n,
-            cluster_cpus_list=f"{n // 2 * 2}-{n // 2 * 2 + 1}",
             die_cpus_list=f"{low}-{low + 3}",
             package_cpus_list="0-7",
         )
     it = topology(tree.host())
-    assert (len(distinct(it.clusters)), len(distinct(it.dies)), len(distinct(it.sockets))) == (4, 2, 1)
-    for n in range(8):
-        tree.files(f"{ROOT}/cpu{n}/topology", cluster_cpus_list=n)
-    assert topology(tree.host()).clusters == {}
+    assert (len(distinct(it.dies)), len(distinct(it.sockets))) == (2, 1)
 
 
 def _cache(tree: Tree, n: int, index: int, level: int, kind: str, size: str, shared: str) -> None:
@@ -263,7 +259,7 @@ def test_apic_mode_by_a_number_beyond_what_xapic_can(tree: Tree) -> None:
 
 
 def test_idle_states(cpus: Build) -> None:
-    tree = cpus([[0], [1]]).files(f"{ROOT}/cpuidle", current_driver="acpi_idle", current_governor_ro="menu")
+    tree = cpus([[0], [1]]).files(f"{ROOT}/cpuidle", current_driver="acpi_idle")
     for n in range(2):
         tree.files(f"{ROOT}/cpu{n}/cpuidle/state0", name="POLL", latency=0, disable=0)
         tree.files(f"{ROOT}/cpu{n}/cpuidle/state1", name="C2", latency=400, disable=n)

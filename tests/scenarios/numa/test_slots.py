@@ -42,7 +42,6 @@ def _host(
         offline=frozenset(),
         present=online,
         cores=sets,
-        clusters={},
         dies={},
         sockets={n: of_node[n % total // cores] for n in online},
         books={},
