@@ -29,7 +29,7 @@ ALLOWED = {
     "rounds.append": "the rounds, in the state directory",
     "namespaces._leave_host": "attributes of its own process",
     "safe_read.read_regular": "reads; its flags stand on a line of their own",
-    "rp_filter.set_rp_filter": "an attribute of the kernel, in a namespace of our own",
+    "lab._set_rp_filter": "an attribute of the kernel, in a namespace of our own",
     "lifetime.be_expendable": "an attribute of its own process",
     "darshan_log.parse": "a directory of its own in TMPDIR, for a library that takes names only; no run is under way",
     "archive._place": "a captured host's folder in TMPDIR, made by mkdtemp; links on the way are refused",

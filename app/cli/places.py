@@ -47,6 +47,6 @@ def completed(beginning: str) -> tuple[str, list[str]]:
         names = [name for name in names if not name.startswith(".")]
     if not names:
         return beginning, []
-    # character by character: a part of a name is completed, too
-    whole = f"{folder}/{os.path.commonprefix(names)}" + ("/" if len(names) == 1 else "")
+    # a part of a name is completed, too
+    whole = f"{folder}/{os.path.commonprefix(names)}" + ("/" if len(names) == 1 else "")  # noqa: RUF071
     return whole, names[:MOST_CHOICES] if len(names) > 1 else []

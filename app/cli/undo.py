@@ -103,7 +103,7 @@ def _forget(identifier: str, *, yes: bool, dry_run: bool) -> int:
     with finish_first():
         try:
             journal = undoing.take(leftover.path, undoing.PATIENCE_S)
-        except undoing.Busy:
+        except Busy:
             raise Failure(f"undo: {run}: {_hanging(leftover)}") from None
         if journal is not None:
             _close(journal, undoing.forget(journal, identifier))
@@ -165,7 +165,7 @@ def _elsewhere() -> str:
 def _undone(leftover: undoing.Leftover) -> list[Change]:
     try:
         journal = undoing.take(leftover.path, undoing.PATIENCE_S)
-    except undoing.Busy:
+    except Busy:
         raise Failure(f"undo: {leftover.header.run}: {_hanging(leftover)}") from None
     if journal is None:
         return []

@@ -40,7 +40,11 @@ class Table(msgspec.Struct, frozen=True, tag=True):
 
     def without_empty_columns(self) -> Table:
         """A column in which no row says anything only makes the others narrow."""
-        kept = [n for n in range(len(self.header)) if any(not _says_nothing(row[n]) for row in self.rows)]
+        kept = [
+            n
+            for n in range(len(self.header))
+            if any(plain(row[n]).strip() not in ("", "–") for row in self.rows)
+        ]
         return Table(
             tuple(self.header[n] for n in kept),
             tuple(tuple(row[n] for n in kept) for row in self.rows),
@@ -48,8 +52,8 @@ class Table(msgspec.Struct, frozen=True, tag=True):
         )
 
 
-def _says_nothing(cell: str | Mono) -> bool:
-    return (cell.text if isinstance(cell, Mono) else cell).strip() in ("", "–")
+def plain(cell: str | Mono) -> str:
+    return cell.text if isinstance(cell, Mono) else cell
 
 
 class Code(msgspec.Struct, frozen=True, tag=True):

@@ -14,7 +14,7 @@ from app.recording.session import Session
 from app.recording.store import argument
 from app.report import checkup, trust, wording
 from app.report.answer import answer
-from app.report.document import Mono, Table
+from app.report.document import Table, plain
 from app.report.following import following
 from app.report.verdict_table import beside, rows, table
 from scenarios.finding import NextStep
@@ -86,7 +86,7 @@ def _following(step: NextStep, width: int, indent: str = "") -> list[Line]:
 
 def table_lines(found: Table, width: int, roles: Sequence[str]) -> list[Line]:
     """Columns as wide as their cells; where that is too much, the widest text columns break between words."""
-    cells = [[_unbroken(printable(_plain(cell))) for cell in row] for row in (found.header, *found.rows)]
+    cells = [[_unbroken(printable(plain(cell))) for cell in row] for row in (found.header, *found.rows)]
     widths = [max(len(row[n]) for row in cells) for n in range(len(found.header))]
     least = [
         max(len(word) for row in cells for word in (row[n].split(" ") or [""])) for n in range(len(widths))
@@ -123,10 +123,6 @@ def table_lines(found: Table, width: int, roles: Sequence[str]) -> list[Line]:
             head = "  " + before + (gap if effect else "")
             out.append([(head, ""), (after.rstrip(), role)])
     return out
-
-
-def _plain(cell: str | Mono) -> str:
-    return cell.text if isinstance(cell, Mono) else cell
 
 
 def _wrapped(text: str, width: int, role: str, indent: str = "") -> list[Line]:

@@ -9,6 +9,7 @@ from app import output
 from app.failure import Failure
 from app.report import plan_text
 from app.undo import killed_ending, undo
+from app.undo.journal import Busy
 from scenarios.plan import Plan
 
 
@@ -48,7 +49,7 @@ def offer_undo(who: str, leftover: undo.Leftover) -> bool:
         return False
     try:
         journal = undo.take(leftover.path, undo.PATIENCE_S)
-    except undo.Busy:
+    except Busy:
         return False
     if journal is None:
         return True

@@ -157,18 +157,3 @@ def _foreseen(entry: Entry, rebooted: bool) -> str:
     if action.kind == "command":
         return f"run `{' '.join(action.undo)}`" if action.undo else "forget it: it cannot be undone"
     return f"remove the {action.resource} {entry.value}"
-
-
-__all__ = [
-    "Busy",
-    "Leftover",
-    "Undone",
-    "after_reboot",
-    "foreseen",
-    "forget",
-    "leftovers",
-    "sweep",
-    "take",
-    "undo_entries",
-    "undo_entry",
-]

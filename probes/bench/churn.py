@@ -59,15 +59,12 @@ class ChurnBench:
         leaves: Sequence[str],
         seed: int,
         budget: WriteBudget,
-        *,
-        stretch: float = 0.0,
     ) -> None:
-        """`leaves`: kernel names whose counters tell what was written; `stretch` plants a latency (tests)."""
+        """`leaves`: kernel names whose counters tell what was written."""
         self.host = host
         self.private = private
         self.leaves = tuple(leaves)
         self.budget = budget
-        self.stretch = stretch
         self._rng = random.Random(seed)
         self._pool = Pool([private.fd])
         self._direct = True
@@ -107,7 +104,7 @@ class ChurnBench:
             "kind": "churn",
             "fd": self.private.fd,
             "seed": self._rng.getrandbits(48),
-            "stretch": self.stretch,
+            "stretch": 0.0,
             "slices": ends,
             "least": min(most, CHURN.min_operations // WORKERS),
             "most": most,

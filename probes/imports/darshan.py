@@ -25,6 +25,12 @@ _READS = {"POSIX": ("READS",), "STDIO": ("READS",), "H5D": ("READS",),
           "MPI-IO": ("INDEP_READS", "COLL_READS", "SPLIT_READS", "NB_READS")}  # fmt: skip
 _PARTIAL = re.compile(r"^# \*WARNING\*:? .*incomplete|^# \*ERROR\*", re.IGNORECASE)
 _MOST_RECORDS = 1_000_000
+_SUMS = {
+    "BYTES_READ": "bytes_read", "BYTES_WRITTEN": "bytes_written", "OPENS": "opens", "SEQ_READS": "sequential_reads",
+    "SEQ_WRITES": "sequential_writes", "FILE_NOT_ALIGNED": "not_aligned", "COLL_READS": "collective_reads",
+    "COLL_WRITES": "collective_writes", "F_READ_TIME": "read_time_s", "F_WRITE_TIME": "write_time_s",
+    "F_META_TIME": "meta_time_s",
+}  # fmt: skip
 
 
 class Module(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -52,6 +58,11 @@ class Module(msgspec.Struct, kw_only=True, omit_defaults=True):
     partial: bool = False
 
 
+def _add(part: Module, short: str, value: float) -> None:
+    if (field := _SUMS.get(short)) is not None:
+        setattr(part, field, (getattr(part, field) or 0) + value)
+
+
 class Darshan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     exe: str | None = None
     command: str | None = None
@@ -75,7 +86,7 @@ class Sums:
         self._files: dict[str, set[str]] = {}
         self._access: dict[str, tuple[str, int]] = {}
 
-    def record(self, module: str, rank: int, identifier: str, times: int = 1) -> None:
+    def record(self, module: str, rank: int, identifier: str) -> None:
         """Called for every counter or once a record: known ones are not counted again."""
         known = self._records.setdefault(module, set())
         key = f"{rank} {identifier}"
@@ -84,7 +95,7 @@ class Sums:
         known.add(key)
         self._files.setdefault(module, set()).add(identifier)
         part = self.io.setdefault(module, Module())
-        part.records += times
+        part.records += 1
         part.shared_records += rank == -1
         part.files = len(self._files[module])
 
@@ -93,48 +104,23 @@ class Sums:
         prefix = _PREFIX[module]
         short = name.removeprefix(prefix + "_")
         if short.startswith("F_"):
-            self._time(part, short, value)
+            if value != -1:
+                _add(part, short, value)
             return
         whole = int(value)
         if whole == -1:
             return
+        _add(part, short, whole)
         if found := _SIZE.match(name):
             sizes = part.sizes_read if found[1] == "READ" else part.sizes_write
             if whole > 0:
                 sizes[found[2]] = sizes.get(found[2], 0) + whole
         elif found := _ACCESS.match(name):
             self._common(part, f"{module} {record} {found[1]}", found[2], whole)
-        elif short == "BYTES_READ":
-            part.bytes_read += whole
-        elif short == "BYTES_WRITTEN":
-            part.bytes_written += whole
         elif short in _READS[module]:
             part.reads += whole
         elif short.replace("WRITES", "READS") in _READS[module] and "WRITES" in short:
             part.writes += whole
-        elif short == "OPENS":
-            part.opens = (part.opens or 0) + whole
-        elif short == "SEQ_READS":
-            part.sequential_reads += whole
-        elif short == "SEQ_WRITES":
-            part.sequential_writes += whole
-        elif short == "FILE_NOT_ALIGNED":
-            part.not_aligned += whole
-        if short == "COLL_READS":
-            part.collective_reads = (part.collective_reads or 0) + whole
-        elif short == "COLL_WRITES":
-            part.collective_writes = (part.collective_writes or 0) + whole
-
-    @staticmethod
-    def _time(part: Module, short: str, value: float) -> None:
-        if value == -1:
-            return
-        if short == "F_READ_TIME":
-            part.read_time_s += value
-        elif short == "F_WRITE_TIME":
-            part.write_time_s += value
-        elif short == "F_META_TIME":
-            part.meta_time_s += value
 
     def _common(self, part: Module, key: str, what: str, value: int) -> None:
         """ACCESSn_ACCESS is the size, ACCESSn_COUNT how often: both of the same record, in either order."""

@@ -35,6 +35,4 @@ def clocksource(host: Host) -> Clocksource | Absent:
     line = host.text("/proc/cmdline", 1 << 16)
     words = line.split() if present(line) else []
     asked = [word.partition("=")[2] for word in words if word.startswith("clocksource=")]
-    return Clocksource(
-        current, tuple(others.split()) if present(others) else (), asked[-1] if asked else ""
-    )
+    return Clocksource(current, tuple(others.split()) if present(others) else (), asked[-1] if asked else "")

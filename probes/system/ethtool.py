@@ -10,11 +10,15 @@ import fcntl
 import re
 import socket
 import struct
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import msgspec
 
 from probes.host import Host
 from probes.types import Absent
+
+T = TypeVar("T")
 
 _SIOCETHTOOL = 0x8946
 _GRINGPARAM, _GCHANNELS = 0x10, 0x3C
@@ -69,15 +73,7 @@ def channels(host: Host, card: str) -> Channels | Absent:
 
 def features(host: Host, card: str) -> dict[str, tuple[bool, bool]] | Absent:
     """`ethtool -k` : name -> (on, fixed)."""
-    known = host.once(_features)
-    if card not in known or not host.still:
-        text = host.command("ethtool", "-k", card)
-        known[card] = text if isinstance(text, Absent) else _switches(text)
-    return known[card]
-
-
-def _features(host: Host) -> dict[str, dict[str, tuple[bool, bool]] | Absent]:
-    return {}
+    return _told(host, card, "-k", _switches)
 
 
 def _switches(text: str) -> dict[str, tuple[bool, bool]]:
@@ -87,15 +83,20 @@ def _switches(text: str) -> dict[str, tuple[bool, bool]]:
 
 def own_counters(host: Host, card: str) -> dict[str, int] | Absent:
     """The driver's counters (`ethtool -S`); names differ by driver."""
-    known = host.once(_counters)
-    if card not in known or not host.still:
-        text = host.command("ethtool", "-S", card)
-        known[card] = text if isinstance(text, Absent) else _named(text)
-    return known[card]
+    return _told(host, card, "-S", _named)
 
 
-def _counters(host: Host) -> dict[str, dict[str, int] | Absent]:
-    """Of the cards that were asked: several rules want them, and each question is a process."""
+def _told(host: Host, card: str, option: str, read: Callable[[str], dict[str, T]]) -> dict[str, T] | Absent:
+    """Several rules want the same of a card, and each question is a process."""
+    known = host.once(_answers)
+    if (card, option) not in known or not host.still:
+        text = host.command("ethtool", option, card)
+        known[card, option] = text if isinstance(text, Absent) else read(text)
+    answer: dict[str, T] | Absent = known[card, option]
+    return answer
+
+
+def _answers(host: Host) -> dict[tuple[str, str], Any]:
     return {}
 
 

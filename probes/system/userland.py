@@ -20,9 +20,7 @@ class Userland(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def userland(host: Host) -> Userland:
-    return Userland(
-        libraries=_libraries() if host.live else {}, tuned=host.word("/etc/tuned/active_profile")
-    )
+    return Userland(libraries=_libraries() if host.live else {}, tuned=host.word("/etc/tuned/active_profile"))
 
 
 def _libraries() -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from probes.imports.numbers import median
 from scenarios.imported.snapshot import Snapshot
 
 EASY_BELOW_HARD = 0.95  # of hard: within 5 % the two are the same
@@ -123,9 +124,9 @@ def _elsewhere(
         sound = [(i, v) for i, v in enumerate(values[name]) if (name, i) not in broken and v > 0]
         if len(sound) < LEAST_FOR_ODD:
             continue
-        logs = sorted(math.log(v) for _, v in sound)
-        middle = _median(logs)
-        sigma = 1.4826 * _median(sorted(abs(x - middle) for x in logs))
+        logs = [math.log(v) for _, v in sound]
+        middle = median(logs)
+        sigma = 1.4826 * median([abs(x - middle) for x in logs])
         limit = max(math.log(ODD_FACTOR), ODD_SIGMAS * sigma)
         for i, value in sound:
             if abs(math.log(value) - middle) > limit:
@@ -144,15 +145,10 @@ def _corner(name: str, values: Sequence[float], left_out: set[int]) -> Corner:
         workload=name,
         unit=_unit(name),
         values=tuple(values),
-        median=_median(sound),
+        median=median(sound),
         low=sound[0],
         high=sound[-1],
     )
-
-
-def _median(ordered: Sequence[float]) -> float:
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def position(value: float, hard: Corner, easy: Corner) -> float | None:

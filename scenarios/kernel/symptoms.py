@@ -182,9 +182,7 @@ def xfs(host: Host) -> Answer:
 
 def sata_link_sleeps(host: Host) -> Answer:
     names = host.glob("/sys/class/scsi_host/host*/link_power_management_policy")
-    sleeping = {
-        word for path in names if present(word := host.word(path)) and word != "max_performance"
-    }
+    sleeping = {word for path in names if present(word := host.word(path)) and word != "max_performance"}
     return f"SATA link power policy {', '.join(sorted(sleeping))}" if sleeping else ""
 
 

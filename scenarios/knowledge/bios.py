@@ -32,7 +32,6 @@ class BiosSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     id: str
     title: str
-    readable: str
     io: tuple[str, ...]
     not_io: tuple[str, ...]
     why: str

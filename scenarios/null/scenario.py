@@ -23,7 +23,7 @@ from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.train_experiment import TrainExperiment
 from scenarios.guards.watch import watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, own_directory
-from scenarios.null.findings import EXTRA, Answer, as_json, findings, quote, reach
+from scenarios.null.findings import EXTRA, Answer, as_json, findings, reach
 from scenarios.null.plan import (
     AGAIN,
     DEFAULT_BUDGET_S,
@@ -35,8 +35,6 @@ from scenarios.null.plan import (
     most_written,
 )
 from scenarios.plan import Option, Plan, Workload
-
-__all__ = ["Null", "quote"]
 
 
 class Null(Scenario):

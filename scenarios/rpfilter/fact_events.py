@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from probes.system.line_rate import Card
 from probes.system.packet_rates import PacketRates
+from probes.system.summary import entry
 from probes.types import Absent, Fact, Json, Unread
 from scenarios import events as ev
 from scenarios.rpfilter.facts import Facts
@@ -35,18 +36,12 @@ def fact_events(facts: Facts, t: float) -> Iterator[ev.AnyEvent]:
         "IPv6 routes": facts.routes6
         if isinstance(facts.routes6, Absent)
         else (facts.routes6.total, facts.routes6.source),
-        "IPv6 policy rules": facts.policy_rules
-        if isinstance(facts.policy_rules, Absent)
-        else (facts.policy_rules, "ip -6 rule show"),
-        "IPv4 policy rules": facts.policy_rules4
-        if isinstance(facts.policy_rules4, Absent)
-        else (facts.policy_rules4, "ip -4 rule show"),
     }
     for name, value in read_as.items():
-        if isinstance(value, Absent):
-            yield ev.fact(Unread("firewall", name, value), t)
-        else:
-            yield ev.fact(Fact("firewall", name, value[0], value[1]), t)
+        told, source = (value, "") if isinstance(value, Absent) else value
+        yield ev.fact(entry("firewall", name, told, source), t)
+    yield ev.fact(entry("firewall", "IPv6 policy rules", facts.policy_rules, "ip -6 rule show"), t)
+    yield ev.fact(entry("firewall", "IPv4 policy rules", facts.policy_rules4, "ip -4 rule show"), t)
 
 
 def _said(value: str | Absent) -> str:
@@ -63,10 +58,8 @@ def rate_events(found: PacketRates | Absent, cards: tuple[Card, ...], t: float) 
         ("IPv4 packets/s", found.ipv4, f"/proc/net/snmp{less}"),
         ("packets/s on all CPUs", found.processed, "/proc/net/softnet_stat"),
     ):
-        if isinstance(value, Absent):
-            yield ev.fact(Unread("network", name, value), t)
-        else:
-            yield ev.fact(Fact("network", name, round(value, 1), source, "1/s"), t)
+        told = value if isinstance(value, Absent) else round(value, 1)
+        yield ev.fact(entry("network", name, told, source, "1/s"), t)
     if found.ipv6_share is not None:
         yield ev.fact(
             Fact("network", "IPv6 share of packets", round(found.ipv6_share, 3), "/proc/net/snmp6"), t

@@ -13,11 +13,7 @@ from app import locks, state
 from app.failure import Failure
 from app.process import Identity, boot_id, identity, lives, start_time
 
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+pytestmark = pytest.mark.usefixtures("own_state")
 
 
 @pytest.fixture(autouse=True)

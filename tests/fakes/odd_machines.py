@@ -133,9 +133,7 @@ def arm_four_threads(root: Path) -> Tree:
 
 
 def big_little(root: Path) -> Tree:
-    tree = machine(
-        root, cores=runs(6, 1), sockets=[span((0, 5))], info=ARM
-    )
+    tree = machine(root, cores=runs(6, 1), sockets=[span((0, 5))], info=ARM)
     for n in range(6):
         tree.files(f"{CPU}/cpu{n}", cpu_capacity=446 if n < 4 else 1024)
     return tree

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 COMMANDS = (
     ("nft", "--stateless", "list", "ruleset"),  # counters go on by themselves
@@ -37,3 +38,14 @@ def network_state(join: Callable[[], None] | None = None) -> str:
         said = "\n".join(sorted(_LIVING.sub("", done.stdout).splitlines()))
         parts.append(f"{' '.join(command)} {done.returncode}\n{said}")
     return "\n".join(parts)
+
+
+def namespaces_in_use() -> set[str]:
+    """Every network namespace that some process is in."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/ns/net"):
+        try:
+            found.add(str(path.readlink()))
+        except OSError:
+            continue
+    return found

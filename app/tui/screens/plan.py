@@ -93,9 +93,7 @@ class PlanScreen(Base):
     ]
     title_words = "plan"
 
-    def __init__(
-        self, offer: Offer, values: dict[str, Json], *, propose: Proposal | None = None
-    ) -> None:
+    def __init__(self, offer: Offer, values: dict[str, Json], *, propose: Proposal | None = None) -> None:
         """`propose` gives the options anew for as long as the host is read and the user has set none."""
         super().__init__()
         self._propose = propose

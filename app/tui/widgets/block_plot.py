@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from app.recording.session import Session
 from app.report.plot import Axis, Series, nice_axis, plot
 from app.report.verdict_table import counts
-from app.report.wording import variant_label
 from app.tui.glyphs import MARKERS, clean
 from app.tui.lines import Line, cells, crop, split, text
 from probes import units
@@ -31,8 +30,8 @@ def variants(session: Session) -> dict[str, tuple[str, str]]:
 
 def label(session: Session, variant: str, width: int = 18) -> str:
     """`A /scratch`, `none (no rule)`: the id with what a person reads; that alone where it names the id itself."""
-    named = variant_label(session, variant)
-    if named == variant:
+    named = next((v.label for v in session.variants if v.id == variant), "")
+    if not named or named == variant:
         words = variant
     elif variant in named.split():
         words = named

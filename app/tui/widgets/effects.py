@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from app.recording.outlook import next_look
@@ -13,7 +13,7 @@ from app.tui.glyphs import clean
 from app.tui.lines import Line, cells, crop, pad, ruled, split, text
 from app.tui.widgets.block_plot import variants
 from app.tui.widgets.interval_bar import MARGIN, axis, bar, common_scale
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import SessionPanel
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells
@@ -114,14 +114,10 @@ def _fitting(effect: Effect, most: int) -> str:
     return whole if len(whole) <= most else effect.words
 
 
-class RunningEffects(Panel):
+class RunningEffects(SessionPanel):
     """The live screen's: where the estimate stands now, and how many groups it rests on."""
 
-    DEFAULT_CSS = "RunningEffects { height: auto; }"
-
-    def __init__(self, session: Callable[[], Session]) -> None:
-        super().__init__(id="effects")
-        self._session = session
+    ID = "effects"
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
@@ -168,14 +164,10 @@ def judged_lines(session: Session, width: int, most: int) -> list[Line]:
     return out
 
 
-class Judged(Panel):
+class Judged(SessionPanel):
     """What the run has decided already: its plot and its estimate are the load's that is under way."""
 
-    DEFAULT_CSS = "Judged { height: auto; }"
-
-    def __init__(self, session: Callable[[], Session]) -> None:
-        super().__init__(id="judged")
-        self._session = session
+    ID = "judged"
 
     def draw(self, width: int, height: int) -> list[Line]:
         most = min(height, max(3, self.screen.size.height // 5))

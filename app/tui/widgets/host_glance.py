@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from app.recording.session import Session
 from app.tui.glyphs import clean
 from app.tui.lines import Line, cells, crop, grounded, shortened, text
 from app.tui.widgets.fact_words import fact_words, missing, value_words
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import SessionPanel
 
 _NOISE = re.compile(r"\((?:R|TM|C)\)|\bCPU\b|\bProcessor\b|\d+-Core\b|@.*$")
 TITLE = "hostdx  "
@@ -125,14 +124,11 @@ def _firewall(session: Session) -> str:
     return words + (", rpfilter" if checked else "")
 
 
-class Headline(Panel):
+class Headline(SessionPanel):
     """`HomeScreen` gives it the third line where the table is not shown."""
 
     DEFAULT_CSS = "Headline { height: 3; }"
-
-    def __init__(self, session: Callable[[], Session]) -> None:
-        super().__init__(id="headline")
-        self._session = session
+    ID = "headline"
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()

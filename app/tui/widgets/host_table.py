@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from app.recording.session import Session
 from app.tui.glyphs import clean
 from app.tui.lines import BLANK, Line, flowed, pad, split, text, wrapped
 from app.tui.widgets.fact_words import fact_words, missing, value_words
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import SessionPanel
 from probes import units
 from probes.units import counted
 
@@ -103,14 +101,11 @@ def table(session: Session, width: int, height: int) -> list[Line]:
     return _fitted([_rows(session, group, width) for group in _GROUPS], height)
 
 
-class HostTable(Panel):
+class HostTable(SessionPanel):
     """Only on wide screens; everything in it is one key away on the others (`f`)."""
 
     DEFAULT_CSS = "HostTable { height: 1fr; }"
-
-    def __init__(self, session: Callable[[], Session]) -> None:
-        super().__init__(id="host")
-        self._session = session
+    ID = "host"
 
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from app.recording.session import Session
 from app.tui.lines import Line, crop, text
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import SessionPanel
 from probes import units
 from scenarios import events as ev
 
@@ -52,14 +49,11 @@ def live_line(pulse: ev.Pulse, threads: int | None, width: int) -> Line:
     return line
 
 
-class LiveLine(Panel):
+class LiveLine(SessionPanel):
     """Nothing moves here but the cells that changed, every few seconds: an idle home screen costs next to no bytes."""
 
     DEFAULT_CSS = "LiveLine { height: 1; }"
-
-    def __init__(self, session: Callable[[], Session]) -> None:
-        super().__init__(id="live-line")
-        self._session = session
+    ID = "live-line"
 
     def draw(self, width: int, height: int) -> list[Line]:
         pulse = self.shell.pulse

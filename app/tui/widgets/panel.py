@@ -6,6 +6,7 @@ a line API with comparison: the same chart costs 80 kB/s when repainted whole an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.segment import Segment
@@ -19,6 +20,7 @@ from app.tui.lines import Line, cleaned, merged, pad
 from app.tui.theme import style
 
 if TYPE_CHECKING:
+    from app.recording.session import Session
     from app.tui.shell import Shell
 
 
@@ -120,6 +122,16 @@ class Panel(Still):
         if y < len(self._strips):
             return self._strips[y].adjust_cell_length(width, ground)
         return Strip.blank(width, ground)
+
+
+class SessionPanel(Panel):
+    """Draws a session: each time the one that is followed then. A screen finds it by `ID`."""
+
+    ID: ClassVar[str]
+
+    def __init__(self, session: Callable[[], Session]) -> None:
+        super().__init__(id=self.ID)
+        self._session = session
 
 
 def _difference(old: Line, new: Line) -> tuple[int, int]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from app.recording.session import Session
 from app.tui.glyphs import spark
 from app.tui.lines import Line, cells, text
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import SessionPanel
 from probes import units
 from scenarios import events as ev
 
@@ -134,12 +132,9 @@ def _trace(shares: list[float]) -> Line:
     return [("".join(spark(s) for s in shares), "accent")]
 
 
-class PulseLine(Panel):
+class PulseLine(SessionPanel):
     DEFAULT_CSS = "PulseLine { height: 2; }"
-
-    def __init__(self, session: Callable[[], Session]) -> None:
-        super().__init__(id="pulse")
-        self._session = session
+    ID = "pulse"
 
     def draw(self, width: int, height: int) -> list[Line]:
         return pulse_lines(self._session(), width, height)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from app.recording.session import Session
 from app.tui.glyphs import SIGNS, clean
 from app.tui.lines import Line, crop, text, wrapped
-from app.tui.widgets.panel import Panel
+from app.tui.widgets.panel import SessionPanel
 from app.tui.widgets.transport import clock
 from scenarios.events import ActionEvent
 
@@ -57,10 +55,8 @@ def _lasts(event: ActionEvent) -> bool:
     return event.state == "kept" and event.action.irreversible
 
 
-class Remarks(Panel):
-    def __init__(self, session: Callable[[], Session]) -> None:
-        super().__init__(id="remarks")
-        self._session = session
+class Remarks(SessionPanel):
+    ID = "remarks"
 
     def draw(self, width: int, height: int) -> list[Line]:
         return remark_lines(self._session(), width, max(1, height)) or [text("")]

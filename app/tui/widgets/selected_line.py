@@ -20,8 +20,6 @@ class Whole(Panel):
     What is longer still ends in the way to the rest: Enter opens it, or says it on the last line.
     """
 
-    DEFAULT_CSS = "Whole { height: auto; }"
-
     def __init__(self, measure: type[Picker]) -> None:
         super().__init__(id="whole")
         self._measure = measure

@@ -205,8 +205,6 @@ def _line(entry: Entry, table: VerdictList, width: int) -> Line:
 
 
 class VerdictList(Picker):
-    DEFAULT_CSS = "VerdictList { height: auto; }"
-
     def __init__(self, session: Callable[[], Session]) -> None:
         super().__init__(id="verdicts", title="RESULT", empty="nothing was compared")
         self.session = session

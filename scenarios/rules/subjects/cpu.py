@@ -23,7 +23,6 @@ from scenarios.rules.expression import Value
 from scenarios.rules.table import Row
 
 
-
 def host_rows(host: Host) -> list[Row]:
     """One row: what most rules ask of the whole host."""
     core = kernel(host)

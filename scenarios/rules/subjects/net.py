@@ -7,7 +7,7 @@ from functools import partial
 
 from probes.host import Host
 from probes.number_text import hexadecimals
-from probes.system.disk.link import pcie_link
+from probes.system.disk.link import Link, pcie_link
 from probes.system.ethtool import channels, features, own_counters, rings, settings_text
 from probes.system.nic import ROOT, Nic, nics
 from probes.system.offload import offload
@@ -71,7 +71,7 @@ def _card(host: Host, card: Nic, emulated: bool) -> Row:
         "most_channels": lambda: _part(channels(host, card.name), "most"),
         "ring": lambda: _part(rings(host, card.name), "rx"),
         "most_ring": lambda: _part(rings(host, card.name), "most_rx"),
-        "gro": lambda: _gro(host, card.name),
+        "gro": lambda: _part(offload(host, card.name), "gro"),
         "lro": lambda: _part(offload(host, card.name), "lro"),
         "tso": lambda: _feature(host, card.name, "tcp-segmentation-offload"),
         "checksums": lambda: _feature(host, card.name, "rx-checksumming"),
@@ -171,11 +171,6 @@ def _part(found: object, name: str) -> Value:
     return found if isinstance(found, Absent) else getattr(found, name)
 
 
-def _gro(host: Host, name: str) -> Value:
-    found = offload(host, name)
-    return found if isinstance(found, Absent) else found.gro
-
-
 def _asked_of(host: Host) -> frozenset[str]:
     """The cards of which a live host is asked by ethtool: each question is a process of its own."""
     up = [card.name for card in host.once(nics).values() if card.physical and _up(card, host) is True]
@@ -215,19 +210,19 @@ def _irqs(host: Host, card: Nic) -> tuple[str, ...]:
     )
 
 
-def _link(host: Host, base: str) -> Value:
+def _pcie(host: Host, base: str) -> Link | Absent:
     folder = _device(host, base)
-    found = folder if isinstance(folder, Absent) else pcie_link(host, folder)
-    return found if isinstance(found, Absent) else found.now
+    return folder if isinstance(folder, Absent) else pcie_link(host, folder)
+
+
+def _link(host: Host, base: str) -> Value:
+    return _part(_pcie(host, base), "now")
 
 
 def _link_rate(host: Host, base: str) -> Value:
     """Bits per second that the card's PCIe link carries, one way."""
-    folder = _device(host, base)
-    found = folder if isinstance(folder, Absent) else pcie_link(host, folder)
-    if isinstance(found, Absent):
-        return found
-    return found.bytes_per_s if isinstance(found.bytes_per_s, Absent) else found.bytes_per_s * 8
+    rate = _part(_pcie(host, base), "bytes_per_s")
+    return rate if isinstance(rate, Absent) else rate * 8
 
 
 def softnet_rows(host: Host) -> list[Row] | Absent:

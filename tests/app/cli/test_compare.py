@@ -13,11 +13,7 @@ from app.cli.entry import run_command_line
 TABLE = str(Path(__file__).parents[2] / "data" / "io500-claix.tsv")
 OLD, NEW = f"{TABLE}:claix18_centos_isc20", f"{TABLE}:claix18_rocky_isc20"
 
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+pytestmark = pytest.mark.usefixtures("own_state")
 
 
 def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

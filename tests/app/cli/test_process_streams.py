@@ -10,11 +10,7 @@ import pytest
 
 from app import __version__
 
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+pytestmark = pytest.mark.usefixtures("own_state")
 
 
 def test_version_imports_nothing(tmp_path: Path) -> None:

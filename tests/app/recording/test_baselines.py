@@ -11,10 +11,7 @@ from app.recording import baselines
 from scenarios.compare.worse import finding, worse
 from tests.fakes.small_recordings import recorded
 
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+pytestmark = pytest.mark.usefixtures("own_state")
 
 
 def test_what_got_worse_since(tmp_path: Path) -> None:

@@ -11,10 +11,7 @@ from app.run.part import Part
 from scenarios.kernel.scenario import Kernel
 from tests.fakes.small_recordings import recorded
 
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+pytestmark = pytest.mark.usefixtures("own_state")
 
 
 def _ended(place: Path, rate: float) -> Part:

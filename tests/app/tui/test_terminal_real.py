@@ -142,6 +142,12 @@ def test_what_is_no_recording_is_one_line_and_no_screen(tmp_path: Path) -> None:
     assert b"\x1b[?1049h" not in terminal.raw and b"Traceback" not in terminal.raw
 
 
+def fresh(code: str) -> None:
+    """In an interpreter that has imported nothing yet."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_screen_never_loads_what_reads_or_measures_the_host() -> None:
     """At run time too, every screen included; and plotext not before something is drawn."""
     code = (
@@ -151,8 +157,7 @@ def test_the_screen_never_loads_what_reads_or_measures_the_host() -> None:
         "bad = [m for m in sys.modules if m.startswith(never)]\n"
         "assert not bad, bad\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    fresh(code)
 
 
 def test_home_is_not_held_up_by_what_only_other_screens_need() -> None:
@@ -161,8 +166,7 @@ def test_home_is_not_held_up_by_what_only_other_screens_need() -> None:
         "late = {'click', 'plotext', 'app.recording.store', 'app.report.answer', 'app.tui.feed', 'rich.markdown'}\n"
         "assert not late & set(sys.modules), late & set(sys.modules)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    fresh(code)
 
 
 def test_what_the_first_screen_follows_begins_without_what_plans_and_reports_need() -> None:
@@ -171,5 +175,4 @@ def test_what_the_first_screen_follows_begins_without_what_plans_and_reports_nee
         "late = {'asyncio', 'app.cli.plan', 'app.report.result', 'app.report.triage_text'}\n"
         "assert not late & set(sys.modules), late & set(sys.modules)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    fresh(code)

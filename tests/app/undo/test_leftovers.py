@@ -24,11 +24,7 @@ TARGET = "/sys/block/sdz/queue/scheduler"
 SWITCH = Action(kind="attribute", title="switch sdz", target=TARGET, new="bfq", consent=True)
 DEAD = Identity(2**22 + 1, 1, identity().boot_id)
 
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+pytestmark = pytest.mark.usefixtures("own_state")
 
 
 def leave(action: Action = SWITCH, who: Identity = DEAD) -> None:

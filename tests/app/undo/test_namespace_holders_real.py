@@ -13,6 +13,7 @@ import pytest
 from app.undo.namespace_holders import end_holders, holders
 from probes.bench.measured import BenchRefused
 from probes.bench.net.network import Network
+from tests.real.network_state import namespaces_in_use
 from tests.real.polled import within
 
 pytestmark = pytest.mark.real
@@ -33,22 +34,12 @@ async def test_the_holder_is_ended_and_a_bystander_is_not() -> None:
         assert outcome.state == "reverted"
         assert holders(name) == {}
         await network.close()
-        assert within(lambda: namespace not in held())
+        assert within(lambda: namespace not in namespaces_in_use())
         assert bystander.poll() is None
         again = await asyncio.to_thread(end_holders, name)
         assert again.state == "reverted"
     finally:
         bystander.communicate(b"\n", timeout=10)
-
-
-def held() -> set[str]:
-    found = set()
-    for path in Path("/proc").glob("[0-9]*/ns/net"):
-        try:
-            found.add(str(path.readlink()))
-        except OSError:
-            continue
-    return found
 
 
 def test_a_name_that_is_not_ours_is_refused() -> None:

@@ -15,13 +15,10 @@ import pytest
 from app.process import Identity, identity
 from app.state import journal_dir, private
 from app.undo import effects, supervisor, undo
-from app.undo.journal import SCHEMA, Header, Journal, Outcome
+from app.undo.journal import SCHEMA, Busy, Header, Journal, Outcome
 from probes.action import Action, private_directory
 
-
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+pytestmark = pytest.mark.usefixtures("own_state")
 
 
 def test_it_waits_for_a_child_that_still_changes_something(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +41,7 @@ def test_it_waits_for_a_child_that_still_changes_something(monkeypatch: pytest.M
 def test_it_gives_up_in_the_end() -> None:
     head = Header(schema=SCHEMA, run="r", who=identity(), command=[], recording="", began_s=0.0)
     book = Journal.create(private(journal_dir()) / "r.jsonl", head)
-    with pytest.raises(undo.Busy):
+    with pytest.raises(Busy):
         undo.take(book.path, 0.0)
     assert book.path.exists()  # for `hostdx undo`
     book.close()

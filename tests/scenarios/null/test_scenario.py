@@ -18,8 +18,8 @@ from scenarios import events as ev
 from scenarios.model import Clock, Options, Refused, Usage
 from scenarios.null import plan as null_plan
 from scenarios.null import scenario as null
-from scenarios.null.findings import Answer, Reach, as_json, findings
-from scenarios.null.scenario import Null, quote
+from scenarios.null.findings import Answer, Reach, as_json, findings, quote
+from scenarios.null.scenario import Null
 from scenarios.storage import targets
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.noise import white

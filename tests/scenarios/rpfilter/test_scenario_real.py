@@ -16,7 +16,7 @@ from probes.command import tool
 from probes.process_stat import own_stat
 from tests.app.launcher import hostdx, started
 from tests.fakes.private_net import PrivateNet, private_net
-from tests.real.network_state import network_state
+from tests.real.network_state import namespaces_in_use, network_state
 
 pytestmark = pytest.mark.real
 SHORT = ("run", "rpfilter", "--yes", "--block", "0.1", "--routes", "3", "--rates", "0.1")
@@ -83,24 +83,14 @@ def measuring(process: subprocess.Popen[bytes], net: PrivateNet) -> tuple[int, s
     return holder, namespace
 
 
-def held() -> set[str]:
-    """Every network namespace that some process is in."""
-    found = set()
-    for path in Path("/proc").glob("[0-9]*/ns/net"):
-        try:
-            found.add(str(path.readlink()))
-        except OSError:
-            continue
-    return found
-
-
 def assert_gone(holder: int, namespace: str) -> None:
     deadline = time.monotonic() + 20
     while Path(f"/proc/{holder}/ns").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
-    while namespace in held() and time.monotonic() < deadline:  # its senders end on their own, a moment later
+    # its senders end on their own, a moment later
+    while namespace in namespaces_in_use() and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert namespace not in held()
+    assert namespace not in namespaces_in_use()
     named = Path("/run/netns")
     assert not [n for n in (named.iterdir() if named.exists() else ()) if "hostdx" in n.name]
 

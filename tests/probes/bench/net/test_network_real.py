@@ -18,7 +18,7 @@ from probes.bench.net.route_set import RouteSet
 from probes.bench.net.rules import Treatment
 from probes.command import tool
 from probes.process_stat import own_stat
-from tests.real.network_state import network_state
+from tests.real.network_state import namespaces_in_use, network_state
 from tests.real.polled import within
 
 pytestmark = pytest.mark.real
@@ -189,17 +189,7 @@ def test_killed_with_the_parent() -> None:
         parent.wait()
         parent.stdout.close()
     assert within(lambda: not Path(f"/proc/{holder}/ns").exists())
-    assert within(lambda: namespace not in holders())
-
-
-def holders() -> set[str]:
-    found = set()
-    for path in Path("/proc").glob("[0-9]*/ns/net"):
-        try:
-            found.add(str(path.readlink()))
-        except OSError:
-            continue
-    return found
+    assert within(lambda: namespace not in namespaces_in_use())
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
