@@ -36,9 +36,8 @@ def opened_by_root(path: str, flags: int, mode: int) -> tuple[int, bool]:
             if found is not None and stat.S_ISLNK(found.st_mode):
                 if not trusted:
                     raise Misled(f"{part} is a link in a folder that others may write to")
-                if (
-                    last and found.st_dev == Path("/proc").stat().st_dev
-                ):  # /dev/stdout: no path, but what is open
+                # /dev/stdout: no path, but what is open
+                if last and found.st_dev == Path("/proc").stat().st_dev:
                     return os.open(part, flags, mode, dir_fd=at), False
                 links += 1
                 if links > MOST_LINKS:

@@ -17,9 +17,8 @@ _POWERS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _DECIMAL = ("", "k", "M", "G", "T", "P")
 _TIMES = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 
-_MOST = (
-    1e300  # beyond any figure of a host: only a foreign file holds such a value, and it overflows when scaled
-)
+# beyond any figure of a host: only a foreign file holds such a value, and it overflows when scaled
+_MOST = 1e300
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86400
 
 

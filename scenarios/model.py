@@ -260,16 +260,13 @@ class Scenario(Protocol):
     needs: ClassVar[str] = ""  # rights and tools, in words; empty: nothing
     options: ClassVar[tuple[Option, ...]] = COMMON_OPTIONS
     suspect: ClassVar[str] = ""  # what it clears or accuses, as a checkup calls it ("the disk")
-    checkup_s: ClassVar[float] = (
-        0.0  # seconds that it gets in a checkup of five minutes; 0: is no part of one
-    )
+    # seconds that it gets in a checkup of five minutes; 0: is no part of one
+    checkup_s: ClassVar[float] = 0.0
     measures: ClassVar[bool] = True  # False: starts no load, so it may run beside a measurement
-    reads_anyway: ClassVar[bool] = (
-        False  # True: run where it is blocked too, to emit what can be read; then Refused
-    )
-    remembers: ClassVar[bool] = (
-        False  # True: its hidden option `state` is the directory where it may keep files
-    )
+    # True: run where it is blocked too, to emit what can be read; then Refused
+    reads_anyway: ClassVar[bool] = False
+    # True: its hidden option `state` is the directory where it may keep files
+    remembers: ClassVar[bool] = False
 
     def blocked(self, host: Host) -> str:
         """Why it cannot run here, in one line; empty where it can. Quick and read-only."""

@@ -58,9 +58,8 @@ class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     min_operations: int = 200
     onset_s: float = 0.0
     min_groups: int = 8
-    slice_s: float = (
-        0.0  # the shortest slice, where the variants can be switched quickly; 0: measured in blocks
-    )
+    # the shortest slice, where the variants can be switched quickly; 0: measured in blocks
+    slice_s: float = 0.0
     slice_operations: int = 50  # a slice holds at least as many, a queue depth's worth each
     slice_onset_s: float = 0.0  # of a slice, cut off at least
     control: bool = False
@@ -127,13 +126,11 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     rights: tuple[str, ...] = ()
     seconds: float = 0.0
     measuring_s: float = 0.0
-    commands: tuple[
-        str, ...
-    ] = ()  # of the user's own that it starts: agreed to on the screen before it starts
+    # of the user's own that it starts: agreed to on the screen before it starts
+    commands: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()  # the plan in plain words, one line each
-    picture: tuple[
-        str, ...
-    ] = ()  # of what it is about, drawn in characters: lines of at most 80, as they stand
+    # of what it is about, drawn in characters: lines of at most 80, as they stand
+    picture: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     refusal: str = ""
     digest: str = ""

@@ -118,9 +118,8 @@ def _identifier(option: Option) -> str:
 
 def _parameter(option: Option) -> click.Option:
     kind: Any = {
-        "path": Directory(
-            readable=False, file_okay=option.name != DIRECTORIES
-        ),  # the scenario says what is wrong with it
+        # the scenario says what is wrong with it
+        "path": Directory(readable=False, file_okay=option.name != DIRECTORIES),
         "text": click.STRING,
         "integer": Number(option),
         "number": Number(option),

@@ -11,9 +11,8 @@ from app.report.wording import verdict_sentence
 from probes.units import duration
 from scenarios import events as ev
 
-PLAIN_EVERY_S = (
-    15.0  # of the events' time: what is being done is said this often where no terminal redraws it
-)
+# of the events' time: what is being done is said this often where no terminal redraws it
+PLAIN_EVERY_S = 15.0
 
 
 class View(Protocol):

@@ -67,9 +67,8 @@ def _run(
     if against:
         from app.recording.baselines import kept
 
-        kept(
-            against, scenario.id
-        )  # that there is one, and that it can be read, is asked before anything is measured
+        # that there is one, and that it can be read, is asked before anything is measured
+        kept(against, scenario.id)
     if as_json and events == "-":
         raise Failure("run: --json and --events - both want stdout; give --events a file", failure.USAGE)
     from app.cli import reboots

@@ -52,9 +52,8 @@ class Follower:
         self.line = 0  # lines read so far
         self.bytes = 0
         self.unknown = 0  # events of a type that this version does not know
-        self.unfinished = (
-            False  # the last line has no end (yet): the writer is at it, or was killed while it wrote
-        )
+        # the last line has no end (yet): the writer is at it, or was killed while it wrote
+        self.unfinished = False
         self._cut = False  # compressed, and its end is missing
         self._values = 0
         self._rest = b""

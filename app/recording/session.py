@@ -28,9 +28,8 @@ class Session:
         self.steps: dict[str, ev.Step] = {}
         self.actions: dict[str, ev.ActionEvent] = {}
         self.blocks: dict[str, list[ev.Block]] = {}  # by workload
-        self.trains: dict[
-            str, int
-        ] = {}  # by workload, how many; their groups stand among `blocks` and `groups`
+        # by workload, how many; their groups stand among `blocks` and `groups`
+        self.trains: dict[str, int] = {}
         self.slices: dict[str, ev.SliceLength] = {}  # by workload: the last word on how long they are
         self.samples: dict[str, list[ev.SampleTaken]] = {}  # by series
         self.inside: dict[str, list[ev.Inside]] = {}  # by variant

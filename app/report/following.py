@@ -17,9 +17,8 @@ from scenarios.imported import SCENARIO
 from scenarios.kernel import RECORDED
 from scenarios.option_value import arguments
 
-SAID_AGAIN = frozenset(
-    {"dir", "size", "most-bytes"}
-)  # of the options; the others may hold what is no reader's business
+# of the options; the others may hold what is no reader's business
+SAID_AGAIN = frozenset({"dir", "size", "most-bytes"})
 NEEDED = ("cmd", "variant", "pid", "cgroup", "user")  # no run without them, and the reader has them
 GIB = 1 << 30
 MOST_BYTES = 100 * GIB  # an SSD's endurance is thousands of times more, but nobody expects it of a short test
@@ -131,9 +130,8 @@ def _compared(session: Session, recording: str) -> tuple[NextStep, ...]:
     if recorded is None:
         return ()
     steps = [remedy.step for remedy in recorded.remedy if remedy.commands]
-    if (
-        recording and steps
-    ):  # the first compares it, with a name that stays right when it is no longer the last one
+    # the first compares it, with a name that stays right when it is no longer the last one
+    if recording and steps:
         command = shlex.join(["hostdx", "compare", "OLD", "--", recording])
         steps[0] = NextStep(steps[0].title, command)
     if recording and (kept := recordings_dir() / recording).is_file():

@@ -82,9 +82,8 @@ def table(session: Session, *, narrow: bool = False) -> Table | None:
             for r in found
         )
         return Table(header, single, frozenset({1, 2, 5})).without_empty_columns()
-    alone = (
-        len({row.verdict.workload for row in found}) == 1
-    )  # then the rows are told apart by what is compared
+    # then the rows are told apart by what is compared
+    alone = len({row.verdict.workload for row in found}) == 1
     head = (*(() if alone else ("load",)), "compared", "baseline", "variant", "effect", "95 % CI", "groups")
     body = tuple(
         (

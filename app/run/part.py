@@ -26,9 +26,8 @@ from scenarios.model import Outcome, Refused, Scenario
 from scenarios.option_value import arguments
 
 LOOK_S = 0.5
-PATIENCE_S = (
-    20.0  # for a part that was told to stop and still undoes its changes; then it is left to its supervisor
-)
+# for a part that was told to stop and still undoes its changes; then it is left to its supervisor
+PATIENCE_S = 20.0
 
 
 class Part:

@@ -35,18 +35,16 @@ STARTED_S = 0.3  # after the first event: what can wait until the first screen s
 FOLD_AHEAD_S = 0.05  # of a tick, while nothing moves: so that every later jump is quick
 COALESCE_S = 0.04  # triage's events come by the dozen within milliseconds,
 DRAWN_EVERY_S = 0.1  # and its checks one by one
-UNSEEN = frozenset(
-    {"back", "quit_now", "interrupt", "redraw", "suspend_process"}
-)  # also where the terminal is too small
+# also where the terminal is too small
+UNSEEN = frozenset({"back", "quit_now", "interrupt", "redraw", "suspend_process"})
 LIVE_EVERY = 2  # ticks: what comes from a run under way is looked at twice a second
 
 
 class Shell(Errands):
     """`triage`: the child that the home screen follows. `feed`: the recording on the run screens."""
 
-    ENABLE_COMMAND_PALETTE = (
-        False  # ours draws in ASCII too, has no loading indicator and lists every binding
-    )
+    # ours draws in ASCII too, has no loading indicator and lists every binding
+    ENABLE_COMMAND_PALETTE = False
     CSS = "Base { background: $background; color: $foreground; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+p", "palette", "every action", show=False),
@@ -63,9 +61,8 @@ class Shell(Errands):
         for one in theme.themes():
             self.register_theme(one)
         self.theme = theme.TERMINAL_NAME if poor else theme.usual()
-        self._disable_tooltips = self._disable_notifications = (
-            True  # nothing here has any: two widgets a screen
-        )
+        # nothing here has any: two widgets a screen
+        self._disable_tooltips = self._disable_notifications = True
         self.ascii_only = ascii_only
         self.message = ""
         self.triage = triage

@@ -52,13 +52,11 @@ def main(argv: list[str]) -> int:
         stuck = [one for one in done if one.outcome.stuck]
         if not stuck:
             break
-        if not all(
-            one.outcome.writer for one in stuck
-        ):  # nothing is left that holds the lock until it answers
+        # nothing is left that holds the lock until it answers
+        if not all(one.outcome.writer for one in stuck):
             sleep(AGAIN_S)
-    return (
-        0 if all(one.outcome.state != "failed" for one in done) else 3
-    )  # the journal stays for `hostdx undo`
+    # the journal stays for `hostdx undo`
+    return 0 if all(one.outcome.state != "failed" for one in done) else 3
 
 
 def _dismissed(runner: Identity) -> bool:

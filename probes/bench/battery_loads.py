@@ -136,9 +136,8 @@ CALLS: tuple[Call, ...] = (
     ),
 )
 FILES = frozenset({"create", "stat", "delete"})  # need a directory, and each other: in this order
-PROCESSES = frozenset(
-    {"fork", "exec"}
-)  # have workers of their own: what a fork costs hangs on what it copies
+# have workers of their own: what a fork costs hangs on what it copies
+PROCESSES = frozenset({"fork", "exec"})
 
 
 # What is measured without a break between, in this order; the turns themselves come in any order.

@@ -70,9 +70,8 @@ def priorities(host: Host) -> tuple[Priority, ...] | Absent:
         own = decoded(value, _nice(pid)) if value >= 0 else None
         if own:
             found.append(Priority(pid, stat.name, *own))
-    unseen = (
-        None if found else tasks_hidden(host)
-    )  # none among those that can be seen says nothing of the others
+    # none among those that can be seen says nothing of the others
+    unseen = None if found else tasks_hidden(host)
     return tuple(found) if unseen is None else unseen
 
 

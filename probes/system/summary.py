@@ -237,9 +237,8 @@ def _mounts(host: Host) -> Iterator[Entry]:
     if isinstance(table, Absent):
         yield Unread("mount", "mount", table)
         return
-    real = {
-        m.mountpoint: m for m in table if m.source.startswith("/dev/")
-    }  # the last on a mount point counts
+    # the last on a mount point counts
+    real = {m.mountpoint: m for m in table if m.source.startswith("/dev/")}
     for mount in list(real.values())[:MOST_MOUNTS]:
         subject = f"mount:{mount.mountpoint}"
         yield Fact(subject, "type", mount.fstype, "/proc/self/mountinfo")

@@ -75,9 +75,8 @@ def _hypervisor(host: Host, seen: list[str]) -> str | Absent:
     if present(xen) and xen.strip() == "xen":
         features = host.text("/proc/xen/capabilities")
         seen.append("/sys/hypervisor/type says xen")
-        return (
-            "" if present(features) and "control_d" in features else "xen"
-        )  # dom0 drives the hardware itself
+        # dom0 drives the hardware itself
+        return "" if present(features) and "control_d" in features else "xen"
     flags = host.once(cpu).flags
     flagged = "hypervisor" in flags
     x86 = bool({"fpu", "lm", "sse2"} & flags)  # ARM and POWER have no hypervisor flag

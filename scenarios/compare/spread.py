@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 FEWEST_LOADS = 6  # for a common variance
-MOST_BORROWED = (
-    30.0  # degrees of freedom: the others' word is worth no more than so many runs of the load itself
-)
+# degrees of freedom: the others' word is worth no more than so many runs of the load itself
+MOST_BORROWED = 30.0
 
 
 class Variance(NamedTuple):

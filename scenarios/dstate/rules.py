@@ -179,9 +179,8 @@ def oopses(host: Host) -> Iterator[Finding]:
     found = [o for o in null_dereferences(log.lines) if o.function.startswith(("blk_mq_", "bt_iter", "bfq_"))]
     if not found:
         return
-    release = next(
-        (o.release for o in found if o.release), ""
-    )  # the log may be older than the running kernel
+    # the log may be older than the running kernel
+    release = next((o.release for o in found if o.release), "")
     fault = next((f for f in _faults(host, release) if not f.scheduler and f.of == "block"), None)
     yield Finding(
         id="iosched.null-pointer",

@@ -62,9 +62,8 @@ class Untouched:
                 found.append(_meanwhile(leaf, lines(before, now, theirs), self._kept[leaf]))
             if ours:
                 found.append(_not_restored(leaf, before, now, ours, leaf in self._failed))
-            if (
-                not different and leaf not in self._failed
-            ):  # a write that hangs shows the old value, until it happens
+            # a write that hangs shows the old value, until it happens
+            if not different and leaf not in self._failed:
                 found.append(_restored(leaf, len(before)))
         return found
 

@@ -91,9 +91,8 @@ def by_firewalld(facts: Facts, rule: ReversePathRule | None) -> bool:
         return True
     if rule.form == "nft" or facts.firewalld.running is False or rule.conditions:  # its own rule has none
         return False
-    if (
-        rule.table == "mangle"
-    ):  # there from the version on that moved it out of raw: ipXtables.py, build_rpfilter_rules
+    # there from the version on that moved it out of raw: ipXtables.py, build_rpfilter_rules
+    if rule.table == "mangle":
         return facts.firewalld.backend == "iptables"
     return facts.firewalld.backend != "nftables" and rule.table == "raw"
 
@@ -161,9 +160,8 @@ def _firewalld(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy
         title += " (packets to this host go free, forwarded ones stay checked; `no` ends it altogether)"
     edit = f"sed -i 's/^ *IPv6_rpfilter *=.*/IPv6_rpfilter={off}/' {CONF}"
     append = f"printf '\\nIPv6_rpfilter={off}\\n' >> {CONF}"
-    if isinstance(
-        facts.firewalld, Absent
-    ):  # nobody knows whether the key is there: sed alone would do nothing
+    # nobody knows whether the key is there: sed alone would do nothing
+    if isinstance(facts.firewalld, Absent):
         edit = f"grep -q '^ *IPv6_rpfilter *=' {CONF} && {edit} || {append}"
     elif isinstance(facts.firewalld.ipv6_rpfilter, Absent):
         edit = append

@@ -117,9 +117,8 @@ def configured(host: Host) -> Iterator[Finding]:
             references=asked.vocabulary.sources,
         )
     if isinstance(facts.ruleset, Absent):
-        if (
-            asked.every_packet and facts.firewalld.running is not False
-        ):  # a stopped one has taken its rules away
+        # a stopped one has taken its rules away
+        if asked.every_packet and facts.firewalld.running is not False:
             yield Finding(
                 id="rpfilter.firewalld-asks",
                 severity="notice",

@@ -76,9 +76,8 @@ class Base(Screen[object]):
         Binding("escape", "clear", "clear the filter, or back", show=False),
         Binding("tab", "app.focus_next", "next part", show=False),
         Binding("shift+tab", "app.focus_previous", "previous part", show=False),
-        Binding(
-            "ctrl+c", "app.interrupt", "quit (a run goes on)", show=False
-        ),  # Textual would copy a selection
+        # Textual would copy a selection
+        Binding("ctrl+c", "app.interrupt", "quit (a run goes on)", show=False),
     ]
     title_words: ClassVar[str] = ""  # what the palette and the key list call this screen
 

@@ -81,9 +81,8 @@ class UndoScreen(Base):
             self._done = [change for change in changes(outcome) if change.state != "failed"]
             self._said = outcome.error or "Nothing of it is left to undo."
             self._open = bool(outcome.error)
-            failed = [
-                change for change in changes(outcome) if change.state == "failed"
-            ]  # they stay in the journal
+            # they stay in the journal
+            failed = [change for change in changes(outcome) if change.state == "failed"]
             self.shell.left = (failed or list(self._entries)) if outcome.error else []
             if self.shell.triage is not None:  # home shows what it found before
                 self.shell.read_host()

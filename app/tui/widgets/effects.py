@@ -85,9 +85,8 @@ def effect_lines(effects: Sequence[Effect], width: int, margin: float, limit: in
     drawn = [e for e in effects if e.ratio is not None]
     scale = common_scale(v for e in drawn for v in (e.ratio, *(e.ci95 or ())))
     names = min(max(len(e.name) for e in effects), max(14, width // 3))
-    least = (
-        21 if width >= 60 else 11
-    )  # a smaller picture tells nothing, and it is the interval: figures give way
+    # a smaller picture tells nothing, and it is the interval: figures give way
+    least = 21 if width >= 60 else 11
     most = max(22, width - names - 4 - (least if drawn else 0))
     said = [_fitting(e, most) for e in effects]
     words = min(most, max(map(len, said)))

@@ -41,9 +41,8 @@ class Course(NamedTuple):
     baseline: str
     variant: str
     values: list[float]
-    counted: int | None = (
-        None  # so many of them the verdict rests on; what came after it decided is drawn dim
-    )
+    # so many of them the verdict rests on; what came after it decided is drawn dim
+    counted: int | None = None
 
 
 def courses(

@@ -40,9 +40,8 @@ def _foreign(session: Session, pulse: ev.Pulse) -> float | None:
         return None
     if not pulse.ours and session.plan is not None and not session.plan.writes:
         most = max((read + written for read, written, _ in pulse.devices.values()), default=0.0)
-        return (
-            most if most > _QUIET else 0.0
-        )  # a run without files of its own: it watches, or measures something else
+        # a run without files of its own: it watches, or measures something else
+        return most if most > _QUIET else 0.0
     if len(pulse.ours) != 1:
         return None
     (own, (read, written)) = next(iter(pulse.ours.items()))
@@ -97,9 +96,8 @@ def pulse_lines(session: Session, width: int, most: int = 2) -> list[Line]:
             ]
         )
     if last.psi_io is not None:
-        loaded = (
-            session.plan is not None and session.plan.workloads
-        )  # then tasks of ours wait, as they should
+        # then tasks of ours wait, as they should
+        loaded = session.plan is not None and session.plan.workloads
         role = "warning" if last.psi_io > 0.5 and not loaded else "text"
         items.append([("io pressure ", "dim"), (f"{last.psi_io * 100:.0f} %", role)])
     own = _devices(session)

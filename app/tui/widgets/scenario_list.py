@@ -31,9 +31,8 @@ def _missing(offer: Offer) -> Line:
 
 
 def _row(head: Line, offer: Offer, width: int) -> Line:
-    unknown = (
-        offer.blocked or not offer.title
-    ) and offer.takes_s <= 0  # not asked yet, or could not be loaded
+    # not asked yet, or could not be loaded
+    unknown = (offer.blocked or not offer.title) and offer.takes_s <= 0
     faint = "dim" if offer.blocked else "text"
     takes: Line = [(f"{'' if unknown else _takes(offer.takes_s):>6}", faint)]
     return split(crop([*head, *_missing(offer)], width - cells(takes) - 1), takes, width)

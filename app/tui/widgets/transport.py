@@ -65,6 +65,5 @@ class Transport(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         feed = self._feed()
-        return [
-            text("") if imported(feed.session) else transport_line(feed, width)
-        ]  # an import has no course
+        # an import has no course
+        return [text("") if imported(feed.session) else transport_line(feed, width)]

@@ -143,9 +143,8 @@ def layout(found: list[Entry], width: int, heads: tuple[str, str] = ("", "")) ->
     if room < _LEAST_BAR:
         name = max(_LEAST_NAME, name - (_LEAST_BAR - room))
         room = rest(name, left.cells, right.cells, size) - GAP
-    if (
-        rest(name, left.cells, right.cells, size) < 0
-    ):  # a narrow screen: the effect stays, Enter has both values
+    # a narrow screen: the effect stays, Enter has both values
+    if rest(name, left.cells, right.cells, size) < 0:
         left = right = Column(0, 0)
         room = rest(name, size) - GAP
     least = _ENOUGH_BAR if wide else _LEAST_BAR  # more than that the picture does not need

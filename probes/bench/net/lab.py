@@ -217,9 +217,8 @@ def answer(lab: Lab, line: bytes) -> Answer:
 def main() -> None:
     die_with_parent(int(sys.argv[2]))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(
-            number, signal.SIG_IGN
-        )  # the parent decides; it closes stdin, or dies and takes us with it
+        # the parent decides; it closes stdin, or dies and takes us with it
+        signal.signal(number, signal.SIG_IGN)
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # nothing but answers may reach the parent
     try:

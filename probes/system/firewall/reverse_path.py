@@ -21,9 +21,8 @@ PRIORITIES: dict[str, int] = {
     "security": 50,
     "srcnat": 100,
 }
-CONNTRACK = (
-    -200
-)  # NF_IP_PRI_CONNTRACK: a chain before it cannot know which packets are of an established flow
+# NF_IP_PRI_CONNTRACK: a chain before it cannot know which packets are of an established flow
+CONNTRACK = -200
 
 
 class Hook(msgspec.Struct, frozen=True, order=True):

@@ -98,9 +98,8 @@ def node_rows(host: Host) -> list[Row] | Absent:
     if found.doubt:
         return Absent(found.doubt, "invalid")
     rows = []
-    alike = [
-        node for node in found.nodes if node.kind == "usual"
-    ]  # CXL and a graphics card's memory are no measure
+    # CXL and a graphics card's memory are no measure
+    alike = [node for node in found.nodes if node.kind == "usual"]
     sizes = [node.memory_bytes for node in alike if present(node.memory_bytes)]
     shares = [
         node.free_bytes / node.memory_bytes
