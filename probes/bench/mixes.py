@@ -60,10 +60,10 @@ class Mix(msgspec.Struct, frozen=True, kw_only=True):
         return sum(role.load.workers for role in self.roles)
 
 
-def _reader(name: str, workers: int = 1, title: str = "") -> Load:
+def _reader(name: str, workers: int = 1) -> Load:
     return Load(
         id=name,
-        title=title or name,
+        title=name,
         kind="read",
         metric=name,
         unit="IOPS",
@@ -99,60 +99,29 @@ _CPU = Load(
 )
 
 MIXES: tuple[Mix, ...] = (
-    Mix(
-        id="writers-reader",
-        title="two writers and a small reader",
+    Mix(id="writers-reader", title="two writers and a small reader",
         why="who has to wait: a login, a database or a directory listing while other jobs write",
-        roles=(
-            Role(load=_reader("reader IOPS"), file="read"),
-            Role(load=_stream("direct write", "write"), file="direct"),
-            Role(load=_stream("buffered write", "write"), file="buffered"),
-        ),
-        block_s=MIXED_BLOCK_S,
-        onset_s=ONSET_S,
-    ),
-    Mix(
-        id="readers",
-        title="eight random readers",
+        roles=(Role(load=_reader("reader IOPS"), file="read"),
+               Role(load=_stream("direct write", "write"), file="direct"),
+               Role(load=_stream("buffered write", "write"), file="buffered")),
+        block_s=MIXED_BLOCK_S, onset_s=ONSET_S),
+    Mix(id="readers", title="eight random readers",
         why="many jobs that read small pieces: throughput, and what the scheduler costs in CPU time",
-        roles=(Role(load=_reader("IOPS", 8), file="read"),),
-        block_s=READERS_BLOCK_S,
-    ),
-    Mix(
-        id="streams",
-        title="four sequential readers",
+        roles=(Role(load=_reader("IOPS", 8), file="read"),), block_s=READERS_BLOCK_S),
+    Mix(id="streams", title="four sequential readers",
         why="what storage servers do: several long reads at once, which need few seeks in a good order",
-        roles=(Role(load=_stream("MB/s", "read", 4), file="read"),),
-        block_s=READERS_BLOCK_S,
-    ),
-    Mix(
-        id="write-streams",
-        title="eight sequential writers",
+        roles=(Role(load=_stream("MB/s", "read", 4), file="read"),), block_s=READERS_BLOCK_S),
+    Mix(id="write-streams", title="eight sequential writers",
         why="what storage servers do most: many files are written at once, and each change of file is a seek",
-        roles=(Role(load=_stream("write MB/s", "write", 8), file="direct"),),
-        block_s=MIXED_BLOCK_S,
-        onset_s=ONSET_S,
-    ),
-    Mix(
-        id="ioprio",
-        title="readers of high and low priority",
+        roles=(Role(load=_stream("write MB/s", "write", 8), file="direct"),), block_s=MIXED_BLOCK_S, onset_s=ONSET_S),
+    Mix(id="ioprio", title="readers of high and low priority",
         why="whether ionice and IOSchedulingPriority= have an effect here",
-        roles=(
-            Role(load=_reader("high IOPS", 4), file="read", priority=(BEST_EFFORT, 0)),
-            Role(load=_reader("low IOPS", 4), file="read", priority=(BEST_EFFORT, 7)),
-        ),
-        block_s=READERS_BLOCK_S,
-        advantage="high/low",
-    ),
-    Mix(
-        id="cpu",
-        title="CPU only",
-        why="touches no disk: if it differs, the comparison is not about the scheduler",
-        roles=(Role(load=_CPU, file="none"),),
-        block_s=0.5,
-        control=True,
-    ),
-)
+        roles=(Role(load=_reader("high IOPS", 4), file="read", priority=(BEST_EFFORT, 0)),
+               Role(load=_reader("low IOPS", 4), file="read", priority=(BEST_EFFORT, 7))),
+        block_s=READERS_BLOCK_S, advantage="high/low"),
+    Mix(id="cpu", title="CPU only", why="touches no disk: if it differs, the comparison is not about the scheduler",
+        roles=(Role(load=_CPU, file="none"),), block_s=0.5, control=True),
+)  # fmt: skip
 
 
 def files_bytes(size_bytes: int, mixes: Sequence[Mix]) -> dict[File, int]:

@@ -18,55 +18,26 @@ class Threshold(NamedTuple):
 
 
 THRESHOLDS: tuple[Threshold, ...] = (
-    Threshold(
-        "cpu",
-        0.25,
-        "of all CPUs",
-        "CPU time of others: on two CPUs half a CPU more than usual, which slows one worker and its "
-        "device's interrupts",
-        floor=0.90,  # and only where the CPUs were that full: what runs on an idle CPU displaces nobody
-    ),
-    Threshold(
-        "steal",
-        0.05,
-        "of all CPU time",
-        "time that the hypervisor gave to other machines: 5 % is the smallest effect that matters",
-    ),
-    Threshold(
-        "device",
-        0.25,
-        "of the device's usual traffic",
-        "bytes or operations of other processes on the measured disk: a quarter more queueing shifts a "
-        "latency by several percent",
-        floor=1
-        << 20,  # bytes a second (and 50 operations): below, a log daemon would disturb an idle disk's test
-    ),
-    Threshold(
-        "frequency",
-        0.15,
-        "below the usual clock",
-        "the fastest CPU's clock: turbo steps of 100 to 300 MHz are usual, a cap or a heat limit takes more",
-    ),
-    Threshold(
-        "heat",
-        0.0,
-        "events",
-        "a thermal throttling event: the hardware itself reports that it was slowed down",
-    ),
-    Threshold(
-        "quota",
-        0.05,
-        "of the block",
-        "our own control group was throttled by its CPU quota, more than usual",
-    ),
-    Threshold(
-        "space",
-        0.01,
-        "of the file system free",
-        "below 1 % (or 256 MiB) allocation slows down and others' writes begin to fail: the run stops",
-        floor=256 << 20,
-    ),
-)
+    # where the CPUs were that full: what runs on an idle CPU displaces nobody
+    Threshold("cpu", 0.25, "of all CPUs",
+              "CPU time of others: on two CPUs half a CPU more than usual, which slows one worker and its "
+              "device's interrupts", floor=0.90),
+    Threshold("steal", 0.05, "of all CPU time",
+              "time that the hypervisor gave to other machines: 5 % is the smallest effect that matters"),
+    # bytes a second (and 50 operations): below, a log daemon would disturb an idle disk's test
+    Threshold("device", 0.25, "of the device's usual traffic",
+              "bytes or operations of other processes on the measured disk: a quarter more queueing shifts a "
+              "latency by several percent", floor=1 << 20),
+    Threshold("frequency", 0.15, "below the usual clock",
+              "the fastest CPU's clock: turbo steps of 100 to 300 MHz are usual, a cap or a heat limit takes more"),
+    Threshold("heat", 0.0, "events",
+              "a thermal throttling event: the hardware itself reports that it was slowed down"),
+    Threshold("quota", 0.05, "of the block",
+              "our own control group was throttled by its CPU quota, more than usual"),
+    Threshold("space", 0.01, "of the file system free",
+              "below 1 % (or 256 MiB) allocation slows down and others' writes begin to fail: the run stops",
+              floor=256 << 20),
+)  # fmt: skip
 
 LEAST_OPERATIONS_A_SECOND = 50.0  # of others on our device
 
