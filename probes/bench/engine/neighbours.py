@@ -15,7 +15,7 @@ _REQUEST = struct.Struct(
 _EXTENT = struct.Struct("=QQQ16xL12x")  # struct fiemap_extent: logical, physical, length; flags
 _NO_PLACE = 0x2 | 0x4 | 0x200  # FIEMAP_EXTENT_UNKNOWN, _DELALLOC, _DATA_INLINE
 NEAR_BYTES = 4 << 20
-TRIES = 6
+TRIES = 6  # of a number; half as many after each number for which they did not help
 
 
 class Opened(Protocol):
@@ -48,6 +48,7 @@ class Neighbours:
 
     def __init__(self) -> None:
         self._first: dict[tuple[int, int], int] = {}  # by file system and number
+        self._tries = TRIES
 
     def nearest(self, number: int, make: Callable[[], T]) -> T:
         """The file of this number of one more side, of a few new ones that nearest to the first side's."""
@@ -57,10 +58,12 @@ class Neighbours:
                 return tried.pop()
             wanted = self._first.setdefault((os.fstat(tried[0].fd).st_dev, number), at)
             distances = [abs(at - wanted)]
-            while distances[-1] > NEAR_BYTES and len(tried) < TRIES:
+            while distances[-1] > NEAR_BYTES and len(tried) < self._tries:
                 tried.append(make())
                 at = begins_at(tried[-1].fd)
                 distances.append(distances[0] if at is None else abs(at - wanted))
+            if distances[-1] > NEAR_BYTES:
+                self._tries = max(1, self._tries // 2)
             return tried.pop(distances.index(min(distances)))
         finally:
             for other in tried:

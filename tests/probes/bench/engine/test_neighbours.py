@@ -67,6 +67,18 @@ def test_where_all_are_far_the_nearest_of_a_few_is_taken(disk: Disk) -> None:
     assert set(disk.open_fds()) == {first.fd, second.fd}
 
 
+def test_where_trying_does_not_help_it_is_tried_less(disk: Disk) -> None:
+    beside = Neighbours()
+    made = []
+    for number in range(4):
+        disk.places = iter([0, *[FAR] * TRIES])
+        before = len(disk.made)
+        beside.nearest(number, disk.make)
+        beside.nearest(number, disk.make)
+        made.append(len(disk.made) - before - 1)
+    assert made == [TRIES, TRIES // 2, 1, 1]
+
+
 def test_each_number_has_a_place_of_its_own(disk: Disk) -> None:
     disk.places = iter([0, FAR])
     beside = Neighbours()
