@@ -68,12 +68,16 @@ def blocks_in(train: ev.Train) -> list[ev.Block]:
 
 
 def slices_of(train: ev.Train) -> Iterator[tuple[int, str, int]]:
-    """(group, variant, place in `values`) of every slice; what makes no sense is passed over."""
+    """(group, variant, place in `values`) of every slice; what makes no sense is passed over.
+
+    So is the incomplete group in which a measured train was cut off: the next train's first one has its number.
+    """
     place = 0
+    whole = 2 * len(train.variants) if train.phase == "steady" else 1
     for number, word in enumerate(train.order.split()):
         for letter in word:
             which = ev.SIDES.find(letter)
-            if 0 <= which < len(train.variants):
+            if 0 <= which < len(train.variants) and len(word) >= whole:
                 yield train.group + number, train.variants[which], place
             place += 1
 

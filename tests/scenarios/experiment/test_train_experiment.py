@@ -66,6 +66,23 @@ async def test_the_events_hold_every_slice_and_the_views_their_groups() -> None:
             assert math.isclose(group.log_ratios["IOPS|A|B"], math.log(rate["B"] / rate["A"]), abs_tol=1e-4)
 
 
+def test_a_group_in_which_a_train_was_cut_off_is_none_of_the_next_trains() -> None:
+    """Its slices were counted with those of the next train's first group, which has the same number."""
+
+    def train(group: int, order: str, rates: list[float]) -> ev.Train:
+        return ev.Train(
+            t=1.0, workload="reads", index=group, group=group, seconds=1.0, slice_s=0.1, variants=["A", "B"],
+            order=order, values={"IOPS": rates},
+        )  # fmt: skip
+
+    cut, following = train(0, "0110 01", [2.0, 4, 4, 2, 99, 99]), train(1, "1001", [4.0, 2, 2, 4])
+    assert [group.index for one in (cut, following) for group in groups_in(one)] == [0, 1]
+    blocks = [block for one in (cut, following) for block in blocks_in(one)]
+    assert [(b.group, b.variant, b.values["IOPS"]) for b in blocks] == [
+        (0, "A", 2.0), (0, "B", 4.0), (1, "B", 4.0), (1, "A", 2.0),
+    ]  # fmt: skip
+
+
 async def test_slices_hold_fifty_operations() -> None:
     run = FakeRun(seed=1)
     await measured(run, FakeTrains(run.clock, {"A": 660.0, "B": 700.0}, noise=white(1, 0.05)))
