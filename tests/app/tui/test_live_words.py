@@ -82,7 +82,7 @@ def test_a_pair_that_was_decided_before_the_others_says_so() -> None:
 
 @pytest.mark.parametrize("width", [58, 66, 78, 118])
 def test_no_interval_is_cut_in_half(width: int) -> None:
-    said = words(judged_lines(at("storage", 75.0), width, 12))
+    said = words(judged_lines(at("storage", 100.0), width, 12))
     assert "no material difference" in said and "…" not in said
 
 
@@ -123,8 +123,10 @@ def test_an_axis_is_labelled_with_what_stands_there(top: float, most: int) -> No
 
 
 def test_waiting_is_no_warning_while_we_load_the_disk_ourselves() -> None:
-    line = [span for row in pulse_lines(at("storage", 40.0), 198) for span in row]
-    assert ("63 %", "text") in line and "busy" in words([line])
+    loading = at("storage", 40.0)
+    line = [span for row in pulse_lines(loading, 198) for span in row]
+    said = f"{loading.pulses[-1].psi_io:.0%}".replace("%", " %")
+    assert (said, "text") in line and "busy" in words([line])
     watched = at("dstate", 15.0)
     pulse = watched.pulses[-1]
     watched.pulses[-1] = type(pulse)(t=pulse.t, psi_io=0.63, cpu=0.1, load1=1.0)
