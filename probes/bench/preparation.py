@@ -25,14 +25,14 @@ def opened(directory: str) -> Iterator[int]:
     try:
         fd = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise _refused(directory, error) from error
+        raise cannot_use(directory, error) from error
     try:
         yield fd
     finally:
         os.close(fd)
 
 
-def _refused(directory: str, error: OSError) -> BenchRefused:
+def cannot_use(directory: str, error: OSError) -> BenchRefused:
     said = f"{error.strerror}{whose_error(directory, error.errno)}"
     return BenchRefused(f"{directory}: {said}; name another directory")
 
@@ -65,7 +65,7 @@ async def fill(
                 f"{error}{whose_error(directory, error.errno)}; free some space, or name another directory"
             ) from error
         except OSError as error:
-            raise _refused(directory, error) from error
+            raise cannot_use(directory, error) from error
         finished += file.bytes
     if finished > spent:
         spend(finished - spent)

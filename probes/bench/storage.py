@@ -7,6 +7,7 @@ instead it reached 0.6 of fio's psync IOPS, with processes 0.94 to 1.03 (measure
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +23,7 @@ from probes.bench.engine.neighbours import Neighbours
 from probes.bench.engine.pool import Crew, Pool, WorkerFailed
 from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent
-from probes.bench.preparation import Progress, fill, opened
+from probes.bench.preparation import Progress, cannot_use, fill, opened
 from probes.bench.workloads import (
     IDS,
     NAMES_AT_ONCE,
@@ -96,6 +97,7 @@ class StorageBench:
         self.seed = seed
         self._rng = random.Random(seed)
         self._files = FileSet(self._rng)
+        self._room: PrivateDirectory | None = None
         self.crew = crew if crew is not None else Crew()
         self._rates: dict[str, float] = {}  # bytes a second, by load
         self._begun: set[str] = set()  # writing loads whose blocks are measured
@@ -140,11 +142,30 @@ class StorageBench:
         """Makes the files of all benches in turn (see `FileSet.laying`). Raises BenchRefused; then all are closed."""
         try:
             beside = Neighbours()
+            for bench in benches:
+                bench._files.open()
+            if len(benches) > 1:
+                for bench in benches:
+                    await asyncio.to_thread(bench.settle, beside)
             await asyncio.to_thread(in_turn, [bench.laying(beside, workloads) for bench in benches])
         except BaseException:
             for bench in benches:
                 await bench.close()
             raise
+
+    def settle(self, neighbours: Neighbours) -> None:
+        """Works in a directory below its own that lies beside the other sides'. Raises BenchRefused."""
+        if self.private is not None and self._room is None:
+            try:
+                self._room = neighbours.directory(self.private)
+            except OSError as error:
+                raise cannot_use(self.directory, error) from error
+
+    @property
+    def _fd(self) -> int | None:
+        """Where it makes its files."""
+        place = self._room or self.private
+        return None if place is None else place.fd
 
     def laying(self, neighbours: Neighbours, workloads: Sequence[str] = ()) -> Iterator[None]:
         """Makes the files step by step. Raises BenchRefused."""
@@ -152,7 +173,7 @@ class StorageBench:
         kinds = {load_of(workload).kind for workload in wanted}
         if refusal := self.budget.refusal(prepared_bytes(self.size_bytes, wanted)):
             raise BenchRefused(f"{self.directory}: {refusal}")
-        with opened(self.directory) if self.private is None else nullcontext(self.private.fd) as directory:
+        with opened(self.directory) if self._fd is None else nullcontext(self._fd) as directory:
             yield from self._files.laying(
                 directory,
                 self.directory,
@@ -314,9 +335,9 @@ class StorageBench:
             "stretch": 0.0 if load.control else self.stretch,
         }
         if load.kind == "metadata":
-            if self.private is None:
+            if self._fd is None:
                 raise NotApplicable(f"{self.directory}: no directory of our own to create files in")
-            return spec | {"fd": self.private.fd, "names": NAMES_AT_ONCE}
+            return spec | {"fd": self._fd, "names": NAMES_AT_ONCE}
         if load.kind == "cpu":
             return spec
         if load.kind == "read" and isinstance(self.read_leaves, Absent):
@@ -376,8 +397,12 @@ class StorageBench:
         """Ends the workers and closes the files, which frees their space. May be called twice."""
         await self.crew.leave(self._fds())
         await asyncio.to_thread(self._files.close)
+        if self._room is not None and self.private is not None:
+            room, self._room = self._room, None
+            os.rmdir(os.path.basename(room.path), dir_fd=self.private.fd)  # noqa: PTH119
+            room.close()
 
     def _fds(self) -> list[int]:
         """What the workers inherit."""
-        own = [self.private.fd] if self.private is not None else []
+        own = [self._fd] if self._fd is not None else []
         return [*(file.fd for file in self._files), *own]

@@ -1,7 +1,7 @@
 """Ten runs of `hostdx run storage` on two directories of one disk, ten with a planted fifth, one against a loop device.
 
     python -m tests.benchmarks.storage_runs [--dir /var/tmp] [--runs 10] [--budget 60] [--only alike|planted|loop]
-        [--most-bytes 8G]
+        [--most-bytes 8G] [--size 512M]
 
 Asked: a winner in at most two of the first ten, the planted loser in at least nine of the second ten, and the synced
 writes on ext4 in a loop-mounted file `slower` than beside it (needs root). All are the program itself: command line,
@@ -30,13 +30,14 @@ class Asked(NamedTuple):
     runs: int
     budget: float
     most_bytes: str
+    size: str
     env: Mapping[str, str]
 
 
 def one(directories: Sequence[str], asked: Asked, planted: float = 0.0) -> Told:
     """One run of the program; unplanted it is started as a person starts it."""
     named = [word for path in directories for word in ("--dir", path)]
-    command = ["run", "storage", "--json", "--yes", f"--budget={asked.budget:g}", "--size=512M"]
+    command = ["run", "storage", "--json", "--yes", f"--budget={asked.budget:g}", f"--size={asked.size}"]
     command += [f"--most-bytes={asked.most_bytes}", *named]
     return told_by(command, {**asked.env, "PLANTED": str(planted)}, MODULE if planted else "app.cli")
 
@@ -110,13 +111,14 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=60.0)
     parser.add_argument("--planted", type=float, default=0.2)
     parser.add_argument("--most-bytes", default="8G")
+    parser.add_argument("--size", default="512M")
     parser.add_argument("--only", choices=("alike", "planted", "loop"))
     given = parser.parse_args()
     lines = []
     with tempfile.TemporaryDirectory() as state:
         Path(state, "run").mkdir(0o700)
         env = {**os.environ, "XDG_STATE_HOME": state, "XDG_RUNTIME_DIR": f"{state}/run"}
-        asked = Asked(given.runs, given.budget, given.most_bytes, env)
+        asked = Asked(given.runs, given.budget, given.most_bytes, given.size, env)
         if given.only in (None, "alike"):
             print("two directories of one disk", flush=True)
             with two_directories(given.dir) as pair:

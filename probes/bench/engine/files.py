@@ -9,6 +9,7 @@ import mmap
 import os
 import random
 import secrets
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from probes.system.disk.failing import whose_error
 _NOT_THIS_WAY = {errno.EINVAL, errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.ENOSYS}
 _MODE = 0o600
 ALIGNED = 1 << 20
+CLOSE_S = 2.0  # a storage that hangs must not keep a run from ending
 PIECE_BYTES = 1 << 20  # the smallest that streams write in one go
 
 
@@ -45,6 +47,7 @@ class FileSet:
         self._next: Iterator[int] = iter(())
         self._written: set[int] = set()  # descriptors, since `take_written`
         self._closed = False
+        self._lock = threading.Lock()
 
     def __iter__(self) -> Iterator[TestFile]:
         return itertools.chain.from_iterable(self._files.values())
@@ -54,6 +57,10 @@ class FileSet:
             os.close(file.fd)
         else:
             self._files.setdefault(kind, []).append(file)
+
+    def open(self) -> None:
+        """For files to be laid; those laid after `close` are closed at once."""
+        self._closed = False
 
     def laying(
         self,
@@ -71,7 +78,8 @@ class FileSet:
         (`in_turn`), and files of one number begin side by side (`neighbours`): like directories of one file system
         then share its stretches. `directory`: its descriptor. Raises BenchRefused with one line.
         """
-        self._closed = False
+        if self._closed:
+            return
 
         def made(number: int, size: int) -> TestFile:
             return neighbours.nearest(
@@ -88,15 +96,27 @@ class FileSet:
                 self.add("write", file)
                 for start in range(PIECE_BYTES, size, PIECE_BYTES):
                     yield
-                    if self._closed:
+                    if not self._reserved(file, start, min(PIECE_BYTES, size - start), shown):
                         return
-                    _reserve(file.fd, start, min(PIECE_BYTES, size - start), shown, size)
-            if self._closed:
-                return
+                yield
             if read is not None:
                 start, end = (read_bytes * n // parts // ALIGNED * ALIGNED for n in (part, part + 1))
-                _reserve(read.fd, start, end - start, shown, read_bytes)
+                if not self._reserved(read, start, end - start, shown):
+                    return
             yield
+            if self._closed:
+                return
+
+    def _reserved(self, file: TestFile, start: int, length: int, shown: str) -> bool:
+        """False where they are closed: another thread may have a file of that number by now. Raises BenchRefused."""
+        with self._lock:
+            if self._closed:
+                return False
+            try:
+                reserve(file.fd, start, length)
+            except OSError as error:
+                raise BenchRefused(_why(shown, error, file.bytes)) from error
+        return True
 
     def of(self, kind: str) -> Sequence[TestFile]:
         """Those that are "read" or "write"; empty where none was made."""
@@ -138,7 +158,10 @@ class FileSet:
                 self.add(kind, msgspec.structs.replace(file, fd=os.dup(file.fd)))
 
     def close(self) -> None:
+        held = self._lock.acquire(timeout=CLOSE_S)
         files, self._files, self._closed = list(self), {}, True
+        if held:
+            self._lock.release()
         self._written = set()
         for file in files:
             os.close(file.fd)
@@ -155,7 +178,7 @@ def part_of(
     file: TestFile, index: int, workers: int, block_bytes: int, *, sequential: bool
 ) -> dict[str, Any]:
     """What the worker `index` is told of the file: all of it, or in sequence its own part."""
-    length = file.bytes // workers if sequential else file.bytes
+    length = file.bytes // workers // block_bytes * block_bytes if sequential else file.bytes
     return {
         "fd": file.fd,
         "first": index * length if sequential else 0,
@@ -227,13 +250,6 @@ def reserve(fd: int, start: int, length: int) -> None:
         number = ctypes.get_errno()
         if number not in {errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}:
             raise OSError(number, os.strerror(number))
-
-
-def _reserve(fd: int, start: int, length: int, shown: str, whole: int) -> None:
-    try:
-        reserve(fd, start, length)
-    except OSError as error:
-        raise BenchRefused(_why(shown, error, whole)) from error
 
 
 def _why(directory: str, error: OSError, size_bytes: int = 0) -> str:

@@ -16,7 +16,7 @@ from probes.bench.engine.pool import Crew
 from probes.bench.measured import Spent
 from probes.bench.storage import StorageBench
 from probes.bench.trains import StorageTrains
-from probes.bench.workloads import MIB
+from probes.bench.workloads import MIB, load_of
 from probes.host import Host
 
 STREAM = "write-1m-qd8"
@@ -140,3 +140,28 @@ def test_files_are_made_in_turn_and_the_written_ones_lie_between_what_is_read(
     assert [
         start // MIB for side, number, start, length in laid if (side, number) == ("B", 0) and length > MIB
     ] == [32 * part for part in range(8)]
+
+
+@pytest.mark.parametrize("mib", [32, 64, 96, 104, 128, 160, 224, 256, 480, 512])
+def test_each_worker_of_a_stream_has_whole_blocks_of_its_own_whatever_the_number_of_files(
+    tmp_path: Path, mib: int
+) -> None:
+    bench = StorageBench(Host(), str(tmp_path), None, mib * MIB, 1, [])
+    try:
+        files.in_turn([bench.laying(Neighbours(), [STREAM])])
+        load = load_of(STREAM)
+        for number in range(len(bench._files.of("write"))):
+            parts = [bench.side(load, index, number) for index in range(load.workers)]
+            assert all(part["first"] % MIB == 0 and part["length"] % MIB == 0 for part in parts)
+            assert all(part["length"] >= MIB for part in parts)
+            assert len({(part["fd"], part["first"]) for part in parts}) == load.workers
+    finally:
+        bench._files.close()
+
+
+def test_what_is_closed_before_its_first_step_lays_nothing(tmp_path: Path) -> None:
+    bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
+    steps = bench.laying(Neighbours(), [STREAM])
+    bench._files.close()
+    files.in_turn([steps])
+    assert not list(bench._files)

@@ -11,8 +11,18 @@ import pytest
 
 from probes.bench.engine import neighbours
 from probes.bench.engine.neighbours import NEAR_BYTES, TRIES, Neighbours
+from probes.bench.measured import BenchRefused
+from probes.host import Host
+from probes.system.disk.mounts import mount_of
+from probes.types import present
+from tests.fakes.held import held
 
 FAR = 3 << 30
+
+
+def tells(path: Path) -> bool:
+    found = mount_of(Host(), str(path))
+    return present(found) and found.fstype in ("ext4", "xfs", "btrfs")
 
 
 class Opened(NamedTuple):
@@ -29,7 +39,10 @@ class Disk:
         self.made: list[int] = []
 
     def make(self) -> Opened:
-        at = next(self.places)
+        try:
+            at = next(self.places)
+        except StopIteration:
+            raise BenchRefused("full") from None
         fd = os.open(self.folder, os.O_RDWR | os.O_TMPFILE)
         self.at[fd] = at
         self.made.append(fd)
@@ -67,16 +80,24 @@ def test_where_all_are_far_the_nearest_of_a_few_is_taken(disk: Disk) -> None:
     assert set(disk.open_fds()) == {first.fd, second.fd}
 
 
-def test_where_trying_does_not_help_it_is_tried_less(disk: Disk) -> None:
+def test_where_trying_does_not_help_it_is_tried_less_until_it_does(disk: Disk) -> None:
     beside = Neighbours()
     made = []
-    for number in range(4):
-        disk.places = iter([0, *[FAR] * TRIES])
+    for number, second in enumerate([[FAR] * TRIES, [FAR] * TRIES, [FAR] * TRIES, [0], [FAR] * TRIES]):
+        disk.places = iter([0, *second])
         before = len(disk.made)
         beside.nearest(number, disk.make)
         beside.nearest(number, disk.make)
         made.append(len(disk.made) - before - 1)
-    assert made == [TRIES, TRIES // 2, 1, 1]
+    assert made == [TRIES, TRIES // 2, 1, 1, TRIES]
+
+
+def test_each_of_many_sides_lies_beside_one_that_is_there(disk: Disk) -> None:
+    disk.places = iter(range(0, 9 * NEAR_BYTES // 4, NEAR_BYTES // 4))
+    beside = Neighbours()
+    for _ in range(9):
+        beside.nearest(0, disk.make)
+    assert len(disk.made) == 9
 
 
 def test_each_number_has_a_place_of_its_own(disk: Disk) -> None:
@@ -94,13 +115,32 @@ def test_a_file_system_that_does_not_tell_gets_one_file(disk: Disk) -> None:
     assert len(disk.open_fds()) == 2
 
 
-def test_what_cannot_be_made_leaves_nothing_open(disk: Disk) -> None:
+def test_the_first_file_must_be_had_and_a_further_one_need_not(disk: Disk) -> None:
     disk.places = iter([0, FAR])
     beside = Neighbours()
-    first = beside.nearest(0, disk.make)
-    with pytest.raises(StopIteration):
+    first, second = (beside.nearest(0, disk.make) for _ in range(2))
+    assert disk.at[second.fd] == FAR
+    assert set(disk.open_fds()) == {first.fd, second.fd}
+    with pytest.raises(BenchRefused):
         beside.nearest(0, disk.make)
-    assert disk.open_fds() == [first.fd]
+
+
+def test_a_directory_is_made_until_one_is_near(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original, numbers = os.stat, iter([100, FAR, 2 * FAR, 101])
+
+    class Numbered(NamedTuple):
+        st_ino: int
+
+    monkeypatch.setattr(os, "stat", lambda *_, **__: Numbered(next(numbers)))
+    beside, rooms = Neighbours(), []
+    for name in "AB":
+        (tmp_path / name).mkdir(mode=0o700)
+        rooms.append(beside.directory(held(tmp_path / name)))
+    monkeypatch.setattr(os, "stat", original)
+    assert [sorted(p.name for p in (tmp_path / name).iterdir()) for name in "AB"] == [["0"], ["2"]]
+    assert [Path(room.link).readlink().name for room in rooms] == ["0", "2"]
+    for room in rooms:
+        room.close()
 
 
 def test_where_a_file_begins_is_unknown_without_a_block(tmp_path: Path) -> None:
@@ -109,3 +149,14 @@ def test_where_a_file_begins_is_unknown_without_a_block(tmp_path: Path) -> None:
         assert neighbours.begins_at(fd) is None
     finally:
         os.close(fd)
+
+
+def test_where_a_written_file_begins_is_known_on_a_disk(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(1 << 20))
+    with path.open() as file:
+        os.fsync(file.fileno())
+        at = neighbours.begins_at(file.fileno())
+    if at is None and not tells(tmp_path):
+        pytest.skip("this file system does not say where its files lie")
+    assert at is not None and at > 0

@@ -7,17 +7,18 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from probes.bench.cache import cache_check
 from probes.bench.engine import histogram
-from probes.bench.engine.neighbours import NEAR_BYTES, begins_at
+from probes.bench.engine.neighbours import NEAR_BYTES, NEAR_INODES, begins_at
 from probes.bench.measured import BenchRefused
 from probes.bench.refusals import suitability
 from probes.bench.storage import StorageBench
+from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.process_stat import own_stat
 from probes.system.disk.mounts import placement
@@ -33,20 +34,20 @@ pytestmark = [
     pytest.mark.skipif(not Path("/dev/loop-control").exists(), reason="this machine has no loop devices"),
 ]
 MIB = 1 << 20
-Make = Callable[[int], Path]
+Make = Callable[..., Path]
 
 
 @pytest.fixture
 def ext4(tmp_path: Path) -> Iterator[Make]:
-    """Mounts a new ext4 of so many MiB, in a sparse file; unmounted and detached afterwards."""
+    """Mounts a new ext4 (or what `mkfs` makes) of so many MiB, in a sparse file; unmounted and detached afterwards."""
     mounted: list[Path] = []
 
-    def make(mib: int) -> Path:
+    def make(mib: int, mkfs: Sequence[str] = ("mkfs.ext4", "-q", "-m", "0")) -> Path:
         image, place = tmp_path / f"image{mib}", tmp_path / f"mounted{mib}"
         place.mkdir()
         with image.open("wb") as file:
             file.truncate(mib * MIB)
-        subprocess.run(["mkfs.ext4", "-q", "-m", "0", str(image)], check=True)
+        subprocess.run([*mkfs, str(image)], check=True)
         done = subprocess.run(["mount", "-o", "loop", str(image), str(place)], capture_output=True, text=True)
         if done.returncode != 0:
             pytest.skip(f"no loop mount here: {done.stderr.strip()}")
@@ -118,6 +119,27 @@ async def test_like_files_of_two_directories_lie_beside_each_other(ext4: Make) -
     finally:
         for bench in benches:
             await bench.close()
+
+
+@pytest.mark.skipif(not shutil.which("mkfs.xfs"), reason="mkfs.xfs (xfsprogs) is not installed")
+async def test_like_directories_of_xfs_work_in_one_allocation_group_and_nothing_is_left(ext4: Make) -> None:
+    """It puts every new directory into the next one."""
+    place = ext4(600, ("mkfs.xfs", "-q", "-d", "agcount=4"))
+    held_ones, benches = [], []
+    for variant in "ABC":
+        (place / variant).mkdir()
+        held_ones.append(held(place / variant))
+        benches.append(StorageBench(Host(), str(place / variant), held_ones[-1], 64 * MIB, 1, []))
+    try:
+        await StorageBench.lay_out(benches)
+        first, *others = (os.fstat(bench.side(load_of("metadata"), 0, 0)["fd"]).st_ino for bench in benches)
+        assert all(abs(other - first) <= NEAR_INODES for other in others)
+    finally:
+        for bench in benches:
+            await bench.close()
+    assert all(one.empty() for one in held_ones)
+    for one in held_ones:
+        one.close()
 
 
 async def test_what_a_cache_serves_is_found_out(ext4: Make) -> None:
@@ -220,6 +242,7 @@ async def test_a_latency_20_percent_longer_is_measured_as_such(tmp_path: Path) -
 RUNNER = """
 import asyncio, os, sys
 from probes.bench.storage import StorageBench
+from probes.bench.workloads import load_of
 from probes.host import Host
 
 async def main():
