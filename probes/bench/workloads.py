@@ -19,7 +19,7 @@ MIB = 1 << 20
 MOST_STREAMED_A_BLOCK = 256 * MIB
 WRITTEN_AT_MOST = 256 * MIB
 MOST_WRITE_FILES = 16
-UNIT = 8 * MIB  # eight workers run through an eighth of the file each, in blocks of 1 MiB
+UNIT = 8 * MIB  # eight parts of whole blocks of 1 MiB: a stream has one, or a file of its own
 NAMES_AT_ONCE = 64  # files that the metadata load has in its directory at any moment
 
 
@@ -173,7 +173,7 @@ def fio_equivalent(workload: str, size_bytes: int, directory: str, seconds: int 
     """The fio command line that measures the same; for metadata mdtest's, for the CPU none ("").
 
     psync with as many jobs, because that is what the engine does; `--filename` makes them share one file, as ours
-    do; `--refill_buffers` keeps the data incompressible (fio's HOWTO). fio lays the file out before it measures.
+    do where they read (ours write to several, together as large); `--refill_buffers` keeps the data incompressible (fio's HOWTO). fio lays the file out before it measures.
     """
     load = load_of(workload)
     if load.kind == "cpu":

@@ -1,7 +1,7 @@
 """The built-in engine against fio with psync and as many jobs, on the same file, in interleaved pairs.
 
     python -m tests.benchmarks.fio [--pairs 12] [--seconds 3] [--dir DIR] [--depths 1,4,16,32] [--self] [--calm 0.2]
-        [--slice 20] [--blocks] [--loads randread,read-1m-qd8]
+        [--slice 20] [--blocks] [--loads read-1m-qd8,write-1m-qd8]
 
 `--slice` measures the engine in trains of slices of so many ms, every one after a meeting of all workers, as where two
 sides are measured in turn; with `--blocks` it is held against the engine in blocks of `--seconds`, not against fio.
