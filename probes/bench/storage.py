@@ -7,7 +7,6 @@ instead it reached 0.6 of fio's psync IOPS, with processes 0.94 to 1.03 (measure
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +18,7 @@ import msgspec
 from probes.bench.budget import PRESUMED_SYNCED, WriteBudget
 from probes.bench.cache import cache_check
 from probes.bench.engine.files import FileSet, TestFile, in_turn, part_of
-from probes.bench.engine.neighbours import Neighbours
+from probes.bench.engine.neighbours import Neighbours, Room
 from probes.bench.engine.pool import Crew, Pool, WorkerFailed
 from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent
@@ -97,7 +96,7 @@ class StorageBench:
         self.seed = seed
         self._rng = random.Random(seed)
         self._files = FileSet(self._rng)
-        self._room: PrivateDirectory | None = None
+        self._room: Room | None = None
         self.crew = crew if crew is not None else Crew()
         self._rates: dict[str, float] = {}  # bytes a second, by load
         self._begun: set[str] = set()  # writing loads whose blocks are measured
@@ -143,29 +142,26 @@ class StorageBench:
         try:
             beside = Neighbours()
             for bench in benches:
-                bench._files.open()
-            if len(benches) > 1:
-                for bench in benches:
-                    await asyncio.to_thread(bench.settle, beside)
+                await asyncio.to_thread(bench._settle, beside if len(benches) > 1 else None)
             await asyncio.to_thread(in_turn, [bench.laying(beside, workloads) for bench in benches])
         except BaseException:
             for bench in benches:
                 await bench.close()
             raise
 
-    def settle(self, neighbours: Neighbours) -> None:
-        """Works in a directory below its own that lies beside the other sides'. Raises BenchRefused."""
-        if self.private is not None and self._room is None:
+    def _settle(self, neighbours: Neighbours | None) -> None:
+        """Opens, in a directory below its own that lies beside the other sides' if there are. Raises BenchRefused."""
+        self._files.open()
+        if neighbours is not None and self.private is not None and self._room is None:
             try:
-                self._room = neighbours.directory(self.private)
+                self._room = neighbours.room(self.private)
             except OSError as error:
                 raise cannot_use(self.directory, error) from error
 
     @property
     def _fd(self) -> int | None:
         """Where it makes its files."""
-        place = self._room or self.private
-        return None if place is None else place.fd
+        return self._room.fd if self._room else self.private.fd if self.private else None
 
     def laying(self, neighbours: Neighbours, workloads: Sequence[str] = ()) -> Iterator[None]:
         """Makes the files step by step. Raises BenchRefused."""
@@ -397,10 +393,9 @@ class StorageBench:
         """Ends the workers and closes the files, which frees their space. May be called twice."""
         await self.crew.leave(self._fds())
         await asyncio.to_thread(self._files.close)
-        if self._room is not None and self.private is not None:
-            room, self._room = self._room, None
-            os.rmdir(os.path.basename(room.path), dir_fd=self.private.fd)  # noqa: PTH119
-            room.close()
+        if self._room is not None:
+            self._room.remove()
+            self._room = None
 
     def _fds(self) -> list[int]:
         """What the workers inherit."""

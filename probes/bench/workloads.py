@@ -172,8 +172,9 @@ def prepared_bytes(size_bytes: int, workloads: Sequence[str] = IDS) -> int:
 def fio_equivalent(workload: str, size_bytes: int, directory: str, seconds: int = 3) -> str:
     """The fio command line that measures the same; for metadata mdtest's, for the CPU none ("").
 
-    psync with as many jobs, because that is what the engine does; `--filename` makes them share one file, as ours
-    do where they read (ours write to several, together as large); `--refill_buffers` keeps the data incompressible (fio's HOWTO). fio lays the file out before it measures.
+    psync with as many jobs, because that is what the engine does; `--filename` makes them share one file (ours write
+    to several, together as large); `--refill_buffers` keeps the data incompressible (fio's HOWTO). fio lays the file
+    out before it measures.
     """
     load = load_of(workload)
     if load.kind == "cpu":

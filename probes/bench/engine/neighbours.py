@@ -47,6 +47,20 @@ def begins_at(fd: int) -> int | None:
     return None if flags & _NO_PLACE else int(physical)
 
 
+class Room:
+    """The directory `name` below one of our own, held by `fd`."""
+
+    def __init__(self, above: PrivateDirectory, name: str) -> None:
+        self._above, self.name = above, name
+        self._held = PrivateDirectory.at(above.fd, f"{above.path}/{name}")
+        self.fd = self._held.fd
+
+    def remove(self) -> None:
+        """Raises OSError where it is not empty."""
+        self._held.close()
+        os.rmdir(self.name, dir_fd=self._above.fd)
+
+
 class Neighbours:
     """One for all sides that are laid out together.
 
@@ -92,7 +106,7 @@ class Neighbours:
             for other in tried:
                 os.close(other.fd)
 
-    def directory(self, above: PrivateDirectory) -> PrivateDirectory:
+    def room(self, above: PrivateDirectory) -> Room:
         """A new one in it, of some new ones the nearest to the first side's by its inode's number. Raises OSError.
 
         XFS puts each new directory into the next allocation group, and what is made in it into the same:
@@ -116,7 +130,7 @@ class Neighbours:
         for name in made:
             if name != nearest:
                 os.rmdir(name, dir_fd=above.fd)
-        return PrivateDirectory.at(above.fd, f"{above.path}/{nearest}")
+        return Room(above, nearest)
 
 
 def _distance(at: int, beside: Sequence[int]) -> int:

@@ -135,12 +135,13 @@ def test_a_directory_is_made_until_one_is_near(tmp_path: Path, monkeypatch: pyte
     beside, rooms = Neighbours(), []
     for name in "AB":
         (tmp_path / name).mkdir(mode=0o700)
-        rooms.append(beside.directory(held(tmp_path / name)))
+        rooms.append(beside.room(held(tmp_path / name)))
     monkeypatch.setattr(os, "stat", original)
     assert [sorted(p.name for p in (tmp_path / name).iterdir()) for name in "AB"] == [["0"], ["2"]]
-    assert [Path(room.link).readlink().name for room in rooms] == ["0", "2"]
+    assert [room.name for room in rooms] == ["0", "2"]
     for room in rooms:
-        room.close()
+        room.remove()
+    assert [list((tmp_path / name).iterdir()) for name in "AB"] == [[], []]
 
 
 def test_where_a_file_begins_is_unknown_without_a_block(tmp_path: Path) -> None:
