@@ -28,7 +28,8 @@ from probes.bench.battery_loads import (
 from probes.bench.budget import WriteBudget
 from probes.bench.engine.pool import Crew, Pool
 from probes.bench.measured import Measured, NotApplicable
-from probes.bench.storage import Progress, StorageBench
+from probes.bench.preparation import Progress
+from probes.bench.storage import StorageBench
 from probes.bench.workloads import MIB, Load
 from probes.host import Host
 from probes.private_directory import PrivateDirectory

@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 
 from probes.bench.budget import PRESUMED_SYNCED, WriteBudget
-from probes.bench.cache import cache_check
 from probes.bench.engine.files import FileSet, TestFile, in_turn, part_of
 from probes.bench.engine.neighbours import Neighbours, Room
 from probes.bench.engine.pool import Crew, Pool, WorkerFailed
@@ -38,8 +37,6 @@ from probes.system.disk.diskstats import leaf_counters
 from probes.system.disk.failing import whose_error
 from probes.system.disk.scheduler import inflight
 from probes.types import Absent, present
-
-__all__ = ["Progress", "StorageBench", "cache_check"]
 
 LEAD_S = 0.002  # from "all are ready" to the common start
 REHEARSAL_S = 0.05
@@ -117,7 +114,7 @@ class StorageBench:
         return tuple(notes)
 
     def file(self, kind: str) -> TestFile:
-        """The (first) open test file that is "read" or "write"; IndexError before `prepare`."""
+        """The (first) test file that is "read" or "write"; IndexError before `prepare`."""
         return self._files.of(kind)[0]
 
     def next_files(self, load: Load, count: int) -> list[int]:
@@ -166,9 +163,9 @@ class StorageBench:
     def laying(self, neighbours: Neighbours, workloads: Sequence[str] = ()) -> Iterator[None]:
         """Makes the files step by step. Raises BenchRefused."""
         wanted = tuple(workloads) or IDS
-        kinds = {load_of(workload).kind for workload in wanted}
         if refusal := self.budget.refusal(prepared_bytes(self.size_bytes, wanted)):
             raise BenchRefused(f"{self.directory}: {refusal}")
+        kinds = {load_of(workload).kind for workload in wanted}
         with opened(self.directory) if self._fd is None else nullcontext(self._fd) as directory:
             yield from self._files.laying(
                 directory,
@@ -393,9 +390,9 @@ class StorageBench:
         """Ends the workers and closes the files, which frees their space. May be called twice."""
         await self.crew.leave(self._fds())
         await asyncio.to_thread(self._files.close)
-        if self._room is not None:
-            self._room.remove()
-            self._room = None
+        room, self._room = self._room, None
+        if room is not None:
+            room.remove()
 
     def _fds(self) -> list[int]:
         """What the workers inherit."""

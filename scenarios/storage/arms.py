@@ -10,8 +10,9 @@ from statistics import median, stdev
 
 import msgspec
 
+from probes.bench.cache import cache_check
 from probes.bench.measured import Measured, NotApplicable
-from probes.bench.storage import StorageBench, cache_check
+from probes.bench.storage import StorageBench
 from probes.bench.workloads import load_of
 from probes.types import Json
 from scenarios.experiment.distributions import t_quantile

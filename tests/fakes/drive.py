@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from probes.bench.measured import Measured
-from probes.bench.storage import Progress
+from probes.bench.preparation import Progress
 from scenarios.model import Clock
 from tests.fakes.noise import Noise, quiet
 

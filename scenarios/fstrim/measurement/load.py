@@ -10,7 +10,8 @@ from probes.bench.budget import WriteBudget
 from probes.bench.churn import ChurnBench
 from probes.bench.command import CommandBench
 from probes.bench.measured import Measured, NotApplicable
-from probes.bench.storage import Progress, StorageBench
+from probes.bench.preparation import Progress
+from probes.bench.storage import StorageBench
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from probes.system.disk.diskstats import leaf_counters
