@@ -73,7 +73,7 @@ class FileSet:
         """Makes the files, unwritten, step by step: a piece of one that is written to, after the last one a part of the
         one that is read.
 
-        Where a file lies counts: streamed writes to one stretch of a virtual disk were 14 to 40 % slower than to the
+        Where a file lies counts: streamed writes to one stretch of a virtual disk were 10 to 40 % slower than to the
         next one. So what is written to lies between what is read, the steps of several sides are done in turn
         (`in_turn`), and files of one number begin side by side (`neighbours`): like directories of one file system
         then share its stretches. `directory`: its descriptor. Raises BenchRefused with one line.

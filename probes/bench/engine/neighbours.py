@@ -13,9 +13,8 @@ from probes.bench.measured import BenchRefused
 from probes.private_directory import PrivateDirectory
 
 FS_IOC_FIEMAP = 0xC020660B  # include/uapi/linux/fs.h
-_REQUEST = struct.Struct(
-    "=QQLLLL"
-)  # struct fiemap: start, length, flags, mapped extents, room for extents, reserved
+# struct fiemap: start, length, flags, mapped extents, room for extents, reserved
+_REQUEST = struct.Struct("=QQLLLL")
 _EXTENT = struct.Struct("=QQQ16xL12x")  # struct fiemap_extent: logical, physical, length; flags
 _NO_PLACE = 0x2 | 0x4 | 0x200  # FIEMAP_EXTENT_UNKNOWN, _DELALLOC, _DATA_INLINE
 NEAR_BYTES = 4 << 20
@@ -81,7 +80,6 @@ class Neighbours:
         Raises what the first `make` raises; a later one that fails ends the search.
         """
         tried = [make()]
-        distances = [0]
         try:
             if (at := begins_at(tried[0].fd)) is None:
                 return tried.pop()
@@ -117,7 +115,7 @@ class Neighbours:
         device = os.fstat(above.fd).st_dev
         made: dict[str, int] = {}
         for number in range(DIRECTORY_TRIES):
-            name = f"{number}"
+            name = str(number)
             try:
                 os.mkdir(name, 0o700, dir_fd=above.fd)
             except OSError:
