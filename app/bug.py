@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -13,9 +14,22 @@ from app.printable import printable_lines
 from app.state import private, state_dir
 from probes.secrets import masked_words
 
+_NO_MEMORY = "not enough memory; free some, or raise the limit (ulimit -v, the control group's memory.max)"
+_NO_PROCESS = (
+    "no further thread or process; raise the limit (ulimit -u, ulimit -v, the control group's pids.max)"
+)
+_REFUSED = {
+    errno.EMFILE: "too many open files; raise the limit (ulimit -n 1024)",
+    errno.ENFILE: "too many open files on this host; raise fs.file-max",
+    errno.ENOMEM: _NO_MEMORY,
+    errno.EAGAIN: _NO_PROCESS,
+}
+
 
 def save(error: BaseException) -> str:
-    """Keeps the traceback and gives the line that says where."""
+    """Keeps the traceback and gives the line that says where; what the machine refused is no bug, but a line."""
+    if why := _refused(error):
+        return why
     argv = masked_words(sys.argv) if "--private" not in sys.argv else [*sys.argv[:3], "--private ..."]
     what = " ".join(f"{type(error).__name__}: {error}".split())[:300]
     head = f"hostdx {__version__}, Python {sys.version.split()[0]}, {' '.join(os.uname()[:3])}\n{argv}\n\n"
@@ -24,7 +38,21 @@ def save(error: BaseException) -> str:
         directory = private(state_dir() / "bugs")
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         path = directory / f"{stamp}-{os.getpid()}.txt"
+        path.touch(0o600)
         path.write_text(printable_lines(text), "utf-8")
     except (OSError, Failure):
         return f"a bug in hostdx: {what}; the traceback could not be saved"
     return f"a bug in hostdx: {what}; please report it with {path}"
+
+
+def _refused(error: BaseException) -> str:
+    """Which limit of the process or the host ended it; empty for a mistake of ours."""
+    if isinstance(error, OSError):
+        return _REFUSED.get(error.errno or 0, "")
+    if isinstance(error, RuntimeError) and error.args == (
+        "can't start new thread",
+    ):  # Modules/_threadmodule.c
+        return _NO_PROCESS
+    # the linker, of a compiled module (glibc, elf/dl-load.c)
+    mapped = isinstance(error, ImportError) and "failed to map segment" in str(error)
+    return _NO_MEMORY if mapped or isinstance(error, MemoryError) else ""

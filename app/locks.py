@@ -10,7 +10,6 @@ import fcntl
 import hashlib
 import os
 import re
-import stat
 import urllib.parse
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -21,6 +20,7 @@ import msgspec
 from app.failure import Failure
 from app.process import identity, runs_hostdx, start_time
 from app.state import private, runtime_dir
+from probes.named_file import opened_where
 
 CLAIM_LIMIT = 4096  # bytes read of what somebody else wrote
 MOST_NAMES = 20_000  # looked at in a shared temporary directory, where anybody makes as many as he likes
@@ -38,7 +38,7 @@ class Holder(msgspec.Struct, frozen=True):
     @property
     def plausible(self) -> bool:
         """What somebody else wrote is words of ours and no other text."""
-        return self.pid > 1 and all(_WORDS.fullmatch(text) for text in (self.scenario, self.since))
+        return self.pid > 0 and all(_WORDS.fullmatch(text) for text in (self.scenario, self.since))
 
     @property
     def lives(self) -> bool:
@@ -103,7 +103,7 @@ class Lock:
 def target_name(target: str) -> str:
     """A lock's name for what is changed: `/sys/block/sda/queue/scheduler` by whatever link it was reached."""
     real = os.path.realpath(target) if target.startswith("/") else target
-    quoted = urllib.parse.quote(real, safe="")
+    quoted = urllib.parse.quote(real, safe="", errors="surrogateescape")
     if len(quoted) > 180:
         quoted = quoted[:100] + hashlib.sha256(real.encode("utf-8", "surrogateescape")).hexdigest()
     return f"target-{quoted}"
@@ -173,13 +173,12 @@ def _owned_and_living(holder: Holder, uid: int) -> bool:
 def _claim(path: Path) -> tuple[Holder, int] | None:
     """Who says that he holds the lock, and which user wrote that; None where nobody does."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        looked = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = opened_where(looked, str(path))
     except OSError:
         return None
     try:
         found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            return None
         holder = msgspec.json.decode(os.pread(descriptor, CLAIM_LIMIT, 0), type=Holder)
         return holder, found.st_uid
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

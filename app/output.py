@@ -86,6 +86,18 @@ def complain(text: str) -> None:
     say(f"hostdx: {text}")
 
 
+def settle() -> None:
+    """Before the end: what a stream still holds and nobody takes is dropped, else Python would exit with status 120."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), stream.fileno())
+        except ValueError:  # closed
+            continue
+
+
 def _write(descriptor: int, data: bytes) -> bool:
     stream = sys.stdout if descriptor == 1 else sys.stderr
     if stream is None:  # started with the descriptor closed: the number may belong to another file by now

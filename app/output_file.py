@@ -15,7 +15,7 @@ from typing import TypeAlias
 from app.failure import Failure
 from app.output import coloured as in_colour
 from app.output import out, out_parts
-from probes.root_output import Misled, opened_by_root
+from probes.path_walk import Misled, walked
 
 Line: TypeAlias = tuple[str, str]  # text that may have several lines, and their role
 
@@ -38,7 +38,7 @@ def opened(what: str, path: str, mode: int) -> int:
         raise _unwritable(what, path, error) from None
     try:
         if os.geteuid() == 0:
-            descriptor, others = opened_by_root(path, flags, mode)
+            descriptor, others = walked(path, flags, mode)
         else:
             descriptor, others = os.open(path, flags, mode), False
     except Misled as why:

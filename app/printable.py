@@ -48,6 +48,8 @@ def _in_json(character: str) -> str:
 
 def _shown(character: str) -> str:
     code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8 (PEP 383)
+        code -= 0xDC00
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -51,7 +51,7 @@ def private(directory: Path, mode: int = 0o700) -> Path:
     `mode` may let others read (who measures is no secret), never write. Root makes nothing where others rule a folder
     on the way: they could put a link to any place there.
     """
-    if directory.parent.name == "hostdx":
+    if directory.parent.name == "hostdx" or state_dir() in directory.parents:
         private(directory.parent)  # who may write there could put another directory in this one's place
     if who := ruled_by_others(str(_that_is_there(directory.parent))):
         raise Failure(f"{directory}: {who}; {ROOTS_OWN}")

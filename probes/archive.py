@@ -16,6 +16,8 @@ import tarfile
 from pathlib import Path
 from typing import IO, Protocol
 
+from probes.named_file import opened
+
 MOST_MEMBERS = 500_000
 MOST_FILE_BYTES = 64 << 20
 MOST_BYTES = 1 << 30
@@ -69,7 +71,7 @@ def unpack(archive: str, into: str) -> tuple[int, int]:
     """How many files were unpacked and how many members left out. Raises Refused."""
     count = kept = left_out = total = 0
     try:
-        with Path(archive).open("rb") as file:
+        with os.fdopen(opened(archive), "rb") as file:
             stream = _Bounded(archive, _unpacked(file))
             tar = tarfile.open(fileobj=stream, mode="r|", errorlevel=1)  # type: ignore[call-overload] # noqa: SIM115
             while (member := tar.next()) is not None:

@@ -113,7 +113,7 @@ class Host:
     def link(self, path: str) -> str | Absent:
         """A symlink's target as it is written."""
         try:
-            return decode(os.fsencode(os.readlink(self._local(path, last=False))))
+            return os.readlink(self._local(path, last=False))
         except OSError as error:
             if error.errno == errno.EINVAL:
                 return Absent(f"{path} is not a symlink", "invalid", path)

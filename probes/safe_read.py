@@ -1,13 +1,11 @@
 """Bounded reads of regular files and directories; nothing else is opened. Raises OSError, ValueError."""
 
-# os functions on text: pathlib costs several times as much on thousands of files.
-# ruff: noqa: PTH116
-
 from __future__ import annotations
 
 import errno
 import os
-import stat
+
+from probes.named_file import opened, opened_where
 
 MOST_ENTRIES = 200_000
 CHUNK = 1 << 16
@@ -18,18 +16,18 @@ class TooLarge(OSError):
 
 
 def read_regular(path: str, limit_bytes: int, *, follow: bool = True) -> bytes:
-    """The whole of a regular file, at most `limit_bytes`.
+    """The whole of a regular file, at most `limit_bytes`; nothing else is opened. `follow`: a link at its end too."""
+    flags = os.O_PATH | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    return _whole(opened_where(os.open(path, flags), path), limit_bytes, path)
 
-    A device node or a FIFO is refused before it is opened: opening a tape or a watchdog does something.
-    O_NONBLOCK because some regular files of procfs and tracefs wait for input (/proc/kmsg, trace_pipe).
-    """
-    if not stat.S_ISREG(os.stat(path, follow_symlinks=follow).st_mode):
-        raise OSError(errno.EINVAL, "not a regular file", path)
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
-    fd = os.open(path, flags)
+
+def read_named(path: str | os.PathLike[str], limit_bytes: int) -> bytes:
+    """The whole of a file that a person named, by no link of another's; at most `limit_bytes`."""
+    return _whole(opened(path), limit_bytes, os.fspath(path))
+
+
+def _whole(fd: int, limit_bytes: int, path: str) -> bytes:
     try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", path)
         chunks: list[bytes] = []
         size = 0
         while data := os.read(fd, min(CHUNK, limit_bytes + 1 - size)):
@@ -43,13 +41,16 @@ def read_regular(path: str, limit_bytes: int, *, follow: bool = True) -> bytes:
 
 
 def list_directory(path: str, *, folders: bool = False) -> list[str]:
-    """The names in a directory, or of the folders in it alone, sorted, as text; at most MOST_ENTRIES."""
+    """The names in a directory, or of the folders in it alone, sorted; at most MOST_ENTRIES.
+
+    As every path: what is not UTF-8 is kept (PEP 383), so that what has the name can be opened by it.
+    """
     names: list[str] = []
-    with os.scandir(os.fsencode(path)) as entries:
+    with os.scandir(path) as entries:
         for entry in entries:
             if folders and not entry.is_dir(follow_symlinks=False):
                 continue
-            names.append(decode(entry.name))
+            names.append(entry.name)
             if len(names) >= MOST_ENTRIES:
                 raise TooLarge(errno.EFBIG, f"more than {MOST_ENTRIES} entries", path)
     return sorted(names)

@@ -231,7 +231,7 @@ def between(low: float, high: float, ratio: float | None = None) -> str:
 
     `24 to 30 %`, `11.9 to 13.1 ×`; on both sides of 1 each end says its direction: `2.1 % slower to 4 % faster`.
     """
-    if low <= 0 or not (math.isfinite(low) and math.isfinite(high)):
+    if min(low, high) <= 0 or not (math.isfinite(low) and math.isfinite(high)):
         return "unknown"
     if low < 1 < high:
         return f"{effect(low)} to {effect(high)}"

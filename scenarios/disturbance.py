@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from probes import units
+from scenarios.ranges import Count, Value
 
 _BRIEF = {
     "cpu": "other processes used the CPUs",
@@ -18,6 +19,8 @@ _BRIEF = {
     "heat": "the processor throttled itself because of heat",
     "quota": "the CPU quota of this control group throttled hostdx",
     "pressure": "tasks waited for I/O",
+    "memory": "tasks waited for memory",
+    "queue": "tasks of others were ready to run",
     "bystanders": "others' I/O waits long, without our load as well",
     "stall": "no operation finished in a block",
     "not applicable": "not applicable",
@@ -31,8 +34,8 @@ class Culprit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     name: str = ""
-    pid: int | None = None
-    rate: float | None = None
+    pid: Count | None = None
+    rate: Value | None = None
     unit: Literal["", "CPUs", "B/s"] = ""
     devices: tuple[str, ...] = ()
     unnamed: Literal["", "another user's", "unreadable", "ended"] = ""
@@ -48,7 +51,7 @@ class Culprit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             case "unreadable":
                 return f"a process{where} whose I/O cannot be read"
             case _:
-                return f"a process{where} that has ended"
+                return f"seen{where} only, no process readable did it (it ended, or this container hides it)"
 
     @property
     def sentence(self) -> str:
@@ -62,15 +65,16 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
 
     kind     the guard that noticed it ("cpu", "steal", "device", ...), or what happened in the experiment itself:
              "stall", "not applicable", "budget", "stopped" (the last three with their own `text`).
-    figure   of `unit`: "" is a share 0..1, else "B" (others' bytes beside ours), "Hz". `usual` is what it is else.
+    figure   of `unit`: "" is a share 0..1, else "B" (others' bytes beside ours), "B/s" (others'), "Hz"; of "queue" a
+             number of tasks. `usual` is what it is else.
     subject  the variant or device that it is about.
     """
 
     kind: str
     culprit: Culprit | None = None
-    figure: float | None = None
-    usual: float | None = None
-    unit: Literal["", "B", "Hz"] = ""
+    figure: Value | None = None
+    usual: Value | None = None
+    unit: Literal["", "B", "B/s", "Hz"] = ""
     subject: str = ""
     text: str = ""
 
@@ -100,6 +104,12 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
                 return f"the hypervisor took {amount} of the CPU time{usually}"
             case "device", "B":
                 return f"others moved {amount} on the measured disk, hostdx {self._amount(self.usual or 0.0)}"
+            case "device", "B/s":
+                return f"others moved {amount} on the measured disk{usually}"
+            case "queue", _:
+                return f"{self.figure:.0f} tasks of others were ready to run"
+            case "memory", _:
+                return f"tasks waited for memory for {amount} of the time"
             case "device", _ if self.subject:
                 return f"busy for {amount} of the time"
             case "device", _:
@@ -116,6 +126,8 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
         match self.unit:
             case "B":
                 return units.capacity(value)
+            case "B/s":
+                return units.rate(value)
             case "Hz":
                 return units.frequency(value)
         return units.percent(value)

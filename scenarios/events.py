@@ -1,38 +1,32 @@
 """The typed events of a run: one stream, many views (law 1).
 
-One JSON object a line, tagged by `type`, in the order of their time. Every view (screen, replay,
-report, `--json`) is a function of this stream and of nothing else. The schema is versioned:
-an unknown type or field is survived, a known type with wrong fields is an error.
+One JSON object a line, tagged by `type`, in the order of their time. Every view (screen, replay, report, `--json`) is
+a function of this stream and of nothing else. The schema is versioned: an unknown type or field is survived.
 """
 
 from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-import msgspec
-
 from probes.action import Action
 from probes.types import AbsentKind, Fact, Json, Unread
+from scenarios import ranges as of
 from scenarios.disturbance import Disturbance
+from scenarios.event import Event as Event
 from scenarios.finding import Finding
 from scenarios.plan import Option, Plan
+from scenarios.surroundings import Watched as Watched
 
 SCHEMA = "hostdx/1"
 SIDES = "0123456789abcdefghijklmnopqrstuvwxyz"  # a train's order is written in them
 
-Interval: TypeAlias = tuple[float, float]
+Interval: TypeAlias = tuple[of.Edge, of.Edge]  # of a ratio
 VerdictWord: TypeAlias = Literal[
     "slower", "faster", "no material difference", "inconclusive", "not applicable", "not measured"
 ]
 Phase: TypeAlias = Literal["warmup", "onset", "steady", "reference", "before", "idle", "after"]
 StepState: TypeAlias = Literal["started", "done", "skipped", "failed"]
 Status: TypeAlias = Literal["done", "skipped", "failed", "interrupted"]
-
-
-class Event(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, tag_field="type"):
-    """`t` is seconds since the run began, on a monotonic clock."""
-
-    t: float
 
 
 class Began(Event, frozen=True, tag="run"):
@@ -44,9 +38,9 @@ class Began(Event, frozen=True, tag="run"):
     command: list[str]
     host: str
     wall: str  # UTC, ISO 8601
-    seed: int
-    pid: int
-    pid_start: int  # field 22 of /proc/PID/stat, clock ticks since boot
+    seed: of.Whole
+    pid: of.Count
+    pid_start: of.Count  # field 22 of /proc/PID/stat, clock ticks since boot
     boot_id: str
     options: dict[str, Json] = {}
 
@@ -61,7 +55,7 @@ class Offer(Event, frozen=True, tag="offer"):
     id: str
     title: str
     question: str
-    takes_s: float
+    takes_s: of.Duration
     needs: str = ""
     answers: str = ""
     blocked: str = ""
@@ -106,13 +100,9 @@ class AbsentFact(Event, frozen=True, tag="absent"):
 def fact(entry: Fact | Unread, t: float) -> FactRead | AbsentFact:
     """What a probe read, or why it could not, as the event that records it."""
     if isinstance(entry, Unread):
+        why = entry.absent
         return AbsentFact(
-            t=t,
-            subject=entry.subject,
-            name=entry.name,
-            reason=entry.absent.reason,
-            source=entry.absent.source,
-            kind=entry.absent.kind,
+            t=t, subject=entry.subject, name=entry.name, reason=why.reason, source=why.source, kind=why.kind
         )
     return FactRead(
         t=t, subject=entry.subject, name=entry.name, value=entry.value, source=entry.source, unit=entry.unit
@@ -150,24 +140,23 @@ class ActionEvent(Event, frozen=True, tag="action"):
 class Block(Event, frozen=True, tag="block"):
     """One block of one variant. `t` is its end; `values` maps the workload's metric names to the block's value.
 
-    `histogram` holds [upper bound in ns, count] pairs. `device_bytes` is what the leaf devices' own counters
-    moved during the block; `disturbed` is not empty where it does not count.
+    `histogram`: [upper bound in ns, count] pairs. `device_bytes`: what the leaf devices moved; `disturbed`: uncounted.
     """
 
     workload: str
     variant: str
-    group: int
-    index: int
-    seconds: float
-    values: dict[str, float]
+    group: of.Number
+    index: of.Number
+    seconds: of.Seconds
+    values: dict[str, of.Value]
     phase: Phase = "steady"
-    operations: int = 0
-    bytes: int = 0
-    device_bytes: int | None = None
-    cpu_s: float = 0.0
-    p50_ns: int | None = None
-    p99_ns: int | None = None
-    histogram: list[tuple[int, int]] = []
+    operations: of.Count = 0
+    bytes: of.Count = 0
+    device_bytes: of.Count | None = None
+    cpu_s: of.Duration = 0.0
+    p50_ns: of.Count | None = None
+    p99_ns: of.Count | None = None
+    histogram: list[tuple[of.Count, of.Count]] = []
     disturbed: tuple[Disturbance, ...] = ()
 
 
@@ -180,45 +169,46 @@ class Train(Event, frozen=True, tag="train"):
     """
 
     workload: str
-    index: int
-    group: int
-    seconds: float
-    slice_s: float
+    index: of.Number
+    group: of.Number
+    seconds: of.Seconds
+    slice_s: of.Seconds
     variants: list[str]
     order: str
-    values: dict[str, list[float]]
-    log_ratios: dict[str, list[float]] = {}
+    values: dict[str, list[of.Value]]
+    log_ratios: dict[str, list[of.Logarithm]] = {}
+    places: list[of.Number] = []  # of each group: the pair of places that it was measured in
     phase: Phase = "steady"
-    operations: dict[str, int] = {}
-    bytes: dict[str, int] = {}
-    device_bytes: int | None = None
-    cpu_s: float = 0.0
-    waited_s: float = 0.0  # of the workers' time they waited for a CPU
-    p50_ns: dict[str, int] = {}
-    p99_ns: dict[str, int] = {}
-    histogram: dict[str, list[tuple[int, int]]] = {}
+    operations: dict[str, of.Count] = {}
+    bytes: dict[str, of.Count] = {}
+    device_bytes: of.Count | None = None
+    cpu_s: of.Duration = 0.0
+    waited_s: of.Duration = 0.0  # of the workers' time they waited for a CPU
+    p50_ns: dict[str, of.Count] = {}
+    p99_ns: dict[str, of.Count] = {}
+    histogram: dict[str, list[tuple[of.Count, of.Count]]] = {}
     disturbed: tuple[Disturbance, ...] = ()
 
 
 class SliceLength(Event, frozen=True, tag="slices"):
     """How long the slices that follow are, and what decided it.
 
-    `onset_s` of each are not counted. `difference`: of the first quarter from the rest of `variant`'s slices, as a
-    share, with its interval `ci99`; None where too few slices of this length were seen.
+    `onset_s` of each are not counted. `difference`: of the first quarter from the rest of `variant`'s slices, a share,
+    with its interval `ci99`; None: too few slices of this length.
 
     After `carry-over`: `bias` is by how much the work that a side left to the other shifted ln(variant/baseline), as an
     interval; `blocks`: slices are blocks from now on, each one flushed and waited for before the other side begins.
     """
 
     workload: str
-    seconds: float
+    seconds: of.Seconds
     why: Literal["shortest", "operations", "switch", "block", "carry-over", "budget"]
-    onset_s: float = 0.0
+    onset_s: of.Seconds = 0.0
     settled: bool = True
     variant: str = ""
-    difference: float | None = None
-    ci99: Interval | None = None
-    bias: Interval | None = None
+    difference: of.Change | None = None
+    ci99: tuple[of.Change, of.Change] | None = None
+    bias: tuple[of.Logarithm, of.Logarithm] | None = None
     blocks: bool = False
 
 
@@ -227,33 +217,32 @@ class SampleTaken(Event, frozen=True, tag="sample"):
 
     series: str
     variant: str
-    block: int
-    value: float
+    block: of.Number
+    value: of.Value
     unit: str
-    at_s: float | None = None
+    at_s: of.Seconds | None = None
 
 
 class Inside(Event, frozen=True, tag="inside"):
     """A command's process tree while it runs, once a second. `at_s`: since its start; `run` counts the variant's runs.
 
     "PSS" (B), "threads" and "processes" are of that moment, "CPU" (s), "read" and "written" (B) sums since the start.
-    "temperature" (°C, the hottest CPU package) and "frequency" (Hz, mean) are the host's at that moment.
-    What could not be read is left out.
+    "temperature" (°C, the hottest CPU package) and "frequency" (Hz, mean) are the host's. The unreadable is left out.
     """
 
     variant: str
-    run: int
-    at_s: float
-    values: dict[str, float]
+    run: of.Number
+    at_s: of.Seconds
+    values: dict[str, of.Value]
 
 
 class Group(Event, frozen=True, tag="group"):
     """A finished group: its order ("ABBA") and, per metric and pair, ln(variant/baseline) with more = better."""
 
     workload: str
-    index: int
+    index: of.Number
     order: str
-    log_ratios: dict[str, float] = {}  # key: "metric|baseline|variant"
+    log_ratios: dict[str, of.Logarithm] = {}  # key: "metric|baseline|variant"
     disturbed: tuple[Disturbance, ...] = ()
 
 
@@ -264,12 +253,12 @@ class Estimate(Event, frozen=True, tag="estimate"):
     metric: str
     baseline: str
     variant: str
-    groups: int
-    ratio: float
+    groups: of.Number
+    ratio: of.Ratio
     ci95: Interval | None = None
-    seconds_left: float | None = None
-    planned_groups: int = 0  # at most
-    p99_ns: tuple[int, int] | None = None  # of baseline and variant in the last group; never judged
+    seconds_left: of.Duration | None = None
+    planned_groups: of.Number = 0  # at most
+    p99_ns: tuple[of.Count, of.Count] | None = None  # of baseline and variant in the last group; never judged
 
 
 class Guard(Event, frozen=True, tag="guard"):
@@ -284,7 +273,7 @@ class Guard(Event, frozen=True, tag="guard"):
     again: Literal["", "group", "train"] = ""
     early: bool = False  # before the first block, while nothing of ours ran
     workload: str = ""
-    group: int | None = None
+    group: of.Number | None = None
     severity: Literal["warning", "notice"] = "notice"
 
     @property
@@ -295,10 +284,7 @@ class Guard(Event, frozen=True, tag="guard"):
 
 
 class Verdict(Event, frozen=True, tag="verdict"):
-    """ratio: variant over baseline, under 1 is slower; null where it is `not applicable` or `not measured`.
-
-    `not measured`: not started, as `reason` says; nothing is known of it.
-    """
+    """ratio: variant over baseline, under 1 is slower; null where it was not measured or is `not applicable`."""
 
     workload: str
     metric: str
@@ -306,26 +292,28 @@ class Verdict(Event, frozen=True, tag="verdict"):
     variant: str
     verdict: VerdictWord
     reason: str | None = None
-    ratio: float | None = None
+    ratio: of.Ratio | None = None
     ci95: Interval | None = None
-    delta: float | None = None
-    delta_ci95: Interval | None = None
+    delta: of.Value | None = None
+    delta_ci95: tuple[of.Value, of.Value] | None = None
     delta_unit: str = ""
-    groups: int = 0
-    look: int = 0
-    alpha: float = 0.05
-    smallest_effect: float | None = None
-    seconds: float = 0.0
+    groups: of.Number = 0
+    look: of.Number = 0
+    alpha: of.Probability = 0.05
+    smallest_effect: of.Edge | None = None
+    seconds: of.Duration = 0.0
     control: bool = False  # a negative control that must not move
-    margin: float = 0.05  # the smallest effect that matters, as a fraction
-    slower_in: int = 0  # groups in which the variant was slower
-    batch: int = 1  # so many neighbouring groups, which depend on each other, are one unit of inference
+    margin: of.Margin = 0.05  # the smallest effect that matters, as a fraction
+    slower_in: of.Number = 0  # groups in which the variant was slower
+    batch: of.Number = 1  # so many neighbouring groups, which depend on each other, are one unit of inference
+    pairs: of.Number = 0  # of places that were visited: the unit of inference where there are some
+    place_scatter: of.Edge | None = None  # standard deviation of the log rate of a place against the others
+    slice_scatter: of.Edge | None = None  # of a slice in its place
     explain: str = ""  # a scenario's own words on how it came about, where the fields do not say it
     scope: str = ""  # "this stack", "this disk", "this directory, not the disk"
-    # `inconclusive`: about how long it would take; `not measured`: at least
-    seconds_to_decide: float | None = None
-    bytes_to_decide: int | None = None  # where the run's write limit ended it: about how much it would write
-    drift: dict[str, Interval] = {}  # by variant: level at the beginning and the end, where that forbids it
+    seconds_to_decide: of.Duration | None = None  # `inconclusive`: about; `not measured`: at least
+    bytes_to_decide: of.Count | None = None  # about; where the run's write limit ended it
+    drift: dict[str, tuple[of.Value, of.Value]] = {}  # level at begin and end, where that forbids a verdict
 
     @property
     def unmeasured(self) -> bool:
@@ -337,30 +325,30 @@ class SeriesVerdict(Event, frozen=True, tag="series"):
     """A trend over rounds, or an after/before beyond the idle control. Slopes are fractions of round 1."""
 
     workload: str
-    rounds: int
+    rounds: of.Number
     verdict: VerdictWord
-    slope_per_round: float | None = None
-    ci95: Interval | None = None
-    p: float | None = None
-    per_gb: float | None = None
-    per_gb_ci95: Interval | None = None
+    slope_per_round: of.Change | None = None
+    ci95: tuple[of.Change, of.Change] | None = None
+    p: of.Probability | None = None
+    per_gb: of.Change | None = None
+    per_gb_ci95: tuple[of.Change, of.Change] | None = None
     reason: str | None = None
     explain: str = ""
-    smallest_effect: float | None = None
+    smallest_effect: of.Change | None = None
 
 
 class Pulse(Event, frozen=True, tag="pulse"):
     """The host's own state, once a second. Shares are 0..1, rates are per second."""
 
-    load1: float
-    cpu: float
-    steal: float = 0.0
-    iowait: float = 0.0
-    psi_cpu: float | None = None
-    psi_io: float | None = None
-    psi_memory: float | None = None
-    devices: dict[str, tuple[float, float, float]] = {}  # name -> read B/s, write B/s, utilisation
-    ours: dict[str, tuple[float, float]] = {}  # name -> our own read B/s, write B/s
+    load1: of.Rate
+    cpu: of.Share
+    steal: of.Share = 0.0
+    iowait: of.Share = 0.0
+    psi_cpu: of.Share | None = None
+    psi_io: of.Share | None = None
+    psi_memory: of.Share | None = None
+    devices: dict[str, tuple[of.Value, of.Value, of.Share]] = {}  # name -> read B/s, write B/s, utilisation
+    ours: dict[str, tuple[of.Value, of.Value]] = {}  # name -> our own read B/s, write B/s
 
 
 class Progress(Event, frozen=True, tag="progress"):
@@ -368,8 +356,8 @@ class Progress(Event, frozen=True, tag="progress"):
 
     step: str
     text: str
-    seconds_left: float | None = None
-    done: float | None = None  # share 0..1 of the whole run
+    seconds_left: of.Duration | None = None
+    done: of.Share | None = None  # share 0..1 of the whole run
 
 
 class Found(Event, frozen=True, tag="finding"):
@@ -387,14 +375,20 @@ class Note(Event, frozen=True, tag="note"):
     text: str
 
 
+class LeftOut(Event, frozen=True, tag="left out"):
+    """In the place of a line with a number out of its range; `why` says which. A reader's, never written."""
+
+    why: str
+
+
 class Ended(Event, frozen=True, tag="end"):
     status: Status
     reason: str | None = None
-    exit: int = 0
+    exit: of.Number = 0
 
 
 AnyEvent: TypeAlias = (
     Began | Planned | Offer | FactRead | AbsentFact | Checked | Step | ActionEvent | Block | Train | SliceLength
-    | SampleTaken | Inside | Group | Estimate | Guard | Verdict | SeriesVerdict | Pulse | Progress | Found | Extra
-    | Note | Ended
+    | SampleTaken | Inside | Group | Estimate | Guard | Watched | Verdict | SeriesVerdict | Pulse | Progress | Found
+    | Extra | Note | LeftOut | Ended
 )  # fmt: skip

@@ -7,7 +7,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.action import Action
+from probes.lossless_json import encode
 from probes.types import Json
+from scenarios.ranges import Count, Duration, Number, Rate, Value
 
 OptionKind: TypeAlias = Literal["path", "text", "integer", "number", "bytes", "flag", "choice"]
 
@@ -28,8 +30,8 @@ class Option(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     choices: tuple[str, ...] = ()
     hidden: bool = False
     secret: bool = False  # may hold secrets: with `--private` a digest of it is recorded
-    least: float | None = None
-    most: float | None = None
+    least: Value | None = None
+    most: Value | None = None
     unit: Literal["", "s", "share"] = ""
 
 
@@ -53,15 +55,15 @@ class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     id: str
     title: str
     metrics: tuple[Metric, ...]
-    block_s: float = 0.5
-    max_block_s: float = 5.0
-    min_operations: int = 200
-    onset_s: float = 0.0
-    min_groups: int = 8
+    block_s: Duration = 0.5
+    max_block_s: Duration = 5.0
+    min_operations: Count = 200
+    onset_s: Duration = 0.0
+    min_groups: Number = 8
     # the shortest slice, where the variants can be switched quickly; 0: measured in blocks
-    slice_s: float = 0.0
-    slice_operations: int = 50  # a slice holds at least as many, a queue depth's worth each
-    slice_onset_s: float = 0.0  # of a slice, cut off at least
+    slice_s: Duration = 0.0
+    slice_operations: Count = 50  # a slice holds at least as many, a queue depth's worth each
+    slice_onset_s: Duration = 0.0  # of a slice, cut off at least
     control: bool = False
     controls: tuple[str, ...] = ()  # variants within it that must not move: negative controls beside others
     equivalent: str = ""  # the fio (or other) command line that would measure the same
@@ -93,16 +95,16 @@ class Variant(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 class PlannedStep(msgspec.Struct, frozen=True, omit_defaults=True):
     id: str
     title: str
-    seconds: float = 0.0
+    seconds: Duration = 0.0
 
 
 class Written(msgspec.Struct, frozen=True, omit_defaults=True):
     """Bytes written at most to a device; `endurance_share` (0..1) of its rated endurance where known."""
 
     device: str
-    bytes: int
+    bytes: Count
     where: str = ""
-    endurance_share: float | None = None
+    endurance_share: Rate | None = None
 
 
 class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -124,8 +126,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     writes: tuple[Written, ...] = ()
     differs: tuple[str, ...] = ()  # what else differs between the variants (attribution)
     rights: tuple[str, ...] = ()
-    seconds: float = 0.0
-    measuring_s: float = 0.0
+    seconds: Duration = 0.0
+    measuring_s: Duration = 0.0
     # of the user's own that it starts: agreed to on the screen before it starts
     commands: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()  # the plan in plain words, one line each
@@ -149,7 +151,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
             self.actions,
             [(w.device, w.where, w.bytes >> 30) for w in self.writes],
         )
-        body = msgspec.json.encode(done, order="deterministic")
+        body = encode(done, order="deterministic")
         import hashlib  # loads OpenSSL, which the first screen does without
 
         return msgspec.structs.replace(self, digest=hashlib.sha256(body).hexdigest()[:16])

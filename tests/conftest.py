@@ -1,5 +1,6 @@
 """The whole suite on two CPUs: the files with real tests (they measure, kill, make disks) one after another in one
-process, the others beside it in another. A part of the suite, named on the command line, runs in this process.
+process, the others and what is marked `beside` in another. A part of the suite, named on the command line, runs in this
+process.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from probes.bench.supervised import Supervisors
+from tests.needs import need
 
 WORKERS = 2
-# a real test that fails is run once or twice more, and the summary names it (R): a busy host is no bug
+# a real test that fails is run once or twice more, and the summary names it and its cause: a busy host is no bug
 AGAIN = 2
 
 # machines are shared and noisy: how long an example takes is no property of the code
@@ -26,6 +29,7 @@ settings.load_profile("untimed")
 
 # Hundreds of children are started: where the environment forbids compiled modules each of them compiles 350 again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+os.environ.pop("PYTHONUNBUFFERED", None)  # an admin has none
 sys.dont_write_bytecode = False
 
 
@@ -47,10 +51,26 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
         config.option.dist = "loadscope"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers("needs"):
+        need(*mark.args)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    again = config.pluginmanager.hasplugin("rerunfailures")  # -p no:rerunfailures: none is run again
     for item in items:
-        if item.get_closest_marker("real") is not None:
+        if again and item.get_closest_marker("real") is not None:
             item.add_marker(pytest.mark.flaky(reruns=AGAIN))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Each rerun with its cause."""
+    for report in terminalreporter.stats.get("rerun", ()):
+        crash = getattr(report.longrepr, "reprcrash", None)
+        where = f"{Path(crash.path).name}:{crash.lineno}" if crash else report.when
+        said = str(crash.message if crash else report.longrepr).strip().splitlines() or ["no message"]
+        terminalreporter.write_line(f"RERUN {report.nodeid}: {where}: {' '.join(said[:3])[:300]}")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -62,7 +82,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     @cache
     def room(file: str) -> str:
-        return "real" if "mark.real" in (config.rootpath / file).read_text(encoding="utf-8") else file
+        text = (config.rootpath / file).read_text(encoding="utf-8")
+        return "real" if "mark.real" in text and "mark.beside" not in text else file
 
     class RealOnesTogether(LoadScopeScheduling):  # type: ignore[misc,unused-ignore]
         def _split_scope(self, nodeid: str) -> str:

@@ -28,7 +28,8 @@ OF_PATH = {
 ALLOWED = {
     "rounds.append": "the rounds, in the state directory",
     "namespaces._leave_host": "attributes of its own process",
-    "safe_read.read_regular": "reads; its flags stand on a line of their own",
+    "safe_read.read_regular": "looks only; its flags stand on a line of their own",
+    "named_file.opened_where": "reads what a descriptor stands for",
     "lab._set_rp_filter": "an attribute of the kernel, in a namespace of our own",
     "lifetime.be_expendable": "an attribute of its own process",
     "darshan_log.parse": "a directory of its own in TMPDIR, for a library that takes names only; no run is under way",
@@ -36,7 +37,6 @@ ALLOWED = {
     "supervisor._become": "/dev/null, and the directory that the user names for his own command: not ours",
     "variants.order": "as above",
     "group_counters.enter": "joins a control group, an attribute of the kernel",
-    "drop_cache.files": "looks only: what it names is opened without following, for reading",
     "variants.made": "as above",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -42,3 +43,10 @@ def test_the_front_doors_and_the_scenarios_folders_stay_small() -> None:
 def test_each_file_and_folder_is_named_by_a_noun() -> None:
     named = {part.removesuffix(".py") for path in _sources() for part in path.parts}
     assert named & NO_NOUNS == set()
+
+
+def test_one_place_decides_what_a_test_needs() -> None:
+    """`tests/needs.py`: whoever skips on his own has a reason of his own that nobody counts."""
+    skip = re.compile(r"pytest\.(skip|mark\.skip\w*)\(")
+    found = {str(path) for path in _sources() if skip.search((ROOT / path).read_text(encoding="utf-8"))}
+    assert found == {"tests/needs.py"}

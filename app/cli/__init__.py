@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from probes.inherited import withhold
@@ -27,4 +28,13 @@ def main() -> None:
             status = run_command_line(sys.argv[1:])
     except KeyboardInterrupt:  # while it was still being imported
         status = 130
+    except (MemoryError, SystemError, ImportError) as error:
+        # the linker's words: glibc, elf/dl-load.c
+        if isinstance(error, ImportError) and "failed to map segment" not in str(error):
+            raise
+        os.write(2, b"hostdx: not enough memory to start; free some, or raise the limit (ulimit -v)\n")
+        sys.exit(3)
+    from app.output import settle
+
+    settle()
     sys.exit(status)

@@ -106,7 +106,9 @@ def _belong_together(read: list[Imported]) -> bool:
 def _say(file: Imported, path: Path | None) -> None:
     *found, summed = findings(file)
     where = f" → {path}" if path is not None else ""
-    out(printable(f"{file.name}: {summed.title}{where}"))
+    link = Path(file.path)
+    led = f" (a link to {link.resolve()})" if link.is_symlink() else ""
+    out(printable(f"{file.name}{led}: {summed.title}{where}"))
     for finding in found:
         if finding.severity != "ok":
             out(printable(f"  {finding.severity}: {_told(finding)}"))

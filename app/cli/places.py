@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 import click
-import msgspec
 
 from app.output import out
-from app.report.result import encoded
+from app.printable import printable_json
 from probes.host import Host
+from probes.lossless_json import encode
 
 MOST_CHOICES = 40
 
@@ -22,7 +22,7 @@ def places(paths: tuple[str, ...], mounts: bool, complete: str | None) -> int:
     """The directories named, and the mounts."""
     if complete is not None:
         text, choices = completed(complete)
-        out(encoded({"text": text, "choices": choices}))
+        out(printable_json(encode({"text": text, "choices": choices})).decode())
         return 0
     from scenarios.storage.places import place
     from scenarios.storage.places import places as all_places
@@ -31,7 +31,7 @@ def places(paths: tuple[str, ...], mounts: bool, complete: str | None) -> int:
     found = [*(all_places(host) if mounts else ())]
     known = {one.path for one in found}
     found += [place(host, path) for path in paths if path not in known]
-    out(encoded(msgspec.to_builtins(found)))
+    out(printable_json(encode(found)).decode())
     return 0
 
 

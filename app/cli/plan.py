@@ -15,9 +15,10 @@ from app.cli.root_option import host_at
 from app.cli.scenario_command import Scenarios
 from app.failure import Failure
 from app.output import complain, out, out_parts, raw
-from app.printable import printable, printable_json
+from app.printable import printable
 from app.recording.writer import encoded
 from app.report.plan_text import plan_lines
+from app.report.result import encoded as encoded_document
 from app.state import journal_dir
 from app.undo.journal_disk import refusal
 from app.undo.leftovers import mentions
@@ -62,7 +63,7 @@ def _plan(
         return status
     if as_json:
         body = msgspec.to_builtins(plan) if plan is not None else {"scenario": scenario.id, "refusal": reason}
-        out(printable_json(msgspec.json.encode({"schema": ev.SCHEMA, **body})).decode())
+        out(encoded_document({"schema": ev.SCHEMA, **body}))
     elif plan is not None and not reason:
         for parts in plan_lines(plan):
             out_parts(parts)

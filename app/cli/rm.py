@@ -12,6 +12,7 @@ from app.output import say
 from app.printable import printable
 from app.recording import store
 from app.run.consent import agreed
+from app.state import recordings_dir
 
 
 @click.command()
@@ -41,6 +42,11 @@ def _own(name: str) -> Path:
     path = store.resolve(name)
     if not path.name.endswith(store.SUFFIXES) or not path.is_file() or path.is_symlink():
         raise Failure(f"rm: {name}: no such recording; `hostdx recordings` lists them", USAGE)
-    if store.examined(path).state == "running":
+    state = store.examined(path).state
+    if state == "unreadable" and recordings_dir().resolve() not in path.resolve().parents:
+        raise Failure(
+            f"rm: {name}: is no recording; nothing was deleted; `hostdx recordings` lists them", USAGE
+        )
+    if state == "running":
         raise Failure(f"rm: {name}: is being recorded; `hostdx stop {path.name}` first")
     return path

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
-import shutil
-import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,10 +14,12 @@ from app.failure import USAGE, Failure
 from app.recording import store
 from app.recording.bounds import SIZE_LIMIT
 from app.recording.sides import takes
-from app.state import private, state_dir
+from app.state import ELSEWHERE, private, state_dir
+from probes.named_file import opened
 from scenarios.compare.comparison import Comparison, compared
 from scenarios.compare.take import Take
 
+CHUNK = 1 << 20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -32,22 +33,39 @@ def directory() -> Path:
 
 
 def save(name: str, files: Sequence[Path]) -> Baseline:
-    """Adds copies of finished runs; a recording that is there already stays as it is. Raises Failure."""
+    """Adds copies of finished runs; a recording that is there already stays as it is. Raises Failure.
+
+    Another one of the same name gets its host and time into its name.
+    """
     checked = _checked(name)
-    for path in files:
-        _finished(name, path)
+    runs = [(path, _finished(name, path)) for path in files]
     folder = private(directory() / checked)
     try:
-        for path in files:
-            target = folder / path.name
-            if not target.exists():
-                _copy(path, target)
+        for path, run in runs:
+            for target in (folder / path.name, folder / _fuller(run)):
+                if not target.exists():
+                    _copy(path, target)
+                    break
+                if filecmp.cmp(path, target, shallow=False):
+                    break
+            else:
+                raise Failure(
+                    f"baseline {name}: {path}: another recording of that name, host and time is kept already"
+                )
     except OSError as error:
-        raise Failure(f"baseline {name}: {error.filename or path}: {error.strerror}") from None
+        where = Path(error.filename or path)
+        room = f"; {ELSEWHERE}" if where.parent == folder else ""
+        raise Failure(f"baseline {name}: {where}: {error.strerror}{room}") from None
     return Baseline(name, _inside(folder))
 
 
-def _finished(name: str, path: Path) -> None:
+def _fuller(run: store.Listed) -> str:
+    stem, dot, suffix = run.name.partition(".jsonl")
+    told = re.sub(r"[^A-Za-z0-9._-]", "_", f"{run.host[:60]}-{run.wall[:19]}")
+    return f"{stem}-{told}{dot}{suffix}"
+
+
+def _finished(name: str, path: Path) -> store.Listed:
     """Raises Failure for what is no recording, and for one without a normal end."""
     _recording(path)
     seen = store.examined(path)
@@ -57,6 +75,7 @@ def _finished(name: str, path: Path) -> None:
         raise Failure(
             f"baseline {name}: {path}: did not end normally ({seen.state}); save a finished run", USAGE
         )
+    return seen
 
 
 def _recording(path: Path) -> None:
@@ -66,18 +85,25 @@ def _recording(path: Path) -> None:
 
 def _copy(path: Path, target: Path) -> None:
     """A file only: a name may lead to a device that never ends. Raises Failure and OSError; leaves no half of it."""
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as source:
-        found = os.fstat(source.fileno())
-        if not stat.S_ISREG(found.st_mode) or found.st_size > SIZE_LIMIT:
+    with os.fdopen(opened(path), "rb") as source:
+        if os.fstat(source.fileno()).st_size > SIZE_LIMIT:
             raise Failure(
                 f"baseline: {path}: is no file of at most {SIZE_LIMIT >> 20} MiB, so not a recording"
             )
+        target.touch(0o600, exist_ok=False)
+        blamed = target
         try:
-            with target.open("xb") as file:
-                shutil.copyfileobj(source, file)
-        except OSError:
+            with target.open("wb") as file:
+                while True:
+                    blamed = path
+                    data = source.read(CHUNK)
+                    blamed = target
+                    if not data:
+                        break
+                    file.write(data)
+        except OSError as error:
             target.unlink(missing_ok=True)
-            raise
+            raise OSError(error.errno, error.strerror, str(blamed)) from None
 
 
 def recordings(name: str) -> tuple[Path, ...]:

@@ -15,7 +15,7 @@ from probes.host import OutOfTime
 from probes.imports.kinds import Kind, parse
 from probes.imports.model import Refused
 from probes.imports.source import Source
-from probes.root_output import Misled, opened_by_root
+from probes.path_walk import Misled, walked
 from probes.time_limit import alarm
 from scenarios import events as ev
 from scenarios.imported import SCENARIO
@@ -79,7 +79,7 @@ def write(content: bytes, path: Path) -> None:
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         if os.geteuid() == 0:
-            descriptor, others = opened_by_root(str(path), flags, 0o600)
+            descriptor, others = walked(str(path), flags, 0o600)
         else:
             descriptor, others = os.open(path, flags, 0o600), False
     except Misled as why:

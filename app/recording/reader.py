@@ -6,9 +6,9 @@ import gc
 import gzip
 import io
 import os
-import stat
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,15 @@ import msgspec
 from app.failure import Failure
 from app.recording.bounds import LINE_LIMIT, RATIO_FROM, RATIO_LIMIT, SIZE_LIMIT, VALUES_LIMIT, values_in
 from app.recording.session import Session
+from probes.lossless_json import Decoder
+from probes.named_file import opened
+from probes.types import Json
 from scenarios import events as ev
+from scenarios.ranges import sound
 
 CHUNK = 1 << 20
 
-_decoder = msgspec.json.Decoder(ev.AnyEvent)
+_decoder = Decoder(ev.AnyEvent)
 
 
 class _Tag(msgspec.Struct):
@@ -36,6 +40,14 @@ class _Head(msgspec.Struct):
 _tag_decoder = msgspec.json.Decoder(_Tag)
 _head_decoder = msgspec.json.Decoder(_Head)
 _KNOWN = frozenset(kind.__struct_config__.tag for kind in ev.AnyEvent.__args__)
+_OUT_OF_RANGE = re.compile(r"Expected `\w+` (?:[<>]=?|of length)|out of range")  # msgspec's words
+_NO_TYPE: dict[type, Callable[[Any], Json]] = {  # values of any type, by their event
+    ev.Began: lambda e: e.options,
+    ev.Planned: lambda e: e.plan.options,
+    ev.Offer: lambda e: [option.default for option in e.options],
+    ev.FactRead: lambda e: e.value,
+    ev.Extra: lambda e: e.value,
+}
 
 
 class BrokenRecording(Failure):
@@ -45,7 +57,7 @@ class BrokenRecording(Failure):
 class Follower:
     """Reads what has been appended since the last `poll`. An unfinished last line waits for its end."""
 
-    def __init__(self, path: Path, decoder: msgspec.json.Decoder[Any] = _decoder) -> None:
+    def __init__(self, path: Path, decoder: Decoder = _decoder) -> None:
         """`decoder` of another union of the same tags: for a reader that needs a part of the events' fields only."""
         self.path = path
         self._decoder = decoder
@@ -54,6 +66,7 @@ class Follower:
         self.unknown = 0  # events of a type that this version does not know
         # the last line has no end (yet): the writer is at it, or was killed while it wrote
         self.unfinished = False
+        self._time = 0.0  # of the last event, seconds
         self._cut = False  # compressed, and its end is missing
         self._values = 0
         self._rest = b""
@@ -122,8 +135,11 @@ class Follower:
             self._check_head(data[: data.index(b"\n")])
         try:
             events: list[ev.AnyEvent] = self._decoder.decode_lines(data)
-            self.line += data.count(b"\n")
-            return events
+            if all(sound(_NO_TYPE[type(e)](e)) for e in events if type(e) in _NO_TYPE):
+                self.line += data.count(b"\n")
+                self._time = events[-1].t if events else self._time
+                return events
+            return list(self._one_by_one(data))
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             return list(self._one_by_one(data))
 
@@ -133,11 +149,19 @@ class Follower:
             if not line.strip():
                 continue
             try:
-                yield self._decoder.decode(line)
+                event = self._decoder.decode(line)
+                loose = _NO_TYPE.get(type(event))
+                if loose is not None and not sound(loose(event)):
+                    raise msgspec.ValidationError("value out of range - at `$.value`, `$.options`, ...")
+                self._time = event.t
+                yield event
             except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-                if not _unknown(line):
+                if self.line > 1 and _OUT_OF_RANGE.search(str(error)):
+                    yield ev.LeftOut(t=self._time, why=f"line {self.line}: {_short(error)}")
+                elif _unknown(line):
+                    self.unknown += 1
+                else:
                     raise self._broken(self.line, f"is damaged: {_short(error)}") from None
-                self.unknown += 1
 
     def _check_head(self, line: bytes) -> None:
         try:
@@ -162,7 +186,7 @@ def _instead(line: bytes) -> str:
     return "no JSON object with a type"
 
 
-def events_of(path: Path, decoder: msgspec.json.Decoder[Any] = _decoder) -> Iterator[Any]:
+def events_of(path: Path, decoder: Decoder = _decoder) -> Iterator[Any]:
     """Every event up to the file's end now. Raises BrokenRecording; an empty file is one too."""
     follower = Follower(path, decoder)
     try:
@@ -194,15 +218,11 @@ def load(path: Path) -> Session:
 
 def _opened(path: Path) -> io.BufferedIOBase | gzip.GzipFile:
     try:
-        # O_NONBLOCK: opening a FIFO that nobody writes to would wait for ever
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = opened(path)
     except OSError as error:
         raise BrokenRecording(
             f"{path}: cannot be read: {error.strerror}; `hostdx recordings` lists yours"
         ) from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise BrokenRecording(f"{path}: is not a regular file, so not a recording")
     file = os.fdopen(descriptor, "rb")
     magic = file.read(2)
     file.seek(0)

@@ -38,6 +38,7 @@ class Session:
         self.verdicts: dict[tuple[str, str, str, str], ev.Verdict] = {}
         self.series: list[ev.SeriesVerdict] = []
         self.guards: list[ev.Guard] = []
+        self.watched: list[ev.Watched] = []
         self.pulses: deque[ev.Pulse] = deque(maxlen=600)
         self.progress: ev.Progress | None = None
         self.findings: dict[str, Finding] = {}
@@ -45,6 +46,8 @@ class Session:
         self.notes: list[ev.Note] = []
         self.ended: ev.Ended | None = None
         self.left_out: dict[str, int] = {}  # by kind: events beyond the bounds, which are not kept
+        self.unsound = 0  # lines with a number out of its range, `unsound_why` the first of them
+        self.unsound_why: str = ""
         self.workload: str = ""  # the one under way: whose step began, or whose block or group came last
 
     def apply(self, event: ev.AnyEvent) -> None:
@@ -93,6 +96,10 @@ class Session:
         if event.phase == "steady":
             self.groups.setdefault(event.workload, []).extend(groups_in(event))
         self.workload = event.workload
+
+    def _line_left_out(self, event: ev.LeftOut) -> None:
+        self.unsound += 1
+        self.unsound_why = self.unsound_why or event.why
 
     def _sample(self, event: ev.SampleTaken) -> None:
         samples = self.samples.get(event.series)
@@ -185,10 +192,12 @@ _FOLDS: dict[type, Callable[[Session, Any], None]] = {
     ev.Verdict: lambda s, e: s.verdicts.__setitem__(pair(e), e),
     ev.SeriesVerdict: lambda s, e: s.series.append(e),
     ev.Guard: lambda s, e: s.guards.append(e),
+    ev.Watched: lambda s, e: s.watched.append(e),
     ev.Pulse: lambda s, e: s.pulses.append(e),
     ev.Progress: Session._progress,
     ev.Found: lambda s, e: s.findings.__setitem__(finding_key(e), e.finding),
     ev.Extra: lambda s, e: s.extras.__setitem__(e.name, e),
     ev.Note: lambda s, e: s.notes.append(e),
+    ev.LeftOut: Session._line_left_out,
     ev.Ended: lambda s, e: setattr(s, "ended", e),
 }

@@ -5,9 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Union
-
-import msgspec
+from typing import Union
 
 from app.failure import USAGE, Failure
 from app.recording import store
@@ -15,10 +13,11 @@ from app.recording.reader import BrokenRecording, events_of
 from probes.imports import io500_table, kinds
 from probes.imports.model import Refused
 from probes.imports.source import Source
+from probes.lossless_json import Decoder
 from scenarios.compare.imported import imported
 from scenarios.compare.take import READ, Take, take
 
-_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Union[READ])  # noqa: UP007
+_decoder = Decoder(Union[READ])  # noqa: UP007
 
 
 def paths(arguments: Iterable[str]) -> list[Path]:

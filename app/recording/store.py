@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -12,6 +13,8 @@ from app.process import Identity, lives
 from app.recording.bounds import LINE_LIMIT
 from app.recording.reader import BrokenRecording, Follower
 from app.state import recordings_dir
+from probes.lossless_json import Decoder
+from probes.named_file import opened
 from probes.number_text import whole
 from scenarios import events as ev
 
@@ -19,7 +22,7 @@ State: TypeAlias = Literal["running", "done", "skipped", "failed", "interrupted"
 SUFFIXES = (".jsonl", ".jsonl.gz")
 HEAD = 1 << 16  # bytes: a list of a thousand recordings must not read a gigabyte
 
-_decoder = msgspec.json.Decoder(ev.AnyEvent)
+_decoder = Decoder(ev.AnyEvent)
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
@@ -196,7 +199,7 @@ def _last_event(path: Path) -> ev.AnyEvent | None:
 
 def _last_within(path: Path, length: int) -> ev.AnyEvent | None:
     try:
-        with path.open("rb") as file:
+        with os.fdopen(opened(path), "rb") as file:
             file.seek(max(0, path.stat().st_size - length))
             lines = file.read(length + 1).split(b"\n")[:-1]
     except OSError:

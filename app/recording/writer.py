@@ -15,30 +15,30 @@ from app.failure import Failure
 from app.printable import printable_json
 from app.recording.bounds import LINE_LIMIT
 from app.state import ELSEWHERE
+from probes.lossless_json import Decoder, encode
 from probes.secrets import masked_tree
 from scenarios import events as ev
 
 WAITING_LIMIT = 32 << 20  # bytes kept in memory while the disk is full
 
-_encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(ev.AnyEvent)
+_decoder = Decoder(ev.AnyEvent)
 _SYNCED = (ev.Found, ev.ActionEvent, ev.Ended)
 _NUMBERS = (ev.Block, ev.Train, ev.SampleTaken, ev.Inside, ev.Group, ev.Estimate, ev.Pulse)
 
 
 def encoded(event: ev.AnyEvent) -> bytes:
-    """The event's line, secrets masked. What JSON cannot hold (lone surrogates, NaN, infinity) is written so that it
-    loads again."""
+    """The event's line, secrets masked. What JSON cannot hold (bytes that are no UTF-8, NaN, infinity) is
+    written so that it loads again."""
     try:
         event = _without_secrets(event)
-        line = _encoder.encode(event)
+        line = encode(event)
         if b"null" in line:  # also what NaN and infinity become, and then the line may not load
             _decoder.decode(line)
-    except (UnicodeEncodeError, msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, RecursionError):
         line = _mended(event)
     line = printable_json(line)
     if len(line) >= LINE_LIMIT:
-        line = _encoder.encode(ev.Note(t=event.t, text=f"left out: an event of {len(line)} bytes"))
+        line = encode(ev.Note(t=event.t, text=f"left out: an event of {len(line)} bytes"))
     return line + b"\n"
 
 
@@ -56,21 +56,17 @@ def _without_secrets(event: ev.AnyEvent) -> ev.AnyEvent:
 def _mended(event: ev.AnyEvent) -> bytes:
     try:
         tree = msgspec.to_builtins(event)
-        line = _encoder.encode(_clean(tree))
+        line = encode(_clean(tree))
         _decoder.decode(line)
         return line
-    except (UnicodeEncodeError, msgspec.MsgspecError, RecursionError):
+    except (msgspec.MsgspecError, RecursionError):
         kind = type(event).__name__
-        return _encoder.encode(
-            ev.Note(t=event.t, text=f"left out: an event ({kind}) with a value that is not finite")
-        )
+        return encode(ev.Note(t=event.t, text=f"left out: an event ({kind}) with a value that is not finite"))
 
 
 def _clean(value: object) -> object:
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
-        return {_clean(k): _clean(v) for k, v in value.items() if not _infinite(v)}
+        return {k: _clean(v) for k, v in value.items() if not _infinite(v)}
     if isinstance(value, list | tuple):
         return [_clean(v) for v in value]
     return value

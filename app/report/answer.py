@@ -61,6 +61,8 @@ def headline_of(entry: store.Listed) -> Answer | None:
         return answer(load(entry.path))
     except (BrokenRecording, OSError):
         return None
+    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+        return Answer(f"its figures make no sense ({type(error).__name__})", "unknown")  # the list goes on
 
 
 def _files(session: Session) -> str:
@@ -69,6 +71,14 @@ def _files(session: Session) -> str:
     rows = told.value if told is not None and isinstance(told.value, list) else []
     names = [row.get("file") for row in rows if isinstance(row, dict)]
     return units.listed([name for name in names if isinstance(name, str)], MOST_FILES)
+
+
+def alone(session: Session) -> list[str]:
+    """What the answer stands on, where one side alone was measured and no table of verdicts holds it."""
+    told = answer(session).finding
+    if told is None or not told.answers or len(session.variants) != 1:
+        return []
+    return [each.text for each in told.evidence]
 
 
 def _judged(session: Session) -> bool:

@@ -301,6 +301,11 @@ def _left_out(found: Comparison) -> list[Part]:
     for side, keys in (("A", found.only_a), ("B", found.only_b)):
         if keys:
             items.append((f"loads that only {side} has:", ", ".join(_key(k) for k in keys)))
+    for name, runs in (("A", found.a), ("B", found.b)):
+        if runs.left_out:
+            items.append(
+                (f"lines of {name} with a number out of its range, or too many facts:", str(runs.left_out))
+            )
     prints = found.fingerprints
     if prints.unknown:
         items.append((f"{len(prints.unknown)} facts were read on one side only:", listed(prints.unknown, 12)))

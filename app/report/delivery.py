@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from app.output_file import deliver
-from app.printable import printable_json
 from app.report import html, markdown
 from app.report.document import Document
+from app.report.result import encoded
 
 
 def deliver_document(what: str, path: str | None, document: Document, form: str) -> None:
@@ -17,4 +15,4 @@ def deliver_document(what: str, path: str | None, document: Document, form: str)
     elif form == "html":
         deliver(what, path, html.rendered(document))
     else:
-        deliver(what, path, printable_json(msgspec.json.encode(document)).decode())
+        deliver(what, path, encoded(document))

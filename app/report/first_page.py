@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.recording.session import Session
 from app.report import checkup, stuck, wording
-from app.report.answer import answer
+from app.report.answer import alone, answer
 from app.report.document import Bullets, Code, Mono, Part, Picture, Section, Strong, Words, say
 from app.report.effects_svg import effects_svg
 from app.report.following import to_do
@@ -51,6 +51,8 @@ def _result(session: Session) -> list[Part]:
     compared = [v for v in session.verdicts.values() if not v.control]
     if (answers := checkup.table(session)) is not None:
         parts.append(answers)
+    if texts := alone(session):
+        parts.append(Bullets(tuple((text,) for text in texts)))
     if (tasks := stuck.table(session)) is not None:
         parts.append(tasks)
     found = table(session)

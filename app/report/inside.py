@@ -141,7 +141,7 @@ def quarters(points: Points, field: Field) -> tuple[str, ...]:
     last_s = points[-1][0]
     parts: list[list[float]] = [[], [], [], []]
     for at_s, value in points:
-        parts[min(3, int(4 * at_s / last_s * 0.9999))].append(value)
+        parts[min(3, int(4 * at_s / (last_s or 1.0) * 0.9999))].append(value)
     return tuple(amount(math.fsum(part) / len(part), field) if part else "–" for part in parts)
 
 

@@ -48,14 +48,14 @@ def method(session: Session, recording: str, *, with_arguments: bool = False) ->
         whole = "train that was disturbed" if session.trains else "group with a disturbed block"
         parts += [
             say(
-                f"The unit of inference is the group. A {whole} was measured again as a whole; "
-                "the order was drawn by the seed."
+                f"The unit of inference is {_unit(session)}. A {whole} was measured again as a whole where it stood "
+                "out from the run's own quiet level; the order was drawn by the seed."
             ),
             groups,
             say(_looks(session)),
             say(
-                f"A {'train' if session.trains else 'block'} counted as disturbed where one of these was passed, "
-                "compared with the run's own median:"
+                f"A {'train' if session.trains else 'block'} counted as disturbed where one of these was passed "
+                "(steal, clock and quota are compared with the run's own median):"
             ),
             _guards(),
         ]
@@ -74,6 +74,15 @@ def method(session: Session, recording: str, *, with_arguments: bool = False) ->
     else:
         parts.append(say("Nothing was changed on this host."))
     return parts
+
+
+def _unit(session: Session) -> str:
+    if not any(verdict.pairs for verdict in session.verdicts.values()):
+        return "the group"
+    return (
+        "the pair of places (files or directories, one of each side): a group stays in one pair, all pairs are visited "
+        "equally often"
+    )
 
 
 def _run(session: Session, recording: str, with_arguments: bool) -> Bullets:
@@ -217,6 +226,8 @@ def _limit(rule: Threshold) -> str:
     percent = f"{100 * rule.limit:g} % {rule.unit}"
     if rule.kind == "space":
         return f"less than {percent}, or {size(rule.floor)}: the run ends"
+    if rule.kind == "queue":
+        return f"{rule.limit:g} {rule.unit}, where the CPUs were {100 * rule.floor:g} % busy"
     if rule.kind == "heat":
         return f"any {rule.unit}"
     floors = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from app.printable import printable_json
+from app.printable import printable, printable_json
 from app.recording.session import Session
 from probes.types import Json
 from scenarios import events as ev
@@ -29,8 +29,9 @@ def document(session: Session, recording: str | None) -> dict[str, Json]:
         "absent": [{"fact": absent.label, "reason": absent.reason} for absent in session.absent.values()],
         "recording": recording,
     }
-    if session.left_out:
-        own["left_out"] = dict(session.left_out)
+    if session.left_out or session.unsound:
+        lines = {"lines out of range": session.unsound} if session.unsound else {}
+        own["left_out"] = {**session.left_out, **lines}
     for extra in session.extras.values():
         own.setdefault(extra.name, extra.value)  # a scenario's own part never hides ours
     return own
@@ -41,11 +42,11 @@ def document_json(session: Session, recording: str | None) -> str:
 
 
 def encoded(value: object) -> str:
-    """One document; what came from a host as half a character is escaped."""
+    """One document for others' programs; a byte that is no UTF-8 is written as a person reads it."""
     try:
         data = msgspec.json.encode(value)
     except UnicodeEncodeError:
-        data = msgspec.json.encode(_whole(value))
+        data = msgspec.json.encode(_whole(msgspec.to_builtins(value)))
     return printable_json(msgspec.json.format(data, indent=2)).decode()
 
 
@@ -113,6 +114,9 @@ def _verdict(verdict: ev.Verdict) -> Json:
         "look": verdict.look,
         "alpha": verdict.alpha,
         "smallest_effect": verdict.smallest_effect,
+        "pairs": verdict.pairs,
+        "place_scatter": verdict.place_scatter,
+        "slice_scatter": verdict.slice_scatter,
         "seconds": verdict.seconds,
         "seconds_to_decide": verdict.seconds_to_decide,
         "bytes_to_decide": verdict.bytes_to_decide,
@@ -140,7 +144,7 @@ def _pair(interval: ev.Interval | None) -> Json:
 
 def _whole(value: object) -> object:
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
+        return "".join(printable(c) if "\ud800" <= c <= "\udfff" else c for c in value)
     if isinstance(value, dict):
         return {str(_whole(key)): _whole(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -13,7 +13,7 @@ from app.printable import printable
 from app.recording.session import Session
 from app.recording.store import argument
 from app.report import checkup, trust, wording
-from app.report.answer import answer
+from app.report.answer import alone, answer
 from app.report.document import Table, plain
 from app.report.following import following
 from app.report.verdict_table import beside, rows, table
@@ -35,6 +35,8 @@ def summary(session: Session, recording: Path | None, width: int = WIDE) -> list
     if ended is None or ended.status in ("done", "interrupted"):
         said = answer(session)
         lines += _wrapped(said.sentence, width, said.weight if said.weight != "notice" else "strong")
+    for text in alone(session):
+        lines += _wrapped(text, width, "", "  ")
     list_of = checkup.ranked(session)
     for one in list_of:
         lines += _wrapped(f"{one.sign} {one.words}", width, one.role, "  ")

@@ -34,8 +34,13 @@ def told(session: Session, *, facts: bool = False, unknown: bool = False) -> lis
         check for check in session.checks.values() if check.reason and check.state in ("unreadable", "spoke")
     ]
     if silent and unknown:
-        shown += [("", ""), *((f"? {check.rule}: {check.reason}", "unknown") for check in silent)]
-        shown += [(f"? {absent.label}: {absent.reason}", "unknown") for absent in session.absent.values()]
+        reasons: dict[str, list[str]] = {}  # one thing that is missing leaves many checks without an answer
+        for check in silent:
+            reasons.setdefault(check.reason, []).append(check.rule)
+        for absent in session.absent.values():
+            reasons.setdefault(absent.reason, []).append(absent.label)
+        shown.append(("", ""))
+        shown += [(f"? {', '.join(names)}: {reason}", "unknown") for reason, names in reasons.items()]
     elif silent:
         words = f"? {counted(len(silent), 'check')} could not be answered (--unknown shows why)"
         shown += [("", ""), (words, "unknown")]

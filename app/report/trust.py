@@ -6,7 +6,7 @@ Each sign is made from fields; what a run has no means to tell is not said.
 from __future__ import annotations
 
 import math
-from statistics import fmean
+from statistics import fmean, median
 from typing import Literal, NamedTuple, TypeAlias
 
 from app.recording.session import Session
@@ -14,15 +14,23 @@ from app.report import wording
 from app.report.verdict_table import counts
 from probes import units
 from scenarios import events as ev
+from scenarios.disturbance import most_named, most_often
 from scenarios.experiment.drift import Drift, drifts
 from scenarios.experiment.wording import drift_text
+from scenarios.guards.thresholds import threshold
 
 _LARGEST = 1e100  # what a recording gives beyond it was not measured, and overflows a sum
 
-State: TypeAlias = Literal["ok", "notice", "unknown", "critical"]
-MARKS: dict[State, str] = {"ok": "✓", "notice": "▲", "unknown": "?", "critical": "!"}
+State: TypeAlias = Literal["ok", "notice", "unknown", "unlooked", "critical"]
+MARKS: dict[State, str] = {"ok": "✓", "notice": "▲", "unknown": "?", "unlooked": "–", "critical": "!"}
 REACHED = 0.95  # of a load's bytes must show in the disks' own counters
 MANY = 0.5  # of all groups disturbed: a run on a host that is not quiet
+ALL_THE_TIME = 0.8  # of the trains or blocks that the guards could judge
+_FIELDS = {
+    "device": "device_bytes",
+    "cpu": "users_cpu",
+    "frequency": "khz",
+}  # the others' are called as their kind
 
 
 class Sign(NamedTuple):
@@ -69,7 +77,74 @@ def _disturbed(session: Session) -> list[Sign]:
     count = session.disturbed_groups
     again = ", measured again" if count else ""
     state: State = "ok" if not count else "critical" if count > MANY * total else "notice"
-    return [Sign(state, f"{count} of {total} groups disturbed{again}")]
+    sign = Sign(state, f"{count} of {total} groups disturbed{again}")
+    kinds = dict.fromkeys(one.kind for watched in session.watched for one in watched.told)
+    others = [_others(session, kind) for kind in kinds]
+    if not others and not count:
+        return [sign] if not (why := _unseen(session)) else [Sign("unlooked", f"disturbances: {why}")]
+    return [sign, *others] if count else others
+
+
+def _others(session: Session, kind: str) -> Sign:
+    """What others did beyond a limit, measured again or not: all the time, or how often."""
+    those = [(w, one) for w in session.watched for one in w.told if one.kind == kind]
+    known = _FIELDS.get(kind, kind)
+    could = [
+        w
+        for w in session.watched
+        if getattr(w.surroundings, known, 0) is not None or any(one.kind == kind for one in w.told)
+    ]
+    share = _seconds([w for w, _ in those]) / max(_seconds(could), 1e-3)
+    if share < ALL_THE_TIME or kind not in ("device", "cpu"):
+        often = most_often([one for _, one in those])
+        return Sign("notice", f"{often}, in {units.percent(min(1.0, share))} of the measuring time")
+    who = most_named([one.culprit for _, one in those if one.culprit is not None])
+    by = f" ({who})" if who else ""
+    if kind == "cpu":
+        used = units.percent(median(one.figure or 0.0 for _, one in those))
+        return Sign(
+            "notice", f"others used {used} of the CPUs all the time{by}: these are figures of a busy host"
+        )
+    read, written = (
+        median(getattr(w.surroundings, name) for w, _ in those)
+        for name in ("foreign_read", "foreign_written")
+    )
+    did, way = ("wrote", "to") if written >= read else ("read", "from")
+    where = ", ".join(those[0][0].devices)
+    # Not what the counters moved: what our own writes cause is among that.
+    rates = [one.figure for _, one in those if one.unit == "B/s" and one.figure is not None]
+    rate = f" {units.rate(median(rates))}" if rates else ""
+    return Sign(
+        "notice", f"others {did}{rate} {way} {where} all the time{by}: these are figures of a busy disk"
+    )
+
+
+def _seconds(watched: list[ev.Watched]) -> float:
+    return sum(w.surroundings.seconds for w in watched)
+
+
+def _unseen(session: Session) -> str:
+    """Why nobody knows what others did; "" where it was looked at."""
+    looks = [w.surroundings for w in session.watched]
+    if not looks:
+        return ""  # recorded before the looks were: its groups were judged all the same
+    if all(look.cpu is None and look.device_bytes is None for look in looks):
+        return "not looked at (neither /proc/stat nor /proc/diskstats can be read)"
+    loaded = any(block.bytes > 0 for blocks in session.blocks.values() for block in blocks)
+    if loaded and not any(w.devices for w in session.watched):
+        return "others' I/O was not looked at: this run watches no disk"
+    moved = [look for look in looks if look.device_bytes is not None]
+    if loaded and not moved:
+        return "others' I/O was not looked at (the devices have no counters here)"
+    if moved and all(not look.exact and look.attributed is None for look in moved):
+        return "others' I/O cannot be told from what our writes cause (run as root)"
+    # Up to the limit in all, whoever used it: nobody used more.
+    limit = threshold("cpu").limit
+    unread = [look.cpu for look in looks if look.users_cpu is None or look.hidden]
+    unknown = sum(cpu is None or cpu > limit for cpu in unread)
+    if unknown > len(looks) / 2:
+        return "others' CPU use was not looked at most of the time (the processes cannot be read, or are too many)"
+    return ""
 
 
 def _reached(session: Session) -> list[Sign]:

@@ -143,8 +143,12 @@ def series_sentence(session: Session, series: ev.SeriesVerdict) -> str:
 
 
 def beyond_bounds(session: Session) -> str:
-    """What of a recording was counted only; empty where nothing was."""
-    if not session.left_out:
-        return ""
-    counted = ", ".join(f"{number} more {kind}" for kind, number in session.left_out.items())
-    return f"not kept, as the recording holds more than is read of one: {counted}"
+    """What of a recording was counted only, or not believed; empty where nothing was."""
+    said = []
+    if session.left_out:
+        counted = ", ".join(f"{number} more {kind}" for kind, number in session.left_out.items())
+        said.append(f"not kept, as the recording holds more than is read of one: {counted}")
+    if session.unsound:
+        lines = units.counted(session.unsound, "line")
+        said.append(f"left out, as a number in it is out of its range: {lines}, first {session.unsound_why}")
+    return "; ".join(said)

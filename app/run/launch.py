@@ -14,6 +14,7 @@ from pathlib import Path
 from app.process import Identity, lives, runs_hostdx, writes
 from app.state import check_room, private, recordings_dir
 from probes.inherited import for_hostdx
+from probes.named_file import opened_where
 from scenarios.events import Began
 
 HOSTDX = (
@@ -109,7 +110,9 @@ def _not_ours(recording: Path, began: Began) -> str:
         return GONE
     try:
         inside = recording.parent.resolve() == recordings_dir().resolve()
-        descriptor = os.open(recording, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        descriptor = opened_where(
+            os.open(recording, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW), str(recording)
+        )
     except OSError as error:
         return f"{recording}: cannot be read: {error.strerror}"
     try:

@@ -15,13 +15,14 @@ import msgspec
 from app.recording.bounds import LINE_LIMIT
 from app.recording.session import Session
 from probes.inherited import for_hostdx
+from probes.lossless_json import Decoder
 from scenarios import events as ev
 
 
 @cache
-def _decoder() -> msgspec.json.Decoder[ev.AnyEvent]:
+def _decoder() -> Decoder:
     """Made when the first event comes: the first screen does not wait for it (4 ms)."""
-    return msgspec.json.Decoder(ev.AnyEvent)
+    return Decoder(ev.AnyEvent)
 
 
 class EventChild:

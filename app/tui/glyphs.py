@@ -8,6 +8,8 @@ import sys
 import unicodedata
 from functools import lru_cache
 
+from app.printable import printable
+
 SIGNS = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓", "unknown": "?"}
 MARKERS = ("●", "○", "■", "□", "▲", "△")  # one a variant, in the plan's order
 SPARKS = "▁▂▃▄▅▆▇█"
@@ -44,6 +46,8 @@ def _visible(char: str) -> str:
     if char in "\n\t":
         return " "
     category = unicodedata.category(char)
+    if category == "Cs":
+        return printable(char)
     if category[0] == "C" or category in ("Mn", "Me", "Mc", "Zl", "Zp"):
         return char.encode("unicode_escape").decode("ascii")
     return char

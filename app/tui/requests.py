@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from app.run import launch
 from app.tui.command import Outcome, hostdx
 from app.tui.event_child import EventChild
 from app.tui.glyphs import clean
+from probes.safe_read import read_named
 from probes.units import duration
 from scenarios.events import Offer, Verdict
 from scenarios.finding import Finding
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 RECENT_S = 30  # a run under way writes a pulse every second
 STOP_AGAIN_S = 5.0
+MOST_REPORT_BYTES = 64 << 20
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -376,9 +379,11 @@ def _written(directory: Path, stem: str, text: str) -> Path:
     for number in range(1, 1000):
         path = directory / (f"hostdx-{stem}.md" if number == 1 else f"hostdx-{stem}-{number}.md")
         try:
-            if path.is_file() and not path.is_symlink() and path.read_text("utf-8", "replace") == text:
+            same = path.is_file() and not path.is_symlink() and path.stat().st_size <= MOST_REPORT_BYTES
+            if same and read_named(path, MOST_REPORT_BYTES).decode("utf-8", "replace") == text:
                 return path
-            with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+            with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(text)
             return path
         except FileExistsError:

@@ -88,6 +88,7 @@ def keep(name: str) -> None:
     try:
         place = private(state_dir()) / KEPT
         scratch = place.with_name(f".{KEPT}.{os.getpid()}")
+        scratch.touch(0o600)
         scratch.write_text(f"{name}\n", "utf-8")
         scratch.replace(place)
     except (OSError, Failure):

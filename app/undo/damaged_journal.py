@@ -13,8 +13,9 @@ import msgspec
 
 from app.failure import Failure
 from app.undo.journal import Busy, Entry, Header, Line, content, fold, opened, sync_directory
+from probes.lossless_json import Decoder
 
-_decoder = msgspec.json.Decoder(Line)
+_decoder = Decoder(Line)
 
 
 def legible(path: Path) -> list[Entry]:

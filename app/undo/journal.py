@@ -22,6 +22,7 @@ from app.process import Identity
 from app.state import ELSEWHERE, ROOTS_OWN
 from probes.action import Action
 from probes.exposure import ruled_by_others
+from probes.lossless_json import Decoder, encode
 from probes.private_directory import Inode
 
 SCHEMA = "hostdx-journal/1"
@@ -119,7 +120,7 @@ class Struck(msgspec.Struct, frozen=True, tag="struck", tag_field="line"):
 
 
 Line: TypeAlias = Header | Entry | Made | Undoing | Back | Hanging | Struck
-_decoder = msgspec.json.Decoder(Line)
+_decoder = Decoder(Line)
 
 
 class Busy(Exception):
@@ -243,7 +244,7 @@ class Journal:
         os.close(self.descriptor)
 
     def _append(self, line: Line) -> None:
-        data = msgspec.json.encode(line) + b"\n"
+        data = encode(line) + b"\n"
         length = os.fstat(self.descriptor).st_size
         try:
             if os.write(self.descriptor, data) != len(data):

@@ -12,10 +12,11 @@ from app.recording.bounds import LINE_LIMIT
 from app.recording.writer import encoded
 from app.undo.journal import Header
 from app.undo.undo import Undone, after_reboot
+from probes.lossless_json import Decoder
 from scenarios import events as ev
 
 KILLED = "the runner was killed, or the power was cut"
-_decoder = msgspec.json.Decoder(ev.AnyEvent)
+_decoder = Decoder(ev.AnyEvent)
 
 
 def write(header: Header, done: list[Undone]) -> None:

@@ -7,15 +7,14 @@ from probes.bench.measured import Measured
 LEAST_SHARE = 0.95
 
 
-def cache_check(measured: Measured, device: str = "the device") -> str:
+def cache_check(measured: Measured) -> str:
     """For a block of a read load: why its bytes did not come from the device, or "".
 
-    `device` says whose counters they are. Without counters (`device_bytes` None) nothing is checked. More than was
-    read is no cause: others read too.
+    Without counters (`device_bytes` None) nothing is checked. More than was read is no cause: others read too.
     """
     if measured.device_bytes is None or measured.bytes <= 0:
         return ""
     share = measured.device_bytes / measured.bytes
     if share >= LEAST_SHARE:
         return ""
-    return f"served by a cache: {100 * share:.0f} % of the bytes read came from {device}"
+    return f"served by a cache: {100 * share:.0f} % of the bytes read came from the device"

@@ -1,8 +1,8 @@
 """Drops files from the page cache: `python -P -m probes.bench.drop_cache PATH...`. Standard library only.
 
-Folders with all that is below them, links not followed. Written back first, for only clean pages are dropped
-(posix_fadvise(2)); what a program has mapped stays. On a file system that does not answer this hangs, so it is a
-child of its own. Prints the number of files and their bytes.
+Folders with all that is below them, by descriptor, links not followed and nothing but regular files opened. Written
+back first, for only clean pages are dropped (posix_fadvise(2)); what a program has mapped stays. On a file system that
+does not answer this hangs, so it is a child of its own. Prints the number of files and their bytes.
 """
 
 from __future__ import annotations
@@ -11,34 +11,45 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+
+from probes.named_file import beside, looked_at, opened_where
 
 MOST_FILES = 1_000_000
+MOST_DEPTH = 200
 
 
-def files(path: str) -> Iterator[str]:
-    """Raises OSError where there is no such path."""
-    if not stat.S_ISDIR(Path(path).stat().st_mode):
-        yield path
+def files(looked: int, depth: int = MOST_DEPTH) -> Iterator[int]:
+    """O_PATH descriptors of what is no folder, at it or below it; what goes meanwhile is passed over.
+
+    Who takes one closes it.
+    """
+    if not stat.S_ISDIR(os.fstat(looked).st_mode):
+        yield looked
         return
-    for folder, _, names in os.walk(path):
-        for name in names:
-            yield f"{folder}/{name}"
-
-
-def drop(path: str) -> int | None:
-    """Its bytes; None where it is no file, or may not be read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+        names = os.listdir(f"/proc/self/fd/{looked}") if depth else []  # noqa: PTH208
+        for name in names:
+            try:
+                below = beside(name, looked)
+            except OSError:
+                continue
+            yield from files(below, depth - 1)
+    except OSError:
+        return
+    finally:
+        os.close(looked)
+
+
+def drop(looked: int) -> int | None:
+    """Its bytes; None where it is no regular file, or may not be read. Closes it."""
+    try:
+        descriptor = opened_where(looked, "")
     except OSError:
         return None
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return None
         os.fdatasync(descriptor)
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-        return status.st_size
+        return os.fstat(descriptor).st_size
     finally:
         os.close(descriptor)
 
@@ -47,7 +58,7 @@ def main(paths: list[str]) -> None:
     count = total = 0
     for path in paths:
         try:
-            for found in files(os.path.realpath(path)):
+            for found in files(looked_at(path)):
                 size = drop(found)
                 if size is not None:
                     count, total = count + 1, total + size

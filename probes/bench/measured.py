@@ -57,7 +57,8 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """One block. `values` maps metric names to the block's value; `histogram` is [upper bound ns, count] pairs.
 
     `cpu_s` is our own CPU time; `device_bytes` what the leaf devices' counters moved. Where the block has an
-    onset, `onset` holds it apart and `values` speaks only of what follows.
+    onset, `onset` holds it apart and `values` speaks only of what follows. `completions` counts the operations that
+    finished in each 2 ms since the start, the onset's too.
     """
 
     seconds: float
@@ -71,6 +72,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     histogram: list[tuple[int, int]] = []
     within: list[Within] = []
     onset: Measured | None = None
+    completions: list[int] = []
     remark: str = ""  # "engine-bound: 83 % of a core a worker"
 
 
@@ -82,6 +84,8 @@ class Train(msgspec.Struct, frozen=True, kw_only=True):
     quarters   of the leading metric in each fourth of a slice, where that was asked for.
     sides      each side's slices together: operations, bytes, CPU time, latencies. `device_bytes` is None where the
                sides share a device; `device_bytes` of the train is what all leaves' counters moved.
+    begins     of every slice, in seconds since the start; `completions`: operations that finished in each 2 ms of it,
+               with those that do not count elsewhere.
     seconds    wall time, switches included; `waited_s` of the workers' time they waited for a CPU.
     """
 
@@ -95,6 +99,8 @@ class Train(msgspec.Struct, frozen=True, kw_only=True):
     quarters: list[list[float]] = []
     device_bytes: int | None = None
     waited_s: float = 0.0
+    begins: list[float] = []
+    completions: list[list[int]] = []
 
     def together(self) -> Measured:
         """All sides as one block: what the guards compare with the host's counters."""

@@ -152,7 +152,7 @@ class MixedBench:
         if file is None:
             raise NotApplicable(f"{self.directory}: no test file was prepared for {load.title}")
         buffered = role.file == "buffered"
-        spec |= part_of(file, index, load.workers, load.block_bytes, sequential=load.sequential)
+        spec |= part_of([file], index, load.workers, load.block_bytes, sequential=load.sequential)
         spec |= {"sync": False, "direct": file.direct and not buffered, "buffered": buffered}
         if load.kind == "write" and self.write_rate is not None:
             spec["rate"] = self.write_rate

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from probes.bench.budget import WriteBudget
 from probes.bench.engine.files import TestFile
 from probes.bench.engine.pool import Pool, WorkerFailed
 from probes.bench.measured import BenchRefused
@@ -38,25 +39,33 @@ def cannot_use(directory: str, error: OSError) -> BenchRefused:
 
 
 async def fill(
-    directory: str,
     pool: Pool,
-    files: Sequence[TestFile],
-    spend: Callable[[int], None],
+    files: Sequence[tuple[str, TestFile]],
+    budget: WriteBudget,
+    device_bytes: Callable[[], int | None],
     progress: Progress | None,
 ) -> None:
-    """Writes every block. `spend` is told of every piece written, in bytes. Raises BenchRefused with one line."""
-    total = sum(file.bytes for file in files)
+    """Writes every block of the files, each given with its directory. Raises BenchRefused with one line.
+
+    `device_bytes`: what the devices count as written; the budget is charged with what that moves.
+    """
+    total = sum(file.bytes for _, file in files)
     finished = spent = 0
+    seen = device_bytes()
+
+    def spend(written: int) -> None:
+        nonlocal spent, seen
+        now = device_bytes()
+        budget.spend(written - spent, None if now is None or seen is None else max(0, now - seen))
+        spent, seen = written, now
 
     def tell(written: int) -> None:
-        nonlocal spent
         if finished + written - spent >= PIECE_BYTES:
-            spend(finished + written - spent)
-            spent = finished + written
+            spend(finished + written)
         if progress is not None:
             progress(finished + written, total)
 
-    for file in files:
+    for directory, file in files:
         try:
             await pool.long("fill", tell, fd=file.fd, bytes=file.bytes)
         except WorkerFailed as error:
@@ -68,4 +77,4 @@ async def fill(
             raise cannot_use(directory, error) from error
         finished += file.bytes
     if finished > spent:
-        spend(finished - spent)
+        spend(finished)

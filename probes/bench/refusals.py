@@ -19,7 +19,7 @@ from probes.bench.size import choose_size
 from probes.bench.workloads import IDS
 from probes.host import Host
 from probes.system.disk.arrays import md_array, thin_pool
-from probes.system.disk.backing import cached_loop
+from probes.system.disk.backing import served_by_memory
 from probes.system.disk.block import block_devices
 from probes.system.disk.failing import whose_error
 from probes.system.disk.mounts import IN_MEMORY, NETWORK, Placement, placement
@@ -211,12 +211,8 @@ def notes(host: Host, placed: Placement, workloads: Sequence[str] = IDS) -> Iter
             f"{placed.directory} is on {kind}, {what}: the verdict is about that file system, not about a "
             "disk"
         )
-    for leaf in placed.leaves:
-        if cached_loop(host, leaf):
-            yield (
-                f"{leaf} goes through the page cache of its backing file: reads that do not reach the disk below it "
-                "are not applicable"
-            )
+    if why := served_by_memory(host, placed.leaves):
+        yield f"reads and writes are not applicable, {why}; create/stat/delete measures the file system, not a disk"
     if present(placed.device):
         pool = thin_pool(host, placed.device)
         if pool is not None and isinstance(pool.data, Absent):
@@ -227,13 +223,23 @@ def notes(host: Host, placed: Placement, workloads: Sequence[str] = IDS) -> Iter
                 f"ext4 on {placed.device} has recorded {counted(errors, 'error')}: see dmesg, then check "
                 "it with e2fsck"
             )
-        # journal_task_show and find_inode_bit, fs/ext4/sysfs.c and ialloc.c (Linux 6.1)
-        journal = host.text(f"/sys/fs/ext4/{placed.device}/journal_task") if kind == "ext4" else ""
-        if "metadata" in workloads and present(journal) and journal.strip() == "<none>":
+        if "metadata" in workloads and keeps_inodes(host, placed):
             yield (
-                f"ext4 on {placed.device} has no journal and does not use an inode again for a minute or more: files "
-                "are created ever more slowly while create/stat/delete is measured, which may stay undecided"
+                f"ext4 on {placed.device} has no journal and passes over inodes that were freed in the last minutes: "
+                "create/stat/delete makes and deletes names there (links to one file), on all sides alike"
             )
+
+
+def keeps_inodes(host: Host, placed: Placement) -> bool:
+    """Whether freed inodes are not used again for some minutes: each deleted file makes the next creations slower.
+
+    ext4 without a journal: journal_task_show, recently_deleted and find_inode_bit, fs/ext4/sysfs.c and ialloc.c
+    (Linux 6.1).
+    """
+    if placed.mount.fstype != "ext4" or not present(placed.device):
+        return False
+    journal = host.text(f"/sys/fs/ext4/{placed.device}/journal_task")
+    return present(journal) and journal.strip() == "<none>"
 
 
 def _no_place(directory: str, why: Absent) -> str:

@@ -18,7 +18,7 @@ def largest_size(free_bytes: int, workloads: Sequence[str] = IDS) -> int:
     size = file_bytes(min(LARGEST, int(free_bytes * SHARE_OF_FREE)))
     while size >= SMALLEST and prepared_bytes(size, workloads) > free_bytes * SHARE_OF_FREE:
         size -= UNIT
-    return size if size >= SMALLEST else 0
+    return file_bytes(size) if size >= SMALLEST else 0
 
 
 def choose_size(

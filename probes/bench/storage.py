@@ -7,17 +7,18 @@ instead it reached 0.6 of fio's psync IOPS, with processes 0.94 to 1.03 (measure
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import msgspec
 
 from probes.bench.budget import PRESUMED_SYNCED, WriteBudget
-from probes.bench.engine.files import FileSet, TestFile, in_turn, part_of
-from probes.bench.engine.neighbours import Neighbours, Room
+from probes.bench.engine.files import FileSet, TestFile, part_of
+from probes.bench.engine.metadata import linkable
 from probes.bench.engine.pool import Crew, Pool, WorkerFailed
 from probes.bench.engine.summary import slice_ends, summed
 from probes.bench.measured import BenchRefused, Measured, NotApplicable, Spent
@@ -28,15 +29,17 @@ from probes.bench.workloads import (
     Load,
     file_bytes,
     load_of,
+    place_bytes,
     prepared_bytes,
-    write_files,
 )
+from probes.bench.workloads import places as usual_places
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import leaf_counters
+from probes.system.disk.backing import served_by_memory
+from probes.system.disk.diskstats import moved_bytes
 from probes.system.disk.failing import whose_error
 from probes.system.disk.scheduler import inflight
-from probes.types import Absent, present
+from probes.types import present
 
 LEAD_S = 0.002  # from "all are ready" to the common start
 REHEARSAL_S = 0.05
@@ -53,16 +56,16 @@ class StorageBench:
     """One directory under test; it implements what an arm needs. Not for two tasks at once.
 
     directory          what is measured, in words too.
-    private            a directory of our own, made, removed and closed by the caller: the unnamed files are made in
-                       it (O_TMPFILE, else unlinked at once), and the metadata load works in it. Without it they are
-                       made in `directory`, and that load is not applicable.
-    size_bytes         of the file that is read; those that are written to are `write_files(size_bytes)`.
+    private            a directory of our own, made, removed and closed by the caller: each place is a directory in it
+                       with its unnamed files (O_TMPFILE, else unlinked at once), where the metadata load works, too.
+                       Without it the files are made in `directory`, and that load is not applicable.
+    size_bytes         of all files together that are read, one in each place; see `workloads.place_bytes`.
     seed               of the offsets.
     leaves             kernel names of the leaf devices ("vda"); empty: nothing is checked against counters.
     budget             shared by all benches of a run.
-    read_leaves        where reads must show, if not in the leaves (`probes.system.disk.backing`); absent: read loads
-                       are not applicable, for that reason.
     crew               the workers, shared by all benches that are compared; without it, its own.
+    places             how many (see `workloads.places`).
+    links              the metadata load makes and deletes links where that works (see `engine.metadata.Names`).
     stretch            a planted latency for tests: 0.2 makes every operation 20 % longer, but the control's; in trains
                        it is put into the account, in blocks it is waited for.
     """
@@ -78,22 +81,24 @@ class StorageBench:
         stretch: float = 0.0,
         *,
         budget: WriteBudget | None = None,
-        read_leaves: Sequence[str] | Absent | None = None,
         crew: Crew | None = None,
+        places: int = 0,
+        links: bool = False,
     ) -> None:
         self.host = host
         self.directory = directory
         self.private = private
         self.size_bytes = file_bytes(size_bytes)
         self.leaves = tuple(leaves)
-        self.read_leaves = self.leaves if read_leaves is None else read_leaves
+        self.in_memory = served_by_memory(host, self.leaves)  # why no load reaches a disk here, or ""
         self.stretch = stretch
         self.budget = budget if budget is not None else WriteBudget()
         self.budget.benches += 1
         self.seed = seed
         self._rng = random.Random(seed)
-        self._files = FileSet(self._rng)
-        self._room: Room | None = None
+        self.places = places or usual_places(self.size_bytes)
+        self.links = links
+        self._files = FileSet()
         self.crew = crew if crew is not None else Crew()
         self._rates: dict[str, float] = {}  # bytes a second, by load
         self._begun: set[str] = set()  # writing loads whose blocks are measured
@@ -117,82 +122,82 @@ class StorageBench:
         """The (first) test file that is "read" or "write"; IndexError before `prepare`."""
         return self._files.of(kind)[0]
 
-    def next_files(self, load: Load, count: int) -> list[int]:
-        """The numbers of the files that this load should use next (see `FileSet.next`)."""
-        return self._files.next(load.kind, count)
-
-    def use_files(self, load: Load, numbers: Sequence[int]) -> list[int]:
-        """Those that another bench drew (see `FileSet.use`)."""
-        return self._files.use(load.kind, numbers)
-
     async def prepare(self, progress: Progress | None = None, workloads: Sequence[str] = ()) -> None:
-        """Makes and fills the files that `workloads` (default: all) need. Raises BenchRefused; then all is closed.
-
-        `progress` is called on the event loop. One bench after the other: they share the write budget's counters.
-        """
-        await self.lay_out([self], workloads)
-        await self.fill(progress)
+        """`prepare_all` for one bench."""
+        await self.prepare_all([self], progress, workloads)
 
     @staticmethod
-    async def lay_out(benches: Sequence[StorageBench], workloads: Sequence[str] = ()) -> None:
-        """Makes the files of all benches in turn (see `FileSet.laying`). Raises BenchRefused; then all are closed."""
+    async def prepare_all(
+        benches: Sequence[StorageBench], progress: Progress | None = None, workloads: Sequence[str] = ()
+    ) -> None:
+        """Makes and fills the places of all benches with the files that `workloads` (default: all) need.
+
+        In one order drawn over all benches, so that none is laid first: where a file lies decides how fast it is.
+        `progress` is called on the event loop. Raises BenchRefused; then all is closed.
+        """
+        wanted = tuple(workloads) or IDS
+        kinds: set[str] = {load_of(workload).kind for workload in wanted}
+        order = [(bench, number) for bench in benches for number in range(bench.places)]
+        random.Random(benches[0].seed).shuffle(order)
+        budget, host = benches[0].budget, benches[0].host
+        leaves = tuple(dict.fromkeys(leaf for bench in benches for leaf in bench.leaves))
         try:
-            beside = Neighbours()
+            if refusal := budget.refusal(sum(prepared_bytes(bench.size_bytes, wanted) for bench in benches)):
+                raise BenchRefused(f"{', '.join(bench.directory for bench in benches)}: {refusal}")
             for bench in benches:
-                await asyncio.to_thread(bench._settle, beside if len(benches) > 1 else None)
-            await asyncio.to_thread(in_turn, [bench.laying(beside, workloads) for bench in benches])
+                bench._files.begin()
+            laid: list[tuple[str, TestFile]] = []
+            for bench, number in order:
+                laying = asyncio.ensure_future(asyncio.to_thread(bench._lay, number, kinds))
+                try:
+                    laid += [(bench.directory, file) for file in await asyncio.shield(laying)]
+                except asyncio.CancelledError:  # what it makes must be there when it is cleared away
+                    await asyncio.wait({laying}, timeout=QUIET_AT_MOST_S)
+                    raise
+            for bench in benches:
+                await bench.crew.join(bench._fds())
+            links = all(bench.links for bench in benches)  # a file system without links has none to make
+            for bench in benches:
+                bench.links = links
+            await fill(
+                benches[0].crew.pool, laid, budget, lambda: moved_bytes(host, leaves, "write"), progress
+            )
         except BaseException:
             for bench in benches:
                 await bench.close()
             raise
 
-    def _settle(self, neighbours: Neighbours | None) -> None:
-        """Opens, in a directory below its own that lies beside the other sides' if there are. Raises BenchRefused."""
-        self._files.open()
-        if neighbours is not None and self.private is not None and self._room is None:
-            try:
-                self._room = neighbours.room(self.private)
-            except OSError as error:
-                raise cannot_use(self.directory, error) from error
-
-    @property
-    def _fd(self) -> int | None:
-        """Where it makes its files."""
-        return self._room.fd if self._room else self.private.fd if self.private else None
-
-    def laying(self, neighbours: Neighbours, workloads: Sequence[str] = ()) -> Iterator[None]:
-        """Makes the files step by step. Raises BenchRefused."""
-        wanted = tuple(workloads) or IDS
-        if refusal := self.budget.refusal(prepared_bytes(self.size_bytes, wanted)):
-            raise BenchRefused(f"{self.directory}: {refusal}")
-        kinds = {load_of(workload).kind for workload in wanted}
-        with opened(self.directory) if self._fd is None else nullcontext(self._fd) as directory:
-            yield from self._files.laying(
-                directory,
-                self.directory,
-                self.size_bytes if "read" in kinds else 0,
-                write_files(self.size_bytes) if "write" in kinds else (),
-                neighbours,
-            )
-
-    async def fill(self, progress: Progress | None = None) -> None:
-        """Writes every block of the files. Raises BenchRefused; then all is closed."""
+    def _lay(self, number: int, kinds: set[str]) -> list[TestFile]:
+        """One place, with a file for each of these kinds of load that has files. Raises BenchRefused."""
+        if self._files.closed:  # by a run that was ended meanwhile
+            return []
+        sizes = zip(("read", "write"), place_bytes(self.size_bytes, self.places), strict=True)
         try:
-            await self.crew.join(self._fds())
-            await fill(self.directory, self._pool, list(self._files), self._spent_filling(), progress)
-        except BaseException:
-            await self.close()
-            raise
+            with self._place(number) as directory:
+                return [
+                    file
+                    for kind, size in sizes
+                    if kind in kinds and (file := self._files.lay(kind, directory, self.directory, size))
+                ]
+        except OSError as error:
+            raise cannot_use(self.directory, error) from error
 
-    def _spent_filling(self) -> Callable[[int], None]:
-        seen = self.device_bytes("write")
-
-        def spend(written: int) -> None:
-            nonlocal seen
-            self.budget.spend(written, self._moved("write", seen))
-            seen = self.device_bytes("write")
-
-        return spend
+    @contextmanager
+    def _place(self, number: int) -> Iterator[int]:
+        """A descriptor of its directory, which is made where there is a directory of our own."""
+        if self.private is None:
+            with opened(self.directory) as directory:
+                yield directory
+            return
+        with suppress(FileExistsError):
+            os.mkdir(str(number), 0o700, dir_fd=self.private.fd)
+        held = PrivateDirectory.at(self.private.fd, f"{self.private.path}/{number}")
+        try:
+            if self.links:
+                self.links = linkable(held.fd)
+            yield held.fd
+        finally:
+            held.close()
 
     async def share(self, other: StorageBench) -> None:
         """The very files of another bench, in the place of files of its own: two files need not be equally fast.
@@ -200,6 +205,7 @@ class StorageBench:
         (Measured on a virtual disk: synced writes to one of two like files 8 % slower, run for run another one.)
         """
         self._files.copy_from(other._files)
+        self.places = other.places
         await self.crew.join(self._fds())
 
     async def block(
@@ -271,9 +277,9 @@ class StorageBench:
         ends = slice_ends(seconds, onset_s)
         at_most_s = max(seconds, load.max_block_s)
         most = None if most_bytes is None else max(1, most_bytes // load.block_bytes // load.workers)
-        (number,) = self.next_files(load, 1)
+        places = self._rng.sample(range(self.places), self.places)
         specs = [
-            self._spec(load, index, number, ends, least, most, at_most_s) for index in range(load.workers)
+            self._spec(load, index, places, ends, least, most, at_most_s) for index in range(load.workers)
         ]
         device = self.device_bytes(load.kind)
         try:
@@ -303,13 +309,13 @@ class StorageBench:
         self,
         load: Load,
         index: int,
-        number: int,
+        places: Sequence[int],
         ends: list[float],
         least: int,
         most: int | None,
         at_most_s: float,
     ) -> dict[str, Any]:
-        return self.side(load, index, number) | {
+        return self.side(load, index, places) | {
             "seed": self._rng.getrandbits(48),
             "slices": ends,
             "least": -(-least // load.workers),
@@ -317,32 +323,27 @@ class StorageBench:
             "at_most_s": at_most_s,
         }
 
-    def side(self, load: Load, index: int, number: int) -> dict[str, Any]:
-        """What worker `index` of this load does in this directory, on file `number` (see `next_files`).
-
-        Raises NotApplicable where it cannot.
-        """
+    def side(self, load: Load, index: int, places: Sequence[int]) -> dict[str, Any]:
+        """What worker `index` of this load does in these places. Raises NotApplicable where it cannot."""
         spec: dict[str, Any] = {
             "kind": load.kind,
             "fd": -1,
             "stretch": 0.0 if load.control else self.stretch,
         }
         if load.kind == "metadata":
-            if self._fd is None:
+            if self.private is None:
                 raise NotApplicable(f"{self.directory}: no directory of our own to create files in")
-            return spec | {"fd": self._fd, "names": NAMES_AT_ONCE}
+            names = {"names": NAMES_AT_ONCE, "links": self.links, "stem": self._rng.getrandbits(32)}
+            return spec | names | {"fd": self.private.fd, "folder": str(places[0])}
         if load.kind == "cpu":
             return spec
-        if load.kind == "read" and isinstance(self.read_leaves, Absent):
-            raise NotApplicable(self.read_leaves.reason)
-        if not (files := len(self._files.of(load.kind))):
+        if self.in_memory:
+            raise NotApplicable(self.in_memory)
+        if not self._files.of(load.kind):
             raise NotApplicable(f"{self.directory}: no test file was prepared for {load.id}")
-        sharers = load.workers
-        if load.sequential:  # a file for each worker, as far as there are some
-            number, index, sharers = (number + index) % files, index // files, -(-load.workers // files)
-        file = self._files.serve(load.kind, number)
-        part = part_of(file, index, sharers, load.block_bytes, sequential=load.sequential)
-        return spec | part | {"sync": load.sync, "direct": file.direct}
+        files = self._files.serve(load.kind, places)
+        part = part_of(files, index, load.workers, load.block_bytes, sequential=load.sequential)
+        return spec | part | {"sync": load.sync, "direct": files[0].direct}
 
     def _account(self, load: Load, replies: Sequence[dict[str, Any]], moved: int | None) -> None:
         if load.kind != "write":
@@ -355,13 +356,9 @@ class StorageBench:
 
     def device_bytes(self, kind: str) -> int | None:
         """The leaves' own count of bytes in a load's direction; None without leaves or counters."""
-        leaves = self.read_leaves if kind == "read" else self.leaves
-        if kind not in ("read", "write") or isinstance(leaves, Absent):
+        if kind not in ("read", "write"):
             return None
-        found = leaf_counters(self.host, leaves)
-        return (
-            None if found is None else sum(c.read_bytes if kind == "read" else c.write_bytes for c in found)
-        )
+        return moved_bytes(self.host, self.leaves, kind)
 
     def _moved(self, kind: str, before: int | None) -> int | None:
         now = self.device_bytes(kind)
@@ -390,11 +387,8 @@ class StorageBench:
         """Ends the workers and closes the files, which frees their space. May be called twice."""
         await self.crew.leave(self._fds())
         await asyncio.to_thread(self._files.close)
-        room, self._room = self._room, None
-        if room is not None:
-            room.remove()
 
     def _fds(self) -> list[int]:
         """What the workers inherit."""
-        own = [self._fd] if self._fd is not None else []
+        own = [self.private.fd] if self.private is not None else []
         return [*(file.fd for file in self._files), *own]

@@ -50,7 +50,7 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run that was started. Processes: the command, what it waited for and its orphans.
 
     peak_rss_bytes  of the largest process; None where it is below what the launcher itself had (execve(2) keeps it).
-    read_bytes      from block devices, `written_bytes` to be written there (/proc/PID/io); None where unreadable.
+    read_bytes      from block devices, `written_bytes` to be written there (getrusage(2)); None where not counted.
     waited_s        thread seconds in a run queue, `blocked_s` waiting for block I/O (None: delay accounting is off).
     d_s             thread seconds in uninterruptible sleep (state D), as seen at the looks, 20 times a second at most;
                     None with too many processes at once.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from probes.bench.budget import PRESUMED_SYNCED
 from probes.bench.cache import cache_check
 from probes.bench.engine import histogram
+from probes.bench.engine.completions import together
 from probes.bench.engine.pool import WorkerFailed
 from probes.bench.engine.slices import TRAIN_AT_LEAST_S, TRAIN_OVERRUN
 from probes.bench.engine.summary import in_unit
@@ -21,34 +21,29 @@ from probes.bench.workloads import Load, load_of
 from probes.system.disk.failing import whose_error
 
 FIRST_SLICE_S = 0.02
-FILES_A_TRAIN = 4  # of a side at most: each must be made ready before the clock runs
+STREAMED_PLACES = 16  # streams go through several files at once: so many sets of them
 # A train is planned for so many times the bytes that its slices wrote until now: slices that the bytes end, and not the
 # clock, hold so few operations that they scatter twice as much (streamed writes, measured).
 HEADROOM = 1.5
 
 
 class StorageTrains:
-    """One load on several benches that share their crew, by variant. Not for two tasks at once.
+    """One load on several benches that share their crew, by variant. Not for two tasks at once."""
 
-    read_from  in words, by variant: whose counters a read must move.
-    """
-
-    def __init__(
-        self,
-        benches: Mapping[str, StorageBench],
-        workload: str | Load,
-        read_from: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, benches: Mapping[str, StorageBench], workload: str | Load) -> None:
         self.variants = tuple(benches)
         self.load = workload if isinstance(workload, Load) else load_of(workload)
         self.remarks: set[str] = set()
+        self.seen: list[Train] = []
         self._benches = list(benches.values())
-        self._read_from = read_from or {}
         self._crew = self._benches[0].crew
         if any(bench.crew is not self._crew for bench in self._benches):
             raise ValueError("the directories of a train share their workers")
         self._budget = self._benches[0].budget
         self._rng = random.Random(self._benches[0].seed)
+        files = min(bench.places for bench in self._benches)
+        self._together = max(1, files // STREAMED_PLACES) if self.load.sequential else 1
+        self.places = 1 if self.load.kind == "cpu" else files // self._together
         self._bytes_per_s = (
             0.0  # written, of a slice's planned time: with what is not counted and what is late
         )
@@ -70,11 +65,17 @@ class StorageTrains:
         return await self.train(range(len(self._benches)), FIRST_SLICE_S, quarters=True)
 
     async def train(
-        self, order: Sequence[int], slice_s: float, *, onset_s: float = 0.0, quarters: bool = False
+        self,
+        order: Sequence[int],
+        slice_s: float,
+        *,
+        onset_s: float = 0.0,
+        quarters: bool = False,
+        places: Sequence[int] = (),
     ) -> Train:
         """Slices of `slice_s` in this order of variants (by their number), of which the first `onset_s` do not count.
 
-        `quarters`: also the rates within them.
+        `quarters`: also the rates within them. `places`: where, for each slice; without, anywhere.
 
         Raises NotApplicable where a side cannot run or reads come from a cache, Spent where the write budget does not
         hold for the whole train, WorkerFailed where a worker died. Cancelling kills the workers at once.
@@ -82,27 +83,25 @@ class StorageTrains:
         load = self.load
         lead = load.workers > 1
         most = self._most_operations(len(order), slice_s, parts=2 if onset_s else 1, lead=lead)
-        rounds = -(-len(order) // len(self._benches))
-        drawn = self._benches[0].next_files(load, min(rounds, FILES_A_TRAIN))
-        files = [drawn, *(bench.use_files(load, drawn) for bench in self._benches[1:])]
-        first = list(itertools.accumulate((len(numbers) for numbers in files), initial=0))
-        # A round (a slice of each side) stays with files of one number, which lie side by side where they can. The next
-        # one takes others: a side that comes twice in a row would go on where it was, which is faster on some disks.
-        served = [first[side] + at // len(self._benches) % len(files[side]) for at, side in enumerate(order)]
+        if not places:
+            drawn = self._rng.sample(range(self.places), self.places)
+            places = [drawn[at // len(self._benches) % len(drawn)] for at in range(len(order))]
+        visited = sorted(set(zip(order, places, strict=True)))
+        numbers = {both: number for number, both in enumerate(visited)}
         specs: list[dict[str, Any]] = [
             {
-                "sides": self._sides(place, files),
+                "sides": self._sides(worker, visited),
                 "seed": self._rng.getrandbits(48),
-                "order": served,
+                "order": [numbers[both] for both in zip(order, places, strict=True)],
                 "slice_s": slice_s,
                 "onset_s": onset_s,
                 "lead": lead,
                 "quarters": quarters,
                 "most": most,
-                "place": place,
+                "place": worker,
                 "crew": load.workers,
             }
-            for place in range(load.workers)
+            for worker in range(load.workers)
         ]
         before = self._counters()
         began = time.perf_counter()
@@ -110,20 +109,22 @@ class StorageTrains:
         try:
             replies = await self._crew.pool.together("train", specs, LEAD_S + 0.0002 * load.workers, longest)
         except WorkerFailed as error:
-            whose = "".join(dict.fromkeys(whose_error(b.directory, error.errno) for b in self._benches))
-            raise WorkerFailed(f"{self._where()}, {load.id}: {error}{whose}", error.errno) from error
+            failed = self._benches if error.side is None else [self._benches[error.side]]
+            whose = "".join(dict.fromkeys(whose_error(b.directory, error.errno) for b in failed))
+            raise WorkerFailed(f"{_where(failed)}, {load.id}: {error}{whose}", error.errno) from error
         took = time.perf_counter() - began
         moved = {leaves: _difference(before[leaves], now) for leaves, now in self._counters().items()}
-        replies = [reply | {"h": _by_side(reply["h"], first)} for reply in replies]
+        replies = [reply | {"h": self._by_side(reply["h"], visited)} for reply in replies]
         measured = self._summed(order, slice_s, replies, moved, took)
         self._account(measured, sum(reply["uncounted"] for reply in replies), slice_s)
         self._check(measured, moved)
+        self.seen.append(measured)
         return measured
 
     def without(self, variants: Sequence[str]) -> StorageTrains:
         """The same for the other directories."""
         kept = {v: bench for v, bench in zip(self.variants, self._benches, strict=True) if v not in variants}
-        left = StorageTrains(kept, self.load, self._read_from)
+        left = StorageTrains(kept, self.load)
         left.remarks, left._bytes_per_s = self.remarks, self._bytes_per_s
         return left
 
@@ -131,17 +132,27 @@ class StorageTrains:
         for bench in self._benches:
             await bench.quiesce()
 
-    def _sides(self, place: int, files: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
-        """What a worker does on each of the files of each side."""
+    def _sides(self, worker: int, visited: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
+        """What a worker does on each side in each place that is visited."""
         sides, unfit = [], {}
-        for number, (variant, bench) in enumerate(zip(self.variants, self._benches, strict=True)):
+        for number, place in visited:
+            files = range(place * self._together, (place + 1) * self._together)
             try:
-                sides += [bench.side(self.load, place, file) | {"mark": number} for file in files[number]]
+                sides.append(self._benches[number].side(self.load, worker, files) | {"mark": number})
             except NotApplicable as why:
-                unfit[variant] = str(why)
+                unfit[self.variants[number]] = str(why)
         if unfit:
             raise Unfit(tuple(unfit), "; ".join(dict.fromkeys(unfit.values())))
         return sides
+
+    def _by_side(
+        self, histograms: Sequence[Sequence[tuple[int, int]]], visited: Sequence[tuple[int, int]]
+    ) -> list[list[tuple[int, int]]]:
+        """Buckets with counts by place, put together by side."""
+        by_side: list[list[dict[int, int]]] = [[] for _ in self._benches]
+        for (side, _), found in zip(visited, histograms, strict=True):
+            by_side[side].append(dict(found))
+        return [sorted(histogram.merge(parts).items()) for parts in by_side]
 
     def affordable_s(self, groups: int) -> float:
         """How long slices may be, so that so many groups fit into the bytes that may be written; infinite without."""
@@ -207,6 +218,8 @@ class StorageTrains:
             ],
             device_bytes=sum(known) if known and len(known) == len(moved) else None,
             waited_s=sum(sum(reply["waited"]) for reply in replies) / 1e9,
+            begins=[min(reply["begins"][at] for reply in replies) / 1e9 for at in range(count)],
+            completions=[together([reply["steps"][at] for reply in replies]) for at in range(count)],
         )
 
     def _side(
@@ -222,8 +235,8 @@ class StorageTrains:
         operations = sum(reply["n"][at] for reply in replies for at in own)
         # As a block's: of every worker all its operations over all their time, so that a stall weighs what it took.
         rate = sum(_rate(sum(r["n"][at] for at in own), sum(r["ns"][at] for at in own)) for r in replies)
-        leaves = self._leaves(self._benches[number])
-        alone = sum(self._leaves(bench) == leaves for bench in self._benches) == 1
+        leaves = self._benches[number].leaves
+        alone = sum(bench.leaves == leaves for bench in self._benches) == 1
         return Measured(
             seconds=sum(long[at] for at in own),
             values={self.load.metric: in_unit(self.load, rate)} if own else {},
@@ -241,35 +254,22 @@ class StorageTrains:
         if self.load.kind != "read":
             return
         for leaves, now in moved.items():
-            shared = [n for n, bench in enumerate(self._benches) if self._leaves(bench) == leaves]
+            shared = [n for n, bench in enumerate(self._benches) if bench.leaves == leaves]
             whole = Measured(
                 seconds=0, values={}, bytes=sum(measured.sides[n].bytes for n in shared), device_bytes=now
             )
             served = [n for n in shared if measured.sides[n].bytes]
             names = [self.variants[n] for n in served]
-            if names and (why := cache_check(whole, self._read_from.get(names[0], "the device"))):
+            if names and (why := cache_check(whole)):
                 raise Unfit(names, why)  # all of them: whose it is is told by `ready`
 
     def _counters(self) -> dict[tuple[str, ...], int | None]:
         """By set of leaves, what their counters say in this load's direction."""
-        return {self._leaves(bench): bench.device_bytes(self.load.kind) for bench in self._benches}
-
-    def _leaves(self, bench: StorageBench) -> tuple[str, ...]:
-        leaves = bench.read_leaves if self.load.kind == "read" else bench.leaves
-        return tuple(leaves) if isinstance(leaves, tuple | list) else ()
-
-    def _where(self) -> str:
-        return " and ".join(dict.fromkeys(bench.directory for bench in self._benches))
+        return {bench.leaves: bench.device_bytes(self.load.kind) for bench in self._benches}
 
 
-def _by_side(
-    histograms: Sequence[Sequence[tuple[int, int]]], first: Sequence[int]
-) -> list[list[tuple[int, int]]]:
-    """Buckets with counts by file, put together by side; `first`: the number of each side's first file."""
-    return [
-        sorted(histogram.merge(dict(one) for one in histograms[start:end]).items())
-        for start, end in itertools.pairwise(first)
-    ]
+def _where(benches: Iterable[StorageBench]) -> str:
+    return " and ".join(dict.fromkeys(bench.directory for bench in benches))
 
 
 def _on_cpu(reply: dict[str, Any]) -> list[int]:

@@ -18,9 +18,10 @@ MIB = 1 << 20
 # 256 operations. At 1.7 GB/s (seen on a virtual disk) 18 blocks of half a second would write 15 GiB.
 MOST_STREAMED_A_BLOCK = 256 * MIB
 WRITTEN_AT_MOST = 256 * MIB
-MOST_WRITE_FILES = 16
-UNIT = 8 * MIB  # eight parts of whole blocks of 1 MiB: a stream has one, or a file of its own
-NAMES_AT_ONCE = 64  # files that the metadata load has in its directory at any moment
+MOST_PLACES, FEW_PLACES = 64, 16
+READ_AT_LEAST = 16 * MIB  # of a place, where there are many: what is written to has a quarter, 2 MiB a stream
+UNIT = FEW_PLACES * MIB
+NAMES_AT_ONCE = 16  # files that the metadata load makes, looks up and deletes in one cycle
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +47,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     max_block_s: float = 5.0
     min_operations: int = 200
     slice_operations: int = 50  # of each worker in a slice of a train
+    slice_s: float | None = None  # the shortest, where it is not an experiment's own
     most_bytes: int | None = (
         None  # a block's end, where it comes before its time; the same for all blocks and sides
     )
@@ -112,6 +114,7 @@ LOADS: tuple[Load, ...] = (
         sequential=True,
         min_operations=16,
         slice_operations=2,
+        slice_s=0.01,  # in 5 ms a virtual disk takes 30 % more of them, in 20 ms as much, at twice the wear
         most_bytes=MOST_STREAMED_A_BLOCK,
         why="8 streams of 1 MiB writes: output and checkpoints",
     ),
@@ -137,28 +140,36 @@ def load_of(workload_id: str) -> Load:
     raise KeyError(f"no such load: {workload_id!r} (known: {', '.join(IDS)})")
 
 
-def file_bytes(size_bytes: int) -> int:
-    """The size of the file that is read: `size_bytes` rounded down to eight parts of whole MiB."""
-    return max(UNIT, size_bytes // UNIT * UNIT)
+def places(size_bytes: int, *, spinning: bool = False) -> int:
+    """How many places a side has: 64 where each still gets 16 MiB to be read, else 16.
 
-
-def write_files(size_bytes: int) -> tuple[int, ...]:
-    """The sizes of the files that are written to, given the size of the one that is read: together a quarter of it.
-
-    They need not be large, because they are overwritten, and every byte of them wears the disk. Several, because two
-    like files need not be equally fast: on a virtual disk synced writes to one of two were 8 % slower, to the other
-    one in the next run. So many that such a difference averages out, of 8 MiB at least each. And a stream has a file of
-    its own: eight streams in eighths of one such file write one MiB again and again, and groups of streamed writes
-    scatter three times as much as those of eight files at a time (measured there).
+    A place is a directory of our own with a file that is read and one that is written to. Two like files need not be
+    equally fast: on virtual disks places of one directory differ by 0.5 to 7 % (measured), so one file a side tells of
+    two files, not of two directories. 64 small places cover a disk better than 16 large ones; a spinning disk, which
+    would hold tracks of a small file in its own cache and visits few places within a minute, has 16.
     """
-    whole = max(UNIT, min(size_bytes // 4, WRITTEN_AT_MOST))
-    count = min(MOST_WRITE_FILES, whole // UNIT)
-    return (whole // count // UNIT * UNIT,) * count
+    return FEW_PLACES if spinning or size_bytes < MOST_PLACES * READ_AT_LEAST else MOST_PLACES
+
+
+def place_bytes(size_bytes: int, count: int) -> tuple[int, int]:
+    """The sizes of the file that is read and of the one that is written to in each of `count` places, whole MiB.
+
+    The written ones have a quarter of what is read, at most 256 MiB together: every byte of them wears the disk.
+    """
+    written = min(size_bytes // 4, WRITTEN_AT_MOST)
+    return max(MIB, size_bytes // count // MIB * MIB), max(MIB, written // count // MIB * MIB)
+
+
+def file_bytes(size_bytes: int) -> int:
+    """All files together that are read, given what is asked for: whole MiB in each place."""
+    count = places(size_bytes)
+    return count * place_bytes(size_bytes, count)[0]
 
 
 def write_file_bytes(size_bytes: int) -> int:
-    """All files that are written to together."""
-    return sum(write_files(size_bytes))
+    """All files together that are written to."""
+    count = places(size_bytes)
+    return count * place_bytes(size_bytes, count)[1]
 
 
 def prepared_bytes(size_bytes: int, workloads: Sequence[str] = IDS) -> int:

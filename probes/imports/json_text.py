@@ -13,13 +13,16 @@ from probes.imports.numbers import number
 
 T = TypeVar("T")
 
+NOT_FINITE_LIMIT = 100 << 20  # bytes
 UNTYPED_LIMIT = 32 << 20  # bytes: as Python objects JSON takes some ten times its length
 _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 # an object or array, not a brace or bracket in a line of text: "[eta 00m:17s]"
 _START = re.compile(rb"^[ \t]*[{\[](?=\s*[\"{\[\]}])", re.MULTILINE)
 # old fio, sysbench and others print C's floats
 _NOT_FINITE = re.compile(rb"([:\[,]\s*)[+-]?(?:nan|inf|infinity|NaN|Infinity)(?=\s*[,}\]])")
+_WORDS = (b"nan", b"NaN", b"inf", b"Inf")
 _BROKEN = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+_STEP = 1 << 20  # bytes looked at at once
 _MOST_STARTS = 200  # lines that begin with a brace and are no document
 MOST_DOCUMENTS = 100_000
 
@@ -29,7 +32,7 @@ def decode(data: bytes | memoryview, kind: type[T], what: str) -> T:
     value, end = first(data, kind, what)
     rest = bytes(data[end : end + 4096]).strip()
     if rest:
-        line = bytes(data[:end]).count(b"\n") + 1
+        line = _line_ends(memoryview(data)[:end]) + 1
         raise Refused(
             f"line {line}: something follows the JSON document", "remove everything but the document"
         )
@@ -44,20 +47,39 @@ def untyped(data: bytes, what: str) -> Any:
 
 
 def first(data: bytes | memoryview, kind: type[T], what: str) -> tuple[T, int]:
-    """The first document and where it ends. NaN and infinity are read as null."""
+    """The first document and where it ends. NaN and infinity are read as "", which is no number; not in a view."""
     view = memoryview(data)
     try:
         return _first(view, kind)
     except _BROKEN as error:
         broken: Exception = error
-    cleaned, changed = _NOT_FINITE.subn(lambda found: found[1] + b"null", bytes(view))
-    if changed:
+    if not isinstance(data, memoryview) and (cleaned := finite(data, what)) is not None:
         try:
-            value, end = _first(memoryview(cleaned), kind)
-            return value, min(len(view), end + len(view) - len(cleaned))
+            return _first(memoryview(cleaned), kind)
         except _BROKEN as error:
             broken = error
     raise _refused(view, broken, what)
+
+
+def finite(data: bytes | bytearray, what: str) -> bytearray | None:
+    """The same without C's NaN and infinity, every byte in its place; None where it has none.
+
+    Raises Refused where the second copy would be too large.
+    """
+    if not any(word in data for word in _WORDS) or not _NOT_FINITE.search(data):
+        return None
+    if len(data) > NOT_FINITE_LIMIT:
+        raise Refused(
+            f"{what}: holds nan or inf, and is larger than {NOT_FINITE_LIMIT >> 20} MiB",
+            "write null for them: sed -i 's/: *-\\?nan/: null/g; s/: *-\\?inf/: null/g' FILE",
+        )
+    made, start = bytearray(), 0
+    while start < len(data):  # from quote to quote: none of them stands in what is looked for
+        end = data.find(b'"', start + _STEP) if start + _STEP < len(data) else -1
+        stop = end if end > 0 else len(data)
+        made += _NOT_FINITE.sub(lambda f: f[1] + b'""'.ljust(len(f[0]) - len(f[1])), data[start:stop])
+        start = stop
+    return made
 
 
 def _first(view: memoryview, kind: type[T]) -> tuple[T, int]:
@@ -71,13 +93,13 @@ def _first(view: memoryview, kind: type[T]) -> tuple[T, int]:
         return msgspec.json.decode(view[:end], type=kind), end
 
 
-def documents(data: bytes, kind: type[T], what: str) -> Iterator[tuple[int, int, T]]:
+def documents(data: bytes | bytearray, kind: type[T], what: str) -> Iterator[tuple[int, int, T]]:
     """Start, end and value of every document that begins a line. Text between them is left out.
 
     Raises Refused where none can be read at all; a broken one after a good one ends the list with Refused too.
     """
     position, tried, found = 0, 0, 0
-    view = memoryview(data)
+    view, whole = memoryview(data), False
     while found < MOST_DOCUMENTS:
         start = _START.search(data, position)
         if start is None:
@@ -86,6 +108,11 @@ def documents(data: bytes, kind: type[T], what: str) -> Iterator[tuple[int, int,
         try:
             value, length = first(view[begin:], kind, what)
         except Refused:
+            if not whole:  # once for all documents: each may hold a nan
+                whole, cleaned = True, finite(data, what)
+                if cleaned is not None:
+                    data, view = cleaned, memoryview(cleaned)
+                    continue
             tried += 1
             # a brace in a line of text is no document; one that opens an object with a key is
             if found or tried >= _MOST_STARTS or re.match(rb'[{\[]\s*"', data[begin : begin + 200]):
@@ -104,13 +131,19 @@ def _refused(view: memoryview, error: Exception, what: str) -> Refused:
     text = " ".join(str(error).split())[:160]
     place = re.search(r"\(byte (\d+)\)", text)
     if place is not None:
-        before = bytes(view[: int(place[1])])
-        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+        end = int(place[1])
+        before = bytes(view[max(0, end - _STEP) : end])
+        line, column = _line_ends(view[:end]) + 1, len(before) - before.rfind(b"\n")
         return Refused(f"{what}: line {line} column {column}: {text}", "repair it there, or export it again")
     if "truncated" in text:
-        lines = bytes(view).count(b"\n") + 1
+        lines = _line_ends(view) + 1
         return Refused(f"{what}: ends in line {lines} before it is complete", "copy or export it again")
     return Refused(f"{what}: {text}", "check which tool and version wrote it")
+
+
+def _line_ends(view: memoryview) -> int:
+    """Of a large document no copy is made."""
+    return sum(bytes(view[at : at + _STEP]).count(b"\n") for at in range(0, len(view), _STEP))
 
 
 def mapping(value: Any) -> dict[str, Any]:

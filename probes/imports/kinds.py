@@ -1,7 +1,6 @@
 """Which kinds there are, recognised by what is in the file and never by its name.
 
-The first that recognises the content parses it. What nothing recognises is refused in one line that quotes how the
-file begins: often that is the tool's own error message.
+The first that recognises the content parses it. What nothing recognises is refused in one line without its words.
 """
 
 from __future__ import annotations

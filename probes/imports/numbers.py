@@ -46,6 +46,16 @@ def number(text: object) -> float | None:
     return value if abs(value) > _SMALLEST else 0.0
 
 
+def plain(column: Sequence[str]) -> list[float]:
+    """A column of a long table at once, a hundred times quicker than one by one. Raises ValueError: look at each."""
+    read = list(map(float, column))
+    if not abs(sum(read)) < 1e30 or "_" in "".join(
+        column
+    ):  # NaN, infinity, 1_000: `number` takes none of them
+        raise ValueError("a column with other texts than plain numbers")
+    return read
+
+
 def integer(text: object) -> int | None:
     value = number(text)
     return int(value) if value is not None and value == int(value) else None

@@ -7,13 +7,16 @@ looked at), so rates are recomputed: last value ÷ wall time.
 
 from __future__ import annotations
 
+from itertools import islice
+from operator import gt
+
 import msgspec
 
 from probes.imports import json_text
 from probes.imports.dates import epoch
 from probes.imports.json_text import mapping, numbers
 from probes.imports.model import Contradiction, Measure, Missing, Noted, Point, Refused, Result, Trouble
-from probes.imports.numbers import KIB, close, number
+from probes.imports.numbers import KIB, close, number, plain
 from probes.imports.source import Source
 
 CUMULATIVE = ("utime", "stime", "rchar", "read_bytes", "wchar", "write_bytes", "rx_bytes", "tx_bytes")
@@ -77,9 +80,10 @@ def parse_text(source: Source) -> Result:
             "prmon: its first line names no Time and wtime", "import the series from its first line on"
         )
     table = _Table(columns)
-    for line in lines:
-        if line.strip() and table.rows < _MOST_ROWS:
-            table.add(line)
+    while table.rows < _MOST_ROWS and (batch := list(islice(lines, 10_000))):
+        if not table.add_all(batch):
+            for line in filter(str.strip, batch):
+                table.add(line)
     if not table.rows:
         raise Refused(
             "prmon: a header and no sample", "the job ended before the first sample: import another run"
@@ -152,10 +156,41 @@ class _Table:
             self._max[name] = max(self._max.get(name, value), value)
             self._sum[name] = self._sum.get(name, 0.0) + value
         if self.rows % self._step == 0:
-            self._kept.append((wall, row))
-            if len(self._kept) > _POINTS:
-                self._kept, self._step = self._kept[::2], self._step * 2
+            self._keep(wall, row)
         self.rows += 1
+
+    def add_all(self, lines: list[str]) -> bool:
+        """Many samples at once; False where one of them is not as the others."""
+        try:
+            columns = list(zip(*(line.split("\t") for line in lines), strict=True))
+            by_name = dict(zip(self.columns, map(plain, columns), strict=True))
+        except ValueError:
+            return False
+        wall, time = by_name["wtime"], by_name["Time"]
+        if not self.rows:
+            self._first_time = time[0]
+        self._in_order = self._in_order and wall[0] >= self._wall and not any(map(gt, wall, wall[1:]))
+        self._wall, self._time = max(self._wall, max(wall)), time[-1]
+        for name in self._known:
+            values = by_name[name]
+            if name in CUMULATIVE:
+                back = sum(map(gt, values, values[1:])) + (values[0] < self._last.get(name, values[0]))
+                if back:
+                    self._decreases[name] = self._decreases.get(name, 0) + back
+            self._last[name] = values[-1]
+            self._max[name] = max(self._max.get(name, values[0]), max(values))
+            self._sum[name] = self._sum.get(name, 0.0) + sum(values)
+        at = -self.rows % self._step
+        while at < len(lines):
+            self._keep(wall[at], {name: values[at] for name, values in by_name.items()})
+            at += -(self.rows + at + 1) % self._step + 1
+        self.rows += len(lines)
+        return True
+
+    def _keep(self, wall: float, row: dict[str, float]) -> None:
+        self._kept.append((wall, row))
+        if len(self._kept) > _POINTS:
+            self._kept, self._step = self._kept[::2], self._step * 2
 
     def detail(self) -> PrmonText:
         wall = self._wall

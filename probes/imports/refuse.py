@@ -1,4 +1,4 @@
-"""Why a file is not imported, in the words of the file where it has some."""
+"""Why a file is not imported. No content of it is quoted: its name may lead to what only root reads."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 
 from probes.imports.model import Refused
 from probes.imports.source import Source
+from probes.units import size
 
-_QUOTED = 100  # characters of the file's first line
 _NAMED: tuple[tuple[bytes, str, str], ...] = (
     (
         b"\x00\x05\x16\x07",
@@ -33,7 +33,7 @@ _SYSSTAT_BINARY = (b"\x96\xd5", b"\xd5\x96")
 
 def unreadable(source: Source) -> None:
     """Raises Refused for what no kind can be: empty, packed, another program's binary."""
-    if not source.data.strip():
+    if not source.head.strip() and not source.data.strip():  # of a large file no copy is made
         raise Refused("is empty", "import the file that the tool wrote")
     if source.packed is not None:
         name, command = source.packed
@@ -50,17 +50,16 @@ def unknown(source: Source) -> Refused:
         return Refused(
             "is binary and of no kind that can be imported", "`hostdx import --help` lists the kinds"
         )
-    first = next((line.strip() for line in source.lines() if line.strip()), "")
-    quoted = first[:_QUOTED] + ("…" if len(first) > _QUOTED else "")
-    if first.startswith(("fio: ", "fio-")) or _FIO_TEXT.search(source.head):
-        return Refused(f"holds no fio result, but text: {quoted}", "run fio with --output-format=json")
+    if source.head.lstrip().startswith((b"fio: ", b"fio-")) or _FIO_TEXT.search(source.head):
+        return Refused("holds no fio result, but text that fio prints", "run fio with --output-format=json")
     if source.has(b"[ior-easy]", b"[mdtest-easy]"):
         return Refused("is the configuration of an IO500 run, not its result", "import result_summary.txt")
     for words, hint in _HINTS:
         if words in source.head:
-            return Refused(f"is text of no kind that can be imported: {quoted}", hint)
+            return Refused(f"is {size(source.size)} of text, and of no kind that can be imported", hint)
     if _JSON.match(source.head):
         return Refused("is JSON of no kind that can be imported", "`hostdx import --help` lists the kinds")
     return Refused(
-        f"is of no kind that can be imported; it begins: {quoted}", "`hostdx import --help` lists the kinds"
+        f"is {size(source.size)} of text, and of no kind that can be imported",
+        "`hostdx import --help` lists the kinds",
     )

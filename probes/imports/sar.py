@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from probes.imports.model import Refused, Result
+from probes.imports.numbers import plain
 from probes.imports.source import Source
 from probes.imports.sysstat_table import Header, Sysstat, Tables, floats, header, result
 
@@ -18,6 +19,7 @@ _KEYS = {
     "IN": "in:", "BUS": "usb:",
 }  # fmt: skip
 _MOST_HEADINGS = 500
+_MOST_WAITING = 10_000  # rows
 _DAY = 86400
 
 
@@ -31,6 +33,7 @@ def parse(source: Source) -> Result:
     reader = _Reader()
     for line in source.lines():
         reader.read(line)
+    reader.read_waiting()
     head = reader.header
     if head is None:
         raise Refused(
@@ -56,12 +59,52 @@ class _Reader:
         self._columns: list[str] = []
         self._activity = ""
         self._prefix: str | None = None
+        self._waiting: list[str] = []
         self._fresh = True  # the next line with a time is a heading
         self._began: float | None = None
         self._days = 0.0
         self._clock = 0.0
 
     def read(self, line: str) -> None:
+        """Rows under a heading wait for what follows them, and are read at once."""
+        if line[2:3] == ":" and not self._fresh and self.tables.full and len(self._waiting) < _MOST_WAITING:
+            self._waiting.append(line)
+            return
+        self.read_waiting()
+        self._read(line)
+
+    def read_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        if waiting and not self._read_all(waiting):
+            for line in waiting:
+                self._read(line)
+
+    def _read_all(self, lines: list[str]) -> bool:
+        """False where they are not all alike. Where the points are full no row's time is asked for any more."""
+        named = self._prefix is not None
+        try:
+            columns = list(zip(*map(str.split, lines), strict=True))
+            body = columns[2 if columns[1][0] in ("AM", "PM") else 1 :]
+            subjects = body[0] if named else ("",) * len(lines)
+            values = {n: plain(c) for n, c in zip(self._columns[named:], body[named:], strict=True)}
+        except (ValueError, IndexError):
+            return False
+        if not "".join(columns[0]).replace(":", "").isdecimal():
+            return False
+        places: dict[str, list[int]] = {}
+        for place, subject in enumerate(subjects):
+            places.setdefault(subject, []).append(place)
+        for subject, own in places.items():
+            name = subject if subject in ("", "all") else f"{self._prefix or 'cpu:'}{subject[:120]}"
+            each = {n: [v[place] for place in own] for n, v in values.items()} if len(places) > 1 else values
+            self.tables.add_columns(self._activity, name, each)
+        whole = len(places.get("all" if named else "", ()))
+        self.rows[self._activity] = self.rows.get(self._activity, 0) + whole
+        if self._activity == "CPU":
+            self.tables.points_left_out(values, whole)
+        return True
+
+    def _read(self, line: str) -> None:
         if not line.strip():
             self._fresh = True
             return

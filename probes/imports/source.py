@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import stat
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from probes.imports.model import Refused
+from probes.named_file import opened
 
 LIMIT = 256 << 20  # bytes
 HEAD = 64 << 10
@@ -40,25 +41,17 @@ class Source:
     def read(cls, path: Path) -> Source:
         """Raises Refused: not there, not readable, no regular file, empty, or larger than LIMIT."""
         try:
-            # O_NONBLOCK: opening a FIFO that nobody writes to would wait for ever
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            descriptor = opened(path)
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
-            raise Refused(f"cannot be read: {why}", "check the path and its rights") from None
+            raise Refused(f"cannot be read: {why}", "name the file that the tool wrote") from None
         try:
-            status = os.fstat(descriptor)
-            if stat.S_ISDIR(status.st_mode):
-                raise Refused("is a directory", "name the files in it")
-            if not stat.S_ISREG(status.st_mode):
-                raise Refused("is not a regular file", "save the output to a file first")
-            if status.st_size > LIMIT:
-                raise Refused(f"is larger than {LIMIT >> 20} MiB", "import the parts of it one by one")
-            with os.fdopen(os.dup(descriptor), "rb") as file:
+            with os.fdopen(descriptor, "rb") as file:
+                if os.fstat(descriptor).st_size > LIMIT:
+                    raise Refused(f"is larger than {LIMIT >> 20} MiB", "import the parts of it one by one")
                 data = file.read(LIMIT + 1)
         except OSError as error:
             raise Refused(f"cannot be read: {error.strerror}", "check the disk it is on") from None
-        finally:
-            os.close(descriptor)
         if len(data) > LIMIT:
             raise Refused(f"is larger than {LIMIT >> 20} MiB", "import the parts of it one by one")
         return cls(str(path), data)
@@ -94,6 +87,12 @@ class Source:
             text = line.decode("utf-8", "backslashreplace").rstrip("\r")
             yield _BLANKS.sub(" " * MOST_BLANKS, text) if len(text) > MOST_BLANKS else text
             start = stop + 1
+
+    def batches(self, size: int = 10_000) -> Iterator[list[str]]:
+        """The lines, many at once: long tables are read column by column."""
+        lines = self.lines()
+        while batch := list(islice(lines, size)):
+            yield batch
 
 
 def _as_utf8(data: bytes) -> bytes:

@@ -6,7 +6,7 @@ kB of sysstat are 1024 bytes, sectors 512 bytes. The first report of iostat, mps
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -48,6 +48,14 @@ class Stat(msgspec.Struct, kw_only=True, omit_defaults=True):
         self.count += 1
         self.total += value
         self.last = value
+
+    def add_all(self, values: Sequence[float]) -> None:
+        least, most = min(values), max(values)
+        self.least = min(self.least, least) if self.count else least
+        self.most = max(self.most, most) if self.count else most
+        self.count += len(values)
+        self.total += sum(values)
+        self.last = values[-1]
 
     @property
     def mean(self) -> float:
@@ -111,6 +119,25 @@ class Tables:
             else:
                 stat.add(value)
 
+    def add_columns(self, activity: str, subject: str, columns: Mapping[str, Sequence[float]]) -> None:
+        """Many rows at once."""
+        rows = max(map(len, columns.values()), default=1)
+        self.add(activity, subject, {})
+        found = self.tables[activity].get(subject)
+        if found is None:
+            self.left_out += rows - 1
+            return
+        for name, values in columns.items():
+            found.setdefault(name, Stat()).add_all(values)
+
+    @property
+    def full(self) -> bool:
+        """No further point is kept, they are counted only."""
+        return len(self.points) >= _MOST_POINTS
+
+    def points_left_out(self, columns: Iterable[str], rows: int) -> None:
+        self.left_out += rows * sum(_drawn(name) for name in columns)
+
     def forget(self) -> None:
         """What was added so far was the mean since boot: only its last values are kept, until others come."""
         for table in self.tables.values():
@@ -120,12 +147,16 @@ class Tables:
 
     def point(self, at_s: float, values: Mapping[str, float]) -> None:
         for name, value in values.items():
-            metric = _CPU.get(_bare(name))
-            if metric in ("user", "system", "iowait", "steal"):
-                if len(self.points) < _MOST_POINTS:
+            if _drawn(name):
+                if not self.full:
+                    metric = _CPU[_bare(name)]
                     self.points.append(Point(series=f"CPU {metric}", at_s=at_s, value=value / 100, unit=""))
                 else:
                     self.left_out += 1
+
+
+def _drawn(column: str) -> bool:
+    return _CPU.get(_bare(column)) in ("user", "system", "iowait", "steal")
 
 
 def _bare(column: str) -> str:

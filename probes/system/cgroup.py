@@ -7,6 +7,7 @@ A limit holds for everything below it, so that each group up to the root counts 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TypeVar
 
 import msgspec
@@ -27,12 +28,13 @@ _V1_IO = {"read_bps": "rbps", "write_bps": "wbps", "read_iops": "riops", "write_
 
 
 class IoLimit(msgspec.Struct, frozen=True):
-    """`what` is rbps, wbps (bytes per second), riops or wiops, as in io.max; `devno` is major:minor."""
+    """`what` is rbps, wbps (bytes per second), riops or wiops, as in io.max, or latency; `devno` is major:minor."""
 
     devno: str
     what: str
     value: int
     group: str
+    file: str = ""
 
 
 class Cgroup(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,6 +49,7 @@ class Cgroup(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes: int | Absent | None
     io: tuple[IoLimit, ...]
     cpus: frozenset[int] | Absent
+    latency_targets: tuple[IoLimit, ...] = ()  # in µs: others are held back where these I/Os take longer
 
 
 def cgroup(host: Host, pid: str = "self") -> Cgroup | Absent:
@@ -69,6 +72,7 @@ def cgroup(host: Host, pid: str = "self") -> Cgroup | Absent:
         memory_bytes=_least(memory, _bytes(host, first, "memory.limit_in_bytes")),
         io=(*_io_v2(host, folders.get("", ())), *_io_v1(host, folders.get("blkio", ()))),
         cpus=_cpuset(host, (*folders.get("", ()), *folders.get("cpuset", ()))),
+        latency_targets=tuple(_latency_targets(host, folders.get("", ()))),
     )
 
 
@@ -168,8 +172,18 @@ def _io_v2(host: Host, folders: tuple[str, ...]) -> list[IoLimit]:
         for line in text.splitlines() if isinstance(text, str) else ():
             devno, _, rest = line.partition(" ")
             pairs = re.findall(r"(rbps|wbps|riops|wiops)=([0-9]{1,19})\b", rest)
-            limits += [IoLimit(devno, what, int(value), folder) for what, value in pairs]
+            limits += [IoLimit(devno, what, int(value), folder, "io.max") for what, value in pairs]
     return limits
+
+
+def _latency_targets(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
+    """`8:16 target=75000`, in µs (Documentation/admin-guide/cgroup-v2.rst)."""
+    for folder in folders:
+        text = host.text(f"{folder}/io.latency")
+        for devno, value in (
+            re.findall(r"^(\d+:\d+) target=([0-9]{1,19})$", text, re.M) if present(text) else ()
+        ):
+            yield IoLimit(devno, "latency", int(value), folder, "io.latency")
 
 
 def _io_v1(host: Host, folders: tuple[str, ...]) -> list[IoLimit]:
@@ -180,7 +194,7 @@ def _io_v1(host: Host, folders: tuple[str, ...]) -> list[IoLimit]:
             for devno, value in (
                 re.findall(r"^(\d+:\d+) ([0-9]{1,19})$", text, re.M) if isinstance(text, str) else ()
             ):
-                limits.append(IoLimit(devno, what, int(value), folder))
+                limits.append(IoLimit(devno, what, int(value), folder, f"blkio.throttle.{name}_device"))
     return limits
 
 

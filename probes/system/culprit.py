@@ -42,21 +42,28 @@ def busiest(
 ) -> Culprit | None:
     """The process outside `ours` that used most in between, its short-lived children included.
 
-    None where nobody used `least` (a twentieth of a CPU, or 64 KiB/s), or where it cannot be read.
+    One of the kernel's own threads, which may work for us, only where no other did. None where nobody used `least` (a
+    twentieth of a CPU, or 64 KiB/s), or where it cannot be read.
     """
-    return next(iter(ranking(before, after, resource, ours, least)), None)
+    found = ranking(before, after, resource, ours, least)
+    users = (one for one in found if not after.processes[one.pid].kernel_thread)
+    return next(users, found[0] if found else None)
 
 
 def ranking(
     before: Look, after: Look, resource: Resource, ours: frozenset[int], least: float | None = None
 ) -> list[Culprit]:
     """As `busiest`, all that used `least`: who used most first."""
-    between_s = max(after.uptime_s - before.uptime_s, 0.01)
-    all_cpus = between_s * after.cpus if after.cpus else float("inf")
     usual = LEAST_CPUS if resource == "cpu" else LEAST_BYTES_A_SECOND
     floor = usual if least is None else max(least, usual)
+    found = (one for one in _users(before, after, resource, ours) if one.rate > floor)
+    return sorted(found, key=lambda one: -one.rate)
+
+
+def _users(before: Look, after: Look, resource: Resource, ours: frozenset[int]) -> Iterator[Culprit]:
+    between_s = max(after.uptime_s - before.uptime_s, 0.01)
+    all_cpus = between_s * after.cpus if after.cpus else float("inf")
     inherited = _inherited(before, after)
-    found: list[Culprit] = []
     for pid, process in after.processes.items():
         if pid in ours:
             continue
@@ -66,9 +73,25 @@ def ranking(
             if process.start_ticks / TICKS_PER_S < before.uptime_s - 1.0:
                 continue  # older than the first look, which could not see it
         used = _used(earlier, process, resource, inherited.get(pid), all_cpus)
-        if used is not None and used / between_s > floor:
-            found.append(Culprit(pid, process.name, used / between_s))
-    return sorted(found, key=lambda one: -one.rate)
+        if used:
+            yield Culprit(pid, process.name, used / between_s)
+
+
+def used_by_others(before: Look, after: Look, ours: frozenset[int]) -> tuple[float, float | None]:
+    """CPUs and bytes a second that all processes outside `ours` used in between, without the kernel's own threads.
+
+    The bytes are at least so many: None where some may not be read, and the others moved nothing.
+    """
+    resources: tuple[Resource, ...] = ("cpu", "io")
+    rates = {
+        resource: sum(
+            one.rate
+            for one in _users(before, after, resource, ours)
+            if not after.processes[one.pid].kernel_thread
+        )
+        for resource in resources
+    }
+    return rates["cpu"], rates["io"] if rates["io"] or not after.unreadable else None
 
 
 class _Inherited(msgspec.Struct):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import array
 import fcntl
+import os
 import re
 import socket
 import struct
@@ -118,7 +119,7 @@ def _ask(card: str, command: int, words: int) -> tuple[int, ...] | Absent:
     """struct ifreq: the name in 16 bytes, then the pointer."""
     data = array.array("I", [command, *([0] * (words - 1))])
     address, _ = data.buffer_info()
-    request = struct.pack("16sP16x", card.encode(errors="replace")[:15], address)
+    request = struct.pack("16sP16x", os.fsencode(card)[:15], address)
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as control:
             fcntl.ioctl(control, _SIOCETHTOOL, request)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import array
 import fcntl
+import os
 import re
 import socket
 import struct
@@ -90,7 +91,7 @@ def _call(interface: str, command: int, value: int) -> int:
     """struct ethtool_value {cmd, data}, by reference in struct ifreq (name of 16 bytes, then the pointer)."""
     data = array.array("I", [command, value])
     address, _ = data.buffer_info()
-    request = struct.pack("16sP16x", interface.encode()[:15], address)
+    request = struct.pack("16sP16x", os.fsencode(interface)[:15], address)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as control:
         fcntl.ioctl(control, _SIOCETHTOOL, request)
     return data[1]

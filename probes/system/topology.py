@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from probes.host import Host, once_if_still
-from probes.system.cpulist import parse_list, read_cpus
+from probes.system.cpulist import MOST_CPUS, parse_list, read_cpus
 from probes.types import Absent, present
 
 ROOT = "/sys/devices/system/cpu"
@@ -82,9 +82,14 @@ def topology(host: Host) -> Topology:
 
 @once_if_still
 def cpuinfo(host: Host) -> list[dict[str, str]]:
-    """/proc/cpuinfo: one dictionary a processor; on s390 and some ARM the first holds what is common."""
+    """/proc/cpuinfo: one dictionary a processor; on s390 and some ARM the first holds what is common.
+
+    Empty where a captured one has more than MOST_CPUS.
+    """
     text = host.text("/proc/cpuinfo", 64 << 20)
     blocks = re.split(r"\n\s*\n", text) if present(text) else []
+    if len(blocks) > MOST_CPUS:
+        return []
     parsed = [dict(_pair(line) for line in block.splitlines() if ":" in line) for block in blocks]
     return [entry for entry in parsed if entry]
 

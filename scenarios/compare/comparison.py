@@ -31,6 +31,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     unfinished: int = 0
     disturbed: int = 0
     groups: int = 0
+    left_out: int = 0  # lines of its recordings that are not read: `Take.left_out`
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,4 +92,5 @@ def _side(runs: Sequence[Take]) -> Side:
         unfinished=sum(run.status != "done" for run in runs),
         disturbed=sum(run.disturbed for run in runs),
         groups=sum(run.groups for run in runs),
+        left_out=sum(run.left_out for run in runs),
     )

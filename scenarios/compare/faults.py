@@ -77,7 +77,7 @@ def _ruled_out(fault: KernelFault, run: Take) -> bool:
         }
         if active and fault.scheduler not in active:
             return True
-    links = {value for (_, name), value in run.facts.items() if name == "transport"}
+    links = {str(value) for (_, name), value in run.facts.items() if name == "transport"}
     if links and "sata-link-sleeps" in fault.needs and "sata" not in links:
         return True
     known = [_TELLS[need] for need in fault.needs if need in _TELLS]

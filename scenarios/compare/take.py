@@ -16,10 +16,12 @@ from probes.types import Json
 from scenarios import events as ev
 from scenarios.experiment.recorded_trains import blocks_in
 from scenarios.plan import Metric, Plan, Workload
+from scenarios.ranges import Number, Value
 
 # The run's own spread is taken from at most so many stretches of it, one after the other: neighbouring blocks are
 # alike (lag-1 correlation 0.58 measured for half-second blocks), stretches of several blocks much less.
 STRETCHES = 8
+MOST_FACTS = 25_000  # a host has some thousand
 
 FactKey: TypeAlias = tuple[str, str]  # subject, name
 
@@ -69,6 +71,7 @@ class Take(msgspec.Struct, frozen=True, kw_only=True):
     loads: dict[FigureKey, Load]
     disturbed: int = 0  # groups that were disturbed, and are not in the figures
     groups: int = 0
+    left_out: int = 0  # lines with a number out of its range, and facts beyond MOST_FACTS
 
     @property
     def in_guest(self) -> bool:
@@ -81,8 +84,8 @@ class BlockValues(ev.Event, frozen=True, tag="block"):
 
     workload: str
     variant: str
-    group: int
-    values: dict[str, float]
+    group: Number
+    values: dict[str, Value]
     phase: ev.Phase = "steady"
 
 
@@ -113,6 +116,7 @@ def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
     blocks: defaultdict[tuple[str, str], _Blocks] = defaultdict(_Blocks)
     disturbed: set[tuple[str, int]] = set()
     groups: set[tuple[str, int]] = set()
+    left_out = 0
     for event in events:
         match event:
             case BlockValues() | ev.Block() if event.phase == "steady":
@@ -127,6 +131,8 @@ def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
                 groups.add((event.workload, event.index))
                 if event.disturbed:
                     disturbed.add((event.workload, event.index))
+            case ev.FactRead() | ev.AbsentFact() if len(facts) + len(absent) >= MOST_FACTS:
+                left_out += 1
             case ev.FactRead():
                 facts[event.subject, event.name] = event.value
             case ev.AbsentFact():
@@ -135,6 +141,8 @@ def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
                 began = event
             case ev.Planned():
                 plan = event.plan
+            case ev.LeftOut():
+                left_out += 1
             case ev.Ended():
                 ended = event
     if began is None:
@@ -155,6 +163,7 @@ def take(events: Iterable[ev.AnyEvent | BlockValues], name: str) -> Take:
         loads=loads,
         disturbed=len(disturbed),
         groups=len(groups),
+        left_out=left_out,
     )
 
 

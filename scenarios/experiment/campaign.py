@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget, next_undecided
-from scenarios.experiment.train_experiment import TrainExperiment
+from scenarios.experiment.train_experiment import Recast, TrainExperiment
 from scenarios.model import Run
 
 BEGUN_WITH_S = 1.0
@@ -33,6 +33,7 @@ class Entry(NamedTuple):
     done: Callable[[TrainExperiment], None]
     control: bool = False
     steps: bool = True  # whether the load is a step of the plan
+    recast: Recast | None = None  # of a verdict, what else is known of how it came about
 
 
 async def campaign(run: Run, budget: Budget, entries: Sequence[Entry]) -> None:
@@ -44,7 +45,7 @@ async def campaign(run: Run, budget: Budget, entries: Sequence[Entry]) -> None:
     open_entries: list[tuple[Entry, TrainExperiment]] = []
 
     def finish(entry: Entry, experiment: TrainExperiment) -> None:
-        verdicts = experiment.conclude()
+        verdicts = experiment.conclude(recast=entry.recast)
         nothing = bool(verdicts) and all(v.groups == 0 for v in verdicts)
         state: ev.StepState = "skipped" if nothing else "done"
         reason = next((v.reason for v in verdicts if v.reason), "") if nothing else ""
@@ -72,7 +73,8 @@ async def campaign(run: Run, budget: Budget, entries: Sequence[Entry]) -> None:
                 experiment.leave_out(
                     f"its first interim look needs {need_s:.0f} s, and {max(0.0, left_s):.0f} s of the "
                     "budget were left "
-                    "(raise --budget)"
+                    "(raise --budget)",
+                    budget.total_s - left_s + need_s,
                 )
             await experiment.go(min(max(share_s, SPARE * need_s), left_s))
         if experiment.over:

@@ -9,12 +9,12 @@ import msgspec
 
 from probes.bench.measured import Spent
 from scenarios import events as ev
-from scenarios.experiment.budget import Pace
+from scenarios.experiment.budget import Pace, Undecided
 from scenarios.experiment.drift import drifts
 from scenarios.experiment.groups import Group, Pair
 from scenarios.experiment.sequential import Comparison, Decision
 from scenarios.experiment.stats import Spread
-from scenarios.experiment.wording import drift_text
+from scenarios.experiment.wording import drift_text, places_text
 from scenarios.plan import Metric, Workload
 
 
@@ -31,6 +31,7 @@ class Judge:
         margin: float,
         planned_groups: int,
         scope: str = "",
+        all_pairs: int = 0,
     ) -> None:
         self.workload = workload
         self.metric = metric
@@ -47,6 +48,7 @@ class Judge:
             family=family,
             min_groups=workload.min_groups,
             planned_groups=planned_groups,
+            all_pairs=all_pairs,
         )
         self.decision: Decision | None = None
         self.delta: Spread | None = None
@@ -61,7 +63,7 @@ class Judge:
         value = group.value(self.metric, self.pair)
         if self.decided or value is None:
             return
-        self.comparison.add(*value)
+        self.comparison.add(*value, place=group.place)
         self.differences.append(group.difference(self.metric, self.pair))
         for side, variant in zip(self.sides, self.pair, strict=True):
             values = group.values(variant, self.metric)
@@ -107,7 +109,8 @@ class Judge:
         decision = self.decision
         reason = decision.reason if decision else why_ended
         if decision is not None and decision.verdict == "inconclusive":
-            reason = "; ".join(r for r in (why_ended, decision.reason) if r)
+            places = places_text(decision.scatter) if decision.by_places and decision.scatter else ""
+            reason = "; ".join(r for r in (why_ended, decision.reason, places) if r)
         word = decision.verdict if decision else "inconclusive"
         return self._event(t, word, reason=reason, decision=decision, delta=self.delta, seconds=self.seconds)
 
@@ -152,6 +155,7 @@ class Judge:
         seconds: float = 0.0,
         drift: dict[str, tuple[float, float]] | None = None,
     ) -> ev.Verdict:
+        scatter = decision.scatter if decision else None
         return ev.Verdict(
             t=t,
             workload=self.workload.id,
@@ -175,6 +179,9 @@ class Judge:
             margin=self.comparison.margin,
             slower_in=decision.slower_in if decision else 0,
             batch=decision.batch if decision else 1,
+            pairs=scatter.pairs if scatter else 0,
+            place_scatter=round(scatter.place, 5) if scatter else None,
+            slice_scatter=round(scatter.slice, 5) if scatter else None,
             scope=self.scope,
             seconds_to_decide=decision.seconds_to_decide if decision else None,
         )
@@ -193,9 +200,19 @@ def in_bytes(verdict: ev.Verdict, spent: Spent | None) -> ev.Verdict:
 
 
 def judges_for(
-    workload: Workload, pairs: Sequence[Pair], *, family: int, margin: float, planned_groups: int, scope: str
+    workload: Workload,
+    pairs: Sequence[Pair],
+    *,
+    family: int,
+    margin: float,
+    planned_groups: int,
+    scope: str,
+    all_pairs: int = 0,
 ) -> list[Judge]:
-    """One for each judged metric of each pair; a workload's metrics share its part of the family's error."""
+    """One for each judged metric of each pair; a workload's metrics share its part of the family's error.
+
+    `all_pairs`: of places, 0 where the sides have none of their own.
+    """
     judged = [metric for metric in workload.metrics if metric.judged]
     return [
         Judge(
@@ -206,7 +223,23 @@ def judges_for(
             margin=margin,
             planned_groups=planned_groups,
             scope=scope,
+            all_pairs=all_pairs,
         )
         for pair in pairs
         for metric in judged
     ]
+
+
+def undecided(load: str, judges: Sequence[Judge], pace: Pace) -> Undecided:
+    """What the rest of the budget must know of a load whose `judges` are open."""
+    widths, next_s = [0.0], [pace.group_s]
+    decides_s: list[float | None] = [0.0]
+    for judge in judges:
+        now = judge.comparison.spread()
+        widths.append(math.inf if now is None else now.half_width)
+        done = len(judge.comparison.log_ratios)
+        due = min((look for look in judge.comparison.looks if look > done), default=done + 1)
+        next_s.append((due - done) * pace.group_s)
+        decides_s.append(judge.seconds_left(pace))
+    known = [s for s in decides_s if s is not None]
+    return Undecided(load, max(widths), max(next_s), max(known) if len(known) == len(decides_s) else None)

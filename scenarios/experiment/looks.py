@@ -36,18 +36,18 @@ _CHEAP_LATER_SHARE = 0.15  # of what is left, for each look between the first an
 _FAR = 9.0  # standard deviations: nothing is beyond
 
 
-def looks(planned: int, min_groups: int = 8) -> tuple[int, ...]:
+def looks(planned: int, min_groups: int = 8, first: int = 0) -> tuple[int, ...]:
     """Group counts at which the data are looked at: few, fixed beforehand, the last one at `planned`.
 
     The first look comes before 8 groups and can only find large effects (see `sequential`). 30 planned groups
     are looked at after 6, 10, 17 and 30. From 60 planned groups on they are cheap: 250 are looked at after 12, 24,
-    36, 48, 72, 96, 144, 192 and 250, whatever `min_groups` is.
+    36, 48, 72, 96, 144, 192 and 250, whatever `min_groups` is. `first`: of another number of groups.
     """
     if planned >= CHEAP_FROM:
         doubled = [CHEAP_FIRST << i for i in range(planned.bit_length())]
         between = [3 * look // 2 for look in doubled[1:]]
         return (*(look for look in sorted(doubled + between) if look <= planned / _LAST_APART), planned)
-    first = min(_FIRST, min_groups)
+    first = first or min(_FIRST, min_groups)
     if planned <= first + 1:
         return (planned,)
     if planned < _LAST_APART * _SECOND:

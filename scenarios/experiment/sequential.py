@@ -25,6 +25,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from scenarios.experiment import looks
 from scenarios.experiment.dependence import batch_length, batched
 from scenarios.experiment.distributions import t_quantile
+from scenarios.experiment.places import FEWEST as FEWEST_PAIRS
+from scenarios.experiment.places import Scatter, by_place, scatter
 from scenarios.experiment.stats import (
     Better,
     Sides,
@@ -75,6 +77,8 @@ class Decision(NamedTuple):
     slower_in: int  # groups in which the variant was slower
     reason: str | None = None
     batch: int = 1  # so many neighbouring groups are one unit of inference
+    scatter: Scatter | None = None  # where the unit is the pair of places
+    by_places: bool = False  # no further group would decide it: the places differ by too much
 
 
 def orders(variants: Sequence[str], rng: random.Random, batch: int = BATCH) -> Iterator[tuple[str, ...]]:
@@ -118,17 +122,30 @@ class Comparison:
     family: int = 1
     min_groups: int = 8
     planned_groups: int = 30
+    all_pairs: int = 0  # of places; 0 where the sides have none of their own
     log_ratios: list[float] = field(default_factory=list)
     scatters: list[float | None] = field(default_factory=list)
     sides: list[Sides] = field(default_factory=list)  # of the groups below `exact_from`
+    places: list[int] = field(default_factory=list)  # of each group, where there are some
 
     def __post_init__(self) -> None:
         self._batch = (0, 1)  # of so many groups
-        self.looks = looks.looks(self.planned_groups, self.min_groups)
+        first = FEWEST_PAIRS if self.all_pairs else 0
+        self.looks = looks.looks(self.planned_groups, self.min_groups, first)
 
-    def add(self, log_ratio: float, scatter: float | None = None, sides: Sides = ((), ())) -> None:
-        """One finished group: the fields of `stats.group_value` (without scatter all groups count alike)."""
+    def add(
+        self,
+        log_ratio: float,
+        scatter: float | None = None,
+        sides: Sides = ((), ()),
+        place: int | None = None,
+    ) -> None:
+        """One finished group: the fields of `stats.group_value` (without scatter all groups count alike), and its pair
+        of places.
+        """
         self.log_ratios.append(log_ratio)
+        if place is not None:
+            self.places.append(place)
         self.scatters.append(scatter)
         if len(self.log_ratios) < self.exact_from:
             self.sides.append(sides)
@@ -172,14 +189,32 @@ class Comparison:
         return self._over(self.log_ratios, final, floor)
 
     def _over(self, values: Sequence[float], final: bool, floor: float) -> Spread | None:
-        """Over the groups, or over batches of them where they depend on each other."""
+        """Over the groups, or over batches of them where they depend on each other; over the pairs of places once these
+        are visited again. Where both is so, the wider one holds.
+        """
         known = self._scatters()
         weights = calm_weights(known) if known else None
-        length = self.batch
-        if length > 1:
-            values, weights = batched(values, weights, length)
-            floor /= math.sqrt(length)
-        return over_groups(values, self.level(final), weights, floor)
+        level, length, groups = self.level(final), self.batch, len(values)
+        found: list[Spread | None] = []
+        if self._visited_again:
+            means, sums = by_place(values, weights, self.places)
+            found.append(over_groups(means, level, sums, floor * math.sqrt(len(means) / groups)))
+        if length > 1 or not found:
+            if length > 1:
+                values, weights = batched(values, weights, length)
+            found.append(over_groups(values, level, weights, floor / math.sqrt(length)))
+        return max((one for one in found if one is not None), key=lambda s: s.half_width, default=None)
+
+    @property
+    def _visited_again(self) -> bool:
+        return len(self.places) == len(self.log_ratios) and len(set(self.places)) < len(self.places)
+
+    def scatter(self) -> Scatter | None:
+        """What places and slices scatter; None where the sides have no places or too few were visited."""
+        known = self._scatters()
+        if not known or len(self.places) != len(known):
+            return None
+        return scatter(self.log_ratios, known, self.places, self.all_pairs)
 
     @property
     def batch(self) -> int:
@@ -261,7 +296,12 @@ class Comparison:
         interval = _ratios(spread)
         smallest = (interval[1] - interval[0]) / 2
         groups = len(self.log_ratios)
-        needed = groups_needed(spread, groups, self.margin) if word == "inconclusive" else None
+        spreads = self.scatter()
+        needed: float | None = None
+        if word == "inconclusive":
+            needed = groups_needed(spread, groups, self.margin, spreads)
+        by_places = needed is not None and math.isinf(needed)
+        needed = None if by_places else needed
         seconds = None if needed is None or group_seconds is None else needed * group_seconds
         look = max(1, len(self._looked()) if groups in self.looks else len(self._looked()) + 1)
         reason = None
@@ -284,6 +324,8 @@ class Comparison:
             self._slower_in,
             reason,
             self.batch,
+            spreads,
+            by_places,
         )
 
     @property
@@ -301,11 +343,15 @@ class Comparison:
         now = over_groups(self.log_ratios)
         known = self._scatters()
         spread = max(deviation(self.log_ratios), usual_scatter(known) if known else 0.0)
+        places = self.scatter()
         for look in self.looks:
             if look <= groups or now is None:
                 continue
             level = looks.level(look, self.looks, self.share)
-            half = t_quantile(1 - level / 2, look - 1) * spread / math.sqrt(look)
+            units, error = look, spread / math.sqrt(look)
+            if places is not None and look > places.all_pairs:
+                units, error = places.all_pairs, places.error(look)
+            half = t_quantile(1 - level / 2, units - 1) * error
             then = Spread(now.estimate, now.estimate - half, now.estimate + half)
             if self._word(then, look, last=look == self.planned_groups) != "inconclusive":
                 return look - groups
@@ -317,17 +363,22 @@ class Comparison:
         return None if left is None else left * group_seconds
 
 
-def groups_needed(spread: Spread, groups: int, margin: float) -> int:
+def groups_needed(spread: Spread, groups: int, margin: float, scatter: Scatter | None = None) -> float:
     """About how many groups would decide, if the estimate stays and the width falls with the root.
 
-    The farther end counts, and what did not decide until now needs one more at least. Near the margin no number of
-    groups decides soon; a quarter of the margin is the finest that is promised.
+    What places scatter falls with their number alone: math.inf where there are too few of them. The farther end
+    counts, and what did not decide until now needs one more at least. Near the margin no number of groups decides
+    soon; a quarter of the margin is the finest that is promised.
     """
     edge = math.log1p(margin)
     size = abs(spread.estimate)
     room = max(size if size > edge else edge - size, edge / 4)
     reach = max(spread.high - spread.estimate, spread.estimate - spread.low)
-    return max(groups + 1, math.ceil(groups * (reach / room) ** 2))
+    needed = max(groups + 1, math.ceil(groups * (reach / room) ** 2))
+    if scatter is None or not scatter.known or not scatter.place:
+        return needed
+    then = scatter.groups_for(reach, room)
+    return then if math.isinf(then) else max(groups + 1, math.ceil(then))
 
 
 def _ratio(log: float) -> float:

@@ -19,6 +19,8 @@ from scenarios.plan import Workload
 
 LEAST_S = 0.02
 LEAST_OPERATIONS = 50  # times the queue depth
+SLOW_S = 0.1  # a slice that its operations make longer holds fewer of them
+SLOW_OPERATIONS, SLOW_SHARE = 15, 0.3  # at least, and of those that it should hold
 FEWEST = 8  # slices of a side, before its first quarter can be told from noise
 SURE = 0.01  # a clean slice is called too short so often, all sides together
 FIRST_LOOK_S = 5.0
@@ -83,7 +85,7 @@ def slice_length(
     """The length to go on with. Of slices of several lengths those count that are about as long as is asked for.
 
     most_s            today's block: no slice is longer.
-    least_operations  50 times the queue depth.
+    least_operations  50 times the queue depth; 15 where that takes over 100 ms (a hard disk).
     """
     seen = list(warm)
     if not seen:
@@ -93,6 +95,8 @@ def slice_length(
         by_side.setdefault(w.variant, []).append(w)
     rate = min(sum(w.operations for w in side) / sum(w.seconds for w in side) for side in by_side.values())
     needed = least_operations / rate if rate > 0 else most_s
+    if rate > 0 and needed > SLOW_S:
+        needed = max(SLOW_S, needed * min(1.0, max(SLOW_SHARE, SLOW_OPERATIONS / least_operations)))
     length = min(most_s, max(least_s, _whole_ms(needed)))
     why: Why = "block" if needed >= most_s else "operations" if needed > least_s else "shortest"
     tolerated = margin / _PART_OF_MARGIN

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 
 from probes.bench.measured import NotApplicable, Spent, Train, Unfit
 from probes.units import counted
@@ -19,7 +19,8 @@ from scenarios.experiment.budget import Undecided
 from scenarios.experiment.carry_over import CarryLooks
 from scenarios.experiment.groups import Group, Pair
 from scenarios.experiment.interleaved import DISTURBED_AT_MOST, DISTURBED_COUNTED_FROM
-from scenarios.experiment.judge import Judge, in_bytes, judges_for
+from scenarios.experiment.judge import Judge, in_bytes, judges_for, undecided
+from scenarios.experiment.places import Visits
 from scenarios.experiment.sequential import orders
 from scenarios.experiment.slices import LEAST_S, SliceLength, Warm, length_event, longest_slice, slice_length
 from scenarios.experiment.train_pace import TrainPace
@@ -29,6 +30,7 @@ from scenarios.guards.watch import Watch, told
 from scenarios.model import Run
 from scenarios.plan import Workload
 
+Recast = Callable[[ev.Verdict], ev.Verdict]
 TRAIN_S = 1.0  # of slices; a group of long ones is a train of its own
 WARM_UP_S = 3.0  # at most, where slices are long or a switch shows for long
 WARM_UP_LEAST_S = 1.0  # of it after the first slices, however long those took
@@ -77,6 +79,7 @@ class TrainExperiment:
         self.verdicts: list[ev.Verdict] = []
         self.groups: list[Group] = []  # that count, of slices as long as now
         self.reason = ""  # why no further train may be measured
+        self.needs_s: float | None = None  # of a run's budget, where it was not begun
         self.spent: Spent | None = None  # its write limit ended it
         self.broken_off = ""  # why nothing may be claimed
         self.gone: dict[str, str] = {}  # variant -> why it is not applicable
@@ -87,6 +90,8 @@ class TrainExperiment:
         self._group = 0
         self.carry = CarryLooks(margin=margin, block_s=workload.block_s)
         self._draw: Iterator[tuple[str, ...]] = iter(())
+        self._placed = trains.places > 1
+        self._visits = Visits(trains.places, run.rng)
 
     @property
     def group_s(self) -> float:
@@ -100,19 +105,7 @@ class TrainExperiment:
     @property
     def undecided(self) -> Undecided:
         """For the planner: who gets what is left of the budget."""
-        widths, next_s = [0.0], [self.pace.group_s]
-        decides_s: list[float | None] = [0.0]
-        for judge in self._open:
-            now = judge.comparison.spread()
-            widths.append(float("inf") if now is None else now.half_width)
-            done = len(judge.comparison.log_ratios)
-            due = min((look for look in judge.comparison.looks if look > done), default=done + 1)
-            next_s.append((due - done) * self.pace.group_s)
-            decides_s.append(judge.seconds_left(self.pace))
-        known = [s for s in decides_s if s is not None]
-        return Undecided(
-            self.workload.id, max(widths), max(next_s), max(known) if len(known) == len(decides_s) else None
-        )
+        return undecided(self.workload.id, self._open, self.pace)
 
     @property
     def first_look_s(self) -> float:
@@ -163,8 +156,9 @@ class TrainExperiment:
                 ev.SliceLength(t=self.run.time(), workload=self.workload.id, seconds=shorter, why="budget")
             )
 
-    def leave_out(self, why: str) -> None:
-        """It is not measured; its verdicts say why."""
+    def leave_out(self, why: str, needs_s: float | None = None) -> None:
+        """It is not measured; its verdicts say why, and how many seconds of a budget it needs."""
+        self.needs_s = needs_s
         self.judges = self.judges or self._new_judges()
         self.reason = why
         self.run.note(not_measured(self.workload.title, why))
@@ -183,11 +177,15 @@ class TrainExperiment:
                 self._progress()
                 await self._one(self._steady(groups))
 
-    def conclude(self, why: str = "") -> list[ev.Verdict]:
-        """The verdicts, as events and in the result; once."""
+    def conclude(self, why: str = "", recast: Recast | None = None) -> list[ev.Verdict]:
+        """The verdicts, as events and in the result; once. `recast`: what else is known of how they came about."""
         if not self.verdicts:
             why = self.reason or why or f"not decided within {self.pace.spent_s:.0f} s"
-            self.verdicts = [self._verdict(judge, why) for judge in self.judges]
+            judged = [self._verdict(judge, why) for judge in self.judges]
+            told = recast is not None and not self.broken_off
+            self.verdicts = [recast(v) if recast and told and v.ratio is not None else v for v in judged]
+            for verdict in self.verdicts:
+                self.run.emit(verdict)
         return self.verdicts
 
     def _verdict(self, judge: Judge, why: str) -> ev.Verdict:
@@ -198,13 +196,11 @@ class TrainExperiment:
         elif self.broken_off:
             verdict = judge.broken_off(t, self.pace, self.broken_off)
         elif self.reason and not self.measured:
-            verdict = judge.not_started(t, self.reason)
+            verdict = judge.not_started(t, self.reason, self.needs_s)
         else:
             blame = self.watch.blame(self.workload.id) if self.watch is not None else ""
             verdict = self.carry.told(judge.conclude(t, self.pace, f"{why}; {blame}" if blame else why))
-        verdict = in_bytes(verdict, self.spent)
-        self.run.emit(verdict)
-        return verdict
+        return in_bytes(verdict, self.spent)
 
     def _new_judges(self) -> list[Judge]:
         self.pace.expect(self.group_s)
@@ -215,6 +211,7 @@ class TrainExperiment:
             margin=self.margin,
             planned_groups=max(self.workload.min_groups, self.pace.groups_that_fit),
             scope=self.scope,
+            all_pairs=self.trains.places if self._placed else 0,
         )
 
     async def _warm_up(self, most_s: float) -> None:
@@ -289,19 +286,22 @@ class TrainExperiment:
     async def _steady(self, wanted: int) -> Train:
         names = self.trains.variants
         order = [names.index(v) for _ in range(wanted) for v in next(self._draw)]
+        places = self._visits.next(wanted) if self._placed else []
+        where = [place for place in places for _ in range(2 * len(names))]
         began = self.run.clock.now()
         if self.watch is not None:
             self.watch.begin()
         if self.carry.in_blocks:
-            train = await in_blocks(self.trains, order, self.slice_s)
+            train = await in_blocks(self.trains, order, self.slice_s, where)
         else:
-            train = await self.trains.train(order, self.slice_s, onset_s=self.onset_s)
+            train = await self.trains.train(order, self.slice_s, onset_s=self.onset_s, places=where)
         found = None
         if self.watch is not None:
             found = self.watch.end(self.workload.id, "", train.together())
-            found = found or await self.watch.spare()
+            also = await self.watch.spare()
+            found = found or also
         self._stop_if_told()
-        groups = groups_of(train, names, self._group)
+        groups = groups_of(train, names, self._group, places)
         self.measured += 1
         self._group += len(groups)
         disturbed = self._disturbed(found, groups)
@@ -327,6 +327,7 @@ class TrainExperiment:
 
     def _count(self, groups: Sequence[Group], whole: Group) -> None:
         self.groups += groups
+        self._visits.counted([group.place for group in groups if group.place is not None])
         for judge in self._open:
             for group in groups:
                 judge.add(group, self.pace)
@@ -340,7 +341,7 @@ class TrainExperiment:
         if then is None:
             return
         self.slice_s, self.onset_s = then.seconds, 0.0
-        self.groups = []
+        self.groups, self._visits = [], Visits(self.trains.places, self.run.rng)
         self.judges = self._new_judges()
         bias = then.carried.bias
         self.run.emit(

@@ -26,16 +26,28 @@ class Trains(Protocol):
         """Their ids, as in the plan. `order` below numbers them."""
         ...
 
+    @property
+    def places(self) -> int:
+        """How many pairs of places (see `places`) the variants have; 1 where they have none of their own."""
+        ...
+
     async def ready(self) -> Train:
         """Starts what is needed and measures one short slice of each, which tells how fast they are."""
         ...
 
     async def train(
-        self, order: Sequence[int], slice_s: float, *, onset_s: float = 0.0, quarters: bool = False
+        self,
+        order: Sequence[int],
+        slice_s: float,
+        *,
+        onset_s: float = 0.0,
+        quarters: bool = False,
+        places: Sequence[int] = (),
     ) -> Train:
         """Slices of `slice_s` seconds in this order, the first `onset_s` of each not counted.
 
         quarters  whether the rates within the slices are wanted.
+        places    where each slice is measured; without, it does not matter.
         """
         ...
 
@@ -52,27 +64,33 @@ class Trains(Protocol):
         ...
 
 
-async def in_blocks(trains: Trains, order: Sequence[int], block_s: float) -> Train:
+async def in_blocks(
+    trains: Trains, order: Sequence[int], block_s: float, places: Sequence[int] = ()
+) -> Train:
     """Each block by itself; what a side has in flight or unwritten is waited for before the other one begins."""
     parts: list[Train] = []
     before = None
-    for side in order:
+    for at, side in enumerate(order):
         if side != before:
             await trains.quiesce()
-        parts.append(await trains.train([side], block_s))
+        parts.append(await trains.train([side], block_s, places=places[at : at + 1]))
         if not parts[-1].order:  # it took far too long: no complete group can follow
             break
         before = side
     return joined(parts)
 
 
-def groups_of(train: Train, variants: Sequence[str], first: int) -> list[Group]:
-    """The complete groups of a train, numbered from `first`: two slices of every variant each."""
+def groups_of(train: Train, variants: Sequence[str], first: int, places: Sequence[int] = ()) -> list[Group]:
+    """The complete groups of a train, numbered from `first`: two slices of every variant each.
+
+    `places`: the pair of places of each.
+    """
     size = 2 * len(variants)
     found = []
     for number, at in enumerate(range(0, len(train.order) - size + 1, size)):
         order = train.order[at : at + size]
-        group = Group(first + number, [variants[n] for n in order])
+        place = places[number] if places else None
+        group = Group(first + number, [variants[n] for n in order], place)
         for place, side in enumerate(order, at):
             values = {metric: each[place] for metric, each in train.values.items()}
             group.add(variants[side], Measured(seconds=train.lengths[place], values=values))
@@ -130,6 +148,7 @@ def event_of(
         order=" ".join(words[at : at + size] for at in range(0, len(words), size)),
         values={metric: [float(f"{v:.5g}") for v in each] for metric, each in train.values.items()},
         log_ratios=ratios,
+        places=[group.place for group in groups if group.place is not None],
         phase=phase,
         operations={v: side.operations for v, side in sides.items()},
         bytes={v: side.bytes for v, side in sides.items() if side.bytes},

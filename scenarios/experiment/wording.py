@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.drift import Drift
+from scenarios.experiment.places import Scatter
 from scenarios.experiment.stats import Spread
 
 
@@ -75,12 +76,32 @@ def explanation(verdict: ev.Verdict) -> str:
     parts = [groups_words(verdict)]
     if verdict.verdict == "no material difference":
         parts.append(f"the interval lies within the margin of {units.percent(verdict.margin)}")
-    if verdict.batch > 1:
+    if verdict.batch > 1 and not verdict.pairs:
         parts.append(
             f"neighbouring groups depend on each other: the interval is over batches of {verdict.batch}"
         )
+    if verdict.place_scatter is not None and verdict.slice_scatter is not None:
+        parts.append(scatter_words(verdict.pairs, verdict.place_scatter, verdict.slice_scatter))
     parts.append(resolution_words(verdict))
     return "; ".join(part for part in parts if part)
+
+
+def scatter_words(pairs: int, place: float, within: float) -> str:
+    """`places of one directory differ by ±2.1 %, slices by ±0.4 %: the interval is over 64 pairs of places`.
+
+    `place`, `within`: standard deviations of the log rate.
+    """
+    differ = f"differ by ±{100 * math.expm1(place):.1f} %" if place else "do not differ measurably"
+    return (
+        f"places of one directory {differ}, slices by ±{100 * math.expm1(within):.1f} %: the interval is over "
+        f"{units.counted(pairs, 'pair')} of places"
+    )
+
+
+def places_text(scatter: Scatter) -> str:
+    """Why no further group would decide it."""
+    differ = f"the places of one directory differ by ±{100 * math.expm1(scatter.place):.1f} %"
+    return f"{differ}, and {scatter.all_pairs} pairs of them allow no narrower interval"
 
 
 def drift_text(drifting: Sequence[Drift], unit: str) -> str:

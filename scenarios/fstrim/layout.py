@@ -8,6 +8,7 @@ from probes.bench.size import SHARE_OF_FREE, in_words
 from probes.bench.workloads import UNIT
 from probes.command import tool
 from probes.host import Host
+from probes.system.disk.backing import served_by_memory
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.discard import TRIMMING, DiscardChain, discard_chain
 from probes.system.disk.mounts import Placement
@@ -46,7 +47,7 @@ class Layout:
         known = host.once(block_devices)
         self.devices = tuple(known[n] for n in fit.placement.leaves if n in known)
         self.chain = discard_chain(host, fit.placement.mount)
-        self.refusal = self._no_device() or self._sizes(blocks, phases)
+        self.refusal = self._no_device() or self._in_memory() or self._sizes(blocks, phases)
         self.no_trim = self._swallowed()
         if not self.no_trim:
             self.no_trim, self.to_trim = why_not(host)
@@ -78,6 +79,10 @@ class Layout:
             return ""
         kind, source = self.placement.mount.fstype, self.placement.mount.source
         return f"{self.directory} is on {kind} from {source}, not on a disk of this host: nothing to trim"
+
+    def _in_memory(self) -> str:
+        why = served_by_memory(self.host, self.leaves)
+        return f"{self.directory}: not applicable, {why}" if why else ""
 
     def _swallowed(self) -> str:
         chain = self.chain

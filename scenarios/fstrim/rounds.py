@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from probes.host import Host
+from probes.named_file import opened
 from probes.system.disk.discard import own_devices
 from probes.system.disk.trim_timer import stamp_time
 from probes.system.kernel import kernel
@@ -97,7 +98,7 @@ def rounds_file(state: str, name: str) -> Path:
 def read(path: Path) -> Kept:
     """Raises OSError where the file is there and cannot be read; a half line of a power cut is passed over."""
     try:
-        with path.open("rb") as file:
+        with os.fdopen(opened(path), "rb") as file:
             data = file.read(MOST_BYTES)
     except FileNotFoundError:
         return Kept(())

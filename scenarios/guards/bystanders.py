@@ -82,6 +82,12 @@ class Bystanders:
         self._known = True
 
 
+def kind_of(workload: str) -> str:
+    """ "read", "write", "metadata" or "cpu" of the engine's own loads; "" for what is none of them."""
+    load = _load(workload)
+    return "" if load is None else load.kind
+
+
 def _load(workload: str) -> Load | None:
     try:
         return load_of(workload)

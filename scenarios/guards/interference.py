@@ -1,14 +1,15 @@
-"""What was foreign in a block: the host's counters less what was ours.
+"""What was foreign in a train or block, and whether it disturbed: a pure function of the run's recorded counters.
 
-CPU: everything less our process family. Device I/O: what the leaf devices' counters moved, less what this variant's
-operations usually cause there (a 4 KiB fdatasync moves 148 KiB on btrfs: that is ours, and a faster block of
-ours is no disturbance).
+CPU: everything less our process family. Device I/O: what the leaf devices' counters moved, less what our processes
+asked for. What our writes cause beside that (a 4 KiB fdatasync moves 148 KiB on btrfs) is ours: there only what the
+same load does not usually cause counts, and what other processes are known to have moved.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from statistics import median
+from typing import NamedTuple
 
 import msgspec
 
@@ -18,42 +19,60 @@ from probes.system.throttle import ThrottleCounters
 from scenarios.disturbance import Disturbance
 from scenarios.guards.thresholds import (
     BLOCKS_BEFORE_JUDGING,
+    CPUS_PER_READY_TASK,
     LEAST_OPERATIONS_A_SECOND,
-    WEATHER,
+    LOUDER,
+    MOST_CAUSED_BYTES,
+    MOST_COPIES,
+    QUIET_SHARE,
+    TAIL,
     Kind,
     threshold,
 )
+from scenarios.surroundings import Surroundings
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """In a gap: the host, our family's CPU seconds, and what holds the CPUs back."""
+    """In a gap: the host, our family's CPU seconds and bytes (read, written), and what holds the CPUs back."""
 
     host: Counters
     ours_cpu_s: float
     throttle: ThrottleCounters
+    ours_io: tuple[int, int] = (0, 0)
 
 
-class Surroundings(msgspec.Struct, frozen=True):
-    """One block's. Shares 0..1 of all CPUs or of the time; None: cannot be told here."""
+class Others(NamedTuple):
+    """CPUs and bytes a second of other processes; `io` is None where some cannot be read and the rest did nothing.
 
-    seconds: float
-    cpu: float | None = None
-    full: float = 0.0  # how busy all CPUs were, with us
-    steal: float | None = None
-    device_bytes: int | None = None  # everybody's, on the devices that the block loads
-    device_operations: int = 0
-    operations: int = 0  # ours
-    khz: int | None = None
-    heat: int | None = None
-    quota: float | None = None
+    hidden  not all processes of this machine show: both are at least so many.
+    """
+
+    cpus: float
+    io: float | None
+    hidden: bool = False
+
+
+class Excess(NamedTuple):
+    """Something beyond its limit. sudden: beyond the run's own quiet level too, so that measuring again may help."""
+
+    kind: Kind
+    disturbance: Disturbance
+    sudden: bool
 
 
 def surroundings(
-    before: Reading, after: Reading, measured: Measured | None, devices: Sequence[str]
+    before: Reading,
+    after: Reading,
+    measured: Measured | None,
+    devices: Sequence[str],
+    *,
+    load: str = "",
+    exact: bool = False,
+    others: Others | None = None,
 ) -> Surroundings:
     """Between two gaps. Without a measurement nothing of ours ran."""
     seconds = max(after.host.time_s - before.host.time_s, 1e-3)
-    cpu = steal = None
+    cpu = steal = users = None
     full = 0.0
     if before.host.cpu is not None and after.host.cpu is not None:
         capacity = after.host.cpu.total_s - before.host.cpu.total_s
@@ -63,114 +82,207 @@ def surroundings(
             if measured is not None:
                 ours = max(ours, measured.cpu_s + (measured.onset.cpu_s if measured.onset else 0.0))
             cpu = max(0.0, busy - ours) / capacity
+            users = None if others is None else min(cpu, others.cpus * seconds / capacity)
             full = busy / capacity
             steal = max(0.0, after.host.cpu.steal_s - before.host.cpu.steal_s) / capacity
-    moved = None
-    requests = 0
-    if measured is None or measured.device_bytes is not None:
-        pairs = [(before.host.disks.get(d), after.host.disks.get(d)) for d in devices]
-        known = [(a, b) for a, b in pairs if a is not None and b is not None]
-        if known:
-            moved = sum(max(0, b.bytes - a.bytes) for a, b in known)
-            requests = sum(max(0, b.operations - a.operations) for a, b in known)
+    read, written, requests, elsewhere = _moved_on(before.host, after.host, devices)
+    own_read, own_written = (max(0, b - a) for a, b in zip(before.ours_io, after.ours_io, strict=True))
+    own_bytes = max(own_read + own_written, measured.bytes if measured is not None else 0)
+    attributed = None
+    if others is not None and others.io is not None and read is not None:
+        attributed = max(0, int(others.io * seconds) - elsewhere)
     own = (
         0 if measured is None else measured.operations + (measured.onset.operations if measured.onset else 0)
     )
     heat = _moved(before.throttle.thermal, after.throttle.thermal)
     held = _moved(before.throttle.quota_s, after.throttle.quota_s)
+    memory = _moved(before.host.psi_memory, after.host.psi_memory)
+    running = [r for r in (before.host.running, after.host.running) if r is not None]
     return Surroundings(
-        seconds=seconds,
-        cpu=cpu,
-        full=full,
-        steal=steal,
-        device_bytes=moved,
+        seconds=round(seconds, 4),
+        load=load,
+        cpu=_rounded(cpu),
+        users_cpu=_rounded(users),
+        hidden=others is not None and others.hidden,
+        full=round(full, 4),
+        steal=_rounded(steal),
+        memory=None if memory is None else _rounded(memory / seconds),
+        queue=max(0, min(running) - 1) if running else None,
+        cpus=after.host.cpus,
+        device_bytes=None if read is None else read + written,
+        device_written=written,
         device_operations=requests,
+        own_bytes=own_bytes,
+        own_written=own_written,
+        attributed=attributed,
         operations=own,
+        exact=exact,
         khz=after.throttle.khz,
         heat=None if heat is None else int(heat),
-        quota=None if held is None else held / seconds,
+        quota=None if held is None else _rounded(held / seconds),
     )
+
+
+# Whose bytes are those of other devices, or of none.
+_LAYERED = ("dm-", "md", "loop", "zram", "ram")
+
+
+def _moved_on(before: Counters, after: Counters, devices: Sequence[str]) -> tuple[int | None, int, int, int]:
+    """Bytes read (None: not known) and written on the devices, requests there, and bytes on all other disks."""
+    read = written = requests = elsewhere = 0
+    known = False
+    disks = {*after.disks, *devices}
+    for name, now in after.disks.items():
+        then = before.disks.get(name)
+        if then is None:
+            continue
+        if name in devices:
+            known = True
+            read += max(0, now.read_bytes - then.read_bytes)
+            written += max(0, now.write_bytes - then.write_bytes)
+            requests += max(0, now.operations - then.operations)
+        elif not name.startswith(_LAYERED) and not _partition(name, disks):
+            elsewhere += max(0, now.bytes - then.bytes)
+    return (read if known else None), written, requests, elsewhere
+
+
+def _partition(name: str, disks: Collection[str]) -> bool:
+    """Of one of the disks, whose counters have its bytes too: sda1, nvme0n1p1."""
+    stem = name.rstrip("0123456789")
+    return stem != name and (stem in disks or stem.removesuffix("p") in disks)
 
 
 def _moved(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else max(0.0, after - before)
 
 
-class Weather:
-    """How often blocks of a workload, of whichever variant, passed a threshold."""
-
-    def __init__(self) -> None:
-        self.judged = 0
-        self.beyond = 0
-
-    def count(self, beyond: bool) -> bool:
-        """One more block; true where passing is so rare that its group is worth measuring again."""
-        rare = self.beyond < max(1.0, WEATHER * self.judged)
-        self.judged += 1
-        self.beyond += beyond
-        return beyond and rare
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, 4)
 
 
-class Usual:
-    """What is usual in the blocks of one variant, and what is beyond it. Disturbed blocks count as well."""
+def foreign_bytes(history: Sequence[Surroundings], now: Surroundings) -> float | None:
+    """Others' bytes a second on the devices, as far as they are surely not ours; None where nothing can be told."""
+    if now.device_bytes is None:
+        return None
+    # What ours wrote into the page cache meanwhile (a command of the user's) reaches the device later.
+    pending = max(0, sum(b.own_written - b.device_written for b in history[-TAIL:]))
+    surplus = max(0, now.device_bytes - now.own_bytes - pending)
+    if now.exact:
+        return surplus / now.seconds
+    most_caused = MOST_COPIES * now.own_bytes + MOST_CAUSED_BYTES * now.operations
+    told = float(max(now.device_bytes - most_caused, min(now.attributed or 0, surplus)))
+    each = _usual_of_ours(history, now, "device_bytes")
+    if each is not None:
+        told = max(told, now.device_bytes - each * now.operations)
+    return max(0.0, told) / now.seconds
 
-    def __init__(self, weather: Weather | None = None) -> None:
-        self.blocks: list[Surroundings] = []
-        self.beyond: dict[Kind, int] = {}  # blocks that passed a threshold, weather or not
-        self.weather = weather or Weather()
 
-    def judge(self, now: Surroundings) -> list[Disturbance]:
-        """What disturbed this block; then the block belongs to what is known."""
-        found: list[Disturbance] = []
-        if len(self.blocks) >= BLOCKS_BEFORE_JUDGING:
-            beyond = [(kind, one) for kind, excess, limit, one in self._excesses(now) if excess > limit]
-            for kind, _ in beyond:
-                self.beyond[kind] = self.beyond.get(kind, 0) + 1
-            if self.weather.count(bool(beyond)):
-                found = [one for _, one in beyond]
-        if now.heat:
-            found.append(Disturbance("heat"))
-        self.blocks.append(now)
-        return found
+def beyond(history: Sequence[Surroundings], now: Surroundings) -> list[Excess]:
+    """What disturbed `now`, after all that the run has seen before (all loads, and the looks while nothing ran)."""
+    found = [*_cpu(history, now), *_device(history, now)]
+    rule = threshold("memory")
+    if now.memory is not None and now.memory > rule.limit:
+        usual = _quiet([b.memory for b in history])
+        sudden = usual is not None and now.memory - usual > rule.limit
+        found.append(Excess("memory", Disturbance("memory", figure=now.memory), sudden))
+    rule = threshold("queue")
+    most = max(rule.limit, now.cpus / CPUS_PER_READY_TASK)
+    if now.queue is not None and now.queue >= most and now.full >= rule.floor:
+        found.append(Excess("queue", Disturbance("queue", figure=now.queue), False))
+    alike = [b for b in history if b.load == now.load]
+    found += [one for one in _against_usual(alike, now) if not any(one.kind == other.kind for other in found)]
+    rule = threshold("cpu")
+    untold = (now.users_cpu is None or now.hidden) and all(one.kind != "cpu" for one in found)
+    if untold and now.cpu is not None and now.cpu > rule.limit:
+        unread = "which ones cannot be read here; the kernel's own threads may be among them"
+        found.append(Excess("cpu", Disturbance("cpu", figure=now.cpu, text=unread), False))
+    if now.heat:
+        found.append(Excess("heat", Disturbance("heat"), True))
+    return found
 
-    def _excesses(self, now: Surroundings) -> list[tuple[Kind, float, float, Disturbance]]:
-        """(kind, value beyond the median, limit, what it would be) of everything that can be told."""
-        found: list[tuple[Kind, float, float, Disturbance]] = []
-        usual_cpu = self._median("cpu")
-        if now.cpu is not None and usual_cpu is not None:
-            rule = threshold("cpu")
-            excess = now.cpu - usual_cpu if now.full >= rule.floor else 0.0
-            found.append(("cpu", excess, rule.limit, Disturbance("cpu", figure=now.cpu, usual=usual_cpu)))
-        usual = self._median("steal")
-        if now.steal is not None and usual is not None:
-            one = Disturbance("steal", figure=now.steal, usual=usual)
-            found.append(("steal", now.steal - usual, threshold("steal").limit, one))
-        found.extend(self._device(now))
-        usual = self._median("khz")
-        if now.khz and usual:
-            one = Disturbance("frequency", figure=1e3 * now.khz, usual=1e3 * usual, unit="Hz")
-            found.append(("frequency", 1 - now.khz / usual, threshold("frequency").limit, one))
-        usual = self._median("quota")
-        if now.quota is not None and usual is not None:
-            one = Disturbance("quota", figure=now.quota)
-            found.append(("quota", now.quota - usual, threshold("quota").limit, one))
-        return found
 
-    def _device(self, now: Surroundings) -> list[tuple[Kind, float, float, Disturbance]]:
-        known = [b for b in self.blocks if b.device_bytes is not None]
-        if now.device_bytes is None or not known:
-            return []
-        rule = threshold("device")
-        working = [b for b in known if b.operations > 0]
-        worst = 0.0
-        for name, floor in (("device_bytes", rule.floor), ("device_operations", LEAST_OPERATIONS_A_SECOND)):
-            each = median(getattr(b, name) / b.operations for b in working) if working else 0.0
-            foreign = (getattr(now, name) - each * now.operations) / now.seconds
-            usual = median(getattr(b, name) / b.seconds for b in known)
-            if foreign > floor:
-                worst = max(worst, foreign / max(usual, floor))
-        return [("device", worst, rule.limit, Disturbance("device", figure=worst))]
+def _cpu(history: Sequence[Surroundings], now: Surroundings) -> list[Excess]:
+    rule = threshold("cpu")
+    if now.users_cpu is None or now.users_cpu <= rule.limit:
+        return []
+    usual = _quiet([b.users_cpu for b in history])
+    sudden = usual is not None and now.users_cpu - usual > rule.limit and now.full >= rule.floor
+    return [Excess("cpu", Disturbance("cpu", figure=now.users_cpu, usual=usual if sudden else None), sudden)]
 
-    def _median(self, name: str) -> float | None:
-        values = [v for b in self.blocks if (v := getattr(b, name)) is not None]
-        return median(values) if values else None
+
+def _device(history: Sequence[Surroundings], now: Surroundings) -> list[Excess]:
+    foreign = foreign_bytes(history, now)
+    if foreign is None or now.device_bytes is None:
+        return []
+    rule = threshold("device")
+    least = max(rule.floor, rule.limit * (now.device_bytes / now.seconds - foreign))
+    if foreign <= least:
+        return []
+    usual = _quiet([foreign_bytes((), b) for b in history if b.exact])
+    sudden = usual is not None and foreign > max(usual + least, LOUDER * usual)
+    one = Disturbance("device", figure=foreign, usual=usual if sudden else None, unit="B/s")
+    return [Excess("device", one, sudden)]
+
+
+def _against_usual(alike: Sequence[Surroundings], now: Surroundings) -> list[Excess]:
+    """What can only be told from other blocks of the same load and variant: where some were seen."""
+    if len(alike) < BLOCKS_BEFORE_JUDGING:
+        return []
+    found: list[Excess] = []
+
+    def tell(kind: Kind, excess: float, limit: float, one: Disturbance) -> None:
+        if excess > limit:
+            found.append(Excess(kind, one, True))
+
+    usual = _median([b.cpu for b in alike])
+    rule = threshold("cpu")
+    if now.cpu is not None and usual is not None and now.full >= rule.floor:
+        tell("cpu", now.cpu - usual, rule.limit, Disturbance("cpu", figure=now.cpu, usual=usual))
+    usual = _median([b.steal for b in alike])
+    if now.steal is not None and usual is not None:
+        one = Disturbance("steal", figure=now.steal, usual=usual)
+        tell("steal", now.steal - usual, threshold("steal").limit, one)
+    each = _usual_of_ours(alike, now, "device_operations")
+    if now.device_bytes is not None and each is not None:
+        foreign = (now.device_operations - each * now.operations) / now.seconds
+        usual = max(LEAST_OPERATIONS_A_SECOND, median(b.device_operations / b.seconds for b in alike))
+        one = Disturbance("device", figure=foreign / usual)
+        if foreign > LEAST_OPERATIONS_A_SECOND:
+            tell("device", foreign / usual, threshold("device").limit, one)
+    usual = _median([b.khz for b in alike])
+    if now.khz and usual:
+        one = Disturbance("frequency", figure=1e3 * now.khz, usual=1e3 * usual, unit="Hz")
+        tell("frequency", 1 - now.khz / usual, threshold("frequency").limit, one)
+    usual = _median([b.quota for b in alike])
+    if now.quota is not None and usual is not None:
+        tell("quota", now.quota - usual, threshold("quota").limit, Disturbance("quota", figure=now.quota))
+    return found
+
+
+def _usual_of_ours(history: Sequence[Surroundings], now: Surroundings, name: str) -> float | None:
+    """How much of the device one operation of this load usually moves; None where too few blocks of it were seen."""
+    alike = [b for b in history if b.load == now.load and b.device_bytes is not None]
+    each = [getattr(b, name) / b.operations for b in alike if b.operations > 0]
+    if len(alike) < BLOCKS_BEFORE_JUDGING:
+        return None
+    return median(each) if each else 0.0
+
+
+def _quiet(values: Sequence[float | None]) -> float | None:
+    """The run's own quiet level: what a quarter of all looks were below; None before the first one."""
+    known = sorted(v for v in values if v is not None)
+    return known[int(QUIET_SHARE * (len(known) - 1))] if known else None
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [v for v in values if v is not None]
+    return median(known) if known else None
+
+
+def worth_repeating(found: Sequence[Excess], repeated: int, judged: int, most: tuple[float, float]) -> bool:
+    """Whether a train or block is measured again: not what lasts, and not so often that too little is left to decide.
+
+    most  at least so many of a load, and at most this share of those judged.
+    """
+    least, share = most
+    return any(one.sudden for one in found) and repeated < max(least, share * judged)

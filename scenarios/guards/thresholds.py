@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Kind = Literal["cpu", "steal", "device", "frequency", "heat", "quota", "space"]
+Kind = Literal["cpu", "steal", "device", "frequency", "heat", "quota", "memory", "queue", "space"]
 
 
 class Threshold(NamedTuple):
-    """A block is disturbed when its value passes the run's own median by `limit`; `floor` is the least that counts."""
+    """A train or block is disturbed beyond `limit`; `floor` is the least that counts.
+
+    Where only what is foreign is counted (CPU time, bytes, pressure, tasks) the limit is absolute, so that a neighbour
+    who was there from the start is told as well; the rest is judged against the run's own median.
+    """
 
     kind: Kind
     limit: float
@@ -18,16 +22,22 @@ class Threshold(NamedTuple):
 
 
 THRESHOLDS: tuple[Threshold, ...] = (
-    # where the CPUs were that full: what runs on an idle CPU displaces nobody
+    # measured again only where the CPUs were that full: what runs on an idle CPU displaces nobody
     Threshold("cpu", 0.25, "of all CPUs",
-              "CPU time of others: on two CPUs half a CPU more than usual, which slows one worker and its "
-              "device's interrupts", floor=0.90),
+              "CPU time of others: on two CPUs half a CPU, which slows one worker and its device's interrupts",
+              floor=0.90),
     Threshold("steal", 0.05, "of all CPU time",
               "time that the hypervisor gave to other machines: 5 % is the smallest effect that matters"),
     # bytes a second (and 50 operations): below, a log daemon would disturb an idle disk's test
-    Threshold("device", 0.25, "of the device's usual traffic",
+    Threshold("device", 0.25, "of our own traffic on the device",
               "bytes or operations of other processes on the measured disk: a quarter more queueing shifts a "
-              "latency by several percent", floor=1 << 20),
+              "latency by several percent", floor=4 << 20),
+    Threshold("memory", 0.05, "of the time",
+              "tasks waited for memory: our own loads take little of it; 5 % is the smallest effect that matters"),
+    # where the CPUs were that full; both before and after the train, when no worker of ours runs
+    Threshold("queue", 4, "tasks",
+              "others' tasks that were ready to run beside us (on more than 32 CPUs, one for every eight CPUs): fewer "
+              "find a CPU soon", floor=0.90),
     Threshold("frequency", 0.15, "below the usual clock",
               "the fastest CPU's clock: turbo steps of 100 to 300 MHz are usual, a cap or a heat limit takes more"),
     Threshold("heat", 0.0, "events",
@@ -39,7 +49,14 @@ THRESHOLDS: tuple[Threshold, ...] = (
               floor=256 << 20),
 )  # fmt: skip
 
+CPUS_PER_READY_TASK = 8
 LEAST_OPERATIONS_A_SECOND = 50.0  # of others on our device
+# What a write of ours may move on the devices until more is known: three copies of it (mirrors, parity, journalled
+# data), and this for the journal and the trees (a 4 KiB fdatasync moved 148 KiB on btrfs).
+MOST_COPIES = 3
+MOST_CAUSED_BYTES = 256 << 10
+TAIL = 8  # looks, in which the kernel has written what lay in the page cache
+LOUDER = 1.5  # times as much as the run's quiet level: less is how a neighbour who is always there varies
 
 # Guards need some blocks of a variant before they know what is usual.
 BLOCKS_BEFORE_JUDGING = 3
@@ -48,6 +65,12 @@ BLOCKS_BEFORE_JUDGING = 3
 # with it, and every group measured again is a group less to decide with. With one in ten, a 2-CPU machine under a load
 # of 5 to 10 lost two of eight groups in most runs, and with them more than the disturbances had cost.
 WEATHER = 0.05
+# A train is a second of many groups, of which a load affords twenty and more: a quarter of them is measured again.
+REPEATED_BLOCKS = (1.0, WEATHER)
+REPEATED_TRAINS = (1.0, 0.25)
+# The run's quiet level: this share of all its looks at the host were below. A neighbour who comes after a quarter of
+# the run is told from it, and what one did who was there nearly all the time is not measured again in vain.
+QUIET_SHARE = 0.25
 
 # Others wait twice as long (probes/bench/bystanders.py): the load pauses. If they wait half as long or less without it,
 # it was the load, and the run stops; otherwise they are busy themselves.

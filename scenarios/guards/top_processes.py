@@ -10,11 +10,12 @@ import os
 from collections.abc import Sequence
 from typing import Literal
 
-from probes.system.culprit import Resource, busiest
+from probes.system.culprit import Resource, busiest, used_by_others
 from probes.system.processes import Look, look, own_family
 from probes.system.tasks import tasks_hidden
 from scenarios import events as ev
 from scenarios.disturbance import Culprit
+from scenarios.guards.interference import Others
 from scenarios.guards.thresholds import LOOK_SHARE, NAMED_CPUS, NAMED_SHARE
 from scenarios.model import Run
 
@@ -29,13 +30,31 @@ class Culprits:
         self._at = 0.0
         self._took_s: list[float] = []
         self._told = False
+        self._began: Look | None = None  # the looks before and after the block under way
+        self._ended: Look | None = None
 
     def in_gap(self) -> None:
         """Where there are so many processes that it takes long, not in every gap."""
+        self._ended = None
+        if self._affordable:
+            self._look()
+        self._began = self._last
+
+    def after(self) -> Others | None:
+        """Right after the block: what other processes used in it; None where there are so many that it takes long."""
+        if self._began is None or not self._affordable:
+            return None
+        ours = frozenset(own_family(self._run.host)) if self._run.host.live else frozenset()
+        self._ended = self._look()
+        cpus, io = used_by_others(self._began, self._ended, ours)
+        hidden = tasks_hidden(self._run.host) is not None
+        return Others(cpus, (io or None) if hidden else io, hidden)
+
+    @property
+    def _affordable(self) -> bool:
         # The shortest of the last three: a look that had to wait for a CPU took long for another reason.
         cost_s = min(self._took_s[-3:], default=0.0)
-        if self._last is None or self._run.clock.now() - self._at >= cost_s / LOOK_SHARE:
-            self._look()
+        return self._last is None or self._run.clock.now() - self._at >= cost_s / LOOK_SHARE
 
     def name(self, kind: str, cpu_share: float = 0.0) -> Culprit | None:
         return self.names([kind], cpu_share).get(kind)
@@ -46,10 +65,10 @@ class Culprits:
         cpu_share  of all CPUs, that others used: who used little of it is not named.
         """
         wanted = [kind for kind in kinds if kind in ("cpu", "device")]
-        before = self._last
+        before = self._last if self._ended is None else self._began
         if not wanted or before is None:
             return {}
-        now = self._look()
+        now = self._ended or self._look()
         ours = frozenset(own_family(self._run.host)) if self._run.host.live else frozenset()
         named: dict[str, Culprit] = {}
         for kind in wanted:

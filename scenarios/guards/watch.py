@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -9,17 +10,25 @@ from msgspec.structs import replace
 
 from probes.bench.measured import Measured
 from probes.system.disk.mounts import mount_of
-from probes.system.processes import cpu_seconds, family_of
+from probes.system.processes import cpu_seconds, family_of, io_bytes
 from probes.system.pulse import pulse, read_counters
 from probes.system.throttle import ThrottleReader
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.disturbance import Culprit, Disturbance, most_named
-from scenarios.guards.bystanders import Bystanders
-from scenarios.guards.interference import Reading, Surroundings, Usual, Weather, surroundings
-from scenarios.guards.thresholds import PLACES_EVERY_S, SETTLE_S, Kind, threshold
+from scenarios.guards.bystanders import Bystanders, kind_of
+from scenarios.guards.interference import Excess, Reading, beyond, surroundings, worth_repeating
+from scenarios.guards.thresholds import (
+    PLACES_EVERY_S,
+    REPEATED_BLOCKS,
+    REPEATED_TRAINS,
+    SETTLE_S,
+    Kind,
+    threshold,
+)
 from scenarios.guards.top_processes import Culprits
 from scenarios.model import Run
+from scenarios.surroundings import Surroundings
 
 
 class Watch:
@@ -41,8 +50,10 @@ class Watch:
         self._devices = tuple(devices)
         self._by_variant = dict(by_variant or {})
         self._throttle = ThrottleReader(run.host)
-        self._usual: dict[tuple[str, str], Usual] = {}
-        self._weather: dict[str, Weather] = {}
+        self._seen: list[Surroundings] = []  # the looks while nothing of ours ran, and every train and block
+        self._found: dict[str, list[list[Excess]]] = {}  # by workload, of each train or block
+        self._repeated: Counter[str] = Counter()
+        self._lasting: set[Kind] = set()  # what disturbed the last one
         self._culprits = Culprits(run, self._all_devices())
         self._named: list[Culprit] = []
         self._before: Reading | None = None
@@ -52,6 +63,7 @@ class Watch:
         self._bystanders = Bystanders(run.host, self._all_devices()) if self._all_devices() else None
         self._places_at = run.clock.now()
         self._places = {d: _file_system(run, d) for d in directories}
+        self._made = self._reading()
 
     async def settle(self) -> None:
         """Once a run, before the first block: what others do while nothing of ours runs. Said, not judged."""
@@ -59,11 +71,21 @@ class Watch:
             return
         self._settled = True
         self._check_places()
+        if (
+            self._bystanders is not None
+        ):  # how long others waited beside our own preparation is not usual for them
+            self._bystanders = Bystanders(self.run.host, self._all_devices())
         self._culprits.in_gap()
         before = self._reading()
+        if (
+            before.host.time_s - self._made.host.time_s > SETTLE_S
+        ):  # what was prepared: its own bytes are known
+            self._seen.append(surroundings(self._made, before, None, self._all_devices(), exact=True))
         await self.run.clock.sleep(SETTLE_S)
         after = self._reading()
-        now = surroundings(before, after, None, self._all_devices())
+        others = self._culprits.after()
+        now = surroundings(before, after, None, self._all_devices(), exact=True, others=others)
+        self._seen.append(now)
         loud = _loud(before, after, now, self._all_devices())
         named = self._culprits.names([one.kind for one in loud], now.cpu or 0.0)
         for one in loud:
@@ -83,7 +105,7 @@ class Watch:
                 self._gap_waited_s += gap.psi_io * gap.seconds
 
     def end(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
-        """In the gap after it: what disturbed it beyond what is usual for this variant; None if nothing did."""
+        """In the gap after it: what disturbed it so that it is measured again; what is not worth that is told."""
         before, self._before = self._before, None
         self._last = after = self._reading()
         if self._bystanders is not None:
@@ -92,17 +114,39 @@ class Watch:
             self._check_places()
         if before is None:
             return None
-        devices = self._by_variant.get(variant, self._devices)
-        weather = self._weather.setdefault(workload, Weather())
-        usual = self._usual.setdefault((workload, variant), Usual(weather))
-        now = surroundings(before, after, measured, devices)
-        found = usual.judge(now)
-        if not found:
-            return None
-        culprit = self._name(found[0].kind, now.cpu or 0.0)
-        if culprit is not None:
-            self._named.append(culprit)
-        return replace(found[0], culprit=culprit)
+        devices = tuple(dict.fromkeys(self._by_variant.get(variant, self._devices)))
+        others = self._culprits.after()
+        kind = kind_of(workload)
+        if measured.device_bytes is None and kind != "metadata":
+            devices = ()  # what others do to a disk disturbs nobody who does not use it
+        now = surroundings(
+            before,
+            after,
+            measured,
+            devices,
+            load=f"{workload} {variant}",
+            exact=kind == "read",
+            others=others,
+        )
+        found = beyond(self._seen, now)
+        self._seen.append(now)
+        judged = self._found.setdefault(workload, [])
+        judged.append(found)
+        named = self._culprits.names([one.kind for one in found], now.cpu or 0.0)
+        self._named += named.values()
+        told = tuple(replace(one.disturbance, culprit=named.get(one.kind)) for one in found)
+        self.run.emit(
+            ev.Watched(t=self.run.time(), workload=workload, surroundings=now, devices=devices, told=told)
+        )
+        lasting, self._lasting = self._lasting, {one.kind for one in found}
+        most = REPEATED_BLOCKS if variant else REPEATED_TRAINS
+        if worth_repeating(found, self._repeated[workload], len(judged), most):
+            self._repeated[workload] += 1
+            return next(d for one, d in zip(found, told, strict=True) if one.sudden)
+        for one in told:
+            if one.kind not in lasting:
+                self.run.emit(ev.Guard(t=self.run.time(), kind=one.kind, disturbance=one, workload=workload))
+        return None
 
     async def spare(self) -> Disturbance | None:
         """After each block: where others wait too long, pauses and finds out whether it is our doing.
@@ -119,20 +163,18 @@ class Watch:
 
     def blame(self, workload: str) -> str:
         """For a run that could not decide: what others did in a tenth of its blocks or more; "" if nothing."""
-        counts: dict[Kind, int] = {}
-        blocks = 0
-        for (of, _), usual in self._usual.items():
-            if of == workload:
-                blocks += len(usual.blocks)
-                for kind, count in usual.beyond.items():
-                    counts[kind] = counts.get(kind, 0) + count
+        found = self._found.get(workload, [])
+        blocks = len(found)
+        counts = Counter(one.kind for each in found for one in each)
         if not counts or max(counts.values()) * 10 < blocks:
             return ""
         kind = max(counts, key=lambda k: counts[k])
-        what = {
+        what: dict[str, str] = {
             "cpu": "CPU use of others",
             "steal": "the hypervisor",
             "device": "others' I/O on the measured disk",
+            "memory": "waiting for memory",
+            "queue": "tasks of others",
         }
         text = f"{what.get(kind, kind)} disturbed {counts[kind]} of {blocks} blocks"
         if self._named:
@@ -147,8 +189,14 @@ class Watch:
 
     def _reading(self) -> Reading:
         host = self.run.host
-        ours = cpu_seconds(family_of(host)) if host.live else 0.0
-        return Reading(read_counters(host, self.run.clock.now()), ours, self._throttle.read())
+        family = family_of(host) if host.live else {}
+        moved = [io_bytes(host, pid) or (0, 0) for pid in family] if self._all_devices() else []
+        return Reading(
+            read_counters(host, self.run.clock.now()),
+            cpu_seconds(family),
+            self._throttle.read(),
+            (sum(read for read, _ in moved), sum(written for _, written in moved)),
+        )
 
     def _name(self, kind: str, cpu_share: float = 0.0) -> Culprit | None:
         """The process behind it, by what each used since the gap before the block."""

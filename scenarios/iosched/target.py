@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from probes.host import Host
+from probes.system.disk.backing import served_by_memory
 from probes.system.disk.block import BlockDevice, block_devices, leaves
 from probes.system.disk.mounts import Placement, mount_of, mounts, placement, source_device
 from probes.system.disk.scheduler import Scheduling, scheduling
@@ -107,6 +108,8 @@ def refusal(host: Host, found: Target, *, system_disk: bool, has_root: bool) -> 
         return "a captured host has no scheduler to switch"
     if not has_root:
         return f"switching the scheduler of {found.names} needs root: run it with sudo"
+    if why := served_by_memory(host, found.leaves):
+        return f"{found.directory}: not applicable, {why}"
     if len(found.offered) < 2:
         only = ", ".join(found.offered) or "nothing"
         return f"{found.names} offers only {only}: load others (modprobe bfq; modprobe kyber-iosched) first"

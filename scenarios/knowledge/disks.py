@@ -13,6 +13,7 @@ from probes.types import present
 from scenarios.knowledge.load import load
 
 _FILL_BYTES_PER_S = 200e6
+NAMELESS = frozenset({"virtio", "xen"})  # transports whose disks tell no model
 EXCEEDED = 1.1  # of a link's payload rate: reckoned without all of its overhead, so a little more is nothing
 
 
@@ -25,6 +26,52 @@ class DiskClass(msgspec.Struct, frozen=True):
     source: str
     dated: datetime.date
     ranges: dict[str, tuple[float, float]]
+    fastest_sync_us: float = 0.0  # of a synced write; 0: not known
+
+
+class Scale(msgspec.Struct, frozen=True):
+    """A cap by the volume's size: max(least, base + per_gib * GiB), at most `most`."""
+
+    most: float
+    base: float = 0.0
+    per_gib: float = 0.0
+    least: float = 0.0
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """A cloud's virtual disk with its published caps. `gib`: sizes above the first and up to the second have them."""
+
+    title: str
+    transports: tuple[str, ...]
+    model: str
+    iops: Scale
+    mb_s: Scale
+    source: str
+    dated: datetime.date
+    gib: tuple[float, float] = (0.0, float("inf"))
+    burst: str = ""
+    recalled: bool = False
+
+    def caps(self, size_bytes: int) -> dict[str, float]:
+        """By unit, IOPS and MB/s, for a volume of this size."""
+        gib = size_bytes / 2**30
+        return {
+            unit: min(one.most, max(one.least, one.base + one.per_gib * gib))
+            for unit, one in (("IOPS", self.iops), ("MB/s", self.mb_s))
+        }
+
+
+class JobKind(msgspec.Struct, frozen=True):
+    """What a disk is used for: from `good` of the load's unit on it does well, up to `poor` it is a mistake."""
+
+    load: str
+    short: str
+    words: str
+    good: float
+    poor: float
+    source: str
+    dated: datetime.date
+    most_ms: float = 0.0  # that 99 % of the operations may take; 0: any
 
 
 class Endurance(msgspec.Struct, frozen=True):
@@ -43,7 +90,12 @@ def disk_classes() -> tuple[DiskClass, ...]:
 
 def disk_class(device: BlockDevice) -> DiskClass | None:
     """The class of a physical disk; None for virtual and emulated devices, loops and unknown transports."""
-    if emulated(device.model) or not present(device.rotational) or not present(device.transport):
+    if (
+        emulated(device.model)
+        or offers(device)
+        or not present(device.rotational)
+        or not present(device.transport)
+    ):
         return None
     for entry in load("storage", "class", DiskClass).entries:
         if entry.transport == device.transport and entry.rotational == device.rotational:
@@ -51,16 +103,40 @@ def disk_class(device: BlockDevice) -> DiskClass | None:
     return None
 
 
+def offers(device: BlockDevice) -> tuple[Offer, ...]:
+    """The clouds' disks that this one can be, by its transport, model and size."""
+    if not present(device.transport) or not present(device.size_bytes):
+        return ()
+    model = device.model.strip() if present(device.model) else ""
+    if not model and device.transport not in NAMELESS:
+        return ()
+    gib = device.size_bytes / 2**30
+    return tuple(
+        one
+        for one in load("storage", "offer", Offer).entries
+        if device.transport in one.transports and matches(one.model, model) and one.gib[0] < gib <= one.gib[1]
+    )
+
+
+def job_kinds() -> tuple[JobKind, ...]:
+    """What disks are used for, in the file's order."""
+    return load("storage", "job", JobKind).entries
+
+
+def matches(pattern: str, text: str) -> bool:
+    """False where a site's own pattern is none."""
+    try:
+        return re.search(pattern, text) is not None
+    except re.error:
+        return False
+
+
 def endurance_share(device: BlockDevice, written_bytes: int) -> float | None:
     """Share (0..1) of the rated endurance that so many bytes take; None where the maker's figure is not known."""
     if not present(device.model) or not present(device.size_bytes) or not device.size_bytes:
         return None
     for entry in load("storage", "endurance", Endurance).entries:
-        try:
-            fits = re.search(entry.model, device.model)
-        except re.error:  # a site's own pattern
-            continue
-        if fits:
+        if matches(entry.model, device.model):
             rated = entry.tbw_per_tb * device.size_bytes
             return written_bytes / rated
     return None

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from probes.exposure import ruled_by_others
+from probes.safe_read import TooLarge, read_named
 from probes.types import Json
 
 HERE = Path(__file__).parent
@@ -32,12 +33,11 @@ class Loaded(msgspec.Struct, Generic[T], frozen=True):
 def tables(path: Path) -> dict[str, Json]:
     """One file's content. Raises ValueError with one line that names the file."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+        data = read_named(path, MOST_BYTES)
+    except TooLarge:
+        raise ValueError(f"{path}: longer than {MOST_BYTES} bytes") from None
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from None
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"{path}: longer than {MOST_BYTES} bytes")
     try:
         read: dict[str, Json] = tomllib.loads(data.decode())
     except (ValueError, RecursionError) as error:  # tomllib's own, and int()'s of thousands of digits

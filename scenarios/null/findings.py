@@ -66,7 +66,7 @@ def reach(verdict: ev.Verdict, title: str) -> Reach:
 
 
 def as_json(answer: Answer) -> Json:
-    plain: Json = msgspec.json.decode(msgspec.json.encode(answer))
+    plain: Json = msgspec.to_builtins(answer)
     return plain
 
 

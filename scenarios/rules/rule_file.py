@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from probes.safe_read import TooLarge, read_named
 from probes.types import Json
 from scenarios.finding import Confidence, Severity
 from scenarios.rules.expression import Invalid, expression
@@ -111,12 +112,11 @@ class RuleFile(msgspec.Struct, frozen=True):
 def rule_file(path: Path) -> RuleFile:
     """Never raises: a file that cannot be read or is no TOML is one problem."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-        if len(data) > MOST_BYTES:
-            return RuleFile((), (f"{path}:1: longer than {MOST_BYTES} bytes",))
+        data = read_named(path, MOST_BYTES)
         text = data.decode()
         entries = tomllib.loads(text).get("rule", [])
+    except TooLarge:
+        return RuleFile((), (f"{path}:1: longer than {MOST_BYTES} bytes",))
     except OSError as error:
         return RuleFile((), (f"{path}: {error.strerror}",))
     except UnicodeDecodeError as error:

@@ -22,13 +22,10 @@ STRETCHES = 8
 
 
 class StorageArm:
-    """One directory under one load. `read_from` says in words whose counters a read must move."""
+    """One directory under one load."""
 
-    def __init__(
-        self, variant: str, bench: StorageBench, workload: Workload, read_from: str = "the device"
-    ) -> None:
+    def __init__(self, variant: str, bench: StorageBench, workload: Workload) -> None:
         self.variant = variant
-        self.read_from = read_from
         self.bench = bench
         self.workload = workload
         self.remarks: set[str] = set()
@@ -44,7 +41,7 @@ class StorageArm:
 
     async def block(self, seconds: float) -> Measured:
         measured = await self.bench.block(self.workload.id, seconds)
-        if load_of(self.workload.id).kind == "read" and (served := cache_check(measured, self.read_from)):
+        if load_of(self.workload.id).kind == "read" and (served := cache_check(measured)):
             self.unfit = served
             raise NotApplicable(served)
         if measured.remark:
@@ -62,7 +59,8 @@ class StorageArm:
 class Level(msgspec.Struct, frozen=True, kw_only=True):
     """What one directory reached under one load: the median of its blocks, as in the verdicts' table, with its 95 % CI.
 
-    `link_share` is the share (0..1) of the link's payload rate, for streams; `usual` what its class usually gives.
+    `link_share` is the share (0..1) of the link's payload rate, for streams; `usual` what its class usually gives;
+    `engine_ns` what the engine's own loop takes of each read or write, with the system call's way in and out.
     """
 
     workload: str
@@ -75,6 +73,9 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     link_share: float | None = None
     usual: tuple[float, float] | None = None
     usual_class: str = ""
+    engine_ns: int | None = None
+    p50_ns: int | None = None  # under this load
+    p99_ns: int | None = None
     remarks: tuple[str, ...] = ()
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from probes.bench.engine.loops import cost_ns
 from probes.bench.workloads import load_of
 from probes.system.disk.block import BlockDevice
 from probes.types import present
-from probes.units import amount, duration, percent, prefixed
+from probes.units import amount, duration, latency, percent, prefixed
 from scenarios.events import Verdict
+from scenarios.experiment.tail import percentile_ns
 from scenarios.experiment.wording import effect_words, groups_words
 from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.knowledge.disks import disk_class, disk_classes, link_share
+from scenarios.knowledge.disks import disk_class, link_share
 from scenarios.storage.arms import Level
 from scenarios.storage.rules import pcie_remedy, sata_remedy
 from scenarios.storage.targets import Target
@@ -24,9 +26,12 @@ BYTES_PER_UNIT = {"MB/s": 1e6, "B/s": 1.0, "MiB/s": 2.0**20}
 
 def level(
     one: Target, workload: str, metric: str, unit: str, median: float, ci95: tuple[float, float] | None,
-    blocks: int, remarks: Sequence[str],
+    blocks: int, remarks: Sequence[str], latencies: Sequence[tuple[int, int]] = (),
 ) -> Level:  # fmt: skip
-    """A directory's level with what it reaches of its link and what its class usually gives."""
+    """A directory's level with what it reaches of its link and what its class usually gives.
+
+    `latencies`: pairs of upper bound in ns and count.
+    """
     device = one.devices[0] if len(one.devices) == 1 else None
     share = None
     usual = None
@@ -40,6 +45,8 @@ def level(
     return Level(
         workload=workload, variant=one.letter, metric=metric, unit=unit, blocks=blocks, median=median, ci95=ci95,
         link_share=share, usual=usual, usual_class=title if usual else "", remarks=tuple(remarks),
+        engine_ns=cost_ns() if load_of(workload).kind in ("read", "write") else None,
+        p50_ns=percentile_ns(latencies, 0.5), p99_ns=percentile_ns(latencies, 0.99),
     )  # fmt: skip
 
 
@@ -119,47 +126,12 @@ def class_findings(levels: Sequence[Level], targets: Sequence[Target]) -> list[F
     return found
 
 
-def reached(one: Target, levels: Sequence[Level]) -> Finding | None:
-    """What a single directory gave: `ok` only where a yardstick (its class, its link) says so."""
-    own = [value for value in levels if value.variant == one.letter]
-    if not own:
-        return None
-    gave = f"{one.directory} ({one.leaf_names}) gives {gives(own[0])} ({titled(own[0])})"
-    evidence = tuple(Evidence(in_words(value), f"{value.blocks} blocks") for value in own)
-    compared = [value for value in own if value.usual is not None]
-    below = any((v.ci95[1] if v.ci95 else v.median) < v.usual[0] for v in compared if v.usual is not None)
-    if compared and not below:
-        return Finding(
-            id="storage.levels", severity="ok", confidence="measured", subject=one.directory, title=gave,
-            evidence=evidence,
-        )  # fmt: skip
-    # which of them are too low stands in findings of their own
-    why = gave if compared else f"nothing to compare with: the class of {one.leaf_names} is unknown. {gave}"
-    other = f"hostdx run storage --dir {shlex.quote(one.directory)} --dir /ANOTHER/DISK"
-    return Finding(
-        id="storage.levels",
-        severity="notice",
-        confidence="measured",
-        subject=one.directory,
-        title=why,
-        evidence=(*evidence, *yardsticks(own)),
-        remedy=(Remedy(title="Compare it with a directory on another disk", commands=(other,)),),
+def engine_cost(nanoseconds: int) -> Evidence:
+    """What of each operation is not the disk's."""
+    return Evidence(
+        f"at least {latency(nanoseconds)} of each read and write are the engine's own, not the disk's",
+        "the same loop on an operation that does nothing",
     )
-
-
-def yardsticks(levels: Sequence[Level]) -> tuple[Evidence, ...]:
-    """What the known classes of disks usually give for the same loads, to hold the numbers against."""
-    told = []
-    for value in levels:
-        ranges = [(c.title, c.ranges[value.workload]) for c in disk_classes() if value.workload in c.ranges]
-        if ranges:
-            usual = "; ".join(f"{title} {low:.0f} to {high:.0f}" for title, (low, high) in ranges)
-            told.append(
-                Evidence(
-                    f"{titled(value)}, usually in {value.unit}: {usual}", "scenarios/knowledge/storage.toml"
-                )
-            )
-    return tuple(told)
 
 
 def control_moved(verdict: Verdict) -> Finding:
@@ -183,20 +155,6 @@ def titled(value: Level) -> str:
 
 def gives(value: Level) -> str:
     return str(amount(value.median, value.unit))
-
-
-def in_words(value: Level) -> str:
-    """One level: its interval, its share of the link, and what its class usually gives."""
-    edges = [str(amount(edge, value.unit)) for edge in value.ci95 or ()]
-    spread = f" (95 % CI {' to '.join(edges)})" if edges else ""
-    link = f", {100 * value.link_share:.0f} % of its link" if value.link_share is not None else ""
-    usual = (
-        f"; a {value.usual_class} usually gives {value.usual[0]:.0f} to {value.usual[1]:.0f} {value.unit}"
-        if value.usual
-        else ""
-    )
-    remark = f"; {value.remarks[0]}" if value.remarks else ""
-    return f"{titled(value)}: {gives(value)}{spread}{link}{usual}{remark}"
 
 
 def job_finding(waited: float, interval: tuple[float, float] | None, what: str, samples: int) -> Finding:

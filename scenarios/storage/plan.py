@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from functools import cached_property
 
 import msgspec
 
 from probes.bench.budget import GIB, MOST_WRITTEN_A_RUN
 from probes.bench.members import group_folders
-from probes.bench.refusals import Suitability, suitability
-from probes.bench.workloads import LOADS, Load, fio_equivalent, write_file_bytes
+from probes.bench.refusals import Suitability, keeps_inodes, suitability
+from probes.bench.workloads import FEW_PLACES, LOADS, Load, fio_equivalent, places, write_file_bytes
 from probes.host import Host
 from probes.types import Absent, present
 from probes.units import size
@@ -21,18 +22,19 @@ from scenarios.guards.bystanders import STOPS_ITSELF
 from scenarios.knowledge.disks import disk_class, endurance_share, fill_s
 from scenarios.model import Options, Usage, directory_action
 from scenarios.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from scenarios.storage.ground import Shared, sentence, shared
 from scenarios.storage.targets import (
     Target,
     could_be_named,
     default_directories,
     differences,
-    same_device,
     target,
     variant,
 )
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_BUDGET_S = 60.0
+MOST_SIDES_OF_MANY = 6  # with 64 places: two files each, and 1024 descriptors are the usual limit
 JOB_S = 10.0  # how long a job's own I/O wait is watched before our load starts
 SINGLE_BLOCKS_AT_LEAST = 4
 
@@ -58,6 +60,7 @@ class Layout:
             raise Usage(f"at most {len(LETTERS)} directories can be compared, {len(wanted)} were given")
         if len({resolved(host, path) for path in wanted}) < len(wanted):
             raise Usage("the same directory is named twice with --dir; name different ones")
+        self._host = host
         self.most_bytes = options.integer("most-bytes") or MOST_WRITTEN_A_RUN
         self.targets: list[Target] = []
         self.suitable: dict[str, Suitability] = {}
@@ -101,6 +104,23 @@ class Layout:
         """One size for all, so that the comparison is fair: the smallest that fits everywhere."""
         return min((fit.size_bytes for fit in self.suitable.values()), default=0)
 
+    @cached_property
+    def shared(self) -> tuple[Shared, ...]:
+        """What the directories have in common; they are opened for it, so only where nothing is refused."""
+        return () if self.refusal else shared(self._host, self.targets)
+
+    @property
+    def places(self) -> int:
+        """Of each side: few where one of the disks spins, or where so many files could not be held open."""
+        if len(self.targets) > MOST_SIDES_OF_MANY:
+            return FEW_PLACES
+        spinning = any(device.rotational is True for one in self.targets for device in one.devices)
+        return places(self.size_bytes, spinning=spinning)
+
+    def links(self, host: Host) -> bool:
+        """Whether names are made instead of files where names and inodes are measured, on all sides alike."""
+        return any(keeps_inodes(host, one.place) for one in self.targets)
+
     @property
     def files_bytes(self) -> int:
         """What is written before anything is measured."""
@@ -122,7 +142,7 @@ def workload(load: Load, size_bytes: int, directory: str, *, slices: bool) -> Wo
         block_s=load.block_s,
         max_block_s=load.max_block_s,
         min_operations=load.min_operations,
-        slice_s=LEAST_S if slices else 0.0,
+        slice_s=(load.slice_s or LEAST_S) if slices else 0.0,
         slice_operations=load.slice_operations * load.workers,
         control=load.control,
         equivalent=fio_equivalent(load.id, size_bytes, directory) if directory else "",
@@ -148,13 +168,14 @@ def written(targets: Sequence[Target], most: int) -> tuple[Written, ...]:
     return tuple(found)
 
 
-def sentences(plan: Plan, size_bytes: int, notes: Sequence[str]) -> tuple[str, ...]:
+def sentences(plan: Plan, size_bytes: int, count: int, notes: Sequence[str]) -> tuple[str, ...]:
     """What the plan's fields do not say."""
     lines = [STOPS_ITSELF, *([MAY_BE_LEFT_OUT] if len(plan.variants) > 1 else [])]
     if len(plan.writes) > 1:
         lines.append("the limit of writing is for all devices together")
     lines.append(
-        f"the test files have {size(size_bytes)} each and are unnamed, so that nothing is left after a crash"
+        f"each directory gets {size(size_bytes)} of test files in {count} places, because a disk has fast and slow "
+        "ones; they are unnamed, so that no data is left after a crash"
     )
     return (*lines, *notes)
 
@@ -209,10 +230,7 @@ def make(
     watches_job = bool(options.strings("pid") or options.string("cgroup"))
     job_s = JOB_S if watches_job else 0.0
     notes = [f"{one.letter}: {note}" for one in targets for note in layout.suitable[one.letter].notes]
-    if len(targets) > 1 and same_device(targets):
-        notes.append(
-            f"both are on {targets[0].leaf_names}: any difference comes from the file system or the directory"
-        )
+    notes += [sentence(one) for one in layout.shared]
     if len(targets) == 1:
         notes.append(alone(targets[0]))
         notes += [
@@ -244,5 +262,9 @@ def make(
         left_out=tuple(layout.left_out),
         refusal=layout.refusal or job_refusal(host, options),
     )
-    said = () if plan.refusal else sentences(plan, size, notes)
+    said = (
+        ()
+        if plan.refusal
+        else sentences(plan, layout.files_bytes // max(1, len(targets)), layout.places, notes)
+    )
     return msgspec.structs.replace(plan, sentences=said).sealed(), layout

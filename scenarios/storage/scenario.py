@@ -19,7 +19,6 @@ from probes.bench.refusals import indirect
 from probes.bench.storage import StorageBench
 from probes.bench.trains import StorageTrains
 from probes.host import Host
-from probes.system.disk.backing import below_words, disks_below
 from probes.types import Absent, Json
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
@@ -27,6 +26,7 @@ from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.groups import level_values
 from scenarios.experiment.guarded import GuardedBlocks, values_of
 from scenarios.experiment.train_experiment import TrainExperiment
+from scenarios.finding import Finding
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, Usage, own_directory
 from scenarios.plan import Option, Plan, Workload
@@ -39,12 +39,25 @@ from scenarios.storage.findings import (
     lesson,
     level,
     link_findings,
-    reached,
 )
+from scenarios.storage.first_answer import first_answer, hints
+from scenarios.storage.ground import sentence
 from scenarios.storage.known import known_of
 from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
 from scenarios.storage.single_directory import measure_alone
 from scenarios.storage.targets import Target, same_device
+from scenarios.storage.throttling.common_cap import Sides, recast
+from scenarios.storage.throttling.course import Course
+from scenarios.storage.throttling.findings import (
+    ebs_findings,
+    ebs_of,
+    is_virtual,
+    known_limits,
+    offer_limits,
+    sustained,
+    throttle_findings,
+    throttles_of,
+)
 
 
 class Storage(Scenario):
@@ -69,7 +82,9 @@ class Storage(Scenario):
             help="directory to measure in; the first one is the baseline",
         ),
         Option(
-            name="size", kind="bytes", help="size of the test file (default: 1 GiB or 5 % of the free space)"
+            name="size",
+            kind="bytes",
+            help="size of the test files that are read (default: 1 GiB or 5 % of the free space)",
         ),
         Option(
             name="most-bytes",
@@ -113,24 +128,31 @@ class Storage(Scenario):
         if plan.refusal:
             raise Refused(plan.refusal)
         loads = [w for w in plan.workloads if not self.only or w.id in self.only]
-        for finding in await asyncio.to_thread(known_of, run.host, layout.targets):
+        known = await asyncio.to_thread(known_of, run.host, layout.targets)
+        for finding in known:
             run.found(finding)  # what is measured of the same thing takes its place
+        for one in layout.shared:
+            run.note(sentence(one))
         await self._job(run)
         written = WriteBudget(layout.most_bytes)
         async with AsyncExitStack() as stack:
-            benches = await self._prepare(run, layout, loads, written, stack)
-            watch = watch_for(
+            watch = watch_for(  # before the files are written: what others do meanwhile is part of the quiet level
                 run,
                 [name for one in layout.targets for name in one.place.leaves],
                 by_variant={one.letter: one.place.leaves for one in layout.targets},
                 directories=[one.directory for one in layout.targets],
             )
+            benches = await self._prepare(run, layout, loads, written, stack)
             levels: list[Level] = []
             verdicts: list[ev.Verdict] = []
+            courses: dict[str, list[Course]] = {}
+            leaves = sorted({leaf for one in layout.targets for leaf in one.place.leaves})
+            ebs = await asyncio.to_thread(ebs_of, run.host, leaves)
             try:
-                await self._loads(run, plan, layout, benches, watch, levels, verdicts)
+                await self._loads(run, plan, layout, benches, watch, levels, verdicts, courses)
             finally:  # what was measured before a stop is an answer too
-                conclude(run, layout, levels, verdicts)
+                exceeded = ebs_findings(ebs, ebs_of(run.host, list(ebs)))
+                conclude(run, layout, levels, verdicts, courses, known, exceeded)
 
     async def _loads(
         self,
@@ -141,27 +163,31 @@ class Storage(Scenario):
         watch: Watch,
         levels: list[Level],
         verdicts: list[ev.Verdict],
+        courses: dict[str, list[Course]],
     ) -> None:
-        """All loads, in the order of importance; fills `levels` and `verdicts` as they come."""
+        """All loads, in the order of importance; fills `levels`, `verdicts`, `courses` as they come."""
         loads = [w for w in plan.workloads if not self.only or w.id in self.only]
         budget = Budget(plan.measuring_s, run.clock)
         if len(layout.targets) == 1:
-            await self._alone(run, loads, budget, layout.targets[0], benches, watch, levels)
+            await self._alone(run, loads, budget, layout.targets[0], benches, watch, levels, courses)
             return
-        read_from = {
-            one.letter: below_words(run.host, one.place.leaves, benches[one.letter].read_leaves)
-            for one in layout.targets
-        }
         scope = scope_of(plan, layout.targets)
+        sides = Sides([one.letter for one in layout.targets], shared=same_device(layout.targets))
+        limits = {one.letter: [*known_limits(run.host, one), *offer_limits(one)] for one in layout.targets}
+        virtual = all(is_virtual(one) for one in layout.targets)
 
         def entry(load: Workload) -> Entry:
-            trains = StorageTrains(benches, load.id, read_from)
+            trains = StorageTrains(benches, load.id)
 
             async def make(most_s: float) -> TrainExperiment:
                 return TrainExperiment(
                     run, load, trains, most_s=most_s, family=len(loads) * (len(layout.targets) - 1),
                     margin=run.options.number("margin", 0.05), watch=watch, scope=scope,
                 )  # fmt: skip
+
+            def capped(verdict: ev.Verdict) -> ev.Verdict:
+                sides.add(load.id, trains.seen)
+                return recast(verdict, sides.caps(load.id, limits, virtual=virtual))
 
             def done(experiment: TrainExperiment) -> None:
                 judged = experiment.conclude()
@@ -171,9 +197,11 @@ class Storage(Scenario):
                     if values and one.letter not in experiment.gone:
                         levels.append(level_of(one, load, values, sorted(trains.remarks)[-1:]))
 
-            return Entry(load.id, load.title, make, done, load.control)
+            return Entry(load.id, load.title, make, done, load.control, recast=capped)
 
         await campaign(run, budget, [entry(load) for load in loads])
+        if sides.shared:
+            courses |= sides.courses[layout.targets[0].letter]
 
     async def _alone(
         self,
@@ -184,19 +212,23 @@ class Storage(Scenario):
         benches: dict[str, StorageBench],
         watch: Watch,
         levels: list[Level],
+        courses: dict[str, list[Course]],
     ) -> None:
         """One load after the other, in equal parts of the budget: there is nothing to be interleaved with."""
         for index, load in enumerate(loads):
-            arm = arm_of(run.host, one, benches[one.letter], load)
+            arm = arm_of(one, benches[one.letter], load)
             blocks = GuardedBlocks(run, watch)
             with run.step(load.id, load.title) as step:
                 try:
                     await arm.ready()
-                    await measure_alone(run, load, arm, budget.left_s / (len(loads) - index), blocks)
+                    own = courses.setdefault(load.id, [])
+                    await measure_alone(run, load, arm, budget.left_s / (len(loads) - index), blocks, own)
                 finally:
-                    values = values_of(blocks.counted(load.id), arm.variant, load.metrics[0].name)
+                    counted = blocks.counted(load.id)
+                    values = values_of(counted, arm.variant, load.metrics[0].name)
                     if values and not arm.unfit:
-                        levels.append(level_of(one, load, values, sorted(arm.remarks)[-1:]))
+                        latencies = [pair for block in counted for pair in block.histogram]
+                        levels.append(level_of(one, load, values, sorted(arm.remarks)[-1:], latencies))
                     else:
                         step.skip(arm.unfit or "nothing could be measured")
 
@@ -212,16 +244,18 @@ class Storage(Scenario):
                 bench = StorageBench(
                     run.host, one.directory, private, layout.size_bytes, run.seed, one.place.leaves,
                     self.stretch.get(one.letter, 0.0), budget=written,
-                    read_leaves=disks_below(run.host, one.place.leaves), crew=crew,
+                    crew=crew, places=layout.places, links=layout.links(run.host),
                 )  # fmt: skip
                 stack.push_async_callback(bench.close)
                 benches[one.letter] = bench
             try:
-                await StorageBench.lay_out(list(benches.values()), [load.id for load in loads])
-                for one in layout.targets:
-                    await benches[one.letter].fill(told(step, one))
+                await StorageBench.prepare_all(
+                    list(benches.values()), told(step, layout.targets), [load.id for load in loads]
+                )
             except BenchRefused as why:
                 raise Refused(str(why)) from None
+            if layout.links(run.host) and not all(bench.links for bench in benches.values()):
+                run.note("files are created and deleted on all sides: one file system has no links")
             for one in layout.targets:
                 for note in (*layout.suitable[one.letter].notes, *benches[one.letter].notes):
                     run.note(f"{one.letter} ({one.directory}): {note}")
@@ -271,9 +305,8 @@ def scope_of(plan: Plan, targets: Sequence[Target]) -> str:
     return "this disk"
 
 
-def arm_of(host: Host, one: Target, bench: StorageBench, load: Workload) -> StorageArm:
-    read_from = below_words(host, one.place.leaves, bench.read_leaves)
-    return StorageArm(one.letter, bench, load, read_from)
+def arm_of(one: Target, bench: StorageBench, load: Workload) -> StorageArm:
+    return StorageArm(one.letter, bench, load)
 
 
 def said(run: Run, seen: JobWait, what: str) -> None:
@@ -281,28 +314,48 @@ def said(run: Run, seen: JobWait, what: str) -> None:
     run.found(job_finding(seen.share, seen.ci95, what, seen.samples))
 
 
-def told(step: Step, one: Target) -> Callable[[int, int], None]:
+def told(step: Step, targets: Sequence[Target]) -> Callable[[int, int], None]:
     """Progress of the files' writing as events."""
+    where = " and ".join(one.directory for one in targets)
 
     def tell(done: int, whole: int) -> None:
-        text = f"{one.letter}: writing test files in {one.directory}, {done / 2**20:.0f} of {whole / 2**20:.0f} MiB"
-        step.progress(text)
+        step.progress(f"writing test files in {where}, {done / 2**20:.0f} of {whole / 2**20:.0f} MiB")
 
     return tell
 
 
-def level_of(one: Target, load: Workload, values: Sequence[float], remarks: Sequence[str]) -> Level:
+def level_of(
+    one: Target,
+    load: Workload,
+    values: Sequence[float],
+    remarks: Sequence[str],
+    latencies: Sequence[tuple[int, int]] = (),
+) -> Level:
     middle, interval = level_interval(values)
-    metric = load.metrics[0]
-    return level(one, load.id, metric.name, metric.unit, middle, interval, len(values), list(remarks))
+    name, unit = load.metrics[0].name, load.metrics[0].unit
+    return level(one, load.id, name, unit, middle, interval, len(values), list(remarks), latencies)
 
 
-def conclude(run: Run, layout: Layout, levels: list[Level], verdicts: list[ev.Verdict]) -> None:
+def conclude(
+    run: Run,
+    layout: Layout,
+    levels: list[Level],
+    verdicts: list[ev.Verdict],
+    courses: dict[str, list[Course]],
+    known: Sequence[Finding],
+    ebs: Sequence[Finding],
+) -> None:
     """The levels and the findings that stand on them."""
+    first, single = layout.targets[0], len(layout.targets) == 1
+    caps = throttles_of(run.host, first, courses)
+    levels = sustained(levels, caps)
     run.emit(ev.Extra(t=run.time(), name="levels", value=as_json(levels)))
-    findings = [*link_findings(layout.targets, levels), *class_findings(levels, layout.targets)]
-    if len(layout.targets) == 1 and (gave := reached(layout.targets[0], levels)):
-        findings.append(gave)
+    findings = [*link_findings(layout.targets, levels), *class_findings(levels, layout.targets), *ebs]
+    findings += throttle_findings(run.host, first, caps)
+    if single or same_device(layout.targets):
+        findings += hints(run.host, first, levels)
+        spans = [own[-1].began_s + own[-1].seconds - own[0].began_s for own in courses.values() if own]
+        findings += first_answer(first, levels, [*known, *findings], sum(spans), single=single)
     findings += drift_findings(verdicts, [one.directory for one in layout.targets])
     learned = lesson(verdicts)
     for finding in (*findings, *((learned,) if learned else ())):

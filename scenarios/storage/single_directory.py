@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from probes.bench.measured import NotApplicable, Spent
+from probes.bench.measured import Measured, NotApplicable, Spent
 from scenarios import events as ev
 from scenarios.experiment.guarded import GuardedBlocks
 from scenarios.model import Run
 from scenarios.plan import Workload
 from scenarios.storage.arms import StorageArm
+from scenarios.storage.throttling.course import Course
 
 # So many blocks a load are enough for its level.
 BLOCKS_AT_MOST = 24
 
 
 async def measure_alone(
-    run: Run, load: Workload, arm: StorageArm, seconds: float, blocks: GuardedBlocks
+    run: Run, load: Workload, arm: StorageArm, seconds: float, blocks: GuardedBlocks, courses: list[Course]
 ) -> None:
-    """Blocks one after another, the first a warm-up; `blocks` keeps those that count."""
+    """Blocks one after another, the first a warm-up; `blocks` keeps those that count, `courses` gets how all went."""
     ends = run.clock.now() + seconds
     if blocks.watch is not None:
         await blocks.watch.settle()
     done = 0
+
+    async def block() -> Measured:
+        measured = await arm.block(load.block_s)
+        began_s = run.clock.now() - measured.seconds
+        courses.append(Course(began_s=began_s, seconds=measured.seconds, completions=measured.completions))
+        return measured
+
     try:
         for index in range(BLOCKS_AT_MOST + 1):
             if blocks.stopped or (index and run.clock.now() + load.block_s > ends):
@@ -28,7 +36,7 @@ async def measure_alone(
             await blocks.measure(
                 load.id,
                 arm.variant,
-                lambda: arm.block(load.block_s),
+                block,
                 group=index,
                 phase="steady" if index else "warmup",
             )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shlex
+from os.path import normpath, realpath
 
 from probes.action import Action
 from probes.bench.energy import reach
 from probes.bench.perf_events import Counters
+from probes.exposure import ruled_by_others
 from probes.secrets import digest, masked_tree
 from probes.types import Absent
 from probes.units import size
 from scenarios.plan import Variant
-from scenarios.workload.cold import ALL, WHOLE
+from scenarios.workload.cold import ALL, WHOLE, paths
 from scenarios.workload.group import Carried, group_action
 from scenarios.workload.request import Request
 from scenarios.workload.variants import Job
@@ -66,8 +68,28 @@ def left_out(root: str | Absent) -> tuple[str, ...]:
     return tuple(found)
 
 
-def sentences(wanted: Request, budget_s: float, limits: Carried) -> tuple[str, ...]:
-    own = [path for path in wanted.cold if path != ALL]
+def cold_sentences(wanted: Request, *, private: bool) -> tuple[str, ...]:
+    """What is dropped from the cache, where a link leads, and who else rules a folder on the way."""
+    found = dict.fromkeys(path for job in wanted.jobs for path in paths(wanted.cold, job))
+    if not found:
+        return ()
+    names = ", ".join(path for path in wanted.cold if path != ALL)
+    led = (
+        []
+        if private
+        else [f"{path} is {real}" for path in found if (real := realpath(path)) != normpath(path)]
+    )
+    rulers = dict.fromkeys(who for path in found if (who := ruled_by_others(realpath(path))))
+    return (
+        f"drops {names} from the page cache before each run" + (f" ({', '.join(led)})" if led else ""),
+        *(
+            f"{who}, who can put other files there: hostdx opens regular files only, and follows no link there"
+            for who in rulers
+        ),
+    )
+
+
+def sentences(wanted: Request, budget_s: float, limits: Carried, *, private: bool) -> tuple[str, ...]:
     treated = f", with the treatment before every {wanted.every} runs" if wanted.treat else ""
     how = (
         f"runs the command {wanted.series} times, for at most {budget_s:.0f} s{treated}"
@@ -86,5 +108,5 @@ def sentences(wanted: Request, budget_s: float, limits: Carried) -> tuple[str, .
         *([limits.sentence] if limits.limits else []),
         "what the command itself changes or writes is not undone",
         *([f"stops when {size(wanted.most_bytes)} are written"] if wanted.most_bytes else []),
-        *([f"drops {', '.join(own)} from the page cache before each run"] if own else []),
+        *cold_sentences(wanted, private=private),
     )

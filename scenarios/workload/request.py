@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from probes.bench.energy import readable
+from probes.safe_read import TooLarge, read_named
 from probes.units import bytes_of
 from scenarios.model import Options, Usage
 from scenarios.plan import Metric, Workload
@@ -175,12 +176,11 @@ def _from_table(table: Mapping[str, Any], command: str, cwd: str) -> Job:
 
 def _file(name: str) -> dict[str, Any]:
     try:
-        with open(name, "rb") as file:  # noqa: PTH123
-            text = file.read(MOST_FILE_BYTES + 1)
+        text = read_named(name, MOST_FILE_BYTES)
+    except TooLarge:
+        raise Usage(f"--file {name}: more than {MOST_FILE_BYTES >> 20} MiB") from None
     except OSError as error:
         raise Usage(f"--file {name}: {error.strerror}") from None
-    if len(text) > MOST_FILE_BYTES:
-        raise Usage(f"--file {name}: more than {MOST_FILE_BYTES >> 20} MiB")
     try:
         found = tomllib.loads(text.decode())
     except (ValueError, RecursionError) as error:

@@ -158,7 +158,7 @@ class CommandUnderVariants(Scenario):
             seconds=budget,
             measuring_s=budget,
             commands=commands(wanted, private=private),
-            sentences=planned_sentences(wanted, budget, limits),
+            sentences=planned_sentences(wanted, budget, limits, private=private),
             refusal=refused,
         )
 

@@ -6,7 +6,6 @@ import json
 from io import StringIO
 from pathlib import Path
 
-import msgspec
 import pytest
 from rich.console import Console
 
@@ -15,6 +14,7 @@ from app.cli.entry import run_command_line
 from app.recording.reader import _decoder
 from app.recording.writer import encoded
 from app.report.result import encoded as result_encoded
+from probes.lossless_json import encode
 from scenarios import events as ev
 from tests.fakes import hostile
 from tests.fakes.story import RECORDINGS
@@ -33,7 +33,7 @@ STREAMS = {
 def test_every_type_of_event_and_every_text_field_is_attacked() -> None:
     events = hostile.stream()
     assert {type(event) for event in events} == set(ev.AnyEvent.__args__)
-    assert all(hostile.leaks(msgspec.json.encode(e).decode()) for e in events)
+    assert all(hostile.leaks(encode(e).decode()) for e in events)
 
 
 @pytest.mark.parametrize("stream", STREAMS)

@@ -161,6 +161,9 @@ def of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int, **said
     theirs = tmp_path / "theirs.json"
     theirs.write_bytes(msgspec.json.encode(holder))
     monkeypatch.setattr(locks, "_others", lambda: [tmp_path / "missing", theirs])
+    monkeypatch.setattr(
+        locks, "runtime_dir", lambda: tmp_path / "run" / "hostdx"
+    )  # root keeps out of a user's
     monkeypatch.setattr(os, "geteuid", lambda: uid)
     monkeypatch.setattr(
         locks, "private", lambda path, mode: (path.mkdir(parents=True, exist_ok=True), path)[1]
@@ -185,7 +188,7 @@ def test_root_is_warned_and_not_kept_from_it(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    "said", [{"scenario": "x\x1b]0;owned\x07"}, {"since": "now; run rm -rf /"}, {"scenario": ""}, {"pid": 1}]
+    "said", [{"scenario": "x\x1b]0;owned\x07"}, {"since": "now; run rm -rf /"}, {"scenario": ""}, {"pid": 0}]
 )
 @pytest.mark.parametrize("uid", [0, 1000])
 def test_what_another_user_wrote_is_words_of_ours_or_nothing(

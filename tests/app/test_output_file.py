@@ -17,6 +17,7 @@ from app.recording import events_output
 from app.recording.events_output import Tee
 from scenarios import events as ev
 from tests.app.cli.test_command_line import own_state, typed  # noqa: F401
+from tests.needs import ROOT, needs, not_here
 
 DEMO = "demo:dstate"
 
@@ -28,7 +29,7 @@ def block_device(tmp_path: Path) -> Path:
     try:
         os.mknod(made, 0o600 | 0o060000, os.makedev(4095, 1))
     except PermissionError:
-        pytest.skip("making a device node needs root")
+        not_here("making a device node needs root")
     return made
 
 
@@ -145,7 +146,7 @@ def test_bytes_that_find_no_room_are_one_line() -> None:
 
 
 ALICE = 65534
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="root and another user's files are needed")
+needs_root = needs(ROOT)
 
 
 @pytest.fixture
@@ -190,7 +191,7 @@ def test_a_link_that_is_put_there_in_between_is_not_followed(
                 (alices / path).unlink(missing_ok=True)
                 (alices / path).symlink_to(precious)
 
-    monkeypatch.setattr("probes.root_output.os.lstat", swapped)
+    monkeypatch.setattr("probes.path_walk.os.lstat", swapped)
     for there in (False, True):
         (alices / "report.md").unlink(missing_ok=True)
         if there:

@@ -9,6 +9,7 @@ import pytest
 
 from app.failure import Failure
 from app.state import private, recordings_dir, runtime_dir
+from tests.needs import ROOT, needs
 
 
 def ruled(where: str) -> str:
@@ -38,7 +39,7 @@ def test_roots_locks_do_not_lie_in_the_runtime_directory_of_who_called_su(
     assert runtime_dir() == tmp_path / "root" / "hostdx"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: only root can be led astray")
+@needs(ROOT)
 def test_a_directory_that_belongs_to_another_user_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from scenarios.experiment.places import Visits
 from scenarios.experiment.sequential import Comparison, orders
 from scenarios.experiment.slices import LEAST_OPERATIONS, LEAST_S
 from scenarios.experiment.stats import group_value
@@ -65,8 +66,15 @@ def measure(
     family: int = 1,
     margin: float = 0.05,
     budget_s: float = BUDGET_S,
+    places: int = 1,
+    place_sd: float = 0.0,
+    told: bool = True,
 ) -> list[Outcome]:
-    """Groups of slices until every comparison is decided; `trues`: ln(variant/baseline) of B, C, ... against A."""
+    """Groups of slices until every comparison is decided; `trues`: ln(variant/baseline) of B, C, ... against A.
+
+    Each variant has so many `places` whose log rates differ by `place_sd`, drawn anew in each run; `told`: whether the
+    comparison knows in which place a group was measured.
+    """
     ticks = noise(rng)
     length = min(slice_ticks(ticks), MOST_TICKS)
     variants = "ABCDEFGH"[: len(trues) + 1]
@@ -74,18 +82,25 @@ def measure(
     planned = max(4, int(budget_s / group_s))
     ratios = dict(zip(variants, (1.0, *map(math.exp, trues)), strict=True))
     open_ = {
-        v: Comparison("A", v, "IOPS", planned_groups=planned, family=family * len(trues), margin=margin)
+        v: Comparison(
+            "A", v, "IOPS", planned_groups=planned, family=family * len(trues), margin=margin,
+            all_pairs=places if told and places > 1 else 0,
+        )
         for v in variants[1:]
-    }
+    }  # fmt: skip
+    fast = {v: [math.exp(rng.gauss(0.0, place_sd)) for _ in range(places)] for v in variants}
+    visits = Visits(places, rng)
     outcomes: dict[str, Outcome] = {}
     for index, order in enumerate(orders(variants, rng), 1):
         values: dict[str, list[float]] = {v: [] for v in variants}
+        (place,) = visits.next(1)
         for v in order:
-            values[v].append(ratios[v] * sum([next(ticks) for _ in range(length)]))
+            values[v].append(ratios[v] * fast[v][place] * sum([next(ticks) for _ in range(length)]))
         for v, comparison in list(open_.items()):
             decision = None
             if (value := group_value(values["A"], values[v])) is not None:  # None: a stall, measured again
-                comparison.add(*value)
+                comparison.add(*value, place=place if comparison.all_pairs else None)
+                visits.counted([place])
                 decision = comparison.at_look(group_s)
             if decision is None and index >= planned:
                 decision = comparison.final(group_s)

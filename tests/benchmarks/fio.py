@@ -173,7 +173,9 @@ async def main() -> None:
     host = Host()
     placed = placement(host, chosen.dir)
     leaves = placed.leaves if present(placed) else ()
-    bench = StorageBench(host, chosen.dir, None, chosen.size, 1, leaves, budget=WriteBudget(MOST_WRITTEN))
+    bench = StorageBench(
+        host, chosen.dir, None, chosen.size, 1, leaves, budget=WriteBudget(MOST_WRITTEN), places=1
+    )
     rng = random.Random(1)
     loads = {word: load_of(word) for word in (chosen.loads or "").split(",") if word}
     loads = loads or {f"depth {word}": reading(int(word)) for word in chosen.depths.split(",")}

@@ -11,11 +11,13 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from probes.lossless_json import encode
 from scenarios import events as ev
 from scenarios.plan import Plan
 
 # ESC ] sets the title, ESC c resets, U+009B is CSI; DEL; direction changes; invisible ones; line separators; a mark
 ATTACK = "\x1b]0;owned\x07\x1bc\x9b6n\x7f\x00\r\x08\u202e\u2066\u2069\u200e\u200f\u061c\u200b\ufeff\u2028\u2029\u0085!"
+IN_EVENTS = ATTACK + "\udce9\udcc2\udc9b"  # bytes that are no UTF-8; two would be CSI
 COPIES = 3  # of every event, each with names of its own that fit together
 _FIXED = {"schema": ev.SCHEMA, "pid": 1 << 30, "survives_reboot": False}  # of no living process
 _SAFE_CONTROLS = "\n"
@@ -54,7 +56,7 @@ def attacked(recording: Path) -> list[ev.AnyEvent]:
 def write(path: Path, events: list[ev.AnyEvent]) -> Path:
     """As a stranger writes it, with the characters as they are where JSON allows that."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in events))
+    path.write_bytes(b"".join(encode(event) + b"\n" for event in events))
     return path
 
 
@@ -69,7 +71,7 @@ def _built(info: inspect.Type, copy: int, t: float) -> ev.AnyEvent:
 
 
 def _value(info: inspect.Type, name: str, copy: int) -> Any:
-    text = f"n{copy}{ATTACK}"
+    text = f"n{copy}{IN_EVENTS}"
     if name in _FIXED:
         return _FIXED[name]
     match info:
@@ -126,4 +128,4 @@ def _spoilt(info: inspect.Type, name: str, value: Any) -> Any:
 
 def _mixed(text: str) -> str:
     """At its beginning too, so that no list cuts it off."""
-    return "|".join(part[:1] + ATTACK + part[1:] for part in text.split("|"))
+    return "|".join(part[:1] + IN_EVENTS + part[1:] for part in text.split("|"))

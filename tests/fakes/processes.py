@@ -19,10 +19,11 @@ def process(
     io: str | None = None,
     children: str = "",
     reaped: int = 0,
+    flags: int = 0,
 ) -> None:
     folder = root / "proc" / str(pid)
     (folder / "task" / str(pid)).mkdir(parents=True, exist_ok=True)
-    numbers = f"{parent} 0 0 0 -1 0 0 0 0 0 {ticks} 0 {reaped} 0 20 0 1 0 {start} 1000 10"
+    numbers = f"{parent} 0 0 0 -1 {flags} 0 0 0 0 {ticks} 0 {reaped} 0 20 0 1 0 {start} 1000 10"
     (folder / "stat").write_text(f"{pid} ({name}) {state} {numbers}\n")
     (folder / "task" / str(pid) / "children").write_text(children)
     if io is not None:

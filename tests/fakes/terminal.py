@@ -88,7 +88,7 @@ class Terminal:
             if time.perf_counter() > end or not self.pump(0.02):
                 if done():
                     break
-                raise TimeoutError(f"{what!r} never came; the screen:\n{self.text}")
+                raise TimeoutError(f"{what!r} never came; the screen:\n{self.shown}")
         return time.perf_counter() - self.began
 
     def press(self, keys: str) -> None:

@@ -19,6 +19,7 @@ class FakeTrains:
     cold      of its pace a side gives in the very first slices: an interpreter that starts, a disk that wakes up.
     switch_s  seconds in which a side gives nothing after a switch.
     raises    by the number of the train (the warm-ups count, from 0): what it raises instead.
+    factors   by variant, of each of its places: how fast that is beside the others.
     hangs     trains wait for ever: for tests of cancellation; `running` says whether one is under way.
     """
 
@@ -38,6 +39,7 @@ class FakeTrains:
         writes: float = 0.0,
         hangs: bool = False,
         device: bool = True,
+        factors: Mapping[str, Sequence[float]] | None = None,
     ) -> None:
         self.clock = clock
         self.rates = dict(rates)
@@ -53,6 +55,9 @@ class FakeTrains:
         self.hangs = hangs
         self.device = device
         self.asked: list[tuple[tuple[int, ...], float]] = []  # order and slice of every train
+        self.factors = {variant: list(each) for variant, each in (factors or {}).items()}
+        self.places = min(map(len, self.factors.values()), default=1)
+        self.visited: list[tuple[int, ...]] = []  # the place of each slice, of every train
         self.running = False
         self._before = ""  # the side of the last slice, until it is flushed
         self.remarks: set[str] = set()
@@ -65,27 +70,38 @@ class FakeTrains:
         return await self.train(range(len(self.rates)), 0.02, quarters=True)
 
     async def train(
-        self, order: Sequence[int], slice_s: float, *, onset_s: float = 0.0, quarters: bool = False
+        self,
+        order: Sequence[int],
+        slice_s: float,
+        *,
+        onset_s: float = 0.0,
+        quarters: bool = False,
+        places: Sequence[int] = (),
     ) -> Train:
         number = len(self.asked)
         self.asked.append((tuple(order), slice_s))
+        self.visited.append(tuple(places))
         self.running = True
         try:
             if self.hangs:
                 await asyncio.Event().wait()
             if number in self.raises:
                 raise self.raises[number]
-            return await self._train(order, slice_s, onset_s, quarters)
+            return await self._train(order, slice_s, onset_s, quarters, places)
         finally:
             self.running = False
 
-    async def _train(self, order: Sequence[int], slice_s: float, onset_s: float, quarters: bool) -> Train:
+    async def _train(
+        self, order: Sequence[int], slice_s: float, onset_s: float, quarters: bool, places: Sequence[int]
+    ) -> Train:
         names = self.variants
         values, within = [], []
-        for side in order:
+        for at, side in enumerate(order):
             before = self._before
             name = names[side]
             rate = self.rates[name] * self.noise(self.clock.now())
+            if self.factors and places:
+                rate *= self.factors[name][places[at]]
             rate *= self.cold if len(self.asked) == 1 else 1.0
             if before not in ("", name):
                 rate *= max(0.01, 1 - self.left_s.get(before, 0.0) / slice_s)

@@ -20,6 +20,7 @@ from scenarios import events as ev
 from scenarios.model import Applied, Refused, lacking
 from tests.fakes.noise import white
 from tests.fakes.run import FakeRun
+from tests.needs import MOUNT_NAMESPACE, need, not_here
 from tests.plugin import hostdx_thp
 
 HERE = Path(__file__).parent
@@ -156,9 +157,8 @@ INSIDE = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
 @pytest.mark.real
 def test_installed_it_runs_journalled_and_undone(installed: dict[str, str], tmp_path: Path) -> None:
     if not Path(hostdx_thp.SETTING).exists():
-        pytest.skip("this kernel has no transparent huge pages")
-    if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
-        pytest.skip("a mount namespace cannot be made here")
+        not_here("this kernel has no transparent huge pages")
+    need(MOUNT_NAMESPACE)
     setting = tmp_path / "setting"
     setting.write_text("madvise\n")
     inside = ["unshare", "--mount", "sh", "-c", INSIDE, "sh", str(setting), hostdx_thp.SETTING, *HOSTDX]

@@ -14,6 +14,7 @@ from probes import rights
 from probes.host import Host, root_problem
 from probes.types import Absent
 from tests.fakes.tree import Tree
+from tests.needs import ROOT, need, not_here
 
 
 def absent(value: object) -> Absent:
@@ -119,8 +120,7 @@ def test_permission_names_the_right() -> None:
 
 
 def test_permission_knows_the_files_of_other_processes() -> None:
-    if os.geteuid() != 0:
-        pytest.skip("needs root to become another user")
+    need(ROOT)
     pid = os.getpid()
     reason = as_nobody(lambda: absent(Host().text(f"/proc/{pid}/io")).reason)
     assert reason == f"/proc/{pid}/io: needs root or CAP_SYS_PTRACE"
@@ -166,7 +166,7 @@ def test_a_kernel_that_refuses_a_read_is_unsupported() -> None:
     """sysfs answers EINVAL for the speed of the loopback interface."""
     host = Host()
     if not host.exists("/sys/class/net/lo/speed"):
-        pytest.skip("no /sys/class/net/lo/speed here")
+        not_here("no /sys/class/net/lo/speed here")
     assert absent(host.text("/sys/class/net/lo/speed")).kind == "unsupported"
 
 
@@ -207,3 +207,16 @@ def test_a_root_without_its_capabilities_is_told_which(monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     found = rights.denied("/proc/1/environ", "/proc/1/environ", "x")
     assert found.kind == "permission" and "CAP_SYS_PTRACE" in found.reason
+
+
+def test_names_that_are_no_utf_8_can_be_opened(tmp_path: Path) -> None:
+    raw = os.fsdecode(b"r\xe9s\\x")
+    (tmp_path / raw).mkdir()
+    (tmp_path / raw / "file").write_text("1")
+    (tmp_path / "link").symlink_to(raw)
+    host = Host()
+    assert host.listing(str(tmp_path)) == ("link", raw) == host.listing(str(tmp_path), may_hang=True)
+    assert host.link(f"{tmp_path}/link") == raw and host.subfolders(str(tmp_path)) == (raw,)
+    assert host.real(f"{tmp_path}/link", may_hang=True) == str(tmp_path / raw)
+    assert host.integer(f"{tmp_path}/{raw}/file") == 1
+    assert host.text(f"{tmp_path}/{raw}/file", 9, may_hang=True) == "1"

@@ -13,6 +13,7 @@ from probes import command as module
 from probes.command import run_command, tool
 from probes.host import Host
 from probes.types import Absent
+from tests.needs import ROOT, needs
 from tests.real.polled import within
 
 
@@ -43,7 +44,7 @@ def test_the_current_folder_is_never_searched(tmp_path: Path, monkeypatch: pytes
     assert tool("hostdx-trap") == f"{tmp_path}/hostdx-trap"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="what root trusts is for root to decide")
+@needs(ROOT)
 def test_root_runs_nothing_that_others_could_have_put_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -16,6 +15,7 @@ from probes.host import Host
 from probes.system.disk.block import block_devices, layers, leaves
 from probes.system.disk.mounts import mount_of, placement
 from probes.types import Absent, present
+from tests.needs import ROOT, need, not_here, program
 
 pytestmark = pytest.mark.real
 
@@ -26,14 +26,6 @@ def run(*argv: str, **more: object) -> str:
     return str(done.stdout).strip()
 
 
-def need(*tools: str) -> None:
-    if os.geteuid() != 0:
-        pytest.skip("loop devices and mounts need root")
-    missing = [name for name in tools if shutil.which(name) is None]
-    if missing:
-        pytest.skip(f"not installed: {', '.join(missing)}")
-
-
 class Workshop:
     """Makes loop devices and mounts, and takes them away again in the reverse order."""
 
@@ -42,6 +34,7 @@ class Workshop:
         self.undo = undo
 
     def loop(self, name: str, megabytes: int, *options: str) -> str:
+        """Nothing is measured on it: it needs no direct I/O."""
         image = self.folder / f"{name}-{os.getpid()}.img"
         with image.open("wb") as file:
             file.truncate(megabytes << 20)
@@ -49,7 +42,7 @@ class Workshop:
             ["losetup", *options, "--find", "--show", str(image)], capture_output=True, text=True, timeout=60
         )
         if made.returncode != 0:
-            pytest.skip(f"this machine makes no loop devices: {made.stderr.strip()}")
+            not_here(f"this machine makes no loop devices: {made.stderr.strip()}")
         device = made.stdout.strip()
         self.undo.callback(run, "losetup", "--detach", device)
         return device
@@ -59,7 +52,7 @@ class Workshop:
         place.mkdir()
         done = subprocess.run(["mount", *argv, str(place)], capture_output=True, text=True, timeout=60)
         if done.returncode != 0:
-            pytest.skip(f"this machine does not mount it: {done.stderr.strip()}")
+            not_here(f"this machine does not mount it: {done.stderr.strip()}")
         self.undo.callback(run, "umount", str(place))
         return str(place)
 
@@ -91,7 +84,7 @@ def name_of(device: str) -> str:
 
 
 def test_a_file_system_in_a_file(workshop: Workshop) -> None:
-    need("losetup", "mkfs.ext4", "mount")
+    need(ROOT, program("losetup", "mkfs.ext4", "mount"))
     device = workshop.loop("plain", 16)
     run("mkfs.ext4", "-q", device)
     place = workshop.mount("-o", "noatime", device, at="with space")
@@ -115,7 +108,7 @@ def test_a_file_system_in_a_file(workshop: Workshop) -> None:
 
 def test_the_kernel_and_we_find_the_same_mount(workshop: Workshop) -> None:
     """The device number that stat(2) gives is the oracle. (findmnt -T names the hidden file system here.)"""
-    need("losetup", "mkfs.ext4", "mount")
+    need(ROOT, program("losetup", "mkfs.ext4", "mount"))
     device = workshop.loop("twice", 16)
     run("mkfs.ext4", "-q", device)
     place = workshop.mount("-t", "tmpfs", "none", at="over")
@@ -133,7 +126,7 @@ def test_the_kernel_and_we_find_the_same_mount(workshop: Workshop) -> None:
 
 
 def test_partitions_of_a_loop_device(workshop: Workshop) -> None:
-    need("losetup", "addpart", "delpart")
+    need(ROOT, program("losetup", "addpart", "delpart"))
     device = workshop.loop("parts", 16)
     run("addpart", device, "1", "2048", "8192")
     workshop.undo.callback(run, "delpart", device, "1")
@@ -150,7 +143,7 @@ def test_partitions_of_a_loop_device(workshop: Workshop) -> None:
 
 
 def test_btrfs_over_two_devices(workshop: Workshop) -> None:
-    need("losetup", "mkfs.btrfs", "mount")
+    need(ROOT, program("losetup", "mkfs.btrfs", "mount"))
     devices = [workshop.loop(name, 120) for name in ("one", "two")]
     run("mkfs.btrfs", "-q", "-d", "single", "-m", "raid1", *devices)
     found = placement(Host(), workshop.mount("-t", "btrfs", devices[0], at="b"))
@@ -159,7 +152,7 @@ def test_btrfs_over_two_devices(workshop: Workshop) -> None:
 
 
 def test_overlay_says_that_it_has_no_device(workshop: Workshop) -> None:
-    need("mount")
+    need(ROOT, program("mount"))
     base = Path(workshop.mount("-t", "tmpfs", "none", at="base"))
     for name in ("lower", "upper", "work"):
         (base / name).mkdir()
@@ -170,9 +163,9 @@ def test_overlay_says_that_it_has_no_device(workshop: Workshop) -> None:
 
 def test_a_file_system_that_never_answers_does_not_hang_us(workshop: Workshop) -> None:
     """A FUSE mount whose server sleeps is what a dead NFS server is."""
-    need("mount")
+    need(ROOT, program("mount"))
     if not Path("/dev/fuse").exists():
-        pytest.skip("no /dev/fuse")
+        not_here("no /dev/fuse")
     server = os.open("/dev/fuse", os.O_RDWR)
     place = workshop.folder / "dead"
     place.mkdir()
@@ -186,7 +179,7 @@ def test_a_file_system_that_never_answers_does_not_hang_us(workshop: Workshop) -
     )
     if made.returncode != 0:
         os.close(server)
-        pytest.skip(f"this machine mounts no FUSE: {made.stderr.strip()}")
+        not_here(f"this machine mounts no FUSE: {made.stderr.strip()}")
     try:
         host = Host()
         host._guarded = GuardedReader(abandon_after_s=0.3)

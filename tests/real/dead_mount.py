@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
+from tests.needs import ROOT, need, not_here
 
 MNT_DETACH = 2  # umount2(2)
 
@@ -16,17 +16,16 @@ MNT_DETACH = 2  # umount2(2)
 @contextmanager
 def dead_mount(place: Path) -> Iterator[None]:
     """Mounted on `place` until the end; the kernel then ends those who wait (its connection is closed)."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting needs root")
+    need(ROOT)
     libc = ctypes.CDLL(None, use_errno=True)
     try:
         fd = os.open("/dev/fuse", os.O_RDWR)
     except OSError as error:
-        pytest.skip(f"no FUSE here: {error.strerror}")
+        not_here(f"no FUSE here: {error.strerror}")
     try:
         options = f"fd={fd},rootmode=40000,user_id=0,group_id=0".encode()
         if libc.mount(b"dead:/", os.fsencode(place), b"fuse.sshfs", 0, options) != 0:
-            pytest.skip(f"no FUSE mount can be made here: {os.strerror(ctypes.get_errno())}")
+            not_here(f"no FUSE mount can be made here: {os.strerror(ctypes.get_errno())}")
         try:
             yield
         finally:

@@ -8,8 +8,7 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
-
+from tests.needs import need, not_here, program
 from tests.real.own_disk import OwnDisk, sh
 from tests.real.polled import within
 
@@ -29,15 +28,16 @@ class LoopDisk(OwnDisk):
 
     def __enter__(self) -> LoopDisk:
         self.begin()
+        need(program(f"mkfs.{self.file_system}"))
         sh("truncate", "-s", self.size, str(self.image))
         try:
             self.device = f"loop{_new()}"
-            sh("losetup", f"/dev/{self.device}", str(self.image))
+            sh("losetup", "--direct-io=on", f"/dev/{self.device}", str(self.image))
         except (OSError, subprocess.CalledProcessError) as error:
-            pytest.skip(f"no loop device can be made here: {error}")
+            not_here(f"no loop device can be made here: {error}")
         try:
             if "bfq" not in self.read("scheduler") or "mq-deadline" not in self.read("scheduler"):
-                pytest.skip("this kernel offers loop devices neither bfq nor mq-deadline")
+                not_here("this kernel offers loop devices neither bfq nor mq-deadline")
             sh(f"mkfs.{self.file_system}", "-q", f"/dev/{self.device}")
             sh("mount", f"/dev/{self.device}", str(self.mountpoint))
             self.directory = self.mountpoint / "data"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,8 @@ def network_state(join: Callable[[], None] | None = None) -> str:
     """Of this machine, or of the namespace that `join` (a preexec_fn) enters."""
     parts = []
     for command in COMMANDS:
+        if shutil.which(command[0]) is None:
+            continue
         done = subprocess.run(
             command,
             capture_output=True,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 from types import TracebackType
 
-import pytest
-
+from tests.needs import LOOP, need
 from tests.real.polled import within
 
 
@@ -37,8 +35,7 @@ class OwnDisk:
         self.device = ""
 
     def begin(self) -> None:
-        if os.geteuid() != 0:
-            pytest.skip("a loop device needs root")
+        need(LOOP)
         self.mountpoint.mkdir()
 
     def drop(self) -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
 
+from tests.needs import ROOT, needs, program
 from tests.real.loop_disk import LoopDisk
 from tests.real.written_paths import traced, written
 
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.skipif(os.geteuid() != 0, reason="a loop device and the scheduler need root"),
-    pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed"),
+    needs(ROOT, program("strace")),
 ]
 
 

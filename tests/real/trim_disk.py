@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
+from tests.needs import need, program
 from tests.real.own_disk import OwnDisk, sh
 
 # Without discarding while it is made: the image stays as allocated as it was.
@@ -28,14 +27,13 @@ class TrimDisk(OwnDisk):
 
     def __enter__(self) -> TrimDisk:
         self.begin()
+        need(program(MKFS[self.fstype][0]))
         sh("fallocate" if self.allocated else "truncate", *self._length(), str(self.image))
         try:
-            self.device = sh("losetup", "--find", "--show", str(self.image)).removeprefix("/dev/")
+            made = sh("losetup", "--direct-io=on", "--find", "--show", str(self.image))
+            self.device = made.removeprefix("/dev/")
             sh(*MKFS[self.fstype], f"/dev/{self.device}")
             sh("mount", "-o", "nodiscard", f"/dev/{self.device}", str(self.mountpoint))
-        except FileNotFoundError as error:
-            self.drop()
-            pytest.skip(f"{error.filename} is not installed")
         except BaseException:
             self.drop()
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scenarios.disturbance import Culprit, Disturbance, most_named, most_often
-from scenarios.guards.interference import Surroundings, Usual
+from scenarios.guards.interference import Surroundings, beyond
 
 
 def by(name: str, pid: int, rate: float = 1.0) -> Culprit:
@@ -101,11 +101,8 @@ def test_every_guard_has_words_with_and_without_figures() -> None:
         seconds=0.5, cpu=0.9, full=1.0, steal=0.5, device_bytes=1 << 30, device_operations=9000, operations=100,
         khz=1_000_000, quota=0.7, heat=1,
     )  # fmt: skip
-    usual = Usual()
-    for _ in range(5):
-        usual.judge(calm)
-    found = usual.judge(wild)
-    assert [one.kind for one in found] == ["cpu", "steal", "device", "frequency", "quota", "heat"]
+    found = [one.disturbance for one in beyond([calm] * 5, wild)]
+    assert {one.kind for one in found} == {"cpu", "steal", "device", "frequency", "quota", "heat"}
     for one in found:
         assert one.brief != one.kind and not any(letter.isdigit() for letter in one.brief)
         assert one.kind == "heat" or any(letter.isdigit() for letter in one.sentence)

@@ -1,6 +1,7 @@
 """What takes too long for the suite, at random: nothing crashes, nothing escapes, nothing is left.
 
-    python -m tests.soak [recordings|trees|pilot|kills|traces ...] [--recordings 20000] [--trees 5000] [--seconds 600]
+    python -m tests.soak [recordings|extremes|trees|pilot|kills|traces ...] [--recordings 20000] [--extremes 20000]
+                         [--trees 5000] [--seconds 600]
                          [--kills 1000] [--traces 1] [--seed 1]
 
 Without names all of them. `kills` and `traces` need root: they make loop devices and namespaces of their own. Every
@@ -17,12 +18,20 @@ from typing import Any
 
 PARTS = {
     "recordings": "recordings",
+    "extremes": "extremes",
     "trees": "trees",
     "pilot": "seconds",
     "kills": "kills",
     "traces": "traces",
 }
-COUNTS = {"recordings": 20_000, "trees": 5_000, "seconds": 600, "kills": 1_000, "traces": 1}
+COUNTS = {
+    "recordings": 20_000,
+    "extremes": 20_000,
+    "trees": 5_000,
+    "seconds": 600,
+    "kills": 1_000,
+    "traces": 1,
+}
 
 
 def main() -> int:

@@ -1,7 +1,10 @@
 """Every scenario killed with SIGKILL at random moments: the runner, its supervisor too, and `hostdx undo` itself.
 
-Afterwards one more `hostdx undo`: then the disk's queue is byte for byte as before, no file, journal or process is
-left, and the network is as it was. Needs root.
+    python -m tests.soak kills [--kills 1000] [--seed 1]
+
+Every second kill waits for the journal to hold a change first. What the journal held is read with the runner stopped,
+so that it is what the kill met. Afterwards one more `hostdx undo`: then the disk's queue is byte for byte as before, no
+file, journal or process is left, and the network is as it was. Needs root.
 """
 
 from __future__ import annotations
@@ -14,14 +17,18 @@ import tempfile
 import time
 from pathlib import Path
 
+from app.failure import Failure
+from app.undo.journal import peek
 from tests.app.launcher import hostdx, started
-from tests.real.iosched_kill import kill_all, left_behind
+from tests.real.iosched_kill import journals, kill_all, left_behind
 from tests.real.loop_disk import LoopDisk
 from tests.real.network_state import network_state
 from tests.real.short_runs import names, short_run
 from tests.soak.figures import Figures
 
 LONGEST_S = 6.0
+CHANGE_WITHIN_S = 20.0  # a run that waits for another's end, or only looks, makes none
+AFTER_CHANGE_S = 3.0
 SETTLED_S = 60.0  # on a busy machine a supervisor takes its time
 
 
@@ -33,26 +40,40 @@ def soak(count: int, seed: int) -> Figures:
     with tempfile.TemporaryDirectory(prefix="hostdx-soak-") as folder, LoopDisk(Path(folder)) as disk:
         for number in range(count):
             name = scenarios[number % len(scenarios)]
-            kill_once(Path(folder), disk, name, rng, figures)
+            changing = (
+                number // len(scenarios) + number
+            ) % 2 == 0  # each scenario in turn one way and the other
+            kill_once(Path(folder), disk, name, rng, figures, changing=changing)
         for line in difflib.ndiff(network, network_state().splitlines()):
             if line[0] in "+-":
                 figures.bad("left", f"the network is not as it was before: {line}")
     return figures
 
 
-def kill_once(place: Path, disk: LoopDisk, name: str, rng: random.Random, figures: Figures) -> None:
-    before = disk.queue()
-    after_s, how = rng.uniform(0.05, LONGEST_S), rng.choice(("runner", "both", "both", "undo"))
+def kill_once(
+    place: Path, disk: LoopDisk, name: str, rng: random.Random, figures: Figures, *, changing: bool
+) -> None:
+    before, changes = disk.queue(), False
+    longest_s = AFTER_CHANGE_S if changing else LONGEST_S
+    after_s, how = rng.uniform(0.05, longest_s), rng.choice(("runner", "both", "both", "undo"))
     with tempfile.TemporaryFile() as said:
         runner = started(place, *short_run(name, disk), stdout=subprocess.DEVNULL, stderr=said)
+        if changing:
+            until = time.monotonic() + CHANGE_WITHIN_S
+            while runner.poll() is None and not pending(place) and time.monotonic() < until:
+                time.sleep(0.02)
         try:
             runner.wait(after_s)
         except subprocess.TimeoutExpired:
+            runner.send_signal(signal.SIGSTOP)
+            changes = pending(place)
             runner.kill()
             if how != "runner":
                 kill_all(place)
         if runner.wait() == -signal.SIGKILL:
-            figures.good(f"killed ({how})")
+            figures.good(
+                f"killed ({how}), changes pending" if changes else f"killed ({how}), nothing to undo"
+            )
         else:
             figures.good("ended before")
             if runner.returncode not in (0, 3):
@@ -82,3 +103,14 @@ def kill_once(place: Path, disk: LoopDisk, name: str, rng: random.Random, figure
         figures.bad(
             "left", f"{name}, {how} after {after_s:.2f} s: {problem}; undo: {undone.stderr.strip()[-200:]}"
         )
+
+
+def pending(place: Path) -> bool:
+    """A journal holds a change that is not undone. One that goes meanwhile holds none."""
+    for path in journals(place):
+        try:
+            if peek(path)[1]:
+                return True
+        except Failure:
+            continue
+    return False

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import gzip
 import io
 import json
@@ -17,16 +18,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from app.cli import progress
 from app.failure import Failure
+from app.printable import printable
 from app.recording.playback import Playback
 from app.recording.reader import events_of, load
+from app.recording.sides import takes
 from app.recording.store import examined
 from app.report import html, markdown, result
+from app.report.answer import answer
+from app.report.comparison import comparison
 from app.report.report import report
 from app.report.summary import summary
 from app.tui.document_lines import document_lines
 from app.tui.lines import cleaned
+from app.tui.screens.recordings import Listing, _line, _second
+from probes.units import duration
+from scenarios.compare import worse
+from scenarios.compare.comparison import compared
+from scenarios.compare.take import Take
 from tests.fakes import hostile
 from tests.soak.figures import Figures
 
@@ -158,6 +170,8 @@ def _texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, str]
         ("summary", lambda: "\n".join("".join(text for text, _ in line) for line in summary(session, path))),
         ("progress", lambda: _progress(path)),
         ("playback", lambda: _played(path)),
+        ("list", lambda: _row(path)),
+        ("compare", lambda: _compared(path)),
     ):
         try:
             yield kind, make()
@@ -176,6 +190,33 @@ def _progress(path: Path) -> str:
         for event in events_of(path):
             view.show(event)
     return said.getvalue()
+
+
+def _row(path: Path) -> str:
+    """Of `hostdx recordings` and of the app's list, which catch what a headline cannot be made of: here it is told."""
+    entry = examined(path)
+    headline = answer(load(path))
+    row = Listing(entry, entry.name, "", "text")
+    drawn = [_line(row, {entry.name: headline}, 80), _second(row, {entry.name: headline}, 120)]
+    cells = ("".join(part for part, _ in cleaned(line)) for line in drawn)
+    return "\n".join((*cells, printable(headline.sentence), duration(entry.seconds)))
+
+
+def _compared(path: Path) -> str:
+    """With itself, and as either side beside a sound one; what `--against` says of it."""
+    own, beside = takes([path]), _sound()
+    said = []
+    for a, b in ((own, own), (own, beside), (beside, own)):
+        found = compared(a, b)
+        made = comparison(found)
+        said += [markdown.rendered(made), html.rendered(made), result.encoded(msgspec.to_builtins(found))]
+        said.append(printable(str(worse.finding(found, "before", "r.jsonl"))))
+    return "\n".join(said)
+
+
+@functools.cache
+def _sound() -> list[Take]:
+    return takes([ROOT / "app/recording/demos/storage.jsonl"])
 
 
 def _played(path: Path) -> str:

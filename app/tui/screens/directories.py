@@ -20,6 +20,7 @@ from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker, Row
 from probes import units
+from probes.lossless_json import Decoder
 
 PATH_HINT = "an absolute path; Tab completes it, Enter adds it, Esc cancels"
 NONE_SUCH = "no directory begins like that"
@@ -106,7 +107,7 @@ class DirectoriesScreen(Base):
         if outcome.error:
             self.shell.say(f"the mounts could not be read: {outcome.error}; / types a path")
             return
-        told = msgspec.json.decode(outcome.output, type=list[Place])
+        told = Decoder(list[Place]).decode(outcome.output.encode())
         known = {place.path for place in told}
         typed = [place for place in self._places if place.path not in known]
         self._places = sorted([*told, *typed], key=lambda p: (self._place_of(p.path), bool(p.refusal)))
@@ -120,7 +121,7 @@ class DirectoriesScreen(Base):
         """What lies under a path that was typed; one that cannot be measured is not kept, and that is said."""
         if outcome.error:
             return
-        told = {place.path: place for place in msgspec.json.decode(outcome.output, type=list[Place])}
+        told = {place.path: place for place in Decoder(list[Place]).decode(outcome.output.encode())}
         self._places = [told.get(place.path, place) for place in self._places]
         for place in told.values():
             if place.refusal and place.path in self.marked:
@@ -222,7 +223,7 @@ class DirectoriesScreen(Base):
 
         def told(outcome: Outcome) -> None:
             if not outcome.error:
-                found = msgspec.json.decode(outcome.output, type=Completion)
+                found = Decoder(Completion).decode(outcome.output.encode())
                 certain = NONE_SUCH if found.text == words else PATH_HINT
                 then(found.text, "  ".join(map(clean, found.choices)) or certain)
 

@@ -38,7 +38,13 @@ from scenarios.finding import Remedy
 
 ROOMY = 48  # lines of a screen that has room for what a load stands for
 LOW_LINES = 2  # of how a verdict came about, on a low screen; Enter shows all of it
-_TRUST_ROLES = {"ok": "ok", "notice": "warning", "unknown": "unknown", "critical": "critical"}
+_TRUST_ROLES = {
+    "ok": "ok",
+    "notice": "warning",
+    "unknown": "unknown",
+    "unlooked": "unknown",
+    "critical": "critical",
+}
 
 
 def headline_lines(session: Session, width: int) -> list[Line]:

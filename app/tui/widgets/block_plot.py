@@ -76,7 +76,7 @@ def _points(session: Session, workload: str) -> tuple[str, dict[str, list[tuple[
         first = blocks[0].t - blocks[0].seconds
         for block in blocks:
             if name in block.values:
-                points.setdefault(block.variant, []).append((block.t - first, block.values[name]))
+                points.setdefault(block.variant, []).append((max(0.0, block.t - first), block.values[name]))
         points = {variant: thinned(own) for variant, own in points.items()}
         return (name if not unit or unit in (name, *name.split()) else f"{name} in {unit}"), points, first
     if session.samples and not session.workload:
@@ -84,7 +84,7 @@ def _points(session: Session, workload: str) -> tuple[str, dict[str, list[tuple[
         samples = session.samples[series]
         first = samples[0].t
         for sample in samples:
-            points.setdefault(sample.variant, []).append((sample.t - first, sample.value))
+            points.setdefault(sample.variant, []).append((max(0.0, sample.t - first), sample.value))
         unit = samples[-1].unit
         return (series if not unit or unit in series else f"{series} in {unit}"), points, first
     return "", {}, 0.0

@@ -7,24 +7,20 @@ import errno
 import itertools
 import mmap
 import os
-import random
 import secrets
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
 
-from probes.bench.engine.neighbours import Neighbours
 from probes.bench.measured import BenchRefused
 from probes.system.disk.failing import whose_error
 
 # What open(2) answers where a file system knows no O_TMPFILE or no O_DIRECT.
 _NOT_THIS_WAY = {errno.EINVAL, errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.ENOSYS}
 _MODE = 0o600
-ALIGNED = 1 << 20
 CLOSE_S = 2.0  # a storage that hangs must not keep a run from ending
-PIECE_BYTES = 1 << 20  # the smallest that streams write in one go
 
 
 class TestFile(msgspec.Struct, frozen=True):
@@ -39,112 +35,43 @@ class TestFile(msgspec.Struct, frozen=True):
 
 
 class FileSet:
-    """The open files of one directory: one that is read, several that are written to (`workloads.write_files`)."""
+    """The open files of one directory: by kind ("read", "write") one in each of its places."""
 
-    def __init__(self, rng: random.Random) -> None:
-        self._rng = rng
+    def __init__(self) -> None:
         self._files: dict[str, list[TestFile]] = {}
-        self._next: Iterator[int] = iter(())
         self._written: set[int] = set()  # descriptors, since `take_written`
-        self._closed = False
+        self.closed = False
         self._lock = threading.Lock()
 
     def __iter__(self) -> Iterator[TestFile]:
         return itertools.chain.from_iterable(self._files.values())
 
-    def add(self, kind: str, file: TestFile) -> None:
-        if self._closed:  # by a run that was ended meanwhile
-            os.close(file.fd)
-        else:
-            self._files.setdefault(kind, []).append(file)
-
-    def open(self) -> None:
+    def begin(self) -> None:
         """For files to be laid; those laid after `close` are closed at once."""
-        self._closed = False
+        self.closed = False
 
-    def laying(
-        self,
-        directory: int,
-        shown: str,
-        read_bytes: int,
-        write_bytes: Sequence[int],
-        neighbours: Neighbours,
-    ) -> Iterator[None]:
-        """Makes the files, unwritten, step by step: a piece of one that is written to, after the last one a part of the
-        one that is read.
+    def lay(self, kind: str, directory: int, shown: str, size_bytes: int) -> TestFile | None:
+        """One more file in the directory of that descriptor, its space reserved; None where they were closed meanwhile.
 
-        Where a file lies counts: streamed writes to one stretch of a virtual disk were 10 to 40 % slower than to the
-        next one. So what is written to lies between what is read, the steps of several sides are done in turn
-        (`in_turn`), and files of one number begin side by side (`neighbours`): like directories of one file system
-        then share its stretches. `directory`: its descriptor. Raises BenchRefused with one line.
+        Raises BenchRefused with one line.
         """
-        if self._closed:
-            return
-
-        def made(number: int, size: int) -> TestFile:
-            return neighbours.nearest(
-                number, lambda: open_unnamed(directory, shown, size, reserved_bytes=PIECE_BYTES)
-            )
-
-        read = made(-1, read_bytes) if read_bytes else None
-        if read is not None:
-            self.add("read", read)
-        parts = max(1, len(write_bytes))
-        for part in range(parts):
-            for size in write_bytes[part : part + 1]:
-                file = made(part, size)
-                self.add("write", file)
-                for start in range(PIECE_BYTES, size, PIECE_BYTES):
-                    yield
-                    if not self._reserved(file, start, min(PIECE_BYTES, size - start), shown):
-                        return
-                yield
-            if read is not None:
-                start, end = (read_bytes * n // parts // ALIGNED * ALIGNED for n in (part, part + 1))
-                if not self._reserved(read, start, end - start, shown):
-                    return
-            yield
-            if self._closed:
-                return
-
-    def _reserved(self, file: TestFile, start: int, length: int, shown: str) -> bool:
-        """False where they are closed: another thread may have a file of that number by now. Raises BenchRefused."""
         with self._lock:
-            if self._closed:
-                return False
-            try:
-                reserve(file.fd, start, length)
-            except OSError as error:
-                raise BenchRefused(_why(shown, error, file.bytes)) from error
-        return True
+            if self.closed:
+                return None
+            file = open_unnamed(directory, shown, size_bytes)
+            self._files.setdefault(kind, []).append(file)
+            return file
 
     def of(self, kind: str) -> Sequence[TestFile]:
         """Those that are "read" or "write"; empty where none was made."""
         return self._files.get(kind, ())
 
-    def next(self, kind: str, count: int) -> list[int]:
-        """The numbers of the next `count` files to be used, at most as many as there are: all in turn, order drawn."""
-        files = self.of(kind)
-        drawn: list[int] = []
-        while len(drawn) < min(count, len(files)):
-            number = next(self._next, None) if len(files) > 1 else 0
-            if number is None:
-                self._next = iter(self._rng.sample(range(len(files)), len(files)))
-            elif number not in drawn:
-                drawn.append(number)
-        return self.use(kind, drawn)
-
-    def use(self, kind: str, numbers: Sequence[int]) -> list[int]:
-        """As `next`, with the files that another side drew: those of one number lie side by side (see `laying`)."""
-        files = self.of(kind)
-        return [number % len(files) for number in numbers] if files else [0]
-
-    def serve(self, kind: str, number: int) -> TestFile:
-        """The file of this number, for a worker."""
-        file = self.of(kind)[number]
+    def serve(self, kind: str, numbers: Iterable[int]) -> list[TestFile]:
+        """The files of these numbers, for a worker."""
+        files = [self.of(kind)[number] for number in numbers]
         if kind == "write":
-            self._written.add(file.fd)
-        return file
+            self._written |= {file.fd for file in files}
+        return files
 
     def take_written(self) -> list[int]:
         """The descriptors of what was used for writing since the last time."""
@@ -154,12 +81,12 @@ class FileSet:
     def copy_from(self, other: FileSet) -> None:
         """The very files of another one, by descriptors of our own."""
         for kind, files in other._files.items():
-            for file in files:
-                self.add(kind, msgspec.structs.replace(file, fd=os.dup(file.fd)))
+            own = [msgspec.structs.replace(file, fd=os.dup(file.fd)) for file in files]
+            self._files.setdefault(kind, []).extend(own)
 
     def close(self) -> None:
         held = self._lock.acquire(timeout=CLOSE_S)
-        files, self._files, self._closed = list(self), {}, True
+        files, self._files, self.closed = list(self), {}, True
         if held:
             self._lock.release()
         self._written = set()
@@ -167,36 +94,39 @@ class FileSet:
             os.close(file.fd)
 
 
-def in_turn(sides: Sequence[Iterator[None]]) -> None:
-    """A step of each side, the other way round each time, until all have done theirs."""
-    ordered = list(sides)
-    while ordered:
-        ordered = [side for side in ordered if next(side, side) is not side][::-1]
-
-
 def part_of(
-    file: TestFile, index: int, workers: int, block_bytes: int, *, sequential: bool
+    files: Sequence[TestFile], index: int, workers: int, block_bytes: int, *, sequential: bool
 ) -> dict[str, Any]:
-    """What the worker `index` is told of the file: all of it, or in sequence its own part."""
-    length = file.bytes // workers // block_bytes * block_bytes if sequential else file.bytes
+    """What worker `index` of `workers` does with these files, all of one size: at random anywhere in all of them.
+
+    In sequence each worker has files of its own; where there are fewer, those that share one have each a part of it,
+    or begin at different blocks of it where it is too small for parts.
+    """
+    length, first, start = files[0].bytes, 0, 0
+    mine = index % len(files)
+    own = [*files[mine:], *files[:mine]]
+    if sequential:
+        sharers, turn = -(-workers // len(files)), index // len(files)
+        own = own[: len(files) - mine : workers]
+        if (part := length // sharers // block_bytes * block_bytes) > 0:
+            length, first = part, turn * part
+        else:
+            start = turn * (length // block_bytes) // sharers
     return {
-        "fd": file.fd,
-        "first": index * length if sequential else 0,
+        "fds": [file.fd for file in own],
+        "first": first,
+        "start": start,
         "length": length,
         "block_bytes": block_bytes,
         "sequential": sequential,
     }
 
 
-def open_unnamed(
-    directory: int, shown: str, size_bytes: int, *, reserved_bytes: int | None = None
-) -> TestFile:
+def open_unnamed(directory: int, shown: str, size_bytes: int) -> TestFile:
     """In the directory of that descriptor; `shown` is its name in messages.
 
-    Makes the file and reserves its space, or as much of it as is said; it is not written yet. Raises BenchRefused with
-    one line.
+    Makes the file and reserves its space; it is not written yet. Raises BenchRefused with one line.
     """
-    first_bytes = size_bytes if reserved_bytes is None else min(size_bytes, reserved_bytes)
     first: OSError | None = None
     for direct in (True, False):
         for unnamed in (True, False):
@@ -208,7 +138,7 @@ def open_unnamed(
                 first = first or error
                 continue
             try:
-                reserve(fd, 0, first_bytes)  # first, so that the page of the next test lies in it
+                reserve(fd, size_bytes)  # first, so that the page of the next test lies in it
                 if direct and not _takes_direct(fd):
                     os.close(fd)
                     continue
@@ -241,12 +171,12 @@ def _takes_direct(fd: int) -> bool:
             raise
 
 
-def reserve(fd: int, start: int, length: int) -> None:
+def reserve(fd: int, length: int) -> None:
     """Not os.posix_fallocate: where the file system cannot, glibc would write into every block instead (its manual)."""
     libc = ctypes.CDLL(None, use_errno=True)
     call = getattr(libc, "fallocate64", None) or libc.fallocate  # musl has only the second, with 64 bits
     call.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
-    if call(fd, 0, start, length) != 0:
+    if call(fd, 0, 0, length) != 0:
         number = ctypes.get_errno()
         if number not in {errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}:
             raise OSError(number, os.strerror(number))

@@ -1,18 +1,22 @@
 """The innermost loops of a worker: as little as possible between two system calls. Standard library only.
 
 Each runs until `stop_ns` or until `offsets` is used up, hands every operation's latency in ns to `note`, and returns
-the time (perf_counter_ns) at which the last one ended, 0 without any. 1.5 to 2.5 µs of user time around a read of 50 µs
-on a 2-core virtual machine (measured): closures and attribute look-ups would double that, hence the three copies.
+the time (perf_counter_ns) at which the last one ended, 0 without any. Closures and attribute look-ups would double what
+they cost (`cost_ns`), hence the three copies. These read the clock once an operation: where one ends the next begins,
+so a latency holds the loop's own time as well.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 
 Note = Callable[[int], None]
 Buffers = list[memoryview]
+
+COST_READS = 2001  # a millisecond
 
 
 class Short(Exception):
@@ -25,14 +29,15 @@ class Short(Exception):
 def reads(fd: int, buffers: Buffers, size: int, offsets: Iterator[int], stop_ns: int, note: Note) -> int:
     preadv, now = os.preadv, time.perf_counter_ns
     at = 0
+    before = now()
     for offset in offsets:
-        before = now()
         if preadv(fd, buffers, offset) != size:
             raise Short(offset)
         at = now()
         note(at - before)
         if at >= stop_ns:
             break
+        before = at
     return at
 
 
@@ -41,14 +46,15 @@ def writes(
 ) -> int:
     pwritev, now = os.pwritev, time.perf_counter_ns
     at = 0
+    before = now()
     for offset in offsets:
-        before = now()
         if pwritev(fd, next(turns), offset) != size:
             raise Short(offset)
         at = now()
         note(at - before)
         if at >= stop_ns:
             break
+        before = at
     return at
 
 
@@ -57,8 +63,8 @@ def synced_writes(
 ) -> int:
     pwritev, fdatasync, now = os.pwritev, os.fdatasync, time.perf_counter_ns
     at = 0
+    before = now()
     for offset in offsets:
-        before = now()
         if pwritev(fd, next(turns), offset) != size:
             raise Short(offset)
         fdatasync(fd)
@@ -66,6 +72,7 @@ def synced_writes(
         note(at - before)
         if at >= stop_ns:
             break
+        before = at
     return at
 
 
@@ -85,6 +92,20 @@ def any_operation(
         if at >= stop_ns:
             break
     return at
+
+
+def cost_ns() -> int:
+    """What `reads` itself takes of each operation, in ns: the median around a system call that does nothing.
+
+    An empty read of the null device. Beside real reads it is more where the CPU slept or served others in between.
+    """
+    latencies: list[int] = []
+    fd = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        reads(fd, [], 0, iter(range(COST_READS)), sys.maxsize, latencies.append)
+    finally:
+        os.close(fd)
+    return sorted(latencies)[COST_READS // 2]
 
 
 def wait_until(then_ns: int) -> int:

@@ -4,27 +4,51 @@ from __future__ import annotations
 
 import os
 
+LINKED = "hostdx-linked"  # the file in each place that names are made of, where no inode must be freed
+
+
+def linkable(directory: int) -> bool:
+    """Makes `LINKED` in the directory of that descriptor and tries a link to it; False where there are none."""
+    try:
+        os.close(os.open(LINKED, os.O_CREAT | os.O_WRONLY, 0o600, dir_fd=directory))
+        os.link(LINKED, f"{LINKED}-tried", src_dir_fd=directory, dst_dir_fd=directory)
+        os.unlink(f"{LINKED}-tried", dir_fd=directory)
+    except OSError:
+        return False
+    return True
+
 
 class Names:
-    """Works on a directory's fd with at most `most` names at once: creates them all, stats them, deletes them, again.
+    """Works below a directory's fd in cycles: creates `count` names, stats them, deletes them, again.
 
-    The files are empty: it is the file system's names and inodes that are measured, not its data.
+    The files are empty: it is the file system's names and inodes that are measured, not its data. `place` is the
+    folder, `stem` tells this worker's names from another's.
+
+    links  names are links to one file (`LINKED`, in the same folder), for a file system that passes over freed inodes
+           for some minutes (ext4 without a journal): each deleted file would make the next creations slower.
     """
 
-    def __init__(self, directory_fd: int, most: int, mark: int = 0) -> None:
-        """`mark` tells the names of one side from those of another, which may lie in the same directory."""
-        self.fd = directory_fd
-        self.names = [f"hostdx-{os.getpid()}-{mark}-{number}" for number in range(most)]
+    def __init__(self, directory_fd: int, place: str, stem: str, count: int, *, links: bool = False) -> None:
+        self.fd, self.count = directory_fd, count
+        self.linked = f"{place}/{LINKED}" if links else ""
+        self.names = [f"{place}/hostdx-{stem}-{number}" for number in range(count)]
         self.made: set[str] = set()
+
+    @property
+    def cycle(self) -> int:
+        """Operations until everything begins anew: a measurement holds whole cycles, or other work than the next."""
+        return 3 * self.count
 
     def step(self, number: int) -> None:
         """Operation `number` from 0 on; they must come in order."""
-        turn, index = divmod(number, len(self.names))
+        what, index = divmod(number % self.cycle, self.count)
         name = self.names[index]
-        what = turn % 3
         if what == 0:
             self.made.add(name)
-            os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=self.fd))
+            if self.linked:
+                os.link(self.linked, name, src_dir_fd=self.fd, dst_dir_fd=self.fd)
+            else:
+                os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600, dir_fd=self.fd))
         elif what == 1:
             os.stat(name, dir_fd=self.fd, follow_symlinks=False)
         else:
@@ -32,7 +56,7 @@ class Names:
             self.made.discard(name)
 
     def clear(self) -> None:
-        """Deletes what is left of an unfinished turn."""
+        """Deletes what is left of an unfinished cycle."""
         for name in sorted(self.made):
             try:
                 os.unlink(name, dir_fd=self.fd)

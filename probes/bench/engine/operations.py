@@ -11,10 +11,11 @@ import resource
 import sys
 import time
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from probes.bench.engine import calls, histogram, loops
+from probes.bench.engine.completions import completions
 from probes.bench.engine.metadata import Names
 from probes.bench.engine.new_files import NewFiles
 from probes.bench.engine.priority import set_priority
@@ -25,6 +26,7 @@ ODD_BYTES = 1597  # no divisor in common with a page: all 4096 rests come in tur
 MOST_OFFSETS = 1 << 18
 CPU_BYTES = bytes(range(256)) * 256  # 64 KiB
 CPU_STEPS = 2000
+ROTATED = 8  # operations at random on one file before the next one: their turn costs nothing that shows
 
 
 class Source:
@@ -38,6 +40,7 @@ class Source:
         self._pool: mmap.mmap | None = None
         self._random = b""
         self._turned = 0
+        self._shared: dict[int, Iterator[loops.Buffers]] = {}
 
     def read_buffer(self, size: int) -> loops.Buffers:
         # An anonymous map is page aligned, as O_DIRECT wants it.
@@ -59,6 +62,17 @@ class Source:
         start = self.rng.randrange(POOL_BYTES // PAGE) * PAGE + self._turned
         self._pool[:] = self._random[start : start + POOL_BYTES]
         return self._pool
+
+    def begin(self, seed: int) -> None:
+        """A block or train: what its sides write is drawn anew, once for all of them."""
+        self.rng.seed(seed)
+        self._shared = {}
+
+    def shared_turns(self, size: int) -> Iterator[loops.Buffers]:
+        """Those of this block or train."""
+        if size not in self._shared:
+            self._shared[size] = self.turns(size)
+        return self._shared[size]
 
     def turns(self, size: int) -> Iterator[loops.Buffers]:
         """Aligned windows on the pool, one write each, in turn."""
@@ -89,14 +103,14 @@ class Source:
 def run_block(spec: dict[str, Any], source: Source, ready: Callable[[], int]) -> dict[str, Any]:
     """`ready` says that all is prepared and gives the common start (perf_counter_ns).
 
-    spec: kind, seed, fd, first, length, block_bytes, sequential, sync, direct, stretch; slices: ends in seconds after
-    the start; rate: bytes a second at most (writes only); buffered: writes end in the page cache, on purpose;
+    spec: kind, seed, fds, first, start, length, block_bytes, sequential, sync, direct, stretch; slices: ends in seconds
+    after the start; rate: bytes a second at most (writes only); buffered: writes end in the page cache, on purpose;
     priority: (class, level) of ioprio_set(2) or null;
     least: operations to reach (until `at_most_s`); most: operations not to exceed, or null.
     Returns slices of {"ns", "n", "cpu", "h", "q"}: duration, operations, own CPU seconds, bucket numbers with counts,
-    and the lower quartile of the latencies in ns, exact (the buckets are 3 % wide).
+    and the lower quartile of the latencies in ns, exact (the buckets are 3 % wide); "steps": see `completions`.
     """
-    source.rng.seed(spec["seed"])
+    source.begin(spec["seed"])
     if "priority" in spec:
         set_priority(spec["priority"])
     run, finish, draw = prepared(spec, source)
@@ -132,7 +146,8 @@ def run_block(spec: dict[str, Any], source: Source, ready: Callable[[], int]) ->
         finish(done)
     if done and last > start:
         source.rate = done / (last - start) * 1e9
-    return {"slices": [_folded(*part) for part in raw], "ns": last - start, "n": done}
+    steps = completions([(ns, latencies) for ns, latencies, _ in raw])
+    return {"slices": [_folded(*part) for part in raw], "ns": last - start, "n": done, "steps": steps}
 
 
 def cpu_s() -> float:
@@ -171,9 +186,10 @@ def prepared(spec: dict[str, Any], source: Source) -> tuple[Loop, Callable[[int]
             lambda done: None,
             lambda count: itertools.islice(counting, count),
         )
-    fd, first, length, size = spec["fd"], spec["first"], spec["length"], spec["block_bytes"]
+    fds, first, length, size = spec["fds"], spec["first"], spec["length"], spec["block_bytes"]
+    fd = fds[0]
     if spec["sequential"]:
-        drawn = 0
+        drawn = spec["start"]
 
         def offsets(count: int) -> Iterator[int]:
             nonlocal drawn
@@ -190,10 +206,30 @@ def prepared(spec: dict[str, Any], source: Source) -> tuple[Loop, Callable[[int]
         def finish(done: int) -> None:
             pass
 
-    return _transfer(spec, source, fd, size, stretch), finish, offsets
+    turns = source.shared_turns(size) if spec["kind"] == "write" else iter(())
+    runs = [_transfer(spec, source, turns, fd, size, stretch) for fd in fds]
+    each = length // size if spec["sequential"] else ROTATED
+    return (runs[0] if len(runs) == 1 else _rotating(runs, each)), finish, offsets
 
 
-def _transfer(spec: dict[str, Any], source: Source, fd: int, size: int, stretch: float) -> Loop:
+def _rotating(runs: Sequence[Loop], each: int) -> Loop:
+    """Through the files in turn, `each` operations on one."""
+    turn = itertools.cycle(runs)
+
+    def loop(offsets: Iterator[int], stop: int, note: loops.Note) -> int:
+        at = 0
+        while ended := next(turn)(itertools.islice(offsets, each), stop, note):
+            at = ended
+            if at >= stop:
+                break
+        return at
+
+    return loop
+
+
+def _transfer(
+    spec: dict[str, Any], source: Source, turns: Iterator[loops.Buffers], fd: int, size: int, stretch: float
+) -> Loop:
     direct, sync = spec["direct"], spec["sync"]
     rate, buffered = spec.get("rate"), spec.get("buffered", False)
     if spec["kind"] == "read":
@@ -207,7 +243,6 @@ def _transfer(spec: dict[str, Any], source: Source, fd: int, size: int, stretch:
             if not direct:
                 os.posix_fadvise(fd, offset, size, os.POSIX_FADV_DONTNEED)
     else:
-        turns = source.turns(size)
         if direct and not stretch and not rate:
             loop = loops.synced_writes if sync else loops.writes
             return lambda offsets, stop, note: loop(fd, turns, size, offsets, stop, note)
@@ -228,7 +263,9 @@ def _transfer(spec: dict[str, Any], source: Source, fd: int, size: int, stretch:
 
 
 def _metadata(spec: dict[str, Any]) -> tuple[Loop, Callable[[int], None], Offsets]:
-    names = Names(spec["fd"], spec["names"], spec.get("mark", 0))
+    names = Names(
+        spec["fd"], spec["folder"], f"{os.getpid()}-{spec['stem']}", spec["names"], links=spec["links"]
+    )
     counting = itertools.count()
     return (
         lambda offsets, stop, note: loops.any_operation(names.step, offsets, stop, note, spec["stretch"]),

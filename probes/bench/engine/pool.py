@@ -22,11 +22,12 @@ LINE_BYTES = 4 << 20
 
 
 class WorkerFailed(BenchRefused):
-    """A worker could not do what it was told. `errno` is the system's, or 0."""
+    """A worker could not do what it was told. `errno` is the system's, or 0; `side` the one of a train that failed."""
 
-    def __init__(self, text: str, errno: int = 0) -> None:
+    def __init__(self, text: str, errno: int = 0, side: int | None = None) -> None:
         super().__init__(text)
         self.errno = errno
+        self.side = side
 
 
 class Worker:
@@ -69,7 +70,7 @@ class Worker:
                 f"a storage worker did not answer for {seconds:.0f} s: the device or file system hangs; see dmesg"
             ) from None
         if "error" in message:
-            raise WorkerFailed(str(message["error"]), int(message["errno"]))
+            raise WorkerFailed(str(message["error"]), int(message["errno"]), message.get("side"))
         return message
 
     async def _next(self, number: int) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """A train in one worker: slices of all sides in a given order, by one clock. Standard library only.
 
 An operation that is under way when its slice ends is waited for and belongs to that slice, with its time: the rate is
-operations over the time that they took, so slices neither gain nor lose by where the clock cuts them. Of several
+operations over the time that they took, so slices neither gain nor lose by where the clock cuts them; a cycle of
+unlike operations (create, stat, delete) that was begun is finished. Of several
 workers each one's first operation finds the queue empty, or nearly, and so is fast whatever the device is: it is done
 and not counted (`lead`).
 """
@@ -14,14 +15,32 @@ import sys
 import time
 from array import array
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from probes.bench.engine import histogram, loops
+from probes.bench.engine.completions import completions
 from probes.bench.engine.meeting import Meeting
 from probes.bench.engine.operations import MOST_OFFSETS, Source, cpu_s, prepared
 
 TRAIN_OVERRUN = 3.0  # a train may take so many times as long as planned before no further slice is begun
 TRAIN_AT_LEAST_S = 5.0
+
+
+class SideFailed(OSError):
+    """`side` is the mark of the one that failed."""
+
+    def __init__(self, error: OSError, side: int | None) -> None:
+        super().__init__(error.errno, error.strerror)
+        self.side = side
+
+
+@contextmanager
+def _of(spec: dict[str, Any]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SideFailed(error, spec.get("mark")) from None
 
 
 class _Side:
@@ -30,7 +49,11 @@ class _Side:
     def __init__(self, spec: dict[str, Any], source: Source, stock: int) -> None:
         # A planted latency is put into the account, exactly: an operation that sleeps distorts a busy machine.
         self.longer = 1.0 + spec.get("stretch", 0.0)
-        self._run, self._finish, self._draw = prepared(spec | {"stretch": 0.0}, source)
+        self._spec = spec
+        # a slice holds whole cycles of unlike operations
+        self.cycle = 3 * spec["names"] if spec["kind"] == "metadata" else 1
+        with _of(spec):
+            self._run, self._finish, self._draw = prepared(spec | {"stretch": 0.0}, source)
         self._stock = stock
         self._offsets: Iterator[int] = self._draw(stock)
         self.latencies = array("q")
@@ -62,7 +85,8 @@ class _Side:
         return histogram.fold(int(ns * self.longer) for ns in self.latencies)
 
     def finish(self) -> None:
-        self._finish(self.uncounted + len(self.latencies))
+        with _of(self._spec):
+            self._finish(self.uncounted + len(self.latencies))
 
 
 class _Delay:
@@ -97,9 +121,10 @@ def run_train(
     quarters: whether the rates within the slices are wanted; most: operations of a slice that count at most, or null;
     place, crew: which of how many workers this is.
     Returns by slice "n" (operations), "ns" (what they took), "cpu" and "waited" (ns), "quarters" (operations in each
-    fourth of "ns"; those under way in part); by side "h" (buckets with counts); "uncounted" (operations).
+    fourth of "ns"; those under way in part), "begins" (ns since the start) and "steps" (see `completions`), both with
+    what is not counted; by side "h" (buckets with counts); "uncounted" (operations).
     """
-    source.rng.seed(spec["seed"])
+    source.begin(spec["seed"])
     order: list[int] = spec["order"]
     slice_ns = int(spec["slice_s"] * 1e9)
     most = sys.maxsize if spec["most"] is None else max(1, spec["most"])
@@ -113,6 +138,8 @@ def run_train(
     sides = [_Side(side, source, stock) for side, stock in zip(spec["sides"], stocks, strict=True)]
     slices: list[tuple[int, int, int, int]] = []
     ranges: list[tuple[int, int]] = []  # of each slice among its side's latencies
+    begins: list[int] = []
+    leads: list[tuple[int, array[int]]] = []
     delay = _Delay()
     meeting.begin()
     began = loops.wait_until(ready())
@@ -124,18 +151,26 @@ def run_train(
             if not start:
                 break
             side = sides[number]
+            begins.append(time.perf_counter_ns())
             if onset_ns or spec["lead"]:
                 side.go(start + onset_ns, most if onset_ns else 1)
-                side.forget()
+            early = side.latencies[side.kept :]
+            side.forget()
             before, waited, cpu = len(side.latencies), delay.ns(), cpu_s()
             at = time.perf_counter_ns()
-            took = int((side.go(start + slice_ns, most) - at) * side.longer)
+            leads.append((at - begins[-1], early))
+            ended = side.go(start + slice_ns, most)
+            if rest := (before - len(side.latencies)) % side.cycle:
+                ended = side.go(sys.maxsize, rest)
+            took = int((ended - at) * side.longer)
             side.kept = len(side.latencies)
             ranges.append((before, side.kept))
             count = side.kept - before
             slices.append((count, took, int((cpu_s() - cpu) * 1e9), delay.ns() - waited))
             busy += took
             done += count
+    except OSError as error:  # around all of it: nothing stands between a slice and its clock
+        raise SideFailed(error, spec["sides"][number].get("mark")) from None
     finally:
         for side in sides:
             side.finish()
@@ -143,12 +178,17 @@ def run_train(
     if busy and done:
         source.rate = done / busy * 1e9
     return {
+        "begins": [begin - began for begin in begins],
+        "steps": [
+            completions([early, (part[1], sides[number].latencies[first:last])])
+            for number, early, part, (first, last) in zip(order, leads, slices, ranges, strict=False)
+        ],
         "n": [part[0] for part in slices],
         "ns": [part[1] for part in slices],
         "cpu": [part[2] for part in slices],
         "waited": [part[3] for part in slices],
         "quarters": [
-            quarters(sides[number].latencies[first:last])
+            quarters(sides[number].latencies[first:last], sides[number].cycle)
             for number, (first, last) in zip(order, ranges, strict=False)
         ]
         if spec["quarters"]
@@ -158,8 +198,14 @@ def run_train(
     }
 
 
-def quarters(latencies: array[int]) -> list[float]:
-    """Operations in each fourth of the time that they took one after the other; one under way counts in part."""
+def quarters(latencies: array[int], cycle: int = 1) -> list[float]:
+    """Operations in each fourth of the time that they took one after the other; one under way counts in part.
+
+    Unlike operations count by their whole cycles: a slice that begins with the slow ones is not slow at its start.
+    """
+    if cycle > 1:
+        sums = array("q", [sum(latencies[at : at + cycle]) for at in range(0, len(latencies), cycle)])
+        return [amount * cycle for amount in quarters(sums)]
     fourth = sum(latencies) / 4
     work = [0.0] * 4
     at = 0.0

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from probes.bench.engine import histogram
+from probes.bench.engine.completions import together
 from probes.bench.measured import Measured, Within
 from probes.bench.workloads import Load
 
@@ -53,6 +54,7 @@ def summed(
         within=within,
         onset=before,
         remark=engine_bound(load, values),
+        completions=together([reply.get("steps", ()) for reply in replies]),
     )
 
 

@@ -96,7 +96,8 @@ def serve(
             case "block":
                 answer(to, done=True, **run_block(command, source, ready))
     except OSError as error:
-        answer(to, error=os.strerror(error.errno) if error.errno else str(error), errno=error.errno or 0)
+        said = os.strerror(error.errno) if error.errno else str(error)
+        answer(to, error=said, errno=error.errno or 0, side=getattr(error, "side", None))
     except StopIteration:
         os._exit(0)
     except Exception as error:

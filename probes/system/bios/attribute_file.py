@@ -10,9 +10,8 @@ import codecs
 import html
 import json
 import re
-from pathlib import Path
 
-from probes.safe_read import TooLarge, decode, read_regular
+from probes.safe_read import TooLarge, decode, read_named
 from probes.system.bios.attributes import MOST_VALUE, BiosAttributes, Wanted, kept
 from probes.types import Absent
 
@@ -30,7 +29,7 @@ _PENDING = re.compile(r"(.*?)\s*\(Pending Value=(.*)\)$")
 def attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
     """What one file tells; Absent in one line where it cannot be read or holds no settings."""
     try:
-        data = read_regular(str(Path(path).absolute()), MOST_BYTES)
+        data = read_named(path, MOST_BYTES)
     except TooLarge:
         return Absent(
             f"{path} is larger than {MOST_BYTES >> 20} MiB, which no list of BIOS settings is",

@@ -10,10 +10,10 @@ import errno
 import netrc
 import os
 import shlex
-import stat
 from pathlib import Path
 
 from probes.inherited import PASSWORD, USER, kept
+from probes.named_file import opened
 from probes.types import Absent
 
 __all__ = ["PASSWORD", "USER", "Credentials", "credentials"]
@@ -76,11 +76,9 @@ def credentials(machine: str) -> Credentials | Absent:
 
 def _private_netrc(path: str) -> netrc.netrc:
     """The library looks at the rights of ~/.netrc only, and not before it reads. Raises OSError, NetrcParseError."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    fd = opened(path)
     try:
         found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "no file", path)
         if found.st_uid != os.geteuid():
             raise PermissionError(
                 errno.EPERM, f"it belongs to uid {found.st_uid}, not to who runs hostdx", path

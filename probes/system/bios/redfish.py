@@ -20,12 +20,14 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from probes.safe_read import read_named
 from probes.system.bios.attributes import MOST_VALUE, BiosAttributes, Wanted, kept
 from probes.system.bios.credentials import Credentials, credentials
 from probes.types import Absent, AbsentKind
 
 WITHIN_S = 30.0  # all requests together; a controller takes 1 to 3 s for each
 MOST_BYTES = 4 << 20  # of one answer; a full list of attributes is some 100 KiB
+_MOST_CA_BYTES = 8 << 20
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -119,9 +121,15 @@ def _context(place: _Place, ca_file: str | None) -> ssl.SSLContext | None:
     if not place.secure:
         return None
     try:
-        return ssl.create_default_context(cafile=ca_file)
-    except (OSError, ssl.SSLError):
+        if ca_file is None:
+            return ssl.create_default_context()
+        told = read_named(ca_file, _MOST_CA_BYTES).decode("ascii", "ignore")
+        return ssl.create_default_context(cadata=told or " ")  # without a text it would trust the system's
+    except ssl.SSLError:
         raise _Failed(f"{ca_file} holds no certificate that can be read", "invalid") from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no path"
+        raise _Failed(f"{ca_file}: {why}", "invalid") from None
 
 
 class _Client:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from probes.host import Host
 from probes.system.disk.mounts import IN_MEMORY, NETWORK, Placement, placement
 from probes.types import Absent, present
-
-
-def cached_loop(host: Host, leaf: str) -> bool:
-    """loop(4): without direct I/O a loop device reads and writes through the page cache of its backing file."""
-    return leaf.startswith("loop") and host.integer(f"/sys/block/{leaf}/loop/dio") == 0
 
 
 def file_place(host: Host, name: str) -> Placement | Absent | None:
@@ -44,36 +39,30 @@ def devices_under(host: Host, directory: str) -> dict[str, tuple[str, ...]] | Ab
     return found
 
 
-def disks_below(host: Host, leaves: Iterable[str]) -> tuple[str, ...] | Absent:
-    """The devices whose counters move where something is really read: for such a loop device those of its file.
+def served_by_memory(host: Host, leaves: Iterable[str]) -> str:
+    """Why reads and writes there are served by memory: a loop device without direct I/O, a RAM disk; "" where none is.
 
-    Its own counters move as well where memory served it. Absent where a file cannot be followed to a device.
+    loop(4): without it, it goes through the page cache of its file. Through the whole stack: the file of a loop
+    device with direct I/O may lie on one without.
     """
-    found: dict[str, None] = {}
-    waiting, seen = list(leaves), set()
+    waiting, seen = list(leaves), set[str]()
     while waiting:
         leaf = waiting.pop()
         if leaf in seen:  # sysfs could show a loop of loops only while it is being changed
             continue
         seen.add(leaf)
-        if not cached_loop(host, leaf):
-            found[leaf] = None
+        if leaf.rstrip("0123456789") in ("zram", "ram"):
+            return f"served by memory: {leaf} is memory, not a disk"
+        if not leaf.startswith("loop"):
             continue
-        place = file_place(host, leaf) or Absent(f"{leaf} names no backing file")
-        if isinstance(place, Absent) or not place.leaves:
-            why = place.reason if isinstance(place, Absent) else "its file lies on no device"
-            return Absent(
-                f"{leaf} reads through the page cache of its backing file; how much came from a disk is unknown: {why}",
-                "unsupported",
-                f"/sys/block/{leaf}/loop/backing_file",
+        if host.integer(f"/sys/block/{leaf}/loop/dio") == 0:
+            return (
+                f"served by the host's cache: {leaf} is a loop device without direct I/O "
+                f"(losetup --direct-io=on /dev/{leaf} turns it on)"
             )
-        waiting += place.leaves
-    return tuple(found)
-
-
-def below_words(host: Host, leaves: Iterable[str], below: Sequence[str] | Absent) -> str:
-    """`vda, below loop0's backing file`; "the device" where no loop stands between."""
-    loops = [leaf for leaf in leaves if cached_loop(host, leaf)]
-    if not loops or not present(below):
-        return "the device"
-    return f"{', '.join(below)}, below the backing file of {', '.join(loops)}"
+        place = file_place(host, leaf)
+        if isinstance(place, Placement):
+            if place.mount.fstype in IN_MEMORY:
+                return f"served by memory: the file of {leaf} lies on {place.mount.fstype}"
+            waiting += place.leaves
+    return ""

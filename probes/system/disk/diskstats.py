@@ -86,3 +86,11 @@ def _parse(fields: list[str]) -> DiskCounters | None:
         read_wait_s=n[3] / 1000,
         write_wait_s=n[7] / 1000,
     )
+
+
+def moved_bytes(host: Host, leaves: Sequence[str], kind: str) -> int | None:
+    """What these devices count in a direction ("read", "write"), all together; None where one does not tell."""
+    found = leaf_counters(host, leaves)
+    if found is None:
+        return None
+    return sum(c.read_bytes if kind == "read" else c.write_bytes for c in found)

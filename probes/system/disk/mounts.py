@@ -9,7 +9,6 @@ import msgspec
 
 from probes.host import Host, once_if_still
 from probes.number_text import wholes
-from probes.safe_read import decode
 from probes.system.disk.block import block_devices, device_name, layers, leaves
 from probes.types import Absent, present
 
@@ -101,7 +100,9 @@ def parse_mounts(line: str, number: int) -> Mount | None:
 
 
 def unescape(text: str) -> str:
-    """The kernel writes space, tab, newline and backslash as three octal digits."""
+    """The kernel writes space, tab, newline and backslash as three octal digits; `\\xe9` is what `Host.text` made of
+    a byte that is no UTF-8."""
+    text = re.sub(r"\\x([89a-f][0-9a-f])", lambda found: chr(0xDC00 + int(found[1], 16)), text)
     return re.sub(r"\\([0-3][0-7]{2})", lambda found: chr(int(found[1], 8)), text)
 
 
@@ -110,7 +111,7 @@ def mount_of(host: Host, directory: str) -> Mount | Absent:
     table = mounts(host)
     if isinstance(table, Absent):
         return table
-    path = os.path.normpath(decode(os.fsencode(directory)))
+    path = os.path.normpath(directory)
     found = visible_mount(table, path)
     return (
         found

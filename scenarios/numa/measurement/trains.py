@@ -46,6 +46,8 @@ def metrics(work: str) -> tuple[Metric, ...]:
 class PlacedTrains:
     """One load on all sides. Each slice is an order of its own to the workers: moving them costs a millisecond."""
 
+    places = 1
+
     def __init__(self, bench: PlacementBench, work: str, sides: Sequence[Side], size_bytes: int = 0) -> None:
         self._bench, self._work, self._sides, self._size = bench, work, tuple(sides), size_bytes
 
@@ -57,7 +59,13 @@ class PlacedTrains:
         return await self.train(range(len(self._sides)), FIRST_SLICE_S, quarters=True)
 
     async def train(
-        self, order: Sequence[int], slice_s: float, *, onset_s: float = 0.0, quarters: bool = False
+        self,
+        order: Sequence[int],
+        slice_s: float,
+        *,
+        onset_s: float = 0.0,
+        quarters: bool = False,
+        places: Sequence[int] = (),
     ) -> Train:
         """Raises Unfit for the side whose workers or memory cannot be where they should."""
         began = time.monotonic()

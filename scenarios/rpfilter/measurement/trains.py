@@ -33,6 +33,8 @@ class Pairs:
 class NetworkTrains:
     """Implements `scenarios.experiment.trains.Trains` for small packets."""
 
+    places = 1
+
     def __init__(
         self, bench: Bench, pairs: Pairs, trial: Trial, numbers: Mapping[str, int] | None = None
     ) -> None:
@@ -67,7 +69,13 @@ class NetworkTrains:
             raise Unfit(tuple(unfit), "; ".join(dict.fromkeys(unfit.values())))
 
     async def train(
-        self, order: Sequence[int], slice_s: float, *, onset_s: float = 0.0, quarters: bool = False
+        self,
+        order: Sequence[int],
+        slice_s: float,
+        *,
+        onset_s: float = 0.0,
+        quarters: bool = False,
+        places: Sequence[int] = (),
     ) -> Train:
         """The quarters are measured anyway."""
         numbers = list(self._numbers.values())

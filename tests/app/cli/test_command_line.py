@@ -44,7 +44,7 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
         (["run", "storge"], 2, "did you mean `storage`?"),
         (["storge"], 2, "did you mean `hostdx run storage`?"),
         (["plan", "iosched"], 2, "missing option '--dir'"),
-        (["plan", "iosched", "/nonexistent"], 3, "/nonexistent"),
+        (["plan", "storage", "/nonexistent"], 3, "/nonexistent"),
         (["plan", "/a", "/b"], 2, "hostdx plan storage /a"),
         (["plan", "storage", "--dir", "/a", "/b"], 2, "not both"),
         (["run", "null", "/a", "/b"], 2, "/b"),

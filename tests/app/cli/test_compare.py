@@ -123,7 +123,7 @@ def test_a_baseline_takes_files_only(tmp_path: Path, capsys: pytest.CaptureFixtu
     os.mkfifo(tmp_path / "pipe.jsonl")
     for name in ("endless.jsonl", "pipe.jsonl"):
         status, _, err = typed(capsys, "baseline", "save", "x", str(tmp_path / name))
-        assert status != 0 and "so not a recording" in err
+        assert status != 0 and "not a regular file" in err
     assert "no recording by its name" in typed(capsys, "baseline", "save", "x", "/dev/zero")[2]
     assert typed(capsys, "baseline", "list")[1].startswith("no baseline")
 

@@ -46,6 +46,21 @@ def test_rm_deletes_the_recording_with_its_parts_and_nothing_without_a_yes(
     assert left(kept) == ["b.jsonl", "link.jsonl"]
 
 
+def test_rm_deletes_no_file_that_only_has_a_recordings_name(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "train.jsonl"
+    data.write_text('{"text": "somebody else\'s data"}\n')
+    assert run_command_line(["rm", "--yes", str(data)]) == 2 and data.exists()
+    assert capsys.readouterr().err.count("\n") == 1
+    journal = tmp_path / "hostdx/journal/r.jsonl"
+    journal.parent.mkdir()
+    journal.write_text('{"line":"header"}\n')
+    assert run_command_line(["rm", "--yes", str(journal)]) == 2 and journal.exists()
+    (kept / "b.jsonl").write_text("damaged")  # of one's own: how else would it go away
+    assert run_command_line(["rm", "--yes", "b"]) == 0 and not (kept / "b.jsonl").exists()
+
+
 def test_the_manual_page_has_every_command_and_no_stray_roff(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["man"]) == 0
     page = capsys.readouterr().out

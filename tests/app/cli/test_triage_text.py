@@ -38,3 +38,11 @@ def test_a_finding_is_printed_with_its_remedy() -> None:
     ):
         assert word in text
     assert "```sh\necho none > /sys/block/sda/queue/scheduler" in markdown(session)
+
+
+def test_what_one_missing_thing_leaves_unknown_is_one_line() -> None:
+    session = Session()
+    for rule, reason in (("a.one", "no nft"), ("b.two", "no log"), ("c.three", "no nft")):
+        session.apply(ev.Checked(t=0.0, rule=rule, state="unreadable", reason=reason))
+    lines = [line for line, _ in told(session, unknown=True) if line.startswith("?")]
+    assert lines == ["? a.one, c.three: no nft", "? b.two: no log"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -71,3 +74,47 @@ def test_nothing_in_common_before_anything_is_measured(tmp_path: Path) -> None:
     assert [run.name for run in baselines.kept("july", "kernel")] == ["old.jsonl"]
     with pytest.raises(Failure, match="holds no run of null"):
         baselines.kept("july", "null")
+
+
+def test_two_of_the_same_name_are_both_kept(tmp_path: Path) -> None:
+    files = []
+    for day, host in enumerate(("n1", "n2", "n2"), 1):
+        folder = tmp_path / f"{host}-{day}"
+        folder.mkdir()
+        files.append(recorded(folder, "run", 1.0, host=host, day=day))
+    saved = baselines.save("site", [*files, files[1]])
+    assert [path.name for path in saved.recordings] == [
+        "run-n2-2026-11-02T10_00_00.jsonl", "run-n2-2026-11-03T10_00_00.jsonl", "run.jsonl",
+    ]  # fmt: skip
+    assert len(baselines.save("site", files).recordings) == 3  # there already
+    other = recorded(tmp_path, "run", 2.0, host="n2", day=3)
+    with pytest.raises(Failure, match="another recording of that name, host and time"):
+        baselines.save("site", [other])
+
+
+def test_a_disk_that_takes_no_more_is_named_and_not_the_source(tmp_path: Path) -> None:
+    source = recorded(tmp_path, "run", 1.0)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))  # EFBIG for ENOSPC
+    try:
+        with pytest.raises(Failure) as why:
+            baselines.save("site", [source])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert (
+        str(baselines.directory() / "site/run.jsonl") in why.value.text and str(source) not in why.value.text
+    )
+    assert baselines.listed() == []
+
+
+def test_what_is_made_is_ours_alone_whatever_the_umask(tmp_path: Path) -> None:
+    source = recorded(tmp_path, "run", 1.0)
+    before = os.umask(0)
+    try:
+        (copy,) = baselines.save("site", [source]).recordings
+    finally:
+        os.umask(before)
+    modes = [path.stat().st_mode & 0o777 for path in (copy, *list(copy.parents)[:3])]
+    assert copy.parents[2].name == "hostdx" and modes == [0o600, 0o700, 0o700, 0o700]

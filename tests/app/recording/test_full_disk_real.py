@@ -14,6 +14,7 @@ from app.recording.rescue import rescued
 from app.recording.writer import Recorder
 from scenarios import events as ev
 from tests.app.launcher import hostdx
+from tests.needs import TMPFS, need
 from tests.real.own_disk import unmount
 
 pytestmark = pytest.mark.real
@@ -25,12 +26,10 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # what is saved from it goes here, not into /var/tmp
     mountpoint = tmp_path / "state"
     mountpoint.mkdir()
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "hostdx-test", str(mountpoint)],
-        capture_output=True,
+    need(TMPFS)
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "hostdx-test", str(mountpoint)], check=True
     )
-    if made.returncode != 0:
-        pytest.skip(f"cannot mount a tmpfs: {made.stderr.decode().strip()}")
     try:
         yield mountpoint
     finally:

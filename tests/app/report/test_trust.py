@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from app.recording.reader import load
 from app.recording.session import Session
 from app.report import trust
 from scenarios import events as ev
+from scenarios.disturbance import Culprit, Disturbance
+from scenarios.surroundings import Surroundings
 
 DEMO = Path(__file__).parents[3] / "app" / "recording" / "demos" / "iosched.jsonl"
 
@@ -41,3 +44,102 @@ def test_with_several_loads_a_control_names_its_own() -> None:
         if name == "udp-ipv6":
             assert not any("udp" in text for text in said)  # one load: nothing to tell apart
     assert len(said) == 2 and "udp-ipv6" in said[0] and "udp-ipv4" in said[1]
+
+
+DD = Disturbance("device", Culprit(name="dd", pid=7), 300e6, unit="B/s")
+HOG = Disturbance("cpu", Culprit(name="hog", pid=8), 0.5)
+SEEN = Surroundings(
+    seconds=1.0,
+    cpu=0.1,
+    device_bytes=340_000_000,
+    device_written=300_000_000,
+    own_bytes=40_000_000,
+    attributed=0,
+)
+
+
+def disturbances(
+    looks: list[tuple[Surroundings, tuple[Disturbance, ...]]],
+    repeated: int = 0,
+    devices: tuple[str, ...] = ("vda",),
+) -> list[trust.Sign]:
+    """What the trust line says of a run whose guards saw that, of 20 groups."""
+    session = Session()
+    session.apply(judged("reads", variant="B", verdict="inconclusive"))
+    for number in range(20):
+        bad = (DD,) if number < repeated else ()
+        session.apply(ev.Group(t=1, workload="reads", index=number, order="ABBA", disturbed=bad))
+    session.apply(
+        ev.Block(t=1, workload="reads", variant="A", index=0, group=0, seconds=1, values={}, bytes=1)
+    )
+    for seen, told in looks:
+        session.apply(ev.Watched(t=1, workload="reads", surroundings=seen, devices=devices, told=told))
+    return [
+        s for s in trust.trust(session) if any(word in s.text for word in ("disturb", "other", "measuring"))
+    ]
+
+
+def test_a_check_mark_stands_only_where_nobody_disturbed() -> None:
+    assert [sign.state for sign in disturbances([(SEEN, ())] * 9)] == ["ok"]
+    assert [sign.state for sign in disturbances([(SEEN, (DD,))] * 2 + [(SEEN, ())] * 7)] == ["notice"]
+    both = disturbances([(SEEN, (DD,))] * 2 + [(SEEN, ())] * 7, repeated=3)
+    assert [sign.state for sign in both] == ["notice", "notice"] and "3 of 20" in both[0].text
+    assert "dd [7]" in both[1].text and "22 %" in both[1].text
+
+
+def test_what_lasts_all_the_time_is_said_of_the_figures() -> None:
+    [disk] = disturbances([(SEEN, (DD,))] * 9)
+    assert disk.state == "notice" and "300 MB/s" in disk.text and "dd [7]" in disk.text
+    [host] = disturbances([(SEEN, (HOG,))] * 9)
+    assert host.state == "notice" and "50 %" in host.text and "hog [8]" in host.text
+
+
+@pytest.mark.parametrize(
+    "seen", [Surroundings(seconds=1.0), Surroundings(seconds=1.0, cpu=0.1)], ids=["nothing", "no device"]
+)
+def test_where_nobody_looked_there_is_no_check_mark(seen: Surroundings) -> None:
+    assert [sign.state for sign in disturbances([(seen, ())] * 9)] == ["unlooked"]
+
+
+def test_a_run_that_watches_no_disk_says_so() -> None:
+    seen = [(Surroundings(seconds=1.0, cpu=0.1, users_cpu=0.0), ())] * 9
+    [sign], [without_counters] = disturbances(seen, devices=()), disturbances(seen)
+    assert sign.state == "unlooked" and sign.text != without_counters.text
+
+
+def test_what_cannot_be_told_from_what_our_writes_cause_has_no_check_mark() -> None:
+    untold = replace(SEEN, attributed=None)
+    [sign] = disturbances([(untold, ())] * 9)
+    assert sign.state == "unlooked"
+    assert [s.state for s in disturbances([(untold, ())] * 8 + [(replace(untold, exact=True), ())])] == ["ok"]
+
+
+@pytest.mark.parametrize(
+    ("seen", "state"),
+    [
+        (replace(SEEN, cpu=0.6), "unlooked"),
+        (replace(SEEN, cpu=0.6, users_cpu=0.0, hidden=True), "unlooked"),
+        (replace(SEEN, cpu=None), "unlooked"),
+        (replace(SEEN, cpu=0.6, users_cpu=0.0), "ok"),
+        (replace(SEEN, cpu=0.2), "ok"),  # nobody can have used more than that
+    ],
+)
+def test_cpu_time_that_nobody_could_attribute_has_no_check_mark(seen: Surroundings, state: str) -> None:
+    assert [s.state for s in disturbances([(seen, ())] * 6 + [(SEEN, ())] * 3)] == [state]
+
+
+def test_what_our_own_writes_cause_is_not_charged_to_others() -> None:
+    caused = replace(SEEN, device_written=400_000_000, device_bytes=400_000_000, own_bytes=8_000_000)
+    hundred = Disturbance("device", Culprit(name="dd", pid=7), 105e6, unit="B/s")
+    [disk] = disturbances([(caused, (hundred,))] * 9)
+    assert "105 MB/s" in disk.text
+    [disk] = disturbances([(caused, (Disturbance("device", figure=0.8),))] * 9)
+    assert "MB/s" not in disk.text
+
+
+@pytest.mark.parametrize(("kind", "field"), [("memory", "memory"), ("frequency", "khz"), ("queue", "queue")])
+def test_how_often_is_of_the_time_in_which_that_was_looked_at(kind: str, field: str) -> None:
+    seen = replace(SEEN, **{field: 1})
+    looks = [(seen, (Disturbance(kind, figure=1.0),)), *[(seen, ())] * 9]
+    assert "10 %" in disturbances(looks)[0].text
+    assert "10 %" in disturbances([*looks, *[(SEEN, ())] * 5])[0].text

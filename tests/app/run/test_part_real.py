@@ -47,6 +47,8 @@ def test_what_a_part_measured_until_the_end_of_the_whole_stands(how: str, tmp_pa
     assert ended is not None and ended.status == "interrupted"
     whole = load(part.parent.with_suffix(".jsonl"))
     if how == "stop":
-        assert [one.scenario for one in items(whole)] == ["dstate"]
+        assert [one.scenario for one in items(whole) if one.recording] == [
+            "dstate"
+        ]  # the host may have its own
         assert whole.ended is not None and whole.ended.status == "interrupted"
         assert "dstate" in hostdx(tmp_path, "report").stdout

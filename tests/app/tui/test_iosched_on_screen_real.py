@@ -8,10 +8,11 @@ import pytest
 
 from tests.fakes.same_screen import agree, opened
 from tests.fakes.terminal import Terminal
+from tests.needs import KNOWN_DISK, needs, not_here
 from tests.real.iosched_kill import journals, kill_all, left_behind, ours
 from tests.real.loop_disk import LoopDisk
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, needs(KNOWN_DISK)]
 
 
 def head(app: Terminal) -> str:
@@ -86,7 +87,7 @@ def test_from_home_to_a_stop_that_restores_the_scheduler(tmp_path: Path) -> None
                 lambda: "[bfq]" in disk.read("scheduler") or refused in app.shown, "the first switch", 60
             )
             if refused in app.shown:
-                pytest.skip("tasks of others hang in D here: hostdx refuses to switch a scheduler")
+                not_here("tasks of others hang in D here: hostdx refuses to switch a scheduler")
             assert len(journals(tmp_path)) == 1
             app.press("s")
             app.wait("press s again to stop the run")

@@ -15,12 +15,13 @@ import psutil
 import pytest
 
 from tests.fakes.terminal import Terminal
+from tests.needs import needs, program
 from tests.real.polled import within
 
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.skipif(SSHD is None or shutil.which("ssh") is None, reason="openssh-server is not installed"),
+    needs(program("sshd", "ssh", "ssh-keygen")),
 ]
 WATCHED_S = 300  # longer than any login takes: the second one stops it
 

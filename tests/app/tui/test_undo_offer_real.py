@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.same_screen import opened
+from tests.needs import KNOWN_DISK, needs, not_here
 from tests.real.iosched_kill import ONLY_SWITCHED, journals, kill_all, left_behind, ours, start
 from tests.real.loop_disk import LoopDisk
 from tests.scenarios.iosched.test_iosched_real import wait_for
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, needs(KNOWN_DISK)]
 
 
 def refused_for_hanging_tasks(place: Path) -> bool:
@@ -27,7 +28,7 @@ def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_pat
             wait_for(disk, "[bfq]", runner)
         except AssertionError:
             if refused_for_hanging_tasks(tmp_path):
-                pytest.skip("tasks of others hang in D here: hostdx refuses to switch a scheduler")
+                not_here("tasks of others hang in D here: hostdx refuses to switch a scheduler")
             raise
         finally:
             kill_all(tmp_path)

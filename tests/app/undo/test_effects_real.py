@@ -14,6 +14,7 @@ from app.undo import attribute, effects
 from app.undo.attribute import AttributeTrouble
 from app.undo.journal import Entry
 from probes.action import Action, private_directory
+from tests.needs import LOOP, ROOT, need, not_here, program
 from tests.real.own_disk import detach, unmount
 
 pytestmark = pytest.mark.real
@@ -23,19 +24,8 @@ def applied(action: Action) -> Entry:
     return effects.carry_out(effects.prepare(action, "x"), ())
 
 
-def need(*argv: str) -> None:
-    if os.geteuid() != 0:
-        pytest.skip(f"{argv[0]} needs root")
-    try:
-        done = subprocess.run(argv, capture_output=True, timeout=20)
-    except OSError as error:
-        pytest.skip(f"{argv[0]}: {error.strerror}")
-    if done.returncode != 0:
-        pytest.skip(f"{' '.join(argv)}: {done.stderr.decode().strip()}")
-
-
 def test_a_file_system_mounted_in_a_directory_is_not_crossed(tmp_path: Path) -> None:
-    need("mount", "--version")
+    need(ROOT, program("mount"))
     entry = applied(private_directory(str(tmp_path)))
     mounted = Path(entry.value, "mnt")
     mounted.mkdir()
@@ -71,7 +61,7 @@ def test_a_device_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_the_scheduler_of_a_loop_device(tmp_path: Path) -> None:
     """Byte for byte, with what a switch resets: nr_requests and the tunables."""
-    need("losetup", "--list")
+    need(LOOP)
     (tmp_path / "disk").write_bytes(b"")
     os.truncate(tmp_path / "disk", 16 << 20)
     device = subprocess.check_output(
@@ -81,7 +71,7 @@ def test_the_scheduler_of_a_loop_device(tmp_path: Path) -> None:
     try:
         offered = (queue / "scheduler").read_text().replace("[", "").replace("]", "").split()
         if not {"mq-deadline", "none"} <= set(offered):
-            pytest.skip(f"this kernel offers {offered} only")
+            not_here(f"this kernel offers {offered} only")
         (queue / "scheduler").write_text("mq-deadline")
         (queue / "nr_requests").write_text("64")
         (queue / "iosched/read_expire").write_text("80")

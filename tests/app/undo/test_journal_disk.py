@@ -14,6 +14,7 @@ from probes.system.disk.backing import devices_under
 from probes.system.disk.mounts import placement
 from probes.types import Absent
 from tests.fakes.tree import Tree
+from tests.needs import KNOWN_DISK, needs, not_here
 from tests.real.trim_disk import TrimDisk, sh
 
 ATA = "/sys/devices/pci0000:00/0000:00:1f.2/ata{0}/host{0}/target{0}:0:0/{0}:0:0:0/block/{1}"
@@ -100,7 +101,7 @@ def test_on_this_machine() -> None:
     assert device_of("/sys/kernel/mm/transparent_hugepage/enabled") == ""
     place = placement(Host(), "/")
     if isinstance(place, Absent) or isinstance(place.device, Absent) or not place.leaves:
-        pytest.skip("this root file system lies on no block device")
+        not_here("this root file system lies on no block device")
     target = f"/sys/block/{place.leaves[0]}/queue/scheduler"
     assert device_of(target) == place.leaves[0]
     assert "XDG_STATE_HOME" in lies_on(Host(), Path("/"), target)
@@ -110,13 +111,14 @@ def test_on_this_machine() -> None:
 
 
 @pytest.mark.real
+@needs(KNOWN_DISK)
 def test_a_journal_on_a_loop_device_whose_file_lies_on_the_disk_under_test(tmp_path: Path) -> None:
     with TrimDisk(tmp_path, "ext4", gib=1) as disk:
         image, inner = disk.mountpoint / "inner.img", tmp_path / "inner"
         inner.mkdir()
         sh("truncate", "-s", "32M", str(image))
         sh("mkfs.ext4", "-q", str(image))
-        loop = sh("losetup", "--find", "--show", str(image))
+        loop = sh("losetup", "--direct-io=on", "--find", "--show", str(image))
         try:
             sh("mount", loop, str(inner))
             (inner / "journal").mkdir()

@@ -13,6 +13,7 @@ import pytest
 from app.undo.namespace_holders import end_holders, holders
 from probes.bench.measured import BenchRefused
 from probes.bench.net.network import Network
+from tests.needs import not_here
 from tests.real.network_state import namespaces_in_use
 from tests.real.polled import within
 
@@ -26,7 +27,7 @@ async def test_the_holder_is_ended_and_a_bystander_is_not() -> None:
         try:
             network = await Network.start(name)
         except BenchRefused as why:
-            pytest.skip(f"no network namespace can be made here: {why}")
+            not_here(f"no network namespace can be made here: {why}")
         namespace = str(Path(f"/proc/{network.pid}/ns/net").readlink())
         assert list(holders(name)) == [network.pid]
         assert holders(name + "x") == {}

@@ -17,6 +17,7 @@ from probes.bench.supervised import Order, Supervisors
 from probes.host import Host
 from probes.types import Absent
 from scenarios.workload.group import group_action, place
+from tests.needs import ROOT, needs, not_here
 
 pytestmark = pytest.mark.real
 USER = 65534
@@ -25,7 +26,7 @@ USER = 65534
 def action(**limits: str) -> Action:
     root = place(Host())
     if isinstance(root, Absent):
-        pytest.skip(root.reason)
+        not_here(root.reason)
     return group_action("a", root, limits)
 
 
@@ -90,12 +91,12 @@ print(root, entry.value, state, os.path.exists(entry.value), *held)
 """
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="root and another user are needed")
+@needs(ROOT)
 def test_a_users_delegated_group_holds_the_variants() -> None:
     """As systemd's Delegate= and Documentation/admin-guide/cgroup-v2.rst do it: the folder and three of its files."""
     mount = place(Host())
     if isinstance(mount, Absent):
-        pytest.skip(mount.reason)
+        not_here(mount.reason)
     given = Path(mount, f"hostdx-test-{os.getpid()}")
     shell = given / "shell"
     shell.mkdir(parents=True)
@@ -118,5 +119,5 @@ def test_a_users_delegated_group_holds_the_variants() -> None:
         assert any(line.endswith(Path(group).name) for line in inside)
         assert held == (["77"] if "pids" in offered else [])
     finally:
-        shell.rmdir()
-        given.rmdir()
+        for folder in (*given.glob("hostdx-*"), *shell.glob("hostdx-*"), shell, given):
+            folder.rmdir()

@@ -22,12 +22,13 @@ from app.undo import effects
 from app.undo.journal import SCHEMA, Header, Journal
 from probes.action import private_directory
 from tests.app.launcher import hostdx
+from tests.needs import ROOT, needs
 from tests.real.iosched_kill import journals
 from tests.real.trim_disk import TrimDisk
 
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.skipif(os.geteuid() != 0, reason="root and another user are needed"),
+    needs(ROOT),
 ]
 USER = 65534
 ROUND = ("--round", "--budget", "3", "--yes")

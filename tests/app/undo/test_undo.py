@@ -17,6 +17,7 @@ from app.state import journal_dir, private
 from app.undo import effects, undo
 from app.undo.journal import SCHEMA, Busy, Entry, Header, Journal, Outcome, journals, peek
 from probes.action import Action, private_directory
+from tests.needs import TMPFS, need, not_here
 from tests.real.own_disk import unmount
 
 
@@ -178,11 +179,8 @@ def test_on_a_full_disk_nothing_is_changed(tmp_path: Path) -> None:
 
     state = tmp_path / "state" / "hostdx"
     state.mkdir(parents=True)
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", str(state)], capture_output=True
-    )
-    if made.returncode != 0:
-        pytest.skip(f"cannot mount a tmpfs: {made.stderr.decode().strip()}")
+    need(TMPFS)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", str(state)], check=True)
     try:
         book = journal()
         do(book, private_directory(str(tmp_path / "data")), "1")
@@ -303,7 +301,7 @@ def test_a_directory_of_another_birth_is_not_the_one_that_was_made(tmp_path: Pat
     assert entry.inode is not None and entry.place is not None
     (Path(entry.value) / "file").write_text("x")
     if entry.inode.born_ns is None:
-        pytest.skip("this file system tells no birth time")
+        not_here("this file system tells no birth time")
     older = replace(entry, inode=replace(entry.inode, born_ns=entry.inode.born_ns - 1))
     assert effects.revert(older).state == "failed" and Path(entry.value).is_dir()
     moved = replace(entry, inode=replace(entry.inode, device=entry.inode.device + 1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -15,6 +14,7 @@ from probes.bench.command import CommandBench
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.host import Host
 from tests.fakes.held import held
+from tests.needs import need, on_disk
 
 
 def bench(command: str, directory: Path, at_most_s: float = 60.0) -> CommandBench:
@@ -135,20 +135,11 @@ async def test_quiescing_ends(tmp_path: Path) -> None:
 MIB = 1 << 20
 
 
-def accounted(directory: Path) -> bool:
-    """Whether the kernel accounts writes there to the process: not in memory."""
-    kind = subprocess.run(
-        ["stat", "-f", "-c", "%T", str(directory)], capture_output=True, text=True, check=True
-    )
-    return kind.stdout.strip() not in ("tmpfs", "ramfs")
-
-
 @pytest.mark.parametrize(
     "how", ["dd if=/dev/zero of=made bs=1M count=900", "sh -c 'yes > made & yes > more; wait'"]
 )
 async def test_a_command_is_killed_before_it_passes_its_bound(tmp_path: Path, how: str) -> None:
-    if not accounted(tmp_path):
-        pytest.skip(f"{tmp_path} is in memory, where nothing is written to a disk")
+    need(on_disk(tmp_path))
     with pytest.raises(NotApplicable, match="was stopped before more than the 64 MiB"):
         await bench(how, tmp_path).block(most_bytes=64 * MIB)
     made = sum(path.stat().st_size for path in tmp_path.iterdir())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 
 from probes.bench.command_line import fio_directory, pasted
 from probes.bench.workloads import fio_equivalent
+from tests.needs import needs, program
 
 ODD = [
     "a b", "a:b", "a\\:b", ":", "a\nb", "a\tb\x1b[31m", "it's", "a#b;c", "$HOME `id`", "a\\", "äö", "a\x7fb",
@@ -28,7 +28,7 @@ def of_a_shell(line: str) -> list[str]:
     return [os.fsdecode(word) for word in done.stdout.split(b"\0")[:-1]]
 
 
-@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not installed")
+@needs(program("bash"))
 def test_a_shell_takes_the_words_as_they_were() -> None:
     line = pasted(ODD)
     assert line.isprintable()
@@ -43,7 +43,7 @@ def test_what_is_printable_is_quoted_as_ever_and_the_rest_is_one_line(words: lis
         assert line == shlex.join(words)
 
 
-@pytest.mark.skipif(not (shutil.which("fio") and shutil.which("bash")), reason="fio is not installed")
+@needs(program("fio", "bash"))
 @pytest.mark.parametrize("name", ODD)
 def test_fio_finds_the_directory(tmp_path: Path, name: str) -> None:
     directory = tmp_path / name

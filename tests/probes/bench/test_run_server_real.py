@@ -134,7 +134,7 @@ def test_its_own_start_is_not_in_the_wall_time(supervisors: Supervisors) -> None
             directly.append(time.perf_counter() - began)
 
     asyncio.run(runs())
-    assert 0 < min(ours) < 2 * min(directly)
+    assert 0 < min(ours) < 2 * min(directly) + 0.003  # a bare interpreter alone takes 10 ms and more
 
 
 def test_a_group_that_is_not_there(supervisors: Supervisors) -> None:

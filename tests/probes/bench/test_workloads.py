@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from probes.bench.workloads import (
     prepared_bytes,
     write_file_bytes,
 )
+from tests.needs import needs, program
 
 GIB = 1 << 30
 
@@ -68,7 +68,7 @@ def test_the_fio_line_says_what_the_load_is(workload: str) -> None:
     assert int(words["size"]) * (load.workers if load.sequential else 1) == whole
 
 
-@pytest.mark.skipif(not shutil.which("fio"), reason="fio is not installed")
+@needs(program("fio"))
 @pytest.mark.parametrize("workload", [i for i in IDS if load_of(i).kind in ("read", "write")])
 def test_fio_understands_its_line(workload: str, tmp_path: Path) -> None:
     line = shlex.split(fio_equivalent(workload, GIB, str(tmp_path)))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
-import pytest
-
 from probes.imports.confinement import MEMORY_BYTES, MOST_WRITTEN, NOBODY, SECONDS
+from tests.needs import ROOT, needs
 
 ASKED = """
 import json, os, resource
@@ -31,6 +29,6 @@ def test_memory_time_and_disk_have_bounds() -> None:
     assert memory == MEMORY_BYTES and seconds == SECONDS and written == MOST_WRITTEN and core == 0
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights to give up")
+@needs(ROOT)
 def test_root_is_nobody_there() -> None:
     assert confined()[4:] == [[NOBODY] * 3, [NOBODY] * 3, []]

@@ -10,6 +10,7 @@ import pytest
 from probes.imports import kinds
 from probes.imports.source import Source
 from tests.benchmarks.imports_expected import FOLDERS, differences
+from tests.needs import not_here
 
 SAMPLES = Path(__file__).parents[4] / "shared" / "samples"
 NOT_HERE = ("darshan",)  # needs PyDarshan
@@ -24,7 +25,7 @@ def _facts(folder: str) -> dict[str, object]:
 def test_every_value_is_that_of_the_facts(folder: str) -> None:
     facts = _facts(folder)
     if not facts:
-        pytest.skip(f"no {SAMPLES / folder}")
+        not_here(f"no {SAMPLES / folder}")
     wrong = {}
     for name, want in facts.items():
         source = Source.read(SAMPLES / folder / name)

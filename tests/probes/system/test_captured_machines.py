@@ -16,6 +16,7 @@ from probes.system.nic import nics
 from probes.system.numa import numa
 from probes.system.summary import summary_facts
 from probes.types import Absent, present
+from tests.needs import not_here
 
 TREES = Path(__file__).parents[4] / "shared" / "hosts"
 # sockets, cores, threads online, nodes with CPUs (None: not credible); what lscpu --sysroot and hwloc say.
@@ -47,7 +48,7 @@ def captured(
 ) -> Host:
     name = str(request.param)
     if not TREES.is_dir():
-        pytest.skip(
+        not_here(
             "the captured trees of real machines are not beside the project; small trees pin the same facts"
         )
     if name not in unpacked:

@@ -38,7 +38,10 @@ def test_version_2_takes_the_smallest_on_the_way_up(tree: Tree) -> None:
         1.5,
         2 << 30,
     )
-    assert it.io == (IoLimit("8:16", "rbps", 2097152, inner), IoLimit("8:16", "wiops", 120, inner))
+    assert it.io == (
+        IoLimit("8:16", "rbps", 2097152, inner, "io.max"),
+        IoLimit("8:16", "wiops", 120, inner, "io.max"),
+    )
     assert it.cpus == {0, 1, 4}
 
 

@@ -109,6 +109,13 @@ def test_names(tree: Tree) -> None:
     assert "sse" in it.flags and isinstance(it.cores, Absent)
 
 
+def test_a_list_of_more_cpus_than_a_machine_has_is_none(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree.put("/proc/cpuinfo", "\n\n".join(f"processor\t: {n}\nmodel name\t: x" for n in range(5)))
+    assert cpu(tree.host()).threads == 5
+    monkeypatch.setattr("probes.system.topology.MOST_CPUS", 4)
+    assert isinstance(cpu(tree.host()).threads, Absent)
+
+
 def test_arm_tells_a_number_for_its_vendor(tree: Tree) -> None:
     tree.put(
         "/proc/cpuinfo", "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0xc0\nCPU part\t: 0xac3\n"

@@ -177,3 +177,14 @@ def test_empty_looks_name_nobody(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
     seen = look(Host(str(tmp_path)), io=True)
     assert busiest(seen, seen, "cpu", NOBODY) is None
+
+
+def test_a_thread_of_the_kernel_is_named_only_where_no_process_did_as_much(a: Path, b: Path) -> None:
+    for root, written, back in ((a, 100, 500), (b, 160, 520)):
+        process(root, 2, "kworker/u4:1", written, flags=0x00200000)
+        process(root, 20, "backup", back)
+    found = between(a, b)
+    assert found is not None and found.name == "backup"
+    process(b, 20, "backup", 501)
+    found = between(a, b)
+    assert found is not None and found.name == "kworker/u4:1"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from scenarios.numa.scenario import Numa
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes import odd_machines as odd
 from tests.fakes.tree import Tree
+from tests.needs import needs, program
 
 Build = Callable[[Path], Tree]
 
@@ -160,7 +160,7 @@ def test_what_is_said_of_it(machines: tuple[Odd, Tree]) -> None:
     assert tuple(found) == odd.found
 
 
-@pytest.mark.skipif(shutil.which("lscpu") is None, reason="lscpu (util-linux) is not installed")
+@needs(program("lscpu"))
 def test_lscpu_counts_the_same(machines: tuple[Odd, Tree]) -> None:
     odd, tree = machines
     said = subprocess.run(

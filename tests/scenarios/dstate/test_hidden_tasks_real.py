@@ -16,6 +16,7 @@ from probes.types import Absent
 from scenarios.dstate.rules import tasks_now
 from scenarios.rule import Rule
 from scenarios.triage import apply_rule
+from tests.needs import ROOT, needs, not_here
 
 
 def as_nobody(prepare: Callable[[], None]) -> tuple[Scan | Absent, str]:
@@ -57,11 +58,11 @@ def own_proc(options: str) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.skipif(os.geteuid() != 0, reason="another /proc needs root")
+@needs(ROOT)
 @pytest.mark.parametrize("options", ["hidepid=1", "hidepid=2"])
 def test_nothing_is_well_where_others_tasks_are_hidden(options: str) -> None:
     if tasks_hidden(Host()) is not None:
-        pytest.skip("tasks are hidden from this test as well")
+        not_here("tasks are hidden from this test as well")
     scan, state = as_nobody(lambda: own_proc(options))
     assert isinstance(scan, Scan) and scan.hidden is not None and state == "unreadable"
     scan, state = as_nobody(lambda: own_proc("hidepid=0"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from scenarios.dstate.scenario import Dstate
 from scenarios.model import Options, Usage
 from scenarios.rule import Unreadable
 from tests.fakes import FakeRun
+from tests.needs import KERNEL_THREADS, ROOT, need, needs, not_here
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import detach, sh, unmount
 
@@ -218,9 +218,8 @@ def test_the_root_file_system_says_nothing(tmp_path: Path) -> None:
 
 @pytest.fixture
 def frozen(tmp_path: Path) -> Iterator[Path]:
-    """A file system of our own on a loop device, frozen; thawed and gone afterwards."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root for a loop device")
+    """A file system of our own on a loop device, frozen; thawed and gone afterwards. Its speed is nothing measured."""
+    need(ROOT)
     image, mountpoint = tmp_path / "image", tmp_path / "frozen"
     mountpoint.mkdir()
     with image.open("wb") as file:
@@ -228,7 +227,7 @@ def frozen(tmp_path: Path) -> Iterator[Path]:
     try:
         loop = sh("losetup", "-f", "--show", str(image))
     except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"no loop device can be made here: {error}")
+        not_here(f"no loop device can be made here: {error}")
     try:
         sh("mkfs.ext4", "-q", loop)
         sh("mount", loop, str(mountpoint))
@@ -246,6 +245,7 @@ def frozen(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.real
+@needs(KERNEL_THREADS)
 def test_a_device_that_completes_nothing_is_told_from_a_frozen_file_system(frozen: Path) -> None:
     """A loop device whose file lies on a file system that is frozen while a write is under way."""
     sh("fsfreeze", "-u", str(frozen))

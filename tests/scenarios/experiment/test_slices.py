@@ -42,6 +42,27 @@ def test_a_slow_side_has_fifty_operations() -> None:
     assert deep.seconds == pytest.approx(800 / deep.rate, abs=0.001)
 
 
+@pytest.mark.parametrize("depth", [1, 16])
+def test_where_fifty_operations_take_over_a_tenth_of_a_second_a_slice_holds_fewer_and_fifteen_at_least(
+    depth: int,
+) -> None:
+    for rate, operations in ((600.0, 50), (400.0, 40), (110.0, 15)):
+        level = rate * depth
+        found = slice_length(
+            warm(0.5, level, noise=0.0), margin=0.05, most_s=5.0, least_operations=50 * depth
+        )
+        assert found.why == "operations"
+        assert found.seconds * found.rate == pytest.approx(operations * depth, abs=0.001 * found.rate)
+
+
+def test_streams_of_a_slow_disk_keep_their_operations() -> None:
+    """Two of each of 8 workers are few already."""
+    found = slice_length(warm(1.0, 100.0, noise=0.0), margin=0.05, most_s=5.0, least_operations=16)
+    assert found.why == "operations" and 15 <= found.seconds * found.rate <= 16.1
+    fewest = slice_length(warm(1.0, 100.0, noise=0.0), margin=0.05, most_s=5.0, least_operations=12)
+    assert fewest.seconds * fewest.rate == pytest.approx(12, abs=0.1)
+
+
 def test_the_slower_side_decides() -> None:
     slices = [
         w if w.variant == "A" else w._replace(operations=w.operations // 10) for w in warm(0.02, 10_000)
@@ -53,7 +74,9 @@ def test_a_disk_of_two_operations_a_second_has_a_block() -> None:
     found = slice_length(warm(0.5, 2.0, noise=0.0), margin=0.05, most_s=0.5)
     assert (found.seconds, found.why, found.settled) == (0.5, "block", True)
     still = [Warm("A", 0.5, 0, (0.0,) * 4)] * 10
-    assert slice_length(still, margin=0.05, most_s=0.5).seconds == 0.5
+    for least in (16, 50, 800):
+        found = slice_length(still, margin=0.05, most_s=0.5, least_operations=least)
+        assert (found.seconds, found.why) == (0.5, "block")
 
 
 def test_the_slice_grows_until_the_switch_does_not_show() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from probes.bench.measured import NotApplicable, Spent, Unfit
 from scenarios import events as ev
+from scenarios.disturbance import Disturbance
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.recorded_trains import blocks_in, groups_in
@@ -18,6 +19,7 @@ from scenarios.plan import Metric, Workload
 from tests.fakes import FakeRun
 from tests.fakes.noise import autoregressive, white
 from tests.fakes.trains import FakeTrains
+from tests.fakes.watch import FakeWatch
 
 READS = Workload(id="reads", title="random read", metrics=(Metric("IOPS", "IOPS"),))
 
@@ -333,3 +335,23 @@ async def test_what_another_load_ended_is_judged_by_what_there_is() -> None:
     [verdict] = experiment.conclude()
     assert verdict.ratio is not None and verdict.groups == len(experiment.groups) > 50
     assert verdict.verdict != "inconclusive" or "others' I/O waits" in (verdict.reason or "")
+
+
+async def test_others_are_looked_after_also_once_a_train_was_disturbed() -> None:
+    run = FakeRun(seed=5)
+
+    class Waiting(FakeWatch):
+        asked = 0
+
+        async def spare(self) -> Disturbance | None:
+            self.asked += 1
+            if self.asked == 3:
+                self.stopped = "others' I/O waits"
+            return None
+
+    watch = Waiting(run, lambda _: Disturbance("device"))
+    trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 8_700.0}, noise=white(5, 0.35))
+    experiment = TrainExperiment(run, READS, trains, most_s=60.0, family=1, watch=watch)
+    await experiment.begin()
+    await experiment.go(60.0)
+    assert (watch.asked, len(watch.seen)) == (3, 3) and experiment.broken_off == "others' I/O waits"

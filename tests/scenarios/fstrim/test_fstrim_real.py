@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from probes.host import Host
 from scenarios.fstrim.measurement.trim import Discards, claim, discards
 from tests.app.launcher import argv, environment, hostdx, started
 from tests.fakes.held import held
+from tests.needs import need, program
 from tests.real.iosched_kill import journals, ours
 from tests.real.loop_disk import LoopDisk
 from tests.real.polled import within
@@ -131,8 +131,7 @@ def test_a_whole_session_explains_its_numbers(tmp_path: Path, kind: str) -> None
 
 
 def test_without_the_right_the_blocks_run_and_the_trim_is_left_out(tmp_path: Path, disk: TrimDisk) -> None:
-    if shutil.which("setpriv") is None:
-        pytest.skip("setpriv (util-linux) is not installed")
+    need(program("setpriv"))
     done = subprocess.run(
         ["setpriv", "--bounding-set=-sys_admin", *argv(*arguments(disk, "--json"))],
         env=environment(tmp_path), capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
@@ -193,7 +192,7 @@ def test_a_command_that_writes_too_much_is_stopped_at_the_bound(tmp_path: Path, 
 
 def test_a_disk_that_takes_no_discards(tmp_path: Path) -> None:
     # A device of its own number: once at zero the limit cannot be raised again (its granularity is zero then too).
-    with LoopDisk(tmp_path) as lone:
+    with LoopDisk(tmp_path, "6G") as lone:
         lone.write("discard_max_bytes", "0")
         command = ("run", "fstrim", "--dir", str(lone.directory), *SHORT, "--yes", "--quiet")
         done = hostdx(tmp_path, *command)

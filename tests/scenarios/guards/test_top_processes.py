@@ -11,6 +11,7 @@ from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.disturbance import Culprit
+from scenarios.guards import top_processes
 from scenarios.guards.thresholds import LOOK_SHARE
 from scenarios.guards.top_processes import Culprits
 from tests.fakes import FakeClock, FakeRun
@@ -176,6 +177,21 @@ def test_io_that_is_nobodys_is_said(machine: Processes) -> None:
     assert sought.name("device") is None  # nothing to compare with yet
     sought.in_gap()
     machine.spend(0.5)
-    assert said(sought, "device") == "a process on vda that has ended"
+    assert said(sought, "device").startswith("seen on vda only")
     assert run.of(ev.Note) == []
     assert sought.name("steal") is None
+
+
+def test_where_processes_are_hidden_what_shows_is_the_least(
+    machine: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.readable = {"mine"}
+    for hidden in (None, Absent("hidepid", "permission")):
+        monkeypatch.setattr(top_processes, "tasks_hidden", lambda _, why=hidden: why)
+        machine.spend(0, mine=0)
+        _, sought = culprits(machine, "vda")
+        sought.in_gap()
+        machine.spend(0.5, mine=10)
+        found = sought.after()
+        assert found is not None and found.cpus == pytest.approx(0.2)
+        assert (found.io, found.hidden) == ((0.0, False) if hidden is None else (None, True))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from probes.bench.measured import Measured
 from probes.host import Host
 from probes.system.throttle import quota_files
@@ -91,11 +89,11 @@ async def test_the_process_behind_foreign_io_is_named(tmp_path: Path) -> None:
     assert found is not None
     assert found.kind == "device"
     assert found.culprit is not None and found.culprit.label == "rsync [77]"
-    assert found.figure == pytest.approx(0.8, abs=0.01)
+    assert (found.figure, found.unit) == (4000 * 4096 / 0.5, "B/s")
     told(found, run, "randread", 4)
     event = run.of(ev.Guard)[-1]
     assert (event.group, event.disturbance) == (4, found)
-    assert "80 %" in event.sentence and "rsync [77]" in event.sentence
+    assert "32.8 MB/s" in event.sentence and "rsync [77]" in event.sentence
     assert event.again == "group"
 
 

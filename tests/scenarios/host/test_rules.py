@@ -84,8 +84,8 @@ def test_a_kernel_thread_gets_no_other_priority(
     tree.put("/proc/45/stat", f"45 ({name}) R 2 0 0 0 -1 {flags} {'0 ' * 9}39 19 1 0 9 0 0\n")
     tree.put("/proc/131/stat", f"131 (xz) R 1 0 0 0 -1 64 {'0 ' * 9}20 0 1 0 9 0 0\n")
     host = tree.host()
-    monkeypatch.setattr(host, "live", True)
     assert look(host, io=False).processes[45].kernel_thread
+    monkeypatch.setattr(host, "live", True)
     for user in (
         User(45, name, "root", "0.9 CPUs", kernel_thread=True),
         User(131, "xz", "alice", "0.9 CPUs"),

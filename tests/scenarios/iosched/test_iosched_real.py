@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 
 from tests.app.launcher import hostdx
+from tests.needs import KNOWN_DISK, needs
 from tests.real.iosched_kill import ONLY_SWITCHED, kill_all, kill_once, left_behind, run_arguments, start
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh, unmount
 from tests.real.polled import within
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, needs(KNOWN_DISK)]
 
 
 @pytest.fixture

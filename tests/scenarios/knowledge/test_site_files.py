@@ -9,6 +9,7 @@ import pytest
 
 from scenarios.knowledge.load import believed
 from scenarios.rules.known import written
+from tests.needs import ROOT, needs
 
 OTHER = 65534
 RULE = """
@@ -42,7 +43,7 @@ def test_a_sites_own_rule_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: another user's files")
+@needs(ROOT)
 @pytest.mark.parametrize("whose", ["file", "folder", "writable"])
 def test_root_believes_no_file_that_others_could_write(tmp_path: Path, whose: str) -> None:
     folder = site(tmp_path)

@@ -13,6 +13,7 @@ from probes.host import Host
 from scenarios import events as ev
 from scenarios.numa.measurement import locality
 from tests.fakes.run import FakeRun
+from tests.needs import not_here
 
 
 @pytest.mark.real
@@ -23,7 +24,7 @@ async def test_both_sides_are_measured_where_they_were_put(
     cpus = sorted(os.sched_getaffinity(0))
     fit = suitability(host, str(tmp_path), explicit=True, size_bytes=64 << 20, workloads=locality.LOADS)
     if fit.refusal or fit.placement is None or len(cpus) < 2:
-        pytest.skip(fit.refusal or "one CPU")
+        not_here(fit.refusal or "one CPU")
     place = locality.Place(
         fit=fit,
         leaves=tuple(fit.placement.leaves),

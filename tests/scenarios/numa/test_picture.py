@@ -14,6 +14,7 @@ from probes.host import Host
 from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, Place, machine
 from scenarios.numa.picture import COLUMNS, picture
 from tests.fakes.tree import Tree
+from tests.needs import not_here
 
 TREES = Path(__file__).parents[4] / "shared" / "hosts"
 ROOT, NODE = "/sys/devices/system/cpu", "/sys/devices/system/node"
@@ -108,7 +109,7 @@ def test_it_fits_whatever_the_host_says(model: str, cpus: str, memory: int, name
 def test_real_machines(name: str, tmp_path: Path) -> None:
     archive = next(TREES.glob(f"{name}.tar.*"), None)
     if archive is None:
-        pytest.skip("the captured trees of real machines are not beside the project")
+        not_here("the captured trees of real machines are not beside the project")
     with tarfile.open(archive) as file:
         file.extractall(tmp_path)
     shape = machine(Host(str(tmp_path)))

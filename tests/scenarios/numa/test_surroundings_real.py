@@ -21,6 +21,7 @@ from probes.system.topology import topology
 from scenarios.numa.findings import cpu_findings
 from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuBench
 from scenarios.numa.measurement.surroundings import Surveyor
+from tests.needs import NOT_INIT, needs, not_here
 
 pytestmark = pytest.mark.real
 
@@ -91,7 +92,7 @@ def half_a_cpu() -> Iterator[Path]:
                 time.sleep(0.05)
         made.rmdir()
         return
-    pytest.skip("; ".join(tried) or "no control group with a CPU controller may be made here")
+    not_here("; ".join(tried) or "no control group with a CPU controller may be made here")
 
 
 def test_half_a_cpu_is_said_as_a_quota(half_a_cpu: Path) -> None:
@@ -103,6 +104,7 @@ def test_half_a_cpu_is_said_as_a_quota(half_a_cpu: Path) -> None:
     assert "competitor" not in said
 
 
+@needs(NOT_INIT)
 async def test_a_competitor_on_one_cpu_is_said_with_that_cpu() -> None:
     host, cpus = Host(), sorted(os.sched_getaffinity(0))
     # not a child of this process: what we start ourselves is no competitor

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from probes.command import tool
 from probes.process_stat import own_stat
 from tests.app.launcher import hostdx, started
 from tests.fakes.private_net import PrivateNet, private_net
+from tests.needs import NET_NAMESPACE, need, program
 from tests.real.network_state import namespaces_in_use, network_state
 
 pytestmark = pytest.mark.real
@@ -30,11 +30,7 @@ def net() -> Iterator[PrivateNet]:
 
     Whatever a test does to its run: it is the same afterwards, and so is the machine that the test runs on.
     """
-    if tool("nft") is None:
-        pytest.skip("nft is not installed")
-    probe = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
-    if probe.returncode != 0:
-        pytest.skip(f"no network namespace can be made here: {probe.stderr.decode().strip()}")
+    need(program("nft", "ip"), NET_NAMESPACE)
     before = network_state()
     with private_net(FIREWALLD) as found:
         inside = found.state()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -159,7 +160,7 @@ def with_smartctl(folder: Path, answer: str, status: int, monkeypatch: pytest.Mo
     found = smart.physical(sata(folder / "tree"))
     for module in (storage, smart):
         monkeypatch.setattr(module, "physical", lambda _host: found)
-    monkeypatch.setattr(smart.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(smart, "os", SimpleNamespace(geteuid=lambda: 0))
     return Host()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
@@ -19,11 +18,14 @@ from probes.types import Json, present
 from scenarios import events as ev
 from scenarios.checkup.directories import chosen
 from scenarios.experiment.wording import explanation
+from scenarios.fstrim.scenario import Fstrim
+from scenarios.iosched.scenario import Iosched
 from scenarios.model import Options, Refused, Usage
 from scenarios.storage.known import known_of
 from scenarios.storage.scenario import Storage
 from scenarios.storage.targets import differences, target, variant
 from tests.fakes import FakeRun
+from tests.needs import LOOP, need, not_here
 from tests.real.own_disk import detach, unmount
 
 pytestmark = pytest.mark.real
@@ -32,10 +34,7 @@ pytestmark = pytest.mark.real
 @contextmanager
 def mounted_file(mib: int, *options: str) -> Iterator[str]:
     """A new ext4 of so many MiB in a file, mounted by a loop device made with `options`; gone afterwards."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting a loop device needs root")
-    if not shutil.which("mkfs.ext4"):
-        pytest.skip("mkfs.ext4 is not installed (e2fsprogs)")
+    need(LOOP)
     with tempfile.TemporaryDirectory(prefix="hostdx-test-", dir="/var/tmp") as folder:
         image, mounted = Path(folder, "image"), Path(folder, "mounted")
         mounted.mkdir()
@@ -46,7 +45,7 @@ def mounted_file(mib: int, *options: str) -> Iterator[str]:
             ["losetup", "--find", "--show", *options, str(image)], capture_output=True, text=True
         )
         if made.returncode:
-            pytest.skip(f"a loop device cannot be made here: {made.stderr.strip()}")
+            not_here(f"a loop device cannot be made here: {made.stderr.strip()}")
         device = made.stdout.strip()
         try:
             subprocess.run(["mount", device, str(mounted)], check=True)
@@ -142,20 +141,28 @@ async def test_no_space_is_one_line_and_refused() -> None:
         assert "\n" not in str(refused.value) and "name " in str(refused.value)
 
 
-async def test_reads_that_a_loop_devices_page_cache_serves_win_nothing(tmp_path: Path) -> None:
-    """The loop device's own counters move, the disk's below its file do not."""
+async def test_a_loop_device_without_direct_io_wins_nothing(tmp_path: Path) -> None:
+    """Neither reads nor writes, beside another directory or alone; and no scheduler or trim is measured on it."""
     if not block_leaves("/var/tmp"):
-        pytest.skip("/var/tmp lies on no device with counters")
+        not_here("/var/tmp lies on no device with counters")
+    scenario = Storage(only=("randread-4k-qd1", "write-1m-qd8"))
     with (
         tempfile.TemporaryDirectory(prefix="hostdx-test-", dir="/var/tmp") as plain,
         mounted_file(4096, "--direct-io=off") as cached,
     ):
-        scenario = Storage(only=("randread-4k-qd1",))
         run = run_of(scenario, [plain, cached], 15)
         await scenario.run(run)
-        [verdict] = run.of(ev.Verdict)
-        assert verdict.verdict == "not applicable" and verdict.ratio is None
-        assert verdict.reason and run.of(ev.Note)
+        alone = run_of(scenario, [cached], 8)
+        await scenario.run(alone)
+        refused = [
+            one.plan(Host(), FakeRun(host=Host(), options={"dir": cached}, declared=one.options).options)
+            for one in (Iosched(), Fstrim())
+        ]
+    verdicts = run.of(ev.Verdict)
+    assert [(v.verdict, v.ratio) for v in verdicts] == [("not applicable", None)] * 2
+    assert all("loop" in (v.reason or "") for v in verdicts) and run.of(ev.Note)
+    assert not alone.of(ev.Block)
+    assert ["loop" in plan.refusal for plan in refused] == [True, True], [plan.refusal for plan in refused]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from probes.bench import drop_cache
 from probes.bench.measured import NotApplicable, Spent
 from probes.bench.supervised import JobRun, Supervisors
 from probes.host import Host
+from probes.named_file import looked_at
 from scenarios import events as ev
 from scenarios.model import Options
 from scenarios.registry import load
@@ -19,6 +21,7 @@ from scenarios.workload.arm import Allowance
 from scenarios.workload.cold import WHOLE, Cold, paths
 from scenarios.workload.variants import job
 from tests.fakes.run import FakeRun
+from tests.needs import ROOT, needs
 
 
 def ran(written: int, stopped: str = "") -> JobRun:
@@ -47,6 +50,62 @@ def test_regular_files_below_a_folder_are_dropped_and_links_are_not_followed(
     assert capfd.readouterr().out == "2 15\n"
 
 
+def test_no_device_or_pipe_is_opened_behind_whatever_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A tape winds, a watchdog begins to count: what is opened with more than O_PATH is a file or a folder."""
+    real = os.open
+
+    def watched(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        descriptor = real(path, flags, mode, dir_fd=dir_fd)
+        kind = os.fstat(descriptor).st_mode
+        assert flags & os.O_PATH or stat.S_ISREG(kind) or stat.S_ISDIR(kind), path
+        return descriptor
+
+    monkeypatch.setattr(os, "open", watched)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/file").write_bytes(b"xx")
+    (tmp_path / "in/device").symlink_to("/dev/null")
+    (tmp_path / "in/dev").symlink_to("/dev")
+    os.mkfifo(tmp_path / "in/pipe")
+    (tmp_path / "device").symlink_to("/dev/null")
+    (tmp_path / "in2").symlink_to("in")
+    drop_cache.main([str(tmp_path / name) for name in ("in", "in2", "device", "in/pipe")])
+    assert capfd.readouterr().out == "2 4\n"
+
+
+def test_a_folder_deeper_than_a_path_can_be_is_gone_through(tmp_path: Path) -> None:
+    at = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(drop_cache.MOST_DEPTH + 5):
+        os.mkdir("d" * 20, dir_fd=at)
+        below = os.open("d" * 20, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = below
+    os.close(at)
+    assert list(drop_cache.files(looked_at(tmp_path))) == []
+
+
+@needs(ROOT)
+def test_anothers_link_is_refused_and_the_plan_says_who_rules(tmp_path: Path) -> None:
+    (tmp_path / "alice").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "mine").symlink_to("data")
+    (tmp_path / "alice/link").symlink_to("../data")
+    os.chown(tmp_path / "alice", 65534, 65534)
+    with pytest.raises(SystemExit, match="link is a link in a folder that others may write to"):
+        drop_cache.main([str(tmp_path / "alice/link")])
+    scenario = load("workload")
+
+    def told(name: str) -> tuple[str, ...]:
+        values = {"cmd": "true", "variant": ["a:", "b: X=1"], "cold": [str(tmp_path / name)]}
+        found = scenario.plan(Host(), Options(values, scenario.options)).sentences
+        return tuple(s.replace(str(tmp_path), "") for s in found if str(tmp_path) in s)
+
+    assert len(told("data")) == 1
+    assert any("(/mine is /data)" in s for s in told("mine"))
+    assert any(s.startswith("/alice belongs to nobody (uid 65534), who") for s in told("alice"))
+
+
 def test_the_files_are_the_variants_own(tmp_path: Path, supervisors: Supervisors) -> None:
     one = job(f"a: WHERE={tmp_path}", "true", "/")
     assert paths(("$WHERE/data", "all", "tmp/x"), one) == (f"{tmp_path}/data", "/tmp/x")
@@ -62,7 +121,10 @@ def test_the_files_are_the_variants_own(tmp_path: Path, supervisors: Supervisors
         asyncio.run(Cold(run, one, supervisors, ("$WHERE/none",)).make(60.0))
 
 
-def test_the_whole_cache_is_dropped_with_consent_only(supervisors: Supervisors) -> None:
+def test_the_whole_cache_is_dropped_with_consent_only(
+    supervisors: Supervisors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)  # nothing is dropped: the run is a fake
     scenario = load("workload")
     values = {"cmd": "true", "variant": ["a:", "b: X=1"]}
     plan = scenario.plan(Host(), Options(values, scenario.options))

@@ -27,6 +27,7 @@ from scenarios.workload.scenario import CommandUnderVariants
 from scenarios.workload.split import REST, Part, split
 from scenarios.workload.variants import job
 from tests.fakes.run import FakeRun
+from tests.needs import TASKSTATS, needs, not_here
 from tests.scenarios.workload.test_arm_real import PYTHON, runs
 
 pytestmark = pytest.mark.real
@@ -48,10 +49,11 @@ def difference(run: FakeRun, one: JobArm, other: JobArm, groups: int = 2) -> dic
     return {part.name: part for part in found.parts}
 
 
+@needs(TASKSTATS)
 def test_one_cpu_of_two_costs_wall_and_no_cpu_time(supervisors: Supervisors) -> None:
     cpus = sorted(os.sched_getaffinity(0))[:2]
     if len(cpus) < 2:
-        pytest.skip("one CPU only")
+        not_here("one CPU only")
     spin = "while time.process_time() < 0.2: sum(range(9999))"
     both = f'{PYTHON} -S -c "import os, time\nchild = os.fork()\n{spin}\nchild and os.wait()"'
     run = FakeRun()
@@ -95,7 +97,7 @@ def test_a_slower_algorithm_shows_as_user_cpu(supervisors: Supervisors) -> None:
 
 def test_the_figures_are_those_of_gnu_time(tmp_path: Path, supervisors: Supervisors) -> None:
     if not (gnu := shutil.which("time")):
-        pytest.skip("GNU time is not installed")
+        not_here("GNU time is not installed")
     script = tmp_path / "job.py"
     # More than this process ever had: execve(2) keeps the peak of who started the command, so less is not told.
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 + (60 << 20)
@@ -119,7 +121,7 @@ def test_the_figures_are_those_of_gnu_time(tmp_path: Path, supervisors: Supervis
 def test_the_figures_are_those_of_perf_stat(tmp_path: Path, supervisors: Supervisors) -> None:
     """One run, counted by both: perf runs inside of ours. Its own start and end are in ours and not in its figures."""
     if not (perf := shutil.which("perf")):
-        pytest.skip("perf is not installed")
+        not_here("perf is not installed")
     script, told = tmp_path / "job.py", tmp_path / "told"
     script.write_text(
         "import os, time\nchild = os.fork()\na = bytearray(40 << 20)\n"
@@ -130,7 +132,7 @@ def test_the_figures_are_those_of_perf_stat(tmp_path: Path, supervisors: Supervi
     counting = f"{perf} stat -x, -o {told} -e {events}"
     if subprocess.run(shlex.split(f"{counting} true"), capture_output=True, check=False).returncode:
         paranoid = Path("/proc/sys/kernel/perf_event_paranoid").read_text().strip()
-        pytest.skip(f"perf events are not allowed (kernel.perf_event_paranoid={paranoid})")
+        not_here(f"perf events are not allowed (kernel.perf_event_paranoid={paranoid})")
 
     command = f"{counting} {PYTHON} -S {script}"
     ours = runs(JobArm(FakeRun(), job("a:", command, "/"), supervisors, at_most_s=60.0))[0].values
@@ -172,7 +174,7 @@ def test_the_figures_are_those_of_its_control_group(supervisors: Supervisors) ->
     """cpu.stat of a group that nothing else was ever in."""
     root = place(Host())
     if isinstance(root, Absent):
-        pytest.skip(root.reason)
+        not_here(root.reason)
     with group_of_its_own(root) as group:
         spin = (
             "import os, time\nchild = os.fork()\nwhile time.process_time() < 0.2: pass\nchild and os.wait()"
@@ -187,9 +189,9 @@ def test_memory_and_bytes_are_those_of_its_control_group(tmp_path: Path, supervi
     """memory.peak (Linux 5.19) and io.stat, where version 2 has these controllers."""
     root = place(Host())
     if isinstance(root, Absent):
-        pytest.skip(root.reason)
+        not_here(root.reason)
     if why := lacking(Host(), root, {"memory.max": "max", "io.max": ""}):
-        pytest.skip(why)
+        not_here(why)
     target = tmp_path / "written"
     spin = (
         f"import os\na = bytearray({BIG})\nfd = os.open({str(target)!r}, os.O_RDWR | os.O_CREAT)\n"
@@ -207,7 +209,7 @@ def test_memory_and_bytes_are_those_of_its_control_group(tmp_path: Path, supervi
     lines = {line.split()[0]: dict(w.split("=") for w in line.split()[1:]) for line in io.splitlines()}
     its = lines.get(f"{os.major(device)}:{os.minor(device)}")
     if its is None:
-        pytest.skip(f"{tmp_path} is on no block device that io.stat tells ({io.strip()[:80]!r})")
+        not_here(f"{tmp_path} is on no block device that io.stat tells ({io.strip()[:80]!r})")
     assert ours["written"] == pytest.approx(int(its["wbytes"]), rel=0.05, abs=256 << 10)
     assert ours["written"] >= WRITTEN
 

@@ -18,12 +18,13 @@ from scenarios.workload.group import lacking, limit, place
 from scenarios.workload.split import REST
 from scenarios.workload.variants import job
 from tests.fakes.run import FakeRun
+from tests.needs import ROOT, needs, not_here
 from tests.real.trim_disk import TrimDisk
 from tests.scenarios.workload.test_known_truths_real import difference
 
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.skipif(os.geteuid() != 0, reason="root makes the loop device and the control group"),
+    needs(ROOT),
 ]
 BLKIO = Path("/sys/fs/cgroup/blkio")
 READS, A_SECOND = 60, 50
@@ -45,7 +46,7 @@ def throttled(stay: ExitStack, device: str, groups: dict[str, str]) -> str:
         Path(groups["slow"], "io.max").write_text(limit("io.max", f"{device},riops={A_SECOND}", "slow"))
         return ""
     if not (BLKIO / "blkio.throttle.read_iops_device").exists():
-        pytest.skip("neither the io controller of version 2 nor blkio.throttle of version 1 is here")
+        not_here("neither the io controller of version 2 nor blkio.throttle of version 1 is here")
     own = stay.enter_context(folder(BLKIO / f"hostdx-test-{os.getpid()}"))
     (own / "blkio.throttle.read_iops_device").write_text(f"{number} {A_SECOND}")
     return f"sh -c 'echo $$ > {own}/cgroup.procs; exec \"$@\"' sh"

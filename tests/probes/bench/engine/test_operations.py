@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import time
@@ -32,8 +33,9 @@ def spec(fd: int, kind: str = "read", **more: Any) -> dict[str, Any]:
     return {
         "kind": kind,
         "seed": 1,
-        "fd": fd,
+        "fds": [fd],
         "first": 0,
+        "start": 0,
         "length": PAGE * PAGES,
         "block_bytes": PAGE,
         "sequential": False,
@@ -44,8 +46,11 @@ def spec(fd: int, kind: str = "read", **more: Any) -> dict[str, Any]:
         "least": 0,
         "most": None,
         "at_most_s": 5.0,
-        "names": 8,
     } | more
+
+
+def names_spec(fd: int, **more: Any) -> dict[str, Any]:
+    return spec(fd, "metadata", folder="3", stem=7, names=8, links=False) | {"fd": fd} | more
 
 
 def now() -> int:
@@ -171,17 +176,121 @@ def test_filling_writes_every_byte_and_tells_how_far_it_is(tmp_path: Path) -> No
 def test_metadata_creates_stats_deletes_and_leaves_nothing(tmp_path: Path) -> None:
     fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        names = metadata.Names(fd, 4)
+        (tmp_path / "3").mkdir()
+        names = metadata.Names(fd, "3", "one", 4)
         counts = []
-        for number in range(12):
+        for number in range(2 * names.cycle):
             names.step(number)
-            counts.append(len(list(tmp_path.iterdir())))
-        assert counts == [1, 2, 3, 4, 4, 4, 4, 4, 3, 2, 1, 0]
-        found = run_block(spec(fd, "metadata", most=30, slices=[60.0]), Source(), now)
+            counts.append(len(list((tmp_path / "3").iterdir())))
+        assert counts == [1, 2, 3, 4, 4, 4, 4, 4, 3, 2, 1, 0] * 2
+        found = run_block(names_spec(fd, most=30, slices=[60.0]), Source(), now)
         assert found["n"] == 30
-        assert list(tmp_path.iterdir()) == []
+        assert list(tmp_path.rglob("*")) == [tmp_path / "3"]
     finally:
         os.close(fd)
+
+
+def test_workers_in_one_place_do_not_take_each_others_names(tmp_path: Path) -> None:
+    (tmp_path / "3").mkdir()
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        sides = [metadata.Names(fd, "3", stem, 4) for stem in ("one", "other")]
+        for number in range(6):
+            for side in sides:
+                side.step(number)
+        assert len(list((tmp_path / "3").iterdir())) == 8
+        sides[0].clear()
+        assert len(list((tmp_path / "3").iterdir())) == 4
+        sides[1].clear()
+        assert not list((tmp_path / "3").iterdir())
+    finally:
+        os.close(fd)
+
+
+def test_where_names_are_links_no_inode_is_freed_and_the_file_stays(tmp_path: Path) -> None:
+    """ext4 without a journal passes over freed inodes: what was deleted makes the next creations slower."""
+    place = tmp_path / "3"
+    place.mkdir()
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    held = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        assert metadata.linkable(held)
+        assert [path.name for path in place.iterdir()] == [metadata.LINKED]
+        inode = (place / metadata.LINKED).stat().st_ino
+        names = metadata.Names(fd, "3", "one", 4, links=True)
+        links = []
+        for number in range(2 * names.cycle):
+            names.step(number)
+            links.append((place / metadata.LINKED).stat().st_nlink)
+            assert {path.stat().st_ino for path in place.iterdir()} == {inode}
+        assert links == [2, 3, 4, 5, 5, 5, 5, 5, 4, 3, 2, 1] * 2
+        names.step(0)
+        names.clear()
+        assert (place / metadata.LINKED).stat().st_nlink == 1
+        assert run_block(names_spec(fd, links=True, most=30, slices=[60.0]), Source(), now)["n"] == 30
+        assert [path.name for path in place.iterdir()] == [metadata.LINKED]
+    finally:
+        os.close(held)
+        os.close(fd)
+
+
+@pytest.mark.parametrize("number", [errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK])
+def test_a_file_system_without_links_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refused(*_: Any, **__: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "link", refused)
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        assert not metadata.linkable(fd)
+    finally:
+        os.close(fd)
+
+
+@pytest.mark.usefixtures("ticking")
+@pytest.mark.parametrize("sync", [False, True])
+def test_blocks_at_random_go_round_all_files(tmp_path: Path, sync: bool) -> None:
+    fds = [os.open(tmp_path / str(number), os.O_RDWR | os.O_CREAT) for number in range(3)]
+    try:
+        for fd in fds:
+            os.ftruncate(fd, PAGE * PAGES)
+        count = 2 * 3 * operations.ROTATED
+        files = spec(-1, "write", fds=fds, sync=sync, direct=False, most=count, slices=[60.0])
+        assert run_block(files, Source(), now)["n"] == count
+        written = [sum(any(page) for page in pages_of(fd)) for fd in fds]
+    finally:
+        for fd in fds:
+            os.close(fd)
+    assert all(operations.ROTATED < n <= 2 * operations.ROTATED for n in written)
+
+
+def test_a_stream_goes_through_the_files_of_its_own_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fds = [os.open(tmp_path / str(number), os.O_RDWR | os.O_CREAT) for number in range(3)]
+    seen: list[tuple[int, int]] = []
+    real = os.preadv
+
+    def preadv(fd: int, buffers: Any, offset: int) -> int:
+        seen.append((fds.index(fd), offset // PAGE))
+        return real(fd, buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", preadv)
+    try:
+        for fd in fds:
+            os.ftruncate(fd, PAGE * 4)
+        stream = spec(-1, fds=fds, sequential=True, length=PAGE * 4, most=24, slices=[60.0])
+        run_block(stream, Source(), now)
+    finally:
+        for fd in fds:
+            os.close(fd)
+    assert seen == [(number, block) for number in range(3) for block in range(4)] * 2
+
+
+def pages_of(fd: int) -> Iterator[bytes]:
+    return (os.pread(fd, PAGE, at) for at in range(0, PAGE * PAGES, PAGE))
 
 
 def test_a_planted_latency_makes_each_operation_longer() -> None:
@@ -197,6 +306,33 @@ def test_a_planted_latency_makes_each_operation_longer() -> None:
     assert last >= done[-1][1]
     for (began, ended), latency in zip(done, latencies, strict=True):
         assert latency >= 1.5 * (ended - began)
+
+
+@pytest.mark.parametrize("kind", ["reads", "writes", "synced_writes"])
+def test_an_operation_begins_where_the_one_before_ended(
+    fd: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = itertools.count(1)
+    monkeypatch.setattr(time, "perf_counter_ns", lambda: 100 * next(looks))
+    buffers = [memoryview(bytearray(PAGE))]
+    latencies: list[int] = []
+    loop: Any = getattr(loops, kind)
+    source = buffers if kind == "reads" else itertools.repeat(buffers)
+    assert loop(fd, source, PAGE, iter(range(0, PAGE * PAGES, PAGE)), 1100, latencies.append) == 1100
+    assert latencies == [100] * 10
+
+
+def test_what_the_loop_costs_is_measured_around_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = loops.cost_ns()
+    assert plain > 0
+    preadv = os.preadv
+
+    def slow(fd: int, buffers: loops.Buffers, offset: int) -> int:
+        loops.wait_until(time.perf_counter_ns() + 20_000)
+        return preadv(fd, buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", slow)
+    assert loops.cost_ns() >= 20_000
 
 
 def test_the_cpu_load_needs_no_file() -> None:

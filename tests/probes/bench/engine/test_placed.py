@@ -13,6 +13,7 @@ from probes.bench.engine.chase import LINE, Chain, _successors
 from probes.bench.engine.memory_policy import NoPolicy, bind, nodes_of
 from probes.bench.engine.pool import WorkerFailed
 from probes.bench.placement import Placement, PlacementBench, Seat
+from tests.needs import not_here
 from tests.real.polled import within
 
 ALLOWED = sorted(os.sched_getaffinity(0))
@@ -63,12 +64,12 @@ def test_each_store_has_buffers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> N
 def test_memory_on_a_node_that_is_there_and_on_one_that_is_not() -> None:
     nodes = [int(p.name[4:]) for p in Path("/sys/devices/system/node").glob("node[0-9]*")]
     if not nodes:
-        pytest.skip("this kernel has no NUMA support")
+        not_here("this kernel has no NUMA support")
     area = _map(1 << 20)
     try:
         bind(area, nodes[0])
     except NoPolicy as error:
-        pytest.skip(str(error))
+        not_here(str(error))
     area[:: mmap.PAGESIZE] = bytes(len(area) // mmap.PAGESIZE)
     assert nodes_of(area).keys() == {nodes[0]}
     with pytest.raises(NoPolicy, match="cannot be placed"):

@@ -16,6 +16,7 @@ import pytest
 
 from probes.bench.engine import histogram
 from probes.bench.engine.meeting import Meeting
+from probes.bench.engine.metadata import LINKED
 from probes.bench.engine.operations import Source
 from probes.bench.engine.slices import quarters, run_train
 
@@ -95,8 +96,9 @@ def test_both_sides_work_in_their_own_file(tmp_path: Path) -> None:
         sides.append(
             {
                 "kind": "write",
-                "fd": fd,
+                "fds": [fd],
                 "first": 0,
+                "start": 0,
                 "length": 64 << 10,
                 "block_bytes": 4096,
                 "sequential": True,
@@ -131,6 +133,27 @@ def blocks_of(path: Path) -> Iterator[bytes]:
 )
 def test_operations_in_each_fourth_of_a_slice(latencies: list[int], expected: list[float]) -> None:
     assert quarters(array("q", latencies)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("links", [False, True])
+@pytest.mark.parametrize(("slice_s", "most"), [(0.0001, None), (0.003, None), (0.02, 1), (0.02, 7)])
+def test_a_slice_holds_whole_cycles_of_create_stat_delete(
+    tmp_path: Path, slice_s: float, most: int | None, links: bool
+) -> None:
+    """Else a slice holds the creating of one side and the next one the stat of the other."""
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    names: dict[str, Any] = {"kind": "metadata", "fd": fd, "names": 4, "links": links, "stretch": 0.0}
+    for name in "01":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / LINKED).touch()
+    sides = [names | {"folder": name, "stem": number} for number, name in enumerate("01")]
+    try:
+        reply = train(sides=sides, order=[0, 1, 1, 0, 1, 0, 0, 1], slice_s=slice_s, most=most)
+    finally:
+        os.close(fd)
+    assert len(reply["n"]) == 8
+    assert all(count >= 12 and count % 12 == 0 for count in reply["n"])
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["0", "1", LINKED, LINKED]
 
 
 def test_nobody_begins_before_everybody_has_ended() -> None:

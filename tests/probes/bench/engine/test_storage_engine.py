@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import shutil
 import signal
 import sys
 import time
@@ -40,6 +41,11 @@ def workers(bench: StorageBench) -> list[int]:
     return [] if server is None else [server.process.pid, *server.pids]
 
 
+def only_places(directory: Path) -> bool:
+    """The 16 directories, which go with the one that they lie in, and nothing in them."""
+    return {path.relative_to(directory) for path in directory.rglob("*")} == {Path(str(n)) for n in range(16)}
+
+
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncIterator[StorageBench]:
     found = StorageBench(Host(), str(tmp_path), held(tmp_path), SIZE, 1, [])
@@ -61,7 +67,7 @@ async def test_every_load_gives_its_metric(bench: StorageBench, tmp_path: Path) 
         assert measured.p50_ns is not None and measured.p99_ns is not None
         assert measured.p50_ns <= measured.p99_ns
     await bench.quiesce()
-    assert list(tmp_path.iterdir()) == []
+    assert only_places(tmp_path)
 
 
 async def test_the_files_have_no_name_and_are_closed_with_it(bench: StorageBench, tmp_path: Path) -> None:
@@ -72,7 +78,7 @@ async def test_the_files_have_no_name_and_are_closed_with_it(bench: StorageBench
     assert len(pids) == 2
     await bench.close()
     assert not any(map(running, pids))
-    assert list(tmp_path.iterdir()) == []
+    assert only_places(tmp_path)
     await bench.close()
 
 
@@ -85,28 +91,26 @@ async def test_the_files_are_written_completely_and_differ(bench: StorageBench) 
     assert len(pages) == bench.file("read").bytes // 4096
 
 
-async def test_every_file_that_is_written_to_gets_its_turn(tmp_path: Path) -> None:
-    bench = StorageBench(Host(), str(tmp_path), None, 4 * SIZE, 1, [])
+async def test_of_two_sides_the_one_that_fails_is_named(tmp_path: Path) -> None:
+    """Somebody removes one of the two private directories under a train."""
+    crew = Crew()
+    places = [tmp_path / name for name in "AB"]
+    for place in places:
+        place.mkdir()
+    benches = [StorageBench(Host(), str(p), held(p), SIZE, 1, [], crew=crew) for p in places]
     try:
-        await bench.prepare(workloads=["fsync-4k-qd1", "randread-4k-qd1"])
-        write, read = load_of("fsync-4k-qd1"), load_of("randread-4k-qd1")
-        assert [file.bytes for file in bench._files.of("write")] == [8 << 20] * 2
-        assert [bench.next_files(read, 4) for _ in range(3)] == [[0]] * 3
-        assert {tuple(sorted(bench.next_files(write, 4))) for _ in range(5)} == {(0, 1)}
-        seen = [bench.next_files(write, 1)[0] for _ in range(10)]
-        assert seen.count(0) == seen.count(1) == 5
-        fds = [bench.side(write, 0, number)["fd"] for number in (0, 1)]
-        assert bench._files.take_written() == sorted(fds) and bench._files.take_written() == []
-        trains = StorageTrains({"A": bench, "B": bench}, write)
-        train = await trains.train([0, 1, 1, 0, 1, 0, 0, 1], 0.02)
-        assert train.order == [0, 1, 1, 0, 1, 0, 0, 1]
-        assert sum(train.operations) == sum(side.operations for side in train.sides) > 0
-        assert [sum(n for _, n in side.histogram) for side in train.sides] == [
-            side.operations for side in train.sides
-        ]
-        assert bench._files.take_written() == sorted(fds)
+        for bench in benches:
+            await bench.prepare(workloads=["metadata"])
+        trains = StorageTrains(dict(zip("AB", benches, strict=True)), "metadata")
+        await trains.train([0, 1, 1, 0], 0.02)
+        shutil.rmtree(places[1])
+        with pytest.raises(WorkerFailed) as why:
+            await trains.train([0, 1, 1, 0], 0.02)
+        assert str(places[1]) in str(why.value) and str(places[0]) not in str(why.value)
+        assert why.value.errno == errno.ENOENT
     finally:
-        await bench.close()
+        for bench in benches:
+            await bench.close()
 
 
 async def test_preparation_tells_how_far_it_is(tmp_path: Path) -> None:
@@ -116,9 +120,9 @@ async def test_preparation_tells_how_far_it_is(tmp_path: Path) -> None:
         await bench.prepare(
             lambda done, whole: told.append((done, whole)), ["randread-4k-qd1", "fsync-4k-qd1"]
         )
-        assert told[-1] == (SIZE + (8 << 20),) * 2
+        assert told[-1] == (2 * SIZE,) * 2  # 16 places, with a MiB to be read and one to be written to
         assert [done for done, _ in told] == sorted(done for done, _ in told)
-        assert bench.budget.spent_bytes == SIZE + (8 << 20)
+        assert bench.budget.spent_bytes == 2 * SIZE
         with pytest.raises(NotApplicable, match="no directory of our own"):
             await bench.block("metadata", 0.02)
     finally:
@@ -329,9 +333,9 @@ async def test_no_write_block_is_shortened_for_the_budgets_sake(tmp_path: Path) 
 
 async def test_a_planted_latency_does_not_stretch_the_control(tmp_path: Path) -> None:
     bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [], stretch=3.0)
-    assert bench._spec(load_of("cpu"), 0, 0, [0.1], 1, None, 1.0)["stretch"] == 0.0
+    assert bench._spec(load_of("cpu"), 0, range(16), [0.1], 1, None, 1.0)["stretch"] == 0.0
     await bench.prepare(workloads=["randread-4k-qd1"])
-    assert bench._spec(load_of("randread-4k-qd1"), 0, 0, [0.1], 1, None, 1.0)["stretch"] == 3.0
+    assert bench._spec(load_of("randread-4k-qd1"), 0, range(16), [0.1], 1, None, 1.0)["stretch"] == 3.0
     await bench.close()
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-import shutil
+import random
 import signal
 import subprocess
 import sys
@@ -14,32 +15,41 @@ import pytest
 
 from probes.bench.cache import cache_check
 from probes.bench.engine import histogram
-from probes.bench.engine.neighbours import NEAR_BYTES, NEAR_INODES, begins_at
+from probes.bench.engine.pool import Crew
 from probes.bench.measured import BenchRefused
-from probes.bench.refusals import suitability
+from probes.bench.refusals import keeps_inodes, suitability
 from probes.bench.storage import StorageBench
+from probes.bench.trains import StorageTrains
 from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.process_stat import own_stat
 from probes.system.disk.mounts import placement
 from probes.types import present
+from scenarios.experiment.places import Visits
+from scenarios.experiment.sequential import Comparison, Decision, orders
+from scenarios.experiment.trains import groups_of
+from scenarios.plan import Metric
 from tests.fakes.held import held
+from tests.needs import LOOP, need, needs, not_here, on_disk, program
 from tests.real.own_disk import unmount
 from tests.real.polled import within
 
 pytestmark = [
     pytest.mark.real,
-    pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a loop device"),
-    pytest.mark.skipif(not shutil.which("mkfs.ext4"), reason="mkfs.ext4 (e2fsprogs) is not installed"),
-    pytest.mark.skipif(not Path("/dev/loop-control").exists(), reason="this machine has no loop devices"),
+    needs(LOOP),
 ]
 MIB = 1 << 20
+GROUPS = 96  # of 80 ms
 Make = Callable[..., Path]
 
 
 @pytest.fixture
 def ext4(tmp_path: Path) -> Iterator[Make]:
-    """Mounts a new ext4 (or what `mkfs` makes) of so many MiB, in a sparse file; unmounted and detached afterwards."""
+    """Mounts a new ext4 (or what `mkfs` makes) of so many MiB, in a sparse file; unmounted and detached afterwards.
+
+    The loop device reads and writes its file directly, else the host's own cache would be measured.
+    """
+    need(on_disk(tmp_path))  # a loop device reaches no disk through an overlay
     mounted: list[Path] = []
 
     def make(mib: int, mkfs: Sequence[str] = ("mkfs.ext4", "-q", "-m", "0")) -> Path:
@@ -48,9 +58,15 @@ def ext4(tmp_path: Path) -> Iterator[Make]:
         with image.open("wb") as file:
             file.truncate(mib * MIB)
         subprocess.run([*mkfs, str(image)], check=True)
-        done = subprocess.run(["mount", "-o", "loop", str(image), str(place)], capture_output=True, text=True)
+        attach = ["losetup", "--direct-io=on", "--find", "--show", str(image)]
+        loop = subprocess.run(attach, capture_output=True, text=True)
+        if loop.returncode != 0:
+            not_here(f"no loop device with direct I/O here: {loop.stderr.strip()}")
+        device = loop.stdout.strip()
+        done = subprocess.run(["mount", device, str(place)], capture_output=True, text=True)
+        subprocess.run(["losetup", "-d", device], check=True)  # as soon as nobody has it mounted
         if done.returncode != 0:
-            pytest.skip(f"no loop mount here: {done.stderr.strip()}")
+            not_here(f"no loop mount here: {done.stderr.strip()}")
         mounted.append(place)
         return place
 
@@ -73,7 +89,8 @@ async def test_reads_reach_the_loop_device_and_nothing_is_left(ext4: Make) -> No
     found = placement(host, str(place))
     assert present(found) and found.leaves and found.leaves[0].startswith("loop")
     before = free_mib(place)
-    private = held(place)
+    (place / "own").mkdir()
+    private = held(place / "own")
     bench = StorageBench(host, str(place), private, 64 * MIB, 1, found.leaves)
     try:
         await bench.prepare()
@@ -92,54 +109,89 @@ async def test_reads_reach_the_loop_device_and_nothing_is_left(ext4: Make) -> No
         assert bench.budget.spent_bytes - spent >= written.bytes
         await bench.block("metadata", 0.1)
         await bench.quiesce()
-        assert [p.name for p in place.iterdir()] == ["lost+found"]
+        assert {p.name for p in place.iterdir()} == {"lost+found", "own"}
+        assert {p.name for p in (place / "own").rglob("*")} == {str(n) for n in range(16)}
     finally:
         await bench.close()
         private.close()
     assert free_mib(place) >= before - 1
 
 
-async def test_like_files_of_two_directories_lie_beside_each_other(ext4: Make) -> None:
-    """Nearly all, however ext4 spreads them: by directory, and by the inode's number (6.18)."""
-    place = ext4(2000)
-    benches = []
+@needs(program("mkfs.xfs"))
+async def test_places_on_xfs_spread_over_its_allocation_groups(ext4: Make) -> None:
+    """It puts every new directory into the next one, so the places of each side lie in all of them."""
+    place = ext4(600, ("mkfs.xfs", "-q", "-d", "agcount=4"))
+    crew, owned, benches = Crew(), [], []
     for variant in "AB":
         (place / variant).mkdir()
-        benches.append(StorageBench(Host(), str(place / variant), None, 256 * MIB, 1, []))
-    await StorageBench.lay_out(benches)
+        owned.append(held(place / variant))
+        benches.append(StorageBench(Host(), str(place / variant), owned[-1], 64 * MIB, 1, [], crew=crew))
     try:
-        sides = [
-            [begins_at(file.fd) for kind in ("read", "write") for file in bench._files.of(kind)]
-            for bench in benches
-        ]
-        distances = [abs(one - other) for one, other in zip(*sides, strict=True) if one and other]
-        assert len(distances) == 9
-        # Now and then neither of ext4's places for the second one is that of the first.
-        assert sum(distance <= NEAR_BYTES for distance in distances) >= 7
+        await StorageBench.prepare_all(benches)
+        for variant, bench in zip("AB", benches, strict=True):
+            numbers = [folder.stat().st_ino for folder in (place / variant).iterdir()]
+            assert len(numbers) == bench.places == 16
+            # The group is in the upper bits: 38400 blocks a group need 16, 8 inodes a block 3 (xfs_inode_fork.h).
+            assert {number >> 19 for number in numbers} == {0, 1, 2, 3}
     finally:
         for bench in benches:
             await bench.close()
-
-
-@pytest.mark.skipif(not shutil.which("mkfs.xfs"), reason="mkfs.xfs (xfsprogs) is not installed")
-async def test_like_directories_of_xfs_work_in_one_allocation_group_and_nothing_is_left(ext4: Make) -> None:
-    """It puts every new directory into the next one."""
-    place = ext4(600, ("mkfs.xfs", "-q", "-d", "agcount=4"))
-    held_ones, benches = [], []
-    for variant in "ABC":
-        (place / variant).mkdir()
-        held_ones.append(held(place / variant))
-        benches.append(StorageBench(Host(), str(place / variant), held_ones[-1], 64 * MIB, 1, []))
-    try:
-        await StorageBench.lay_out(benches)
-        first, *others = (os.fstat(bench.side(load_of("metadata"), 0, 0)["fd"]).st_ino for bench in benches)
-        assert all(abs(other - first) <= NEAR_INODES for other in others)
-    finally:
-        for bench in benches:
-            await bench.close()
-    assert all(one.empty() for one in held_ones)
-    for one in held_ones:
+    for one in owned:
         one.close()
+
+
+async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -> Decision:
+    """create/stat/delete in both, in groups of slices that are drawn as an experiment draws them."""
+    rng, crew, benches = random.Random(seed), Crew(), {}
+    owned = [held(directory) for directory in (first, second)]
+    load = load_of("metadata")
+    metric = Metric(load.metric, load.unit)
+    for variant, one in zip("AB", owned, strict=True):
+        benches[variant] = StorageBench(Host(), one.path, one, 256 * MIB, seed, [], crew=crew, links=links)
+    try:
+        await StorageBench.prepare_all(list(benches.values()), workloads=[load.id])
+        trains = StorageTrains(benches, load)
+        await trains.ready()
+        comparison = Comparison("A", "B", load.metric, planned_groups=GROUPS, all_pairs=trains.places)
+        visits, draw = Visits(trains.places, rng), orders("AB", rng)
+        while len(comparison.log_ratios) < GROUPS:
+            places = visits.next(12)
+            order = ["AB".index(v) for _ in places for v in next(draw)]
+            train = await trains.train(order, 0.02, places=[place for place in places for _ in range(4)])
+            visits.counted(places)
+            for group in groups_of(train, trains.variants, 0, places):
+                value = group.value(metric, ("A", "B"))
+                if value is not None:
+                    comparison.add(*value, place=group.place)
+    finally:
+        for bench in benches.values():
+            await bench.close()
+        for one in owned:
+            assert all(size == 0 for size in one.emptied())  # names of empty files
+            one.close()
+    return comparison.final()
+
+
+async def test_names_without_a_journal_do_not_favour_a_side_by_its_order(ext4: Make) -> None:
+    """All false calls went against the second directory, whichever it was: freed inodes are passed over."""
+    root = ext4(512, ("mkfs.ext4", "-q", "-O", "^has_journal"))
+    place = placement(Host(), str(root))
+    assert present(place) and keeps_inodes(Host(), place)
+    sides = [root / "a", root / "b"]
+    found = []
+    for number, (first, second) in enumerate((sides, sides[::-1])):
+        for side in (first, second):
+            side.mkdir(exist_ok=True)
+        found.append(await names_compared(first, second, number, links=True))
+    called = [one.verdict for one in found]
+    assert called != ["slower", "slower"] and called != ["faster", "faster"]
+    logs, widths = [], []
+    for one in found:
+        assert one.ratio is not None and one.ci95 is not None
+        logs.append(math.log(one.ratio))
+        widths.append(math.log(one.ci95[1] / one.ci95[0]) / 2)
+    # A real difference of the directories is turned round with them, a bias of the order is there twice.
+    assert abs(sum(logs)) < math.log(1.05) + 2 * math.hypot(*widths)
 
 
 async def test_what_a_cache_serves_is_found_out(ext4: Make) -> None:
@@ -207,14 +259,16 @@ async def test_a_full_file_system_is_one_line_and_is_given_back(ext4: Make) -> N
     bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, [])
     with pytest.raises(BenchRefused) as caught:
         await bench.prepare()
-    line = "cannot make a test file of 64 MiB: No space left on device; free some space, or name another directory"
-    assert str(caught.value) == f"{place}: {line}"
+    line = "cannot make a test file of {} MiB: No space left on device; free some space, or name another directory"
+    assert str(caught.value) in [
+        f"{place}: {line.format(mib)}" for mib in (4, 1)
+    ]  # read and written in each place
     assert free_mib(place) == before
 
 
 def test_memory_is_refused() -> None:
     if not Path("/dev/shm").is_mount():
-        pytest.skip("no tmpfs at /dev/shm here")
+        not_here("no tmpfs at /dev/shm here")
     assert "tmpfs" in suitability(Host(), "/dev/shm", explicit=True).refusal
 
 

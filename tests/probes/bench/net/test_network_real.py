@@ -16,8 +16,8 @@ from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.net.network import Network
 from probes.bench.net.route_set import RouteSet
 from probes.bench.net.rules import Treatment
-from probes.command import tool
 from probes.process_stat import own_stat
+from tests.needs import NOT_INIT, ROOT, need, needs, not_here, program
 from tests.real.network_state import namespaces_in_use, network_state
 from tests.real.polled import within
 
@@ -29,12 +29,11 @@ ROUTES = RouteSet(ipv6=(("::/0", "eth0"), ("2001:db8::/32", "eth1")), ipv4=(("0.
 
 @pytest.fixture
 async def network() -> AsyncIterator[Network]:
-    if tool("nft") is None:
-        pytest.skip("nft is not installed")
+    need(program("nft"))
     try:
         made = await Network.start(f"hostdx-test-{os.getpid()}")
     except BenchRefused as why:
-        pytest.skip(f"no network namespace can be made here: {why}")
+        not_here(f"no network namespace can be made here: {why}")
     try:
         if (await made.set_up(ROUTES, ipv6=True)).ipv6_routes != 2:
             pytest.fail("the routes were not copied")
@@ -43,13 +42,14 @@ async def network() -> AsyncIterator[Network]:
         await made.close()
 
 
+@needs(program("nft"))
 async def test_the_check_costs_and_the_live_system_is_as_before() -> None:
     before = network_state()
     name = f"hostdx-live-{os.getpid()}"
     try:
         network = await Network.start(name)
     except BenchRefused as why:
-        pytest.skip(f"no network namespace can be made here: {why}")
+        not_here(f"no network namespace can be made here: {why}")
     try:
         await network.set_up(ROUTES, ipv6=True)
         costs: dict[str, list[float]] = {"none": [], "check": []}
@@ -91,13 +91,12 @@ async def test_every_variant_is_proved(network: Network, treatment: Treatment) -
 @pytest.mark.parametrize("loader", ["iptables-nft", "iptables-legacy"])
 async def test_the_forms_of_iptables_and_no_trace_of_them_afterwards(network: Network, loader: str) -> None:
     command = f"ip6tables-{loader.removeprefix('iptables-')}"
-    if tool(command) is None:
-        pytest.skip(f"{command} is not installed")
+    need(program(command))
     treatment = Treatment(what="check", protocol="IPv6", loader=loader, table="raw")  # type: ignore[arg-type]
     try:
         assert (await network.activate(treatment)).spoofed == 20
     except NotApplicable as why:
-        pytest.skip(f"this kernel has no {loader} rpfilter: {why}")
+        not_here(f"this kernel has no {loader} rpfilter: {why}")
     assert (await network.activate(NONE)).spoofed == 0
 
 
@@ -109,11 +108,12 @@ async def test_a_variant_that_is_not_what_it_says_is_not_applicable(network: Net
     await network.activate(NONE)  # and it goes on
 
 
+@needs(program("nft"))
 async def test_without_ipv6_the_ipv4_variants_work_and_the_others_say_why() -> None:
     try:
         network = await Network.start(f"hostdx-four-{os.getpid()}")
     except BenchRefused as why:
-        pytest.skip(f"no network namespace can be made here: {why}")
+        not_here(f"no network namespace can be made here: {why}")
     try:
         assert (await network.set_up(ROUTES, ipv6=False)).ipv6_routes == 0
         assert (await network.activate(Treatment(what="check", protocol="IPv4"))).spoofed == 20
@@ -160,6 +160,7 @@ async def test_two_at_once_do_not_collide(network: Network) -> None:
         await other.close()
 
 
+@needs(NOT_INIT)
 def test_killed_with_the_parent() -> None:
     """SIGKILL of whoever started it: the holder dies with it, and the namespaces with the holder."""
     script = textwrap.dedent(
@@ -180,7 +181,7 @@ def test_killed_with_the_parent() -> None:
         assert parent.stdout is not None
         line = parent.stdout.readline()
         if not line:
-            pytest.skip("no network namespace can be made here")
+            not_here("no network namespace can be made here")
         holder = int(line)
         namespace = str(Path(f"/proc/{holder}/ns/net").readlink())
         assert namespace != str(Path("/proc/self/ns/net").readlink())
@@ -192,7 +193,7 @@ def test_killed_with_the_parent() -> None:
     assert within(lambda: namespace not in namespaces_in_use())
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+@needs(ROOT)
 def test_without_root_in_a_user_namespace() -> None:
     """As user nobody, by the same code: only the way into the namespaces differs."""
     script = textwrap.dedent(
@@ -224,5 +225,5 @@ def test_without_root_in_a_user_namespace() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=False
     )
     if done.stdout.startswith("refused"):
-        pytest.skip(f"no unprivileged user namespaces here: {done.stdout}")
+        not_here(f"no unprivileged user namespaces here: {done.stdout}")
     assert (done.stdout.strip(), done.returncode) == ("True 20 True True", 0), done.stderr

@@ -1,9 +1,10 @@
-"""The disks below a loop device's backing file."""
+"""Whether memory serves what is read and written below a loop device."""
 
 from __future__ import annotations
 
-from probes.system.disk.backing import below_words, disks_below
-from probes.types import Absent
+import pytest
+
+from probes.system.disk.backing import served_by_memory
 from tests.fakes.tree import Tree
 
 DISK = "/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda"
@@ -23,26 +24,23 @@ def host_with(tree: Tree, **loops: tuple[str, int]) -> Tree:
     return tree
 
 
-def test_a_cached_loop_is_followed_to_the_disk_below_its_file(tree: Tree) -> None:
-    host = host_with(tree, loop0=("/images/a.img", 0)).host()
-    assert disks_below(host, ("loop0",)) == ("sda",)
-    assert below_words(host, ("loop0",), ("sda",)) == "sda, below the backing file of loop0"
-
-
-def test_a_loop_in_a_loop_is_followed_to_the_end(tree: Tree) -> None:
-    host = host_with(tree, loop0=("/images/a.img", 0), loop1=("/loop/b.img", 0)).host()
-    assert disks_below(host, ("loop1", "sda")) == ("sda",)
-
-
-def test_direct_loops_and_disks_are_checked_by_their_own_counters(tree: Tree) -> None:
-    host = host_with(tree, loop0=("/images/a.img", 1)).host()
-    assert disks_below(host, ("loop0",)) == ("loop0",)
-    assert disks_below(host, ("sda",)) == ("sda",)
-    assert below_words(host, ("loop0", "sda"), ("loop0", "sda")) == "the device"
-
-
-def test_a_file_in_memory_or_unknown_is_absent_with_the_reason(tree: Tree) -> None:
-    host = host_with(tree, loop0=("/mem/a.img", 0), loop1=("", 0)).host()
-    memory, unknown = disks_below(host, ("loop0",)), disks_below(host, ("loop1",))
-    assert isinstance(memory, Absent) and "loop0" in memory.reason
-    assert isinstance(unknown, Absent) and unknown.reason != memory.reason
+@pytest.mark.parametrize(
+    ("loops", "leaves", "guilty"),
+    [
+        ({"loop0": ("/images/a.img", 0)}, ("loop0",), "loop0"),
+        ({"loop0": ("/images/a.img", 0)}, ("sda", "loop0"), "loop0"),
+        ({"loop0": ("/images/a.img", 1)}, ("loop0",), ""),
+        ({"loop0": ("/images/a.img", 0), "loop1": ("/loop/b.img", 1)}, ("loop1",), "loop0"),
+        ({"loop0": ("/images/a.img", 1), "loop1": ("/loop/b.img", 1)}, ("loop1", "sda"), ""),
+        ({"loop0": ("/mem/a.img", 1)}, ("loop0",), "tmpfs"),
+        ({"loop0": ("", 0)}, ("loop0",), "loop0"),
+        ({"loop0": ("/images/a.img", 0)}, ("sda",), ""),
+        ({}, ("sda", "zram0"), "zram0"),
+        ({}, ("ram1",), "ram1"),
+    ],
+)
+def test_the_whole_stack_is_looked_through_for_a_loop_without_direct_io(
+    tree: Tree, loops: dict[str, tuple[str, int]], leaves: tuple[str, ...], guilty: str
+) -> None:
+    found = served_by_memory(host_with(tree, **loops).host(), leaves)
+    assert guilty in found and bool(found) == bool(guilty)

@@ -12,6 +12,7 @@ import pytest
 
 from probes.system.disk.failing import whose_error
 from tests.app.launcher import hostdx
+from tests.needs import ROOT, needs
 from tests.real.loop_disk import LoopDisk
 from tests.real.short_runs import short_run
 
@@ -28,7 +29,7 @@ def test_the_device_is_named_where_the_error_is_its_own() -> None:
 
 
 @pytest.mark.real
-@pytest.mark.skipif(os.geteuid() != 0, reason="a loop device needs root")
+@needs(ROOT)
 @pytest.mark.parametrize("scenario", ["null", "fstrim"])
 def test_a_run_on_a_dead_file_system_ends_with_one_line(tmp_path: Path, scenario: str) -> None:
     with LoopDisk(tmp_path) as disk:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,6 +70,14 @@ def test_no_line_raises(line: str) -> None:
 def test_octal_escapes(tree: Tree) -> None:
     table(tree, r"30 20 8:17 / /mnt/a\040b\011c\134d rw - xfs /dev/sdb1 rw")
     assert mountpoint(tree, "/mnt/a b\tc\\d/file")[0] == "/mnt/a b\tc\\d"
+
+
+def test_a_mount_point_that_is_no_utf_8_is_the_path_that_can_be_opened(tree: Tree) -> None:
+    raw = rb"30 20 8:17 / /mnt/r\xe9s\134xe9 rw - xfs /dev/sdb1 rw".replace(rb"\xe9", b"\xe9", 1)
+    tree.put("/proc/self/mountinfo", ROOT.encode() + b"\n" + raw + b"\n")
+    path = os.fsdecode(b"/mnt/r\xe9s\\xe9")
+    assert mountpoint(tree, path + "/file")[0] == path
+    assert mountpoint(tree, "/mnt/r\\xe9s\\xe9")[0] == "/"  # a backslash in the name: another one
 
 
 def test_the_longest_mount_point_by_whole_names(tree: Tree) -> None:

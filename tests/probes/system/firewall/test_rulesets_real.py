@@ -7,11 +7,11 @@ import subprocess
 import msgspec
 import pytest
 
-from probes.command import tool
 from probes.system.firewall.reverse_path import ReversePathRule
 from probes.system.firewall.ruleset_json import listing_from_json
 from probes.system.firewall.ruleset_text import rules_from_text
 from probes.types import Absent
+from tests.needs import NET_NAMESPACE, need, program
 
 
 def rules_from_json(text: str) -> tuple[ReversePathRule, ...] | Absent:
@@ -55,11 +55,7 @@ def listed(script: str) -> tuple[str, str]:
 
 @pytest.fixture(autouse=True)
 def possible() -> None:
-    if tool("nft") is None:
-        pytest.skip("nft is not installed")
-    probe = subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False)
-    if probe.returncode != 0:
-        pytest.skip(f"no network namespace can be made here: {probe.stderr.decode().strip()}")
+    need(program("nft"), NET_NAMESPACE)
 
 
 def script(*rules: str) -> str:

@@ -1,7 +1,8 @@
-"""A file that root writes, by a way that nobody else chose.
+"""A path that a person typed, opened by a way that nobody else chose.
 
-Who owns a folder on the way puts a link in the place of a name in it: root would write what the link leads to. So each
-part is opened by descriptor (open(2), O_NOFOLLOW), and a link is followed only where root alone could have made it.
+Who owns a folder on the way puts a link in the place of a name in it: root would write, or read to all, what the link
+leads to. So each part is opened by descriptor (open(2), O_NOFOLLOW), and a link is followed only where the caller or
+root alone could have made it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ class Misled(Exception):
     """There is a link on the way that somebody else may have made; the text says where."""
 
 
-def opened_by_root(path: str, flags: int, mode: int) -> tuple[int, bool]:
-    """The file's descriptor, and whether others may make names in its folder. Raises Misled, OSError, ValueError."""
+def walked(path: str, flags: int, mode: int) -> tuple[int, bool]:
+    """The descriptor, and whether others may make names in its folder. Raises Misled, OSError, ValueError.
+
+    With O_PATH nothing is touched: a device or a FIFO may be named.
+    """
     todo = path.split("/")[::-1]
     at = _folder("/" if path.startswith("/") else ".", None)
     links = 0
@@ -28,13 +32,13 @@ def opened_by_root(path: str, flags: int, mode: int) -> tuple[int, bool]:
             last = not any(todo)
             if part in ("", ".") and not last:
                 continue
-            trusted = _roots_alone(os.fstat(at))
+            trusted = _callers_alone(os.fstat(at))
             try:
                 found = os.lstat(part, dir_fd=at) if part not in ("", ".", "..") else None
             except FileNotFoundError:
                 found = None
             if found is not None and stat.S_ISLNK(found.st_mode):
-                if not trusted:
+                if not trusted and (os.geteuid() == 0 or found.st_uid not in (0, os.geteuid())):
                     raise Misled(f"{part} is a link in a folder that others may write to")
                 # /dev/stdout: no path, but what is open
                 if last and found.st_dev == Path("/proc").stat().st_dev:
@@ -54,10 +58,10 @@ def opened_by_root(path: str, flags: int, mode: int) -> tuple[int, bool]:
         os.close(at)
 
 
-def _roots_alone(folder: os.stat_result) -> bool:
-    """In a sticky folder others cannot rename what is root's, but they make names of their own."""
+def _callers_alone(folder: os.stat_result) -> bool:
+    """In a sticky folder others cannot rename what is the caller's, but they make names of their own."""
     others = stat.S_IWOTH | (stat.S_IWGRP if folder.st_gid else 0)
-    return folder.st_uid == 0 and not folder.st_mode & others
+    return folder.st_uid in (0, os.geteuid()) and not folder.st_mode & others
 
 
 def _moved(at: int, part: str) -> int:

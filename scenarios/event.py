@@ -1,0 +1,13 @@
+"""What every event of a run is."""
+
+from __future__ import annotations
+
+import msgspec
+
+from scenarios.ranges import Seconds
+
+
+class Event(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, tag_field="type"):
+    """`t` is seconds since the run began, on a monotonic clock."""
+
+    t: Seconds

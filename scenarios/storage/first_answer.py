@@ -1,0 +1,221 @@
+"""What a single disk is good for, beside which classes it stands, whether it is throttled, and the one next command."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+
+from probes.bench.workloads import load_of
+from probes.host import Host
+from probes.system.disk.block import BlockDevice
+from probes.types import present
+from probes.units import amount, duration, elapsed, listed
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.knowledge.disks import JobKind, disk_class, disk_classes, job_kinds, offers
+from scenarios.storage.arms import Level
+from scenarios.storage.findings import engine_cost
+from scenarios.storage.targets import Target
+
+KNOWLEDGE = "scenarios/knowledge/storage.toml"
+NEAREST = 2
+FLASH_READ_NS = 1_000_000  # a head moves for longer
+CAPPED = {
+    "randread-4k-qd16": "IOPS",
+    "read-1m-qd8": "MB/s",
+    "write-1m-qd8": "MB/s",
+}  # loads that reach a volume's cap
+
+
+def first_answer(
+    one: Target, levels: Sequence[Level], found: Sequence[Finding], watched_s: float, *, single: bool
+) -> list[Finding]:
+    """Of one directory; nothing where nothing was measured. `found`: what the run and the rules say of it besides.
+
+    `watched_s`: seconds of load in which a throttle was looked for. `single`: no other directory is compared with it.
+    """
+    own = [value for value in levels if value.variant == one.letter]
+    if not own:
+        return []
+    jobs = [
+        (kind, value, worth(kind, value))
+        for kind in job_kinds()
+        for value in own
+        if value.workload == kind.load
+    ]
+    nearest = standing(one, own)[:NEAREST]
+    throttle = next((each for each in found if each.id == "storage.throttled"), None)
+    suspicious = [each for each in found if each.severity != "ok" and each is not throttle]
+    judged = any(value.usual is not None for value in own)
+    fine = judged and not found and all(word == "good" for _, _, word in jobs)
+    uses = [
+        f"{word} for {listed([kind.short for kind, _, mine in jobs if mine == word], 6)}"
+        for word in ("good", "fair", "poor")
+        if any(mine == word for _, _, mine in jobs)
+    ]
+    held = [throttle.title] if throttle else []
+    near = [f"nearest to {nearest[0][0]}"] if nearest else []
+    answer = Finding(
+        id="storage.levels",
+        severity="ok" if fine else "notice",
+        confidence="measured",
+        subject=one.directory,
+        answers=single,
+        title=f"{one.directory} ({one.leaf_names}): {'; '.join([*held, *uses, *near]) or 'measured'}",
+        evidence=(
+            *(Evidence(_job_words(*job), KNOWLEDGE) for job in jobs),
+            *(engine_cost(value.engine_ns) for value in own[:1] if value.engine_ns is not None),
+            *([Evidence(_standing_words(one, nearest), KNOWLEDGE)] if nearest else []),
+            *([Evidence(_throttle_words(throttle, watched_s))] if watched_s else []),
+            Evidence(_setting_words(one, suspicious)),
+        ),
+        remedy=(_next(throttle, suspicious),),
+    )
+    return [answer]
+
+
+def worth(kind: JobKind, value: Level) -> str:
+    """good, fair or poor for this use."""
+    slow = kind.most_ms and value.p99_ns is not None and value.p99_ns > 1e6 * kind.most_ms
+    if value.median >= kind.good:
+        return "fair" if slow else "good"
+    return "poor" if value.median <= kind.poor else "fair"
+
+
+def standing(one: Target, levels: Sequence[Level]) -> list[tuple[str, float]]:
+    """Classes of disks and the clouds' offers that this one can be, the nearest first, with its distance.
+
+    The distance is the mean over the loads of |ln(measured / the range's edge or the cap)|; 0 lies within the ranges.
+    """
+    reached = {value.workload: value.median for value in levels if value.median > 0}
+    sides = [(each.title, each.ranges) for each in disk_classes()]
+    for device in one.devices[:1] if len(one.devices) == 1 else ():
+        size = device.size_bytes if present(device.size_bytes) else 0
+        for offer in offers(device):
+            caps = offer.caps(size)
+            sides.append((offer.title, {name: (caps[unit], caps[unit]) for name, unit in CAPPED.items()}))
+    found = []
+    for title, ranges in sides:
+        apart = [_apart(reached[name], *ranges[name]) for name in ranges if name in reached]
+        if apart:
+            found.append((title, fmean(apart)))
+    return sorted(found, key=lambda side: side[1])
+
+
+def hints(host: Host, one: Target, levels: Sequence[Level]) -> list[Finding]:
+    """What cannot be as it claims to be: flushes faster than the medium, a rotating disk that reads like flash."""
+    own = {value.workload: value for value in levels if value.variant == one.letter}
+    device = one.devices[0] if len(one.devices) == 1 else None
+    if device is None:
+        return []
+    found = []
+    known, sync, read = disk_class(device), own.get("fsync-4k-qd1"), own.get("randread-4k-qd1")
+    if known is not None and sync is not None and sync.p50_ns and sync.p50_ns < 1e3 * known.fastest_sync_us:
+        found.append(_too_fast(device, sync.p50_ns, known.title, known.fastest_sync_us))
+    path = f"{device.path}/queue/rotational"  # of a virtual disk too: the kernel goes by it
+    if read is not None and read.p50_ns and read.p50_ns < FLASH_READ_NS and host.integer(path) == 1:
+        found.append(_turns(device, read.p50_ns, path))
+    return found
+
+
+def _apart(value: float, low: float, high: float) -> float:
+    if low <= value <= high or min(low, high) <= 0:
+        return 0.0
+    return abs(math.log(value / (low if value < low else high)))
+
+
+def _job_words(kind: JobKind, value: Level, word: str) -> str:
+    latency = ""
+    if value.p50_ns is not None and value.p99_ns is not None:
+        latency = (
+            f"; under load half of them within {elapsed(value.p50_ns)}, 99 % within {elapsed(value.p99_ns)}"
+        )
+    edges = f"good from {amount(kind.good, value.unit)}, poor up to {amount(kind.poor, value.unit)}"
+    if kind.most_ms:
+        edges += f", 99 % within {kind.most_ms:g} ms"
+    reached = f"{amount(value.median, value.unit)} ({load_of(value.workload).title})"
+    remark = f"; {value.remarks[0]}" if value.remarks else ""
+    return f"{kind.words}: {word}, {reached}{latency}; {edges}{remark}"
+
+
+def _standing_words(one: Target, nearest: Sequence[tuple[str, float]]) -> str:
+    words = " and ".join(
+        title if not apart else f"{title} (off by a factor of {math.exp(apart):.2g})"
+        for title, apart in nearest
+    )
+    known = disk_class(one.devices[0]) if len(one.devices) == 1 else None
+    itself = (
+        f"{one.leaf_names} is a {known.title}" if known else f"the class of {one.leaf_names} is not known"
+    )
+    return f"by its figures nearest to {words}; {itself}"
+
+
+def _throttle_words(throttle: Finding | None, watched_s: float) -> str:
+    if throttle is not None:
+        return throttle.title
+    return (
+        f"not throttled in the {duration(watched_s)} measured: no pauses at a fixed rate, no step, no fixed rate; "
+        "a burst that lasts longer would not show"
+    )
+
+
+def _setting_words(one: Target, suspicious: Sequence[Finding]) -> str:
+    if suspicious:
+        return f"suspicious: {suspicious[0].title}"
+    return f"no rule found a suspicious setting of {one.leaf_names} or its file system"
+
+
+def _next(throttle: Finding | None, suspicious: Sequence[Finding]) -> Remedy:
+    """One command: the throttle's, the worst finding's, or how long a job really waits."""
+    for each in (throttle, *suspicious):
+        for remedy in each.remedy if each is not None else ():
+            if remedy.commands:
+                return Remedy(title=remedy.title, commands=remedy.commands[:1])
+    return Remedy(
+        title="Measure how long your job really waits for this disk",
+        commands=("hostdx run storage --pid PID",),
+    )
+
+
+def _too_fast(device: BlockDevice, p50_ns: float, title: str, fastest_us: float) -> Finding:
+    return Finding(
+        id="storage.flush-too-fast",
+        severity="notice",
+        confidence="hint",
+        subject=device.name,
+        title=f"half of the synced writes to {device.name} take less than {elapsed(p50_ns)}; a {title} needs "
+        f"{elapsed(1e3 * fastest_us)} at least",
+        evidence=(
+            Evidence(
+                "a controller's or hypervisor's cache may answer for it, and lose the data when power fails"
+            ),
+        ),
+        remedy=(
+            Remedy(
+                title="See what the kernel says of its write cache, and what the hypervisor does with flushes",
+                commands=(f"cat /sys/block/{device.name}/queue/write_cache",),
+            ),
+        ),
+    )
+
+
+def _turns(device: BlockDevice, p50_ns: float, path: str) -> Finding:
+    return Finding(
+        id="storage.not-rotating",
+        severity="notice",
+        confidence="hint",
+        subject=device.name,
+        title=f"the kernel takes {device.name} for a rotating disk, but half of its random reads take less than "
+        f"{elapsed(p50_ns)}: that is flash, or a cache of the hypervisor",
+        evidence=(
+            Evidence("rotational 1; databases, file systems and write-back throttling go by it", path),
+        ),
+        remedy=(
+            Remedy(
+                title="Compare with the kernel being told that it does not rotate",
+                commands=(f"cat {path}", f"echo 0 > {path}"),
+                verify=(f"cat {path}",),
+                undo=(f"echo 1 > {path}",),
+            ),
+        ),
+    )

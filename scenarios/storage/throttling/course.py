@@ -1,0 +1,234 @@
+"""A throttle seen in the course of one load: pauses at a fixed rate, a rate that is too even, a burst that ends.
+
+A disk's own rate scatters; what meters it (`blkio.throttle`, `io.max`, a hypervisor, a cloud) lets so many operations
+or bytes pass in a period and then waits, or gives each its turn by the clock. Pure: it works on what was counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+from statistics import median
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.bench.engine.completions import STEP_NS
+
+Form: TypeAlias = Literal["pauses", "even"]
+
+STEP_S = STEP_NS / 1e9
+STEPS_A_WINDOW = (1, 2, 5, 10, 20)  # the finest in which the disk finishes enough operations to see a pause
+LEAST_IN_A_WINDOW = 4
+LOW = 0.25  # of what a busy window holds
+GAP_S = 0.05  # between two blocks at most, to follow the clock across it
+LEAST_PAUSE_S, MOST_PAUSE_S = 0.004, 0.6
+LEAST_PERIODS = 8
+REGULAR = 0.12  # median deviation of periods, and of the operations in them, as a share
+LEAST_PAUSED = 0.12  # of the time
+MOST_APART = 0.25  # of the rate in a period and that of all blocks
+EVEN = 0.008  # from the tenth to the ninetieth of the rates
+LEAST_BLOCKS = 6
+TAIL = 0.6  # of a block: what a bucket saved between two blocks is used up before
+LEAST_IN_A_TAIL = 24  # operations
+MORE_OR_LESS = 3  # operations, from the tenth to the ninetieth of the tails
+LEAST_STEP = 1.3
+
+
+class Course(msgspec.Struct, frozen=True, kw_only=True):
+    """One block. `began_s` by one clock for all; `completions`: operations in each `STEP_S` since then."""
+
+    began_s: float
+    seconds: float
+    completions: Sequence[int]
+
+    @property
+    def operations(self) -> int:
+        return sum(self.completions)
+
+    @property
+    def rate(self) -> float:
+        """Operations a second."""
+        return self.operations / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def tail(self) -> tuple[int, float]:
+        """Operations and seconds of the last of its whole steps."""
+        steps = int(self.seconds / STEP_S)
+        last = self.completions[round((1 - TAIL) * steps) : steps]
+        return sum(last), len(last) * STEP_S
+
+
+class Cap(msgspec.Struct, frozen=True, kw_only=True):
+    """`rate`: operations a second. Of pauses: how long, how often. Of a burst: what it gave beyond the cap, how fast.
+
+    `refill_s`: of idling until such a burst is there again; `seconds`: in which the cap was seen.
+    """
+
+    form: Form
+    rate: float
+    seconds: float
+    period_s: float = 0.0
+    pause_s: float = 0.0
+    burst_operations: float = 0.0
+    burst_rate: float = 0.0
+    burst_s: float = 0.0
+
+    @property
+    def refill_s(self) -> float:
+        return self.burst_operations / self.rate
+
+
+def cap_of(blocks: Sequence[Course]) -> Cap | None:
+    """What held these blocks of one load, in the order measured; None where nothing is seen.
+
+    `even` alone proves no throttle: a link or an idle hard disk is even too. See `scenarios.storage.throttling.caps`.
+    """
+    blocks = [block for block in blocks if block.operations and block.seconds > 0]
+    at = _step(blocks)
+    if at and (held := _held(blocks[at:])):
+        return _with_burst(held, blocks, at)
+    return _held(blocks)
+
+
+def _held(blocks: Sequence[Course]) -> Cap | None:
+    return _pauses(blocks) or _even(blocks)
+
+
+def _pauses(blocks: Sequence[Course]) -> Cap | None:
+    """Periods of the same length with the same number of operations in each, and then none or few."""
+    for steps in STEPS_A_WINDOW:
+        windows = [_windows(block, steps) for block in blocks]
+        busy = _busy([count for own in windows for count in own])
+        if busy >= LEAST_IN_A_WINDOW:
+            break
+    else:
+        return None
+    width = steps * STEP_S
+    every = [_periods(line, LOW * busy, width) for line in _lines(blocks, windows, width)]
+    found = [period for own in every for period in own]
+    whole = [period for period in found if not period.cut]
+    found = whole if len(whole) >= LEAST_PERIODS else found
+    if len(found) < LEAST_PERIODS:
+        return None
+    lengths, counts = [p.seconds for p in found], [p.operations for p in found]
+    period, count, pause = median(lengths), median(counts), median(p.pause_s for p in found)
+    regular = (
+        period >= 5 * width
+        and _deviation(lengths, period) <= max(REGULAR * period, width)
+        and _deviation(counts, count) <= max(REGULAR * count, 1)
+    )
+    rate = sum(counts) / sum(lengths)
+    mean = sum(block.operations for block in blocks) / sum(block.seconds for block in blocks)
+    # the same in all blocks: what pauses for some of them is busy with something else
+    throughout = abs(count / period / mean - 1) <= MOST_APART
+    if not regular or not throughout or pause < LEAST_PAUSED * period:
+        return None
+    if not LEAST_PAUSE_S <= pause <= MOST_PAUSE_S:
+        return None
+    return Cap(form="pauses", rate=rate, seconds=_span(blocks), period_s=period, pause_s=pause)
+
+
+def _windows(block: Course, steps: int) -> list[int]:
+    """Whole windows: one that the block's end cuts would look like a pause."""
+    counts = block.completions
+    return [sum(counts[at : at + steps]) for at in range(0, len(counts) - steps + 1, steps)]
+
+
+def _busy(counts: Sequence[int]) -> int:
+    """The count that half of the operations are in windows of, at least: pauses do not lower it."""
+    left = sum(counts) / 2
+    for count in sorted(counts, reverse=True):
+        left -= count
+        if left <= 0:
+            return count
+    return 0
+
+
+def _lines(blocks: Sequence[Course], windows: Sequence[list[int]], width: float) -> list[list[int | None]]:
+    """Blocks that follow each other closely as one line, with None for what lies between them."""
+    lines: list[list[int | None]] = []
+    ended = float("-inf")
+    for block, own in zip(blocks, windows, strict=True):
+        gap = block.began_s - ended
+        if 0 <= gap <= GAP_S:
+            lines[-1] += [None] * round(gap / width)
+        else:
+            lines.append([])
+        lines[-1] += own
+        ended = block.began_s + len(own) * width
+    return lines
+
+
+class _Period(msgspec.Struct, frozen=True):
+    """From a pause's end to the next one's. `cut`: by a gap between two blocks, when nothing was asked for."""
+
+    seconds: float
+    operations: int
+    pause_s: float
+    cut: bool
+
+
+def _periods(line: Sequence[int | None], low: float, width: float) -> list[_Period]:
+    """The whole ones. A gap between blocks goes on as what is before it."""
+    states: list[tuple[bool, int, bool]] = []  # paused, operations, gap
+    for count in line:
+        paused = (states[-1][0] if states else False) if count is None else count < low
+        states.append((paused, count or 0, count is None))
+    runs = [(paused, list(own)) for paused, own in groupby(states, key=lambda state: state[0])]
+    return [
+        _Period(
+            width * (len(active) + len(pause)),
+            sum(n for _, n, _ in (*active, *pause)),
+            width * len(pause),
+            any(gap for _, _, gap in active),
+        )
+        for (idle, active), (_, pause) in pairwise(
+            runs[1:-1]
+        )  # the line's ends cut the first and the last run
+        if not idle
+    ]
+
+
+def _deviation(values: Sequence[float], middle: float) -> float:
+    return median(abs(value - middle) for value in values)
+
+
+def _even(blocks: Sequence[Course]) -> Cap | None:
+    """Every block's tail at the same rate, give or take an operation."""
+    tails = [block.tail for block in blocks[1:]]
+    if len(tails) < LEAST_BLOCKS or min(count for count, _ in tails) < LEAST_IN_A_TAIL:
+        return None
+    rates = sorted(count / seconds for count, seconds in tails)
+    edge = len(rates) // 10
+    middle = median(rates)
+    few = MORE_OR_LESS / median(seconds for _, seconds in tails)
+    if rates[-1 - edge] - rates[edge] > max(EVEN * middle, few):
+        return None
+    return Cap(form="even", rate=sum(n for n, _ in tails) / sum(s for _, s in tails), seconds=_span(blocks))
+
+
+def _step(blocks: Sequence[Course]) -> int:
+    """The first block of the lower plateau, 0 without: all before it faster than all after it, and by a good deal."""
+    rates = [block.rate for block in blocks]
+    best, at = LEAST_STEP, 0
+    for place in range(2, len(rates) - LEAST_BLOCKS + 1):  # the burst may end within the block before
+        drop = min(rates[: place - 1]) / max(rates[place:])
+        if drop > best:
+            best, at = drop, place
+    return at
+
+
+def _with_burst(held: Cap, blocks: Sequence[Course], at: int) -> Cap:
+    """What was given beyond the cap until the plateau began, the bucket's refill meanwhile taken off."""
+    before = blocks[:at]
+    ended = before[-1].began_s + before[-1].seconds
+    beyond = sum(block.operations for block in before) - held.rate * (ended - before[0].began_s)
+    rate = median(block.rate for block in before[: max(1, at - 1)])
+    return msgspec.structs.replace(
+        held, burst_operations=max(0.0, beyond), burst_rate=rate, burst_s=sum(block.seconds for block in before)
+    )  # fmt: skip
+
+
+def _span(blocks: Sequence[Course]) -> float:
+    return blocks[-1].began_s + blocks[-1].seconds - blocks[0].began_s

@@ -1,0 +1,207 @@
+"""What a run says of a throttled disk: the cap, how it shows, who set it, and where it is raised."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from probes.bench.engine.summary import in_unit
+from probes.bench.workloads import load_of
+from probes.host import Host
+from probes.system.cgroup import Cgroup, cgroup
+from probes.system.disk.block import block_devices
+from probes.system.disk.ebs import EbsCounters, ebs_counters
+from probes.system.disk.transport import VIRTUAL_TRANSPORTS, emulated
+from probes.types import present
+from probes.units import amount, duration, elapsed, number, prefixed, rate
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.knowledge.disks import offers
+from scenarios.storage.arms import Level
+from scenarios.storage.targets import Target
+from scenarios.storage.throttling.caps import Limit, Throttle, limits_of, throttles
+from scenarios.storage.throttling.course import Cap, Course
+
+LEAST_EXCEEDED_S = 0.1
+
+
+def throttles_of(host: Host, one: Target, courses: Mapping[str, Sequence[Course]]) -> list[Throttle]:
+    """The caps of the disk below a directory, with what the kernel knows of them."""
+    limits = [*known_limits(host, one), *offer_limits(one)]
+    return throttles(courses, limits, virtual=is_virtual(one))
+
+
+def is_virtual(one: Target) -> bool:
+    """Whether what lies under it is a hypervisor's or a cloud's disk: a USB or RAID link is even by itself."""
+    return bool(one.devices) and all(
+        (present(d.transport) and d.transport in VIRTUAL_TRANSPORTS) or emulated(d.model) or bool(offers(d))
+        for d in one.devices
+    )
+
+
+def known_limits(host: Host, one: Target) -> list[Limit]:
+    """The limits of our own control group and of those above it, for the devices below this directory."""
+    devices = block_devices(host)
+    devnos = [devices[name].devno for name in one.place.layers if name in devices]
+    own = cgroup(host)
+    return limits_of(own.io, devnos) if isinstance(own, Cgroup) else []
+
+
+def offer_limits(one: Target) -> list[Limit]:
+    """The published caps of what this disk can be."""
+    device = one.devices[0] if len(one.devices) == 1 else None
+    if device is None or not present(device.size_bytes):
+        return []
+    return [
+        Limit(unit, value, ("read", "write"), f"the published cap of {offer.title} ({offer.source})")
+        for offer in offers(device)
+        for unit, value in offer.caps(device.size_bytes).items()
+    ]
+
+
+def sustained(levels: Sequence[Level], found: Sequence[Throttle]) -> list[Level]:
+    """The levels, not above the cap that a load ran into: what a burst gave beyond it does not last."""
+    kept = []
+    for value in levels:
+        load = load_of(value.workload)
+        for one in found:
+            cap = one.value * 1e6 / load.block_bytes if one.unit == "MB/s" else one.value
+            cap = in_unit(load, cap)
+            if value.workload in one.loads and value.median > cap:
+                value = msgspec.structs.replace(value, median=cap, ci95=None)
+        kept.append(value)
+    return kept
+
+
+def throttle_findings(host: Host, one: Target, found: Sequence[Throttle]) -> list[Finding]:
+    """One for all caps of the disk; none where it is not throttled."""
+    if not found:
+        return []
+    leaf = one.leaf_names
+    return [
+        Finding(
+            id="storage.throttled",
+            severity="warning",
+            confidence="measured",
+            subject=leaf,
+            title=f"{leaf} is throttled to {' and '.join(cap_words(each) for each in found)}",
+            evidence=(*(e for each in found for e in _evidence(each)), *_others(host, one)),
+            remedy=(_remedy(leaf, found),),
+        )
+    ]
+
+
+def cap_words(one: Throttle) -> str:
+    """`200 MB/s`, `2 k IOPS`."""
+    return str(amount(float(number(one.value)), one.unit))
+
+
+def _evidence(one: Throttle) -> tuple[Evidence, ...]:
+    loads = ", ".join(load_of(name).title for name in one.loads)
+    source = one.limit.where if one.limit else ""
+    seen = [Evidence(f"{loads}: {cap_words(one)}; {_form(one)}", source)]
+    for name, cap in zip(one.loads, one.caps, strict=False):
+        if cap.burst_operations:
+            seen.append(Evidence(f"{load_of(name).title}: {_burst(name, cap, one.unit)}"))
+    if one.caps and not any(cap.burst_operations for cap in one.caps):
+        seconds = sum(cap.seconds for cap in one.caps)
+        seen.append(Evidence(f"no burst above it in the {duration(seconds)} measured"))
+    return tuple(seen)
+
+
+def _form(one: Throttle) -> str:
+    if not one.caps:
+        return "the limit that the kernel has for it"
+    paused = next((cap for cap in one.caps if cap.form == "pauses"), None)
+    if paused is None:
+        return "the same rate throughout, which no disk has by itself"
+    return f"pauses of {elapsed(1e9 * paused.pause_s)}, one every {elapsed(1e9 * paused.period_s)}"
+
+
+def _burst(name: str, cap: Cap, unit: str) -> str:
+    size = load_of(name).block_bytes
+    if unit == "MB/s":
+        beyond, fast = f"{prefixed(cap.burst_operations * size)}B", rate(cap.burst_rate * size)
+    else:
+        beyond, fast = f"{prefixed(cap.burst_operations)}operations", f"{prefixed(cap.burst_rate)}IOPS"
+    return (
+        f"{fast} for the first {duration(cap.burst_s)}, a burst of {beyond} beyond the cap; "
+        f"it is there again after {duration(cap.refill_s)} without I/O"
+    )
+
+
+def _others(host: Host, one: Target) -> tuple[Evidence, ...]:
+    """What else of the kernel holds I/O back on these devices, though it sets no fixed cap."""
+    delayed = [
+        Evidence(
+            f"{device.name}: write-back throttling is on: background writes wait while reads take longer than "
+            f"{elapsed(1e3 * device.queue.wbt_lat_usec)}",
+            f"{device.path}/queue/wbt_lat_usec",
+        )
+        for device in one.devices
+        if present(device.queue.wbt_lat_usec) and device.queue.wbt_lat_usec > 0
+    ]
+    own = cgroup(host)
+    devnos = {device.devno for device in one.devices}
+    targets = [
+        Evidence(
+            f"a control group has a latency target: others wait while its I/O takes more than {elapsed(1e3 * t.value)}",
+            f"{t.group}/{t.file}",
+        )
+        for t in (own.latency_targets if isinstance(own, Cgroup) else ())
+        if t.devno in devnos
+    ]
+    return (*delayed, *targets)
+
+
+def _remedy(leaf: str, found: Sequence[Throttle]) -> Remedy:
+    """The kernel's setting where it is one; else the place outside of this host where disks get their limits."""
+    own = [each.limit for each in found if each.limit is not None and each.limit.file]
+    if own:
+        files = dict.fromkeys(one.file for one in own)
+        return Remedy(
+            title="Raise the limit of the control group, or run outside of it",
+            commands=tuple(f"cat {shlex.quote(file)}" for file in files),
+        )
+    return Remedy(
+        title=f"On the host of this virtual machine, see the limits of {leaf}; in a cloud, those of the volume and "
+        "of the machine's type",
+        commands=(f"virsh blkdeviotune DOMAIN {shlex.quote(leaf)}",),
+    )
+
+
+def ebs_of(host: Host, leaves: Sequence[str]) -> dict[str, EbsCounters]:
+    """What EBS volumes count of themselves; the others are left out."""
+    told = {leaf: ebs_counters(host, leaf) for leaf in leaves}
+    return {leaf: counters for leaf, counters in told.items() if isinstance(counters, EbsCounters)}
+
+
+def ebs_findings(before: Mapping[str, EbsCounters], after: Mapping[str, EbsCounters]) -> list[Finding]:
+    """How long the cloud itself says that it held these volumes back meanwhile."""
+    found = []
+    for leaf in sorted(before.keys() & after.keys()):
+        grown = after[leaf].since(before[leaf])
+        parts = {
+            "the volume's IOPS": grown.volume_iops_s,
+            "the volume's throughput": grown.volume_throughput_s,
+            "the instance's IOPS": grown.instance_iops_s,
+            "the instance's throughput": grown.instance_throughput_s,
+        }
+        exceeded = [f"{what} for {duration(s)}" for what, s in parts.items() if s >= LEAST_EXCEEDED_S]
+        look = Remedy(
+            title="Look up the volume's limits by its ID", commands=(f"lsblk -o NAME,SERIAL /dev/{leaf}",)
+        )
+        if exceeded:
+            found.append(
+                Finding(
+                    id="storage.ebs-exceeded",
+                    severity="warning",
+                    confidence="measured",
+                    subject=leaf,
+                    title=f"{leaf} was asked for more than its limits while it was measured: {', '.join(exceeded)}",
+                    evidence=(Evidence("the volume's own counters, before and after", "NVMe log page 0xD0"),),
+                    remedy=(look,),
+                )
+            )
+    return found

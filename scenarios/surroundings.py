@@ -1,0 +1,64 @@
+"""What the host's counters moved while a train or block ran, in all and by us: what others did is told from it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from scenarios.disturbance import Disturbance
+from scenarios.event import Event
+from scenarios.ranges import Count, Seconds, Share
+
+
+class Surroundings(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One interval's. Shares 0..1 of all CPUs or of the time, bytes and counts of the interval; None: not told here.
+
+    load   which load of which variant ran; "" where nothing of ours did.
+    exact  our own I/O moves on the devices what it asked for, no journal or metadata beside it (reads do, writes not).
+    """
+
+    seconds: Seconds
+    load: str = ""
+    cpu: Share | None = None  # what others used
+    users_cpu: Share | None = (
+        None  # of it other processes, without the kernel's threads, which may work for us
+    )
+    hidden: bool = False  # not all processes of this machine show: `users_cpu` is at least so much
+    full: Share = 0.0  # how busy all CPUs were, with us
+    steal: Share | None = None
+    memory: Share | None = None  # tasks waited for memory
+    queue: Count | None = None  # tasks of others that were ready to run, before and after
+    cpus: Count = 0  # of the host; 0: not known
+    device_bytes: Count | None = None  # everybody's, on the devices that the load uses
+    device_written: Count = 0  # of them
+    device_operations: Count = 0
+    own_bytes: Count = 0  # what our processes made storage read and write
+    own_written: Count = 0
+    attributed: Count | None = None  # what other processes did here, at least; None: nobody may be read
+    operations: Count = 0  # ours
+    exact: bool = False
+    khz: Count | None = None
+    heat: Count | None = None
+    quota: Share | None = None
+
+    @property
+    def foreign_written(self) -> float:
+        """Bytes a second that others wrote to the devices, our own journal's among them."""
+        return max(0, self.device_written - self.own_written) / max(self.seconds, 1e-3)
+
+    @property
+    def foreign_read(self) -> float:
+        """Bytes a second that others read from the devices."""
+        read, own = (self.device_bytes or 0) - self.device_written, self.own_bytes - self.own_written
+        return max(0, read - own) / max(self.seconds, 1e-3)
+
+
+class Watched(Event, frozen=True, tag="watched"):
+    """What the guards read of a train or block, and what of it was beyond a limit, measured again or not.
+
+    devices  whose counters were read, by kernel name.
+    """
+
+    workload: str
+    surroundings: Surroundings
+    devices: tuple[str, ...] = ()
+    told: tuple[Disturbance, ...] = ()

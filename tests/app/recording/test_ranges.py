@@ -1,0 +1,167 @@
+"""Every number of a recording has a range in its type: what is beyond it is left out, counted and said, never shown."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from msgspec import inspect
+
+from app.recording.reader import BrokenRecording, events_of, load
+from app.recording.sides import takes
+from app.recording.store import demos, examined, resolve
+from app.report import markdown, result
+from app.report.answer import headline_of
+from app.report.report import report
+from app.report.summary import summary
+from app.tui.widgets.block_plot import plot_lines
+from scenarios import events as ev
+from scenarios.ranges import sound
+from tests.app.recording.test_recording import HEAD, block, written
+from tests.soak.extremes import on_screens
+from tests.soak.figures import Figures
+from tests.soak.recordings import shown
+from tests.soak.strategies import edges, recordings, types
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+EXTREMES = sorted((FIXTURES / "extremes").glob("*.jsonl"))
+TRUE_ONES = sorted((FIXTURES / "recordings").glob("*.jsonl"))
+
+
+def unbounded(info: inspect.Type, place: str) -> list[str]:
+    match info:
+        case inspect.IntType() | inspect.FloatType():
+            return [] if info.ge is not None and info.le is not None else [place]
+        case inspect.UnionType():
+            inner = [(one, "") for one in info.types]
+        case inspect.ListType() | inspect.VarTupleType():
+            inner = [(info.item_type, "[]")]
+        case inspect.TupleType():
+            inner = [(one, "[]") for one in info.item_types]
+        case inspect.DictType():
+            inner = [(info.key_type, "{}"), (info.value_type, "{}")]
+        case inspect.StructType():
+            inner = [(one.type, f".{one.name}") for one in info.fields]
+        case _:
+            inner = []
+    return [found for one, name in inner for found in unbounded(one, place + name)]
+
+
+def test_every_number_of_every_event_has_a_range() -> None:
+    assert [found for tag, info in types().items() for found in unbounded(info, tag)] == []
+
+
+def test_the_edges_of_a_range_can_be_scaled_inverted_and_raised() -> None:
+    """What the views do with a number without looking at it first."""
+    numbers = [field.type for info in types().values() for field in info.fields]
+    floats = [one for one in numbers if isinstance(one, inspect.FloatType)]
+    assert floats
+    for value in {float(edge) for one in floats for edge in edges(one)}:
+        assert math.isfinite(value * 100)
+        assert abs(value) < 1e-300 or math.isfinite(1 / value)
+
+
+@pytest.mark.parametrize("path", [*TRUE_ONES, *map(resolve, demos())], ids=lambda p: p.stem)
+def test_nothing_that_a_run_wrote_is_left_out(path: Path) -> None:
+    assert not [event for event in events_of(path) if isinstance(event, ev.LeftOut)]
+
+
+@pytest.mark.parametrize("path", EXTREMES, ids=lambda p: p.stem)
+def test_what_crashed_a_view_is_shown(path: Path, tmp_path: Path) -> None:
+    figures = Figures("one")
+    shown(path, figures, path.stem)
+    on_screens([path.read_bytes()], tmp_path, figures)
+    assert not figures.wrong.total()
+    assert figures.counts["shown"] == figures.counts["replayed"] == 1
+
+
+@given(recordings())
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_recording_at_the_edges_of_its_types_crashes_no_view(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes
+) -> None:
+    """Thousands of them: `python -m tests.soak extremes`."""
+    path = tmp_path_factory.mktemp("extremes") / "r.jsonl"
+    path.write_bytes(data)
+    figures = Figures("one")
+    shown(path, figures, "here")
+    assert not figures.wrong.total()
+
+
+def test_a_line_out_of_range_is_left_out_counted_and_told_everywhere(tmp_path: Path) -> None:
+    path = written(tmp_path / "r.jsonl", block(1.0), block(2.0), ev.Ended(t=3.0, status="done"))
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2] = lines[2].replace(b'"IOPS":1.0', b'"IOPS":1e300')
+    lines.insert(3, b'{"type":"fact","t":2.5,"name":"n","source":"s","value":' + b"9" * 400 + b"}\n")
+    path.write_bytes(b"".join(lines))
+    session = load(path)
+    assert len(session.blocks["w"]) == 1
+    assert session.unsound == 2
+    assert session.ended is not None
+    assert result.document(session, None)["left_out"] == {"lines out of range": 2}
+    assert takes([path])[0].left_out == 2
+    without = load(written(tmp_path / "sound.jsonl", block(1.0), ev.Ended(t=3.0, status="done")))
+    assert len(summary(session, path)) > len(summary(without, path))
+    assert session.unsound_why in markdown.rendered(report(session, "r")).replace("\\", "")
+    assert [e.why.partition(": ")[0] for e in events_of(path) if isinstance(e, ev.LeftOut)] == [
+        "line 3",
+        "line 4",
+    ]
+
+
+def test_no_comparison_holds_more_facts_than_a_host_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scenarios.compare.take.MOST_FACTS", 5)
+    facts = [ev.FactRead(t=1.0, name=f"n{n}", value=n, source="s") for n in range(9)]
+    [found] = takes([written(tmp_path / "r.jsonl", *facts)])
+    assert {name for subject, name in found.facts if not subject} == {f"n{n}" for n in range(5)}
+    assert found.left_out == 4
+
+
+def test_a_head_out_of_range_is_a_bad_recording_in_the_list(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(msgspec.json.encode(HEAD).replace(b'"seed":1', b'"seed":' + b"9" * 40) + b"\n")
+    with pytest.raises(BrokenRecording, match=": line 1: "):
+        load(path)
+    assert examined(path).state == "unreadable"
+
+
+def test_a_wrong_type_is_still_a_damaged_recording(tmp_path: Path) -> None:
+    path = written(tmp_path / "r.jsonl", block(1.0))
+    path.write_bytes(path.read_bytes().replace(b'"seconds":0.5', b'"seconds":"half"'))
+    with pytest.raises(BrokenRecording, match=": line 2: "):
+        load(path)
+
+
+def test_a_headline_that_cannot_be_made_ends_no_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "r.jsonl", ev.Ended(t=3.0, status="done"))
+
+    def broken(_session: object) -> None:
+        raise OverflowError("cannot convert float infinity to integer")
+
+    monkeypatch.setattr("app.report.answer.answer", broken)
+    found = headline_of(examined(path))
+    assert found is not None
+    assert found.weight == "unknown"
+
+
+def test_a_clock_that_jumped_back_draws_no_time_before_the_beginning() -> None:
+    session = load(FIXTURES / "extremes" / "clock-jumped-back.jsonl")
+    for width, height in ((80, 20), (40, 8)):
+        drawn = "\n".join(
+            "".join(part for part, _ in line) for line in plot_lines(session, width, height, "w")
+        )
+        assert "-8" not in drawn
+        assert "−8" not in drawn
+
+
+def test_values_without_a_type_are_bounded_in_size_and_depth() -> None:
+    deep: list[object] = []
+    for _ in range(100):
+        deep = [deep]
+    assert all(sound(value) for value in (None, True, "9" * 5000, 1 << 63, -1.5, [1, {"a": [2.0]}]))
+    assert not any(sound(value) for value in (10**30, -1e308, [[1e306]], {"a": {"b": 10**400}}, deep))

@@ -1,0 +1,57 @@
+"""What ends a command without our having foreseen it: a file for whoever mends it, or the limit that was met."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app import bug
+from app.state import state_dir
+from tests.app.launcher import ROOT, environment
+
+pytestmark = pytest.mark.usefixtures("own_state")
+
+
+def test_the_file_is_ours_alone_whatever_the_umask() -> None:
+    before = os.umask(0)
+    try:
+        assert "a bug in hostdx: KeyError" in bug.save(KeyError("x"))
+    finally:
+        os.umask(before)
+    (file,) = (state_dir() / "bugs").iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(OSError(number, "x") for number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)),
+        MemoryError(),
+        RuntimeError("can't start new thread"),
+    ],
+    ids=repr,
+)
+def test_a_limit_is_one_line_and_no_bug(error: Exception) -> None:
+    assert "bug" not in bug.save(error) and not (state_dir() / "bugs").exists()
+
+
+@pytest.mark.parametrize("limit, most", [(resource.RLIMIT_NOFILE, 10), (resource.RLIMIT_AS, 45 << 20)])
+@pytest.mark.parametrize(
+    "command", ["triage", "plan storage", "run null --dir /var/tmp --budget 5", "report demo:storage"]
+)
+def test_a_process_with_little_says_so_in_one_line(
+    tmp_path: Path, limit: int, most: int, command: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "app.cli", *command.split()],
+        env=environment(tmp_path) | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
+        preexec_fn=lambda: resource.setrlimit(limit, (most, most)), stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode in (0, 3), done.stderr
+    assert "a bug in hostdx" not in done.stderr and "Traceback" not in done.stderr

@@ -1,0 +1,138 @@
+"""Every command of the README where the current directory, $TMPDIR, the state's and every named directory and file has
+a name that is not UTF-8, and holds a backslash: it works, or refuses in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.cli.commands import COMMANDS
+from app.recording.reader import load
+from tests.app.launcher import ROOT
+from tests.real.loop_disk import LoopDisk
+from tests.real.short_runs import OPTIONS
+
+pytestmark = [pytest.mark.real, pytest.mark.beside]
+
+RAW = os.fsdecode(b"r\xe9sul\\tats")
+# how it ends: 0, or with the status of a refusal
+LINES: dict[str, tuple[str, int]] = {
+    "triage": ("triage --format md --facts", 0),
+    "triage-json": ("triage --json", 0),
+    "triage-no-tree": ("triage --root {raw}", 2),
+    "rules": ("rules --explain {raw}", 2),
+    "capture": ("capture -o {raw}/{raw}.tar.gz", 0),
+    "triage-tree": ("triage --root {raw}/{raw}.tar.gz", 0),
+    "scenarios": ("scenarios", 0),
+    "explain": ("explain storage", 0),
+    "explain-raw": ("explain {raw}", 2),
+    "run-raw": ("run {raw}", 2),
+    "attach": ("attach {raw}/{raw}.jsonl", 2),  # without a terminal
+    "stop": ("stop {raw}/{raw}.jsonl", 3),
+    "replay": ("replay {raw}/{raw}.jsonl", 2),
+    "report": ("report {raw}/{raw}.jsonl", 0),
+    "report-html": ("report {raw}/{raw}.jsonl --format html -o {raw}/{raw}.html", 0),
+    "report-json": ("report {raw}/{raw}.jsonl --format json", 0),
+    "report-missing": ("report {raw}/{raw}/{raw}", 3),
+    "compare": ("compare {raw}/{raw}.jsonl -- demo:dstate", 0),
+    "baseline": ("baseline save site {raw}/{raw}.jsonl", 0),
+    "baseline-raw": ("baseline save {raw}", 2),
+    "import": ("import {raw}/{raw}.tsv", 0),
+    "import-output": ("import {raw}/{raw}.tsv -o {raw}/out{raw}.jsonl", 0),
+    "import-missing": ("import {raw}/{raw}/{raw}", 3),
+    "pin": ("pin --cores 1 -- test -d {raw}", 0),
+    "pin-raw": ("pin --cores 1 -- {raw}", 127),
+    "recordings": ("recordings", 0),
+    "recordings-json": ("recordings --json", 0),
+    "rm": ("rm --yes {raw}/out{raw}.jsonl", 0),
+    "man": ("man", 0),
+    "completion": ("completion bash", 0),
+    "undo": ("undo --dry-run --json", 0),
+    "undo-raw": ("undo --forget {raw}", 3),
+    "places": ("places --mounts {raw}", 0),
+    "places-complete": ("places --complete={raw}/", 0),
+    "plan": ("plan storage", 0),  # in $TMPDIR
+    "plan-events": ("plan storage --dir {raw} --events -", 0),
+    "run-events": ("run dstate --seconds 1 --events {raw}/{raw}.events", 0),
+}
+
+
+class Hostdx:
+    """All below one directory of such a name."""
+
+    def __init__(self, base: Path) -> None:
+        self.raw = base / RAW
+        own = {"XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run", "TMPDIR": "tmp"}
+        for name in own.values():
+            (self.raw / name / RAW).mkdir(mode=0o700, parents=True)
+            (self.raw / name).chmod(0o700)
+        self.environment = (
+            os.environ | {k: str(self.raw / v / RAW) for k, v in own.items()} | {"LC_ALL": "C.UTF-8"}
+        )
+
+    def __call__(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+        argv = [sys.executable, "-P", "-m", "app.cli", *words]
+        return subprocess.run(
+            argv, env=self.environment | {"PYTHONPATH": str(ROOT)}, cwd=self.raw, capture_output=True, timeout=120,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def ends(self, status: int, *words: str) -> bytes:
+        """What it wrote: text, no traceback; a refusal is one line. Fails where it ends otherwise."""
+        done = self(*words)
+        errors = done.stderr.decode()  # UTF-8
+        done.stdout.decode()
+        assert done.returncode == status, errors
+        assert "a bug in hostdx" not in errors and "Traceback" not in errors
+        if status:
+            assert sum("hostdx: " in line for line in errors.splitlines()) in (1, 2), errors
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def hostdx(tmp_path_factory: pytest.TempPathFactory) -> Hostdx:
+    made = Hostdx(tmp_path_factory.mktemp("raw"))
+    folder = made.raw / RAW
+    folder.mkdir()
+    made.ends(0, "run", "dstate", "--seconds", "1", "--recording", str(folder / f"{RAW}.jsonl"))
+    shutil.copy(ROOT / "tests/data/io500-claix.tsv", folder / f"{RAW}.tsv")
+    return made
+
+
+def test_each_command_is_among_them() -> None:
+    assert {line.split()[0] for line, _ in LINES.values()} == set(COMMANDS) - {"pulse"}  # has no end
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_command(hostdx: Hostdx, name: str) -> None:
+    line, status = LINES[name]
+    hostdx.ends(status, *(word.format(raw=RAW) for word in line.split()))
+
+
+@pytest.mark.parametrize("scenario", sorted(OPTIONS))
+def test_a_run(tmp_path: Path, scenario: str) -> None:
+    """In a directory of such a name on a disk of its own: measured and undone, recorded under that name."""
+    hostdx = Hostdx(tmp_path)
+    with LoopDisk(tmp_path) as disk:
+        directory = disk.directory / RAW
+        directory.mkdir()
+        before = disk.queue()
+        words = [one.format(dir=directory) for one in OPTIONS[scenario]]
+        told = json.loads(hostdx.ends(0, "run", scenario, *words, "--json"))
+        assert told["status"] == "done"
+        assert list(directory.iterdir()) == [] and list((hostdx.raw / "tmp" / RAW).iterdir()) == []
+        if scenario != "iosched":
+            assert disk.queue() == before
+    session = load(hostdx.raw / "state" / RAW / "hostdx/recordings" / told["recording"].rpartition("/")[2])
+    assert session.began is not None
+    if str(directory) in words:
+        assert session.began.options["dir"] in (str(directory), [str(directory)])
+    assert json.loads(hostdx.ends(0, "undo", "--json"))["changes"] == []
+    for form in ("md", "html", "json"):
+        hostdx.ends(0, "report", "last", "--format", form)

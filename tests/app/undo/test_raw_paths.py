@@ -1,0 +1,59 @@
+"""Directories whose names are not UTF-8: a plan's digest stays the same, undo removes that one and no other."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from app.process import Identity, identity
+from app.state import journal_dir, private
+from app.undo import effects, undo
+from app.undo.journal import SCHEMA, Header, Journal, peek
+from probes.action import private_directory
+from tests.app.launcher import hostdx
+
+pytestmark = pytest.mark.usefixtures("own_state")
+
+# the same name to a reader; a journal that wrote what a reader sees would not know them apart
+NAMES = (b"r\xe9sultats", b"r\\xe9sultats", "résultats".encode(), b"r\\\\xe9sultats", b"r\\udce9sultats")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_undo_removes_that_path_and_no_other(tmp_path: Path, name: bytes) -> None:
+    folders = [tmp_path / os.fsdecode(one) for one in NAMES]
+    for folder in folders:
+        folder.mkdir()
+    (folder,) = (one for one in folders if os.fsencode(one.name) == name)
+    nobody = Identity(2**22 + 1, 1, identity().boot_id)
+    head = Header(schema=SCHEMA, run="r", who=nobody, command=[str(folder)], recording="", began_s=0.0)
+    book = Journal.create(private(journal_dir()) / "r.jsonl", head)
+    entry = effects.prepare(private_directory(str(folder)), "1")
+    book.intend(entry)
+    book.made(effects.carry_out(entry, ()))
+    os.close(book.descriptor)
+    made = Path(entry.value)
+    assert made.parent == folder and made.is_dir()
+    for other in folders:  # of that name, not ours
+        (other / made.name).mkdir(exist_ok=True)
+
+    header, (read,) = peek(book.path)
+    assert header.command == [str(folder)] and read.value == entry.value
+    taken = undo.take(book.path)
+    assert taken is not None
+    assert [one.outcome.state for one in undo.undo_entries(taken)] == ["reverted"]
+    taken.close()
+    assert [one for one in folders if not (one / made.name).exists()] == [folder]
+
+
+def test_a_plan_has_one_digest_and_two_directories_have_two(tmp_path: Path) -> None:
+    digests = []
+    for name in (*NAMES, *NAMES):
+        folder = tmp_path / os.fsdecode(name)
+        folder.mkdir(exist_ok=True)
+        planned = hostdx(tmp_path, "plan", "null", "--dir", str(folder), "--json")
+        assert planned.returncode == 0, planned.stderr
+        digests.append(json.loads(planned.stdout)["digest"])
+    assert digests[: len(NAMES)] == digests[len(NAMES) :] and len(set(digests)) == len(NAMES)

@@ -1,0 +1,62 @@
+"""How often a throttle is named, and how exactly: one directory, the loads that reach a cap, run after run.
+
+`python -m tests.benchmarks.throttles --dir DIR [--runs 10] [--blocks 7]`. Whoever throttles the directory's device, and
+puts this process under it, is outside: a control group, a virtual machine's host, nobody.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import time
+
+from probes.bench.storage import StorageBench
+from probes.host import Host
+from probes.system.disk.mounts import placement
+from probes.types import present
+from scenarios.storage.throttling.caps import throttles
+from scenarios.storage.throttling.course import Course
+from scenarios.storage.throttling.findings import cap_words
+
+LOADS = ("randread-4k-qd16", "read-1m-qd8", "write-1m-qd8")
+
+
+async def once(directory: str, blocks: int, seed: int) -> dict[str, list[Course]]:
+    """One run: the courses of each load."""
+    place = placement(Host(), directory)
+    bench = StorageBench(Host(), directory, None, 64 << 20, seed, place.leaves if present(place) else ())
+    found: dict[str, list[Course]] = {}
+    try:
+        await bench.prepare(workloads=LOADS)
+        for load in LOADS:
+            await bench.ready(load)
+            for _ in range(blocks):
+                measured = await bench.block(load, 0.5)
+                began_s = time.monotonic() - measured.seconds
+                course = Course(began_s=began_s, seconds=measured.seconds, completions=measured.completions)
+                found.setdefault(load, []).append(course)
+    finally:
+        await bench.close()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dir", required=True)
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--blocks", type=int, default=7)
+    asked = parser.parse_args()
+    for number in range(asked.runs):
+        courses = asyncio.run(once(asked.dir, asked.blocks, number))
+        rates = {
+            load: sum(c.operations for c in own) / sum(c.seconds for c in own)
+            for load, own in courses.items()
+        }
+        found = throttles(courses, (), virtual=True)
+        said = "; ".join(f"{cap_words(one)} ({one.value:.1f}) under {', '.join(one.loads)}" for one in found)
+        seen = ", ".join(f"{load} {rate:.0f}/s" for load, rate in rates.items())
+        print(f"{number + 1}: {said or 'no cap'}   [{seen}]", flush=True)
+
+
+if __name__ == "__main__":
+    main()

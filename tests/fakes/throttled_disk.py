@@ -1,0 +1,113 @@
+"""A disk as a process in time: workers, a service time that scatters, and what meters it. No clock, no I/O."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Callable, Sequence
+
+from probes.bench.measured import Measured, Train
+from scenarios.storage.throttling.course import STEP_S, Course
+
+Meter = Callable[[float], float]  # when an operation that asks now may begin; called in the order of time
+
+
+def unmetered(now: float) -> float:
+    return now
+
+
+def slices(rate: float, period_s: float) -> Meter:
+    """As blk-throttle does it: so many operations in each period, the others wait for the next one."""
+    state = {"period": 0, "used": 0}
+    each = rate * period_s
+
+    def may(now: float) -> float:
+        if int(now / period_s) > state["period"]:
+            state.update(period=int(now / period_s), used=0)
+        if state["used"] >= each:
+            state.update(period=state["period"] + 1, used=0)
+        state["used"] += 1
+        return max(now, state["period"] * period_s)
+
+    return may
+
+
+def bucket(rate: float, size: float) -> Meter:
+    """A token bucket of `size` operations, full at first; an operation takes one."""
+    state = {"at": 0.0, "tokens": size}
+
+    def may(now: float) -> float:
+        start = max(now, state["at"])
+        tokens = min(size, state["tokens"] + (start - state["at"]) * rate)
+        if tokens < 1:
+            start, tokens = start + (1 - tokens) / rate, 1.0
+        state.update(at=start, tokens=tokens - 1)
+        return start
+
+    return may
+
+
+def courses(
+    meter: Meter, *, operation_s: float, workers: int, blocks: int, scatter: float = 0.3, block_s: float = 0.5,
+    gap_s: float = 0.02, seed: int = 1, drift: float = 0.0,
+) -> list[Course]:  # fmt: skip
+    """Blocks of a load. `operation_s`: a mean; `scatter`: its deviation as a share; `drift`: of a block's mean."""
+    rng = random.Random(seed)
+    found = []
+    began = 0.0
+    for _ in range(blocks):
+        mean = operation_s * max(0.2, rng.gauss(1, drift))
+        ready = [(began, n) for n in range(workers)]
+        counts = [0] * (round(block_s / STEP_S) + 1)
+        last = began
+        while ready and ready[0][0] < began + block_s:
+            now, worker = heapq.heappop(ready)
+            done = meter(now) + max(mean / 10, rng.gauss(mean, scatter * mean))
+            step = int((done - began) / STEP_S)
+            counts += [0] * (step + 1 - len(counts))
+            counts[step] += 1
+            last = max(last, done)
+            heapq.heappush(ready, (done, worker))
+        found.append(Course(began_s=began, seconds=last - began, completions=counts))
+        began = last + gap_s
+    return found
+
+
+def trains(
+    meters: Sequence[Meter], *, operation_s: float, workers: int, count: int, slice_s: float = 0.02,
+    scatter: float = 0.3, seed: int = 1,
+) -> list[Train]:  # fmt: skip
+    """Trains of a second, ABBA and BAAB, each side with its meter; the same one where they share a disk."""
+    rng = random.Random(seed)
+    found = []
+    now = 0.0
+    for _ in range(count):
+        began = now
+        order: list[int] = []
+        begins, counts = [], []
+        while now < began + 1.0:
+            group = rng.choice(([0, 1, 1, 0], [1, 0, 0, 1]))
+            order += group
+            for side in group:
+                begins.append(now - began)
+                start, ends = now, []
+                ready = [(now, n) for n in range(workers)]
+                while ready and ready[0][0] < start + slice_s:
+                    at, worker = heapq.heappop(ready)
+                    service = max(operation_s / 10, rng.gauss(operation_s, scatter * operation_s))
+                    ends.append(meters[side](at) + service)
+                    heapq.heappush(ready, (ends[-1], worker))
+                now = max(ends)
+                steps = [0] * (int((now - start) / STEP_S) + 1)
+                for end in ends:
+                    steps[int((end - start) / STEP_S)] += 1
+                counts.append(steps)
+        side_of_none = Measured(seconds=0.5, values={})
+        found.append(
+            Train(
+                seconds=now - began, slice_s=slice_s, order=order, values={}, sides=[side_of_none] * 2, lengths=[],
+                operations=[], begins=begins, completions=counts,
+            )
+        )  # fmt: skip
+        now += 0.03
+    return found

@@ -1,0 +1,139 @@
+"""What a test needs of the machine that it runs on. Where that is not there it is skipped, with the reason.
+
+`@needs(ROOT, program("nft"))` for a whole test or file (`pytestmark`), `need(LOOP)` inside a fixture. Everything else
+that a test depends on it makes itself.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from probes.bench.exits import Exits
+
+Need = Callable[[], str]  # the reason why it is not there; "" where it is
+MEMORY = ("tmpfs", "ramfs")
+
+
+def needs(*what: Need) -> pytest.MarkDecorator:
+    return pytest.mark.needs.with_args(*what)  # called, the mark would take one function for the test
+
+
+def need(*what: Need) -> None:
+    if why := missing(*what):
+        pytest.skip(why)
+
+
+def missing(*what: Need) -> str:
+    return next((why for why in (one() for one in what) if why), "")
+
+
+def not_here(why: object) -> NoReturn:
+    """The machine was asked for it and said no."""
+    pytest.skip(str(why))
+
+
+def ROOT() -> str:
+    return "" if os.geteuid() == 0 else "root is needed"
+
+
+def USER() -> str:
+    return "" if os.geteuid() else "a user who is not root is needed"
+
+
+@cache
+def program(*names: str) -> Need:
+    """Found in PATH, where the test calls them."""
+
+    def there() -> str:
+        absent = [name for name in names if shutil.which(name) is None]
+        return f"not found: {', '.join(absent)}" if absent else ""
+
+    return there
+
+
+@cache
+def _unshared(*kinds: str) -> str:
+    try:
+        done = subprocess.run(["unshare", *kinds, "true"], capture_output=True, text=True, timeout=20)
+    except OSError as error:
+        return str(error)
+    return done.stderr.strip() if done.returncode else ""
+
+
+def _namespace(words: str, *kinds: str) -> Need:
+    def there() -> str:
+        why = _unshared(*kinds)
+        return why and f"no {words} can be made here: {why}"
+
+    return there
+
+
+NET_NAMESPACE = _namespace("network namespace", "--net")
+MOUNT_NAMESPACE = _namespace("mount namespace", "--mount")
+
+
+def TMPFS() -> str:
+    """A tmpfs of the test's own can be mounted."""
+    return missing(ROOT, program("mount", "umount"), MOUNT_NAMESPACE)
+
+
+def LOOP() -> str:
+    """A loop device that can be mounted."""
+    if why := missing(ROOT, program("losetup", "mount", "umount", "mkfs.ext4")):
+        return why
+    return "" if Path("/dev/loop-control").exists() else "this machine has no loop devices"
+
+
+@cache
+def TASKSTATS() -> str:
+    """What a task waited is told at its end, however short it was."""
+    exits = Exits()
+    told = exits.of(os.getpid()) is not None
+    exits.end()
+    return "" if told else "taskstats needs root and the host's own process numbers"
+
+
+def NOT_INIT() -> str:
+    """Orphans go to another process than this one."""
+    return "" if os.getpid() != 1 else "this is process 1 (of a container): all orphans become its children"
+
+
+def KERNEL_THREADS() -> str:
+    """Those of the kernel are seen: process numbers are the host's own."""
+    try:
+        seen = Path("/proc/2/comm").read_text() == "kthreadd\n"
+    except OSError:
+        seen = False
+    return "" if seen else "a process number name space of our own shows no kernel threads"
+
+
+@cache
+def mounted_as(place: str) -> str:
+    """The type of the file system below `place`, as mounts(5) says it."""
+    found = subprocess.run(["stat", "-f", "-c", "%T", place], capture_output=True, text=True, check=True)
+    return found.stdout.strip()
+
+
+def KNOWN_DISK() -> str:
+    """hostdx changes no device that the undo journal may lie on; of an overlay nobody can tell."""
+    place = tempfile.gettempdir()
+    return f"{place} lies on an overlay, whose disk nobody knows" if mounted_as(place) == "overlayfs" else ""
+
+
+def on_disk(place: Path) -> Need:
+    """Not in memory, and not an overlay, which tells neither its device nor where its files lie."""
+
+    def there() -> str:
+        kind = mounted_as(str(place))
+        return f"{place} is on {kind}, not on a disk" if kind in (*MEMORY, "overlayfs") else ""
+
+    return there

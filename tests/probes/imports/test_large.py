@@ -1,0 +1,182 @@
+"""Long tables are read column by column, with the same result as row by row; no copy of a large file is made.
+
+What it takes: `python -m tests.benchmarks.imports SAMPLES --speed`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from probes.imports import json_text, kinds, numbers, prmon, refuse, sar, sysstat_table, vmstat
+from probes.imports.model import Refused, Result
+from probes.imports.source import Source
+
+ROWS = 25_000
+VMSTAT = (
+    "procs -----------memory---------- ---swap-- -----io---- -system-- ------cpu-----\n"
+    " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa st"
+)
+PRMON = (
+    "Time\twtime\tutime\tstime\tpss\trss\tswap\tvmem\trchar\twchar\tread_bytes\twrite_bytes\tnprocs\tnthreads"
+)
+SAR = "Linux 5.14.0 (node1) \t11/22/2026 \t_x86_64_\t(2 CPU)\n"
+
+
+def vmstat_lines(rng: random.Random) -> Iterator[str]:
+    for row in range(ROWS):
+        if row % 20 == 0:
+            yield VMSTAT
+        yield " ".join(f"{rng.randrange(10_000):4d}" for _ in range(12)) + "  1  2 93  4  0"
+
+
+def prmon_lines(rng: random.Random) -> Iterator[str]:
+    yield PRMON
+    moved = 0
+    for row in range(ROWS):
+        moved += rng.randrange(10_000)
+        values = (
+            1_600_000_000 + row,
+            row,
+            row // 2,
+            row // 9,
+            10 + row % 99,
+            20,
+            0,
+            40,
+            moved,
+            moved,
+            row,
+            row,
+            4,
+            9,
+        )
+        yield "\t".join(map(str, values))
+
+
+def sar_lines(rng: random.Random) -> Iterator[str]:
+    yield SAR
+    for row in range(ROWS // 3):
+        clock = f"{row // 3600 % 24:02d}:{row // 60 % 60:02d}:{row % 60:02d}"
+        if row % 60 == 0:
+            yield f"\n{clock}        CPU     %user     %nice   %system   %iowait    %steal     %idle"
+        for cpu in ("all", "0", "1"):
+            yield f"{clock}        {cpu}      {rng.random() * 50:.2f}      0.00      1.00      2.00      0.00     47.00"
+    yield "\nAverage:        all     25.00      0.00      1.00      2.00      0.00     47.00"
+
+
+LINES: dict[str, Callable[[random.Random], Iterator[str]]] = {
+    "vmstat": vmstat_lines, "prmon-text": prmon_lines, "sar": sar_lines,
+}  # fmt: skip
+
+
+def read(lines: list[str]) -> tuple[str, Any]:
+    result = kinds.parse(Source("large", "\n".join(lines).encode()))
+    return result.kind, msgspec.to_builtins(msgspec.json.decode(msgspec.json.encode(result)))
+
+
+def row_by_row(monkeypatch: pytest.MonkeyPatch, lines: list[str]) -> tuple[str, Any]:
+    with monkeypatch.context() as patched:
+        patched.setattr(vmstat._Reader, "read_all", lambda *_: False)
+        patched.setattr(prmon._Table, "add_all", lambda *_: False)
+        patched.setattr(sar._Reader, "_read_all", lambda *_: False)
+        return read(lines)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Sums in another order differ in their last digit; msgspec leaves out a 0.0 that is the default's own."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return all(same(one.get(key, 0.0), other.get(key, 0.0)) for key in one.keys() | other.keys())
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) or isinstance(other, float):
+        return one == pytest.approx(other)
+    return bool(one == other)
+
+
+@pytest.mark.parametrize("kind", LINES)
+def test_column_by_column_gives_what_row_by_row_gives(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    lines = list(LINES[kind](random.Random(kind)))
+    found = read(lines)
+    assert found[0] == kind
+    assert same(found, row_by_row(monkeypatch, lines))
+
+
+@pytest.mark.parametrize("kind", LINES)
+def test_odd_rows_among_many_count_as_ever(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    rng = random.Random(kind)
+    lines = list(LINES[kind](rng))
+    odd: list[Callable[[str], str]] = [
+        lambda line: "", lambda line: "words", lambda line: line + " 7", lambda line: line.replace("0", "nan", 1),
+        lambda line: line.replace("0", "1_0", 1), lambda line: line[: len(line) // 2],
+        lambda line: "12:00:01  LINUX RESTART",
+        lambda line: VMSTAT.splitlines()[1].replace("  swpd", ""),
+    ]  # fmt: skip
+    for place in rng.sample(range(len(lines) // 2, len(lines)), 8):
+        lines[place] = rng.choice(odd)(lines[place])
+    assert same(read(lines), row_by_row(monkeypatch, lines))
+
+
+@pytest.mark.parametrize("kind", LINES)
+def test_the_most_of_a_long_table_is_not_read_one_by_one(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    lines = list(LINES[kind](random.Random(1)))
+    asked = 0
+
+    def number(text: object) -> float | None:
+        nonlocal asked
+        asked += 1
+        return numbers.number(text)
+
+    monkeypatch.setattr(sysstat_table, "number", number)
+    monkeypatch.setattr(prmon, "number", number)
+    read(lines)
+    assert asked < sum(len(line.split()) for line in lines) * 0.7
+
+
+def test_a_nan_is_looked_for_once_in_a_file_of_many_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = '{"jobname": "a", "read": {"bw": 5, "iops": 7, "io_bytes": 9, "x": nan}}'
+    one = f'{{"fio version": "fio-2.1", "jobs": [{job}]}}'
+    calls: list[int] = []
+    cleaned = json_text.finite
+
+    def finite(data: bytes | bytearray, what: str) -> bytearray | None:
+        calls.append(len(data))
+        return cleaned(data, what)
+
+    monkeypatch.setattr(json_text, "finite", finite)
+    result: Result = kinds.parse(Source("fio", "\n".join([one] * 200).encode()))
+    assert result.measures
+    assert len(calls) == 1
+
+
+def test_what_is_no_number_is_taken_out_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_text, "_STEP", 7)
+    data = b'{"a": nan, "b": [-nan, +inf,\n Infinity], "info": "nan, inf", "c":\n  NaN}'
+    made = json_text.finite(data, "x")
+    assert made is not None
+    assert len(made) == len(data)
+    assert msgspec.json.decode(made) == {"a": "", "b": ["", "", ""], "info": "nan, inf", "c": ""}
+    assert json_text.finite(b'{"information": "nan"}', "x") is None
+    monkeypatch.setattr(json_text, "NOT_FINITE_LIMIT", 10)
+    with pytest.raises(Refused):
+        json_text.finite(data, "x")
+
+
+def test_the_line_of_a_mistake_is_counted_over_all_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_text, "_STEP", 5)
+    with pytest.raises(Refused, match="line 4 column 3"):
+        json_text.first(b'{"a": 1,\n"b": 2,\n"c": 3,\n  x}', dict, "x")
+
+
+def test_whether_a_file_is_empty_is_asked_of_its_beginning() -> None:
+    class Long(bytes):
+        def strip(self, *_: object) -> bytes:
+            raise AssertionError("a copy of the whole file")
+
+    source = Source("x", b"  text " * 20_000 + b"\n")
+    source.data = Long(source.data)
+    refuse.unreadable(source)

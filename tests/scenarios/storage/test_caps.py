@@ -1,0 +1,95 @@
+"""Caps of a disk from the courses of its loads: their unit, who set them, and what is not believed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from probes.system.cgroup import IoLimit
+from scenarios.storage.throttling.caps import Limit, limits_of, throttles
+from scenarios.storage.throttling.course import Course
+from scenarios.storage.throttling.findings import cap_words
+from tests.fakes.throttled_disk import Meter, bucket, courses, slices, unmetered
+
+MIB = 1 << 20
+READS, QD16, STREAM, WRITES = "randread-4k-qd1", "randread-4k-qd16", "read-1m-qd8", "write-1m-qd8"
+# operation_s, workers
+PACE = {READS: (80e-6, 1), QD16: (250e-6, 16), STREAM: (7e-3, 8), WRITES: (8e-3, 8), "cpu": (300e-6, 1)}
+
+
+def measured(seed: int = 1, blocks: int = 14, **meters: Meter) -> dict[str, Sequence[Course]]:
+    """By load, in the order of PACE; a load's meter goes by its id with underscores."""
+    found: dict[str, Sequence[Course]] = {}
+    for name, (operation_s, workers) in PACE.items():
+        meter = meters.get(name.replace("-", "_"), unmetered)
+        drift = 0.0 if meter is not unmetered else 0.05
+        found[name] = courses(
+            meter, operation_s=operation_s, workers=workers, blocks=blocks, seed=seed, drift=drift
+        )
+    return found
+
+
+def said(
+    seen: Mapping[str, Sequence[Course]], virtual: bool = True
+) -> dict[tuple[str, tuple[str, ...]], float]:
+    return {(one.unit, one.loads): one.value for one in throttles(seen, (), virtual=virtual)}
+
+
+def test_bytes_and_operations_are_told_apart() -> None:
+    seen = measured(
+        randread_4k_qd1=slices(2000, 0.1), randread_4k_qd16=slices(2000, 0.1),
+        read_1m_qd8=slices(190, 0.1), write_1m_qd8=slices(190, 0.1),
+    )  # fmt: skip
+    assert said(seen, virtual=False) == {
+        ("IOPS", (READS, QD16)): pytest.approx(2000, rel=0.02),
+        ("MB/s", (STREAM, WRITES)): pytest.approx(199, rel=0.02),
+    }
+
+
+def test_small_and_large_operations_at_the_same_bytes_a_second_are_one_cap() -> None:
+    small = courses(slices(5120, 0.1), operation_s=250e-6, workers=16, blocks=14)
+    assert list(said({QD16: small})) == [("IOPS", (QD16,))]
+    large = courses(slices(20, 0.25), operation_s=1e-3, workers=8, blocks=24)
+    assert said({QD16: small, STREAM: large}) == {("MB/s", (QD16, STREAM)): pytest.approx(21, rel=0.05)}
+
+
+def test_one_even_load_proves_nothing_and_two_at_one_rate_do_on_a_virtual_disk_only() -> None:
+    alone = measured(read_1m_qd8=bucket(238, 24))
+    assert said(alone) == {}
+    pair = measured(read_1m_qd8=bucket(238, 24), write_1m_qd8=bucket(238, 24))
+    assert said(pair) == {("MB/s", (STREAM, WRITES)): pytest.approx(250, rel=0.02)}
+    assert said(pair, virtual=False) == {}
+
+
+def test_an_even_load_at_a_published_cap_is_believed() -> None:
+    gp3 = Limit("IOPS", 3000.0, ("read", "write"), "gp3")
+    [one] = throttles(measured(randread_4k_qd16=bucket(3000, 300)), [gp3], virtual=False)
+    assert (cap_words(one), one.limit) == ("3 k IOPS", gp3)
+
+
+def test_the_kernels_own_limit_is_named_whatever_the_course_looks_like() -> None:
+    limits = limits_of(
+        [
+            IoLimit("8:0", "riops", 12500, "/sys/fs/cgroup/job", "io.max"),
+            IoLimit("8:16", "riops", 12500, "/x", "io.max"),
+        ],
+        ["8:0"],
+    )
+    assert [(one.unit, one.value, one.kinds, one.file) for one in limits] == [
+        ("IOPS", 12500.0, ("read",), "/sys/fs/cgroup/job/io.max")
+    ]
+    [one] = throttles(measured(), limits, virtual=False)
+    assert one.loads == (READS,) and one.caps == () and one.limit == limits[0]
+    assert throttles(measured(), [Limit("IOPS", 12500.0, ("read",), "an offer")], virtual=False) == []
+
+
+def test_a_cpu_quota_is_not_the_disk() -> None:
+    quota = slices(2000, 0.1)
+    seen = measured(randread_4k_qd1=slices(2000, 0.1), cpu=quota)
+    assert said(seen) == {}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_unmetered_disks_have_no_cap(seed: int) -> None:
+    assert throttles(measured(seed), (), virtual=True) == []

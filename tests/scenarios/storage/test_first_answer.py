@@ -1,0 +1,177 @@
+"""What a run says of one disk alone: what it is good for, beside which classes it stands, what cannot be."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from probes.host import Host
+from probes.system.disk.block import BlockDevice
+from probes.system.disk.ebs import EbsCounters
+from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.knowledge.disks import DiskClass, JobKind, Offer, disk_class, offers
+from scenarios.knowledge.load import load
+from scenarios.storage.arms import Level
+from scenarios.storage.findings import level
+from scenarios.storage.first_answer import first_answer, hints, standing, worth
+from scenarios.storage.throttling.caps import Throttle
+from scenarios.storage.throttling.findings import ebs_findings, offer_limits, sustained
+from tests.fakes.tree import Tree
+from tests.scenarios.storage.test_findings import DISK, NONE, target
+
+GIB = 1 << 30
+VIRTUAL = msgspec.structs.replace(
+    DISK, name="vda", transport="virtio", model=NONE, rotational=True, link=NONE, size_bytes=256 * GIB
+)
+EBS = msgspec.structs.replace(
+    DISK,
+    name="nvme1n1",
+    transport="nvme",
+    model="Amazon Elastic Block Store",
+    link=NONE,
+    size_bytes=500 * GIB,
+)
+# By load: value, unit, median and 99th percentile of the latency in ns.
+SSD = {
+    "randread-4k-qd1": (9000.0, "IOPS", 90_000, 150_000),
+    "randread-4k-qd16": (70000.0, "IOPS", 200_000, 900_000),
+    "fsync-4k-qd1": (900.0, "IOPS", 900_000, 4_000_000),
+    "read-1m-qd8": (520.0, "MB/s", 15_000_000, 20_000_000),
+    "write-1m-qd8": (480.0, "MB/s", 16_000_000, 30_000_000),
+}
+
+
+def levels(device: BlockDevice = DISK, **changed: float) -> list[Level]:
+    found = []
+    for name, (value, unit, p50, p99) in SSD.items():
+        counts = [(p50, 90), (p99, 10)]
+        median = changed.get(name.replace("-", "_"), value)
+        found.append(level(target(device), name, unit, unit, median, None, 12, [], counts))
+    return found
+
+
+def throttled() -> Finding:
+    remedy = Remedy(title="Raise it", commands=("cat /limit", "second"))
+    title = "sda is throttled to 200 MB/s"
+    return Finding(id="storage.throttled", severity="warning", subject="sda", title=title, remedy=(remedy,))
+
+
+def test_a_disk_as_its_class_should_be_is_ok_and_one_command_follows() -> None:
+    [said] = first_answer(target(), levels(), (), 62.0, single=True)
+    assert (said.severity, said.id) == ("ok", "storage.levels")
+    assert len(said.remedy) == 1 and len(said.remedy[0].commands) == 1
+    assert "--pid" in said.remedy[0].commands[0]
+    told = " ".join(e.text for e in said.evidence)
+    assert "half of them within 900 µs, 99 % within 4 ms" in told and "62 s" in told
+    assert "SATA SSD" in told and "randread" not in told + said.title
+
+
+def test_the_worst_that_was_found_decides_the_next_command() -> None:
+    other = Finding(id="x", severity="warning", title="short-queue", evidence=(Evidence("y"),))
+    fixed = msgspec.structs.replace(other, remedy=(Remedy(title="r", commands=("echo 1",)),))
+    [said] = first_answer(target(), levels(), [fixed], 62.0, single=True)
+    assert said.severity == "notice" and said.remedy[0].commands == ("echo 1",)
+    assert any("short-queue" in e.text for e in said.evidence)
+    [said] = first_answer(target(), levels(), [fixed, throttled()], 62.0, single=True)
+    assert said.remedy[0].commands == ("cat /limit",)
+    assert any("200 MB/s" in e.text for e in said.evidence)
+
+
+def test_a_disk_whose_class_is_unknown_is_judged_by_what_it_is_good_for() -> None:
+    [said] = first_answer(target(VIRTUAL), levels(VIRTUAL, read_1m_qd8=50.0), (), 0.0, single=True)
+    assert said.severity == "notice"
+    good, _, rest = said.title.partition("; ")
+    assert "good for" in good and "synced writes" in good and "poor for streamed reads" in rest
+    assert not any("throttled" in e.text for e in said.evidence)  # nobody looked for it
+
+
+def test_nothing_measured_says_nothing() -> None:
+    assert first_answer(target(), [], (), 62.0, single=True) == []
+    assert first_answer(target(letter="B"), levels(), (), 62.0, single=True) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "p99", "word"), [(900, 4e6, "good"), (900, 4e7, "fair"), (200, 4e6, "fair"), (40, 4e6, "poor")]
+)
+def test_a_use_is_judged_by_its_rate_and_its_slowest_operations(value: float, p99: float, word: str) -> None:
+    kind = JobKind(
+        load="fsync-4k-qd1",
+        short="",
+        words="",
+        good=500,
+        poor=50,
+        most_ms=10,
+        source="",
+        dated=datetime.date.min,
+    )
+    one = level(target(), "fsync-4k-qd1", "IOPS", "IOPS", value, None, 12, [], [(int(p99), 100)])
+    assert worth(kind, one) == word
+
+
+def test_the_nearest_classes_come_first() -> None:
+    assert standing(target(), levels())[0] == ("SATA SSD", 0.0)
+    disk = levels(randread_4k_qd1=120, randread_4k_qd16=300, read_1m_qd8=180, write_1m_qd8=170)
+    assert {title for title, _ in standing(target(), disk)[:2]} == {"SATA hard disk", "SAS hard disk"}
+
+
+def test_a_clouds_volume_is_compared_with_what_is_published_of_it_and_is_no_ssd_of_our_own() -> None:
+    assert disk_class(EBS) is None
+    assert disk_class(msgspec.structs.replace(EBS, model="Samsung PM9A3")) is not None
+    assert {one.title for one in offers(EBS)} == {"AWS gp3", "AWS gp2", "AWS st1", "AWS sc1"}
+    gp3 = levels(EBS, randread_4k_qd1=1900, randread_4k_qd16=3010, read_1m_qd8=131, write_1m_qd8=130)
+    title, apart = standing(target(EBS), gp3)[0]
+    assert title == "AWS gp3" and apart < 0.01
+    caps = {(limit.unit, limit.value) for limit in offer_limits(target(EBS)) if "gp2" in limit.where}
+    assert caps == {("IOPS", 1500.0), ("MB/s", 262.0)}
+
+
+def test_tiers_go_by_the_size() -> None:
+    azure = msgspec.structs.replace(DISK, transport="hyperv", model="Virtual Disk", size_bytes=128 * GIB)
+    assert "Azure Premium SSD P10" in {one.title for one in offers(azure)}
+    larger = msgspec.structs.replace(azure, size_bytes=129 * GIB)
+    assert "Azure Premium SSD P10" not in {one.title for one in offers(larger)}
+
+
+def test_every_class_offer_and_use_is_dated_and_sourced() -> None:
+    for key, kind in (("class", DiskClass), ("offer", Offer), ("job", JobKind)):
+        entries = load("storage", key, kind).entries
+        assert entries
+        for entry in entries:
+            assert entry.source and entry.dated <= datetime.date.today()
+
+
+def test_flushes_faster_than_the_medium_and_flash_that_is_said_to_turn_are_hints(tmp_path: Path) -> None:
+    def found(device: BlockDevice, rotational: int) -> dict[str, Finding]:
+        tree = Tree(tmp_path / f"{device.name}{rotational}").put(
+            f"{device.path}/queue/rotational", f"{rotational}\n"
+        )
+        return {f.id: f for f in hints(Host(tree.root), target(device), levels(device))}
+
+    both = found(msgspec.structs.replace(DISK, rotational=True), 1)
+    assert set(both) == {"storage.flush-too-fast", "storage.not-rotating"}
+    assert all(f.confidence == "hint" for f in both.values())
+    assert found(DISK, 0) == {}
+    assert set(found(VIRTUAL, 1)) == {"storage.not-rotating"}
+    assert found(VIRTUAL, 0) == {}
+
+
+def test_the_clouds_own_counters_are_told() -> None:
+    none = EbsCounters(5.0, 5.0, 5.0, 5.0)
+    [said] = ebs_findings({"nvme1n1": none}, {"nvme1n1": EbsCounters(17.0, 5.0, 5.02, 5.0)})
+    assert "IOPS for 12 s" in said.title and "throughput" not in said.title and "instance" not in said.title
+    assert ebs_findings({"nvme1n1": none}, {"nvme1n1": none}) == [] == ebs_findings({"nvme1n1": none}, {})
+
+
+def test_what_a_burst_gave_beyond_the_cap_is_no_level() -> None:
+    caps = [
+        Throttle(unit="MB/s", value=200.0, loads=("read-1m-qd8",), caps=()),
+        Throttle(unit="MB/s", value=8.192, loads=("randread-4k-qd16",), caps=()),
+    ]
+    true = {value.workload: value.median for value in sustained(levels(), caps)}
+    assert true["read-1m-qd8"] == pytest.approx(200.0) and true["write-1m-qd8"] == 480.0
+    assert true["randread-4k-qd16"] == pytest.approx(2000.0)
+    own = levels()
+    assert sustained(own, []) == own

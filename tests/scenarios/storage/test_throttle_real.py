@@ -1,0 +1,96 @@
+"""A loop device that the kernel throttles for us: `hostdx run storage` names its caps and the file that holds them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.system.disk.block import block_devices
+from probes.types import Json
+from tests.needs import not_here
+from tests.scenarios.storage.test_storage_real import block_leaves, mounted_file
+
+pytestmark = pytest.mark.real
+V1, V2 = Path("/sys/fs/cgroup/blkio"), Path("/sys/fs/cgroup")
+
+
+def controllers() -> list[str]:
+    try:
+        return (V2 / "cgroup.subtree_control").read_text().split()
+    except OSError:
+        return []
+
+
+@contextmanager
+def group(devno: str, bytes_s: int, iops: int) -> Iterator[Path]:
+    """A control group of our own in which the device is throttled, version 1's or 2's."""
+    first = (V1 / "blkio.throttle.read_bps_device").exists()
+    if not first and "io" not in controllers():
+        not_here("no control group limits I/O here: neither blkio of version 1 nor io of version 2")
+    own = (V1 if first else V2) / f"hostdx-test-{os.getpid()}"
+    own.mkdir()
+    try:
+        if first:
+            for kind in ("read", "write"):
+                (own / f"blkio.throttle.{kind}_bps_device").write_text(f"{devno} {bytes_s}")
+                (own / f"blkio.throttle.{kind}_iops_device").write_text(f"{devno} {iops}")
+        else:
+            (own / "io.max").write_text(f"{devno} rbps={bytes_s} wbps={bytes_s} riops={iops} wiops={iops}")
+        yield own
+    finally:
+        own.rmdir()
+
+
+def run(directory: str, state: Path, own: Path | None) -> list[dict[str, Json]]:
+    argv = [
+        sys.executable,
+        "-P",
+        "-m",
+        "app.cli",
+        "run",
+        "storage",
+        "--dir",
+        directory,
+        "--size",
+        "64M",
+        "--budget",
+        "40",
+        "--json",
+    ]
+    if own is not None:
+        argv = ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(own / "cgroup.procs"), *argv]
+    environment = os.environ | {"XDG_STATE_HOME": str(state)}
+    done = subprocess.run(argv, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    findings: list[dict[str, Json]] = json.loads(done.stdout)["findings"]
+    return findings
+
+
+def test_a_throttled_loop_device_is_named_with_its_caps_and_its_setting(tmp_path: Path) -> None:
+    with mounted_file(4096, "--direct-io=on") as mounted:
+        (leaf,) = block_leaves(mounted)
+        devno = block_devices(Host())[leaf].devno
+        with group(devno, 200_000_000, 2000) as own:
+            found = run(mounted, tmp_path, own)
+            [finding] = [f for f in found if f["id"] == "storage.throttled"]
+    assert leaf in str(finding["title"])
+    caps = dict(reversed(pair) for pair in re.findall(r"([\d.]+) (k IOPS|MB/s)", str(finding["title"])))
+    assert float(caps["k IOPS"]) == pytest.approx(2, rel=0.05)
+    assert float(caps["MB/s"]) == pytest.approx(200, rel=0.05)
+    assert str(own) in json.dumps(finding["evidence"]) and str(own) in json.dumps(finding["remedy"])
+
+
+def test_an_unthrottled_directory_has_no_such_finding(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="hostdx-test-", dir="/var/tmp") as directory:
+        found = run(directory, tmp_path, None)
+    assert "storage.throttled" not in {f["id"] for f in found}

@@ -1,0 +1,92 @@
+"""Recordings with numbers at the edges of their types, in every view and on the run's screens: never a crash.
+
+The strategies are made from the event types (`tests.soak.strategies`). What crashes a view is
+kept, so that it can become a fixture (`tests/fixtures/extremes`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from app.failure import Failure
+from app.tui.feed import RunFeed
+from tests.fakes.screen import SIZES, idle, opened
+from tests.soak.figures import Figures
+from tests.soak.recordings import SOURCES, shown
+from tests.soak.strategies import recordings
+
+EACH = 50  # recordings of one app
+TOGETHER = 100  # hypothesis keeps in memory what it has drawn, so as not to draw it again
+KEYS = (("v", "0", "n"), ("v", "Z", "down", "enter"), ("p",), ("i", "escape"), ("f",), ("enter",))  # by turns
+KEPT = Path(tempfile.gettempdir()) / "hostdx-extremes"
+
+
+def soak(count: int, number: int) -> Figures:
+    figures = Figures(f"{count} recordings at the edges of their types (seed {number})")
+    waiting: list[bytes] = []
+
+    def one(data: bytes) -> None:
+        path.write_bytes(data)
+        before = figures.wrong.total()
+        shown(path, figures, f"number {sum(figures.counts.values())}")
+        if figures.wrong.total() > before:
+            keep(data, figures.wrong.total())
+        waiting.append(data)
+        if len(waiting) >= EACH:
+            on_screens(waiting, Path(place), figures)
+            waiting.clear()
+
+    with tempfile.TemporaryDirectory(prefix="hostdx-soak-") as place:
+        path = Path(place) / "r.jsonl"
+        for part in range(0, count, TOGETHER):
+            several = settings(
+                max_examples=min(TOGETHER, count - part), database=None, deadline=None, phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            )  # fmt: skip
+            seed(number * 1_000_000 + part)(several(given(recordings())(one)))()
+        on_screens(waiting, Path(place), figures)
+    return figures
+
+
+def keep(data: bytes, number: int) -> None:
+    KEPT.mkdir(mode=0o700, exist_ok=True)
+    (KEPT / f"{number}.jsonl").write_bytes(data)
+
+
+def on_screens(recorded: list[bytes], place: Path, figures: Figures) -> None:
+    """One app for all: each recording is opened on its verdict and replayed, in both sizes by turns."""
+    left = list(enumerate(recorded))
+    while left:  # a crash ends the app, and the next one goes on behind it
+        try:
+            asyncio.run(_session(left, place, figures))
+        except Exception as error:
+            figures.crash(error, "on the screens")
+            keep(recorded[left[0][0]] if left else b"", figures.wrong.total())
+            del left[:1]
+
+
+async def _session(left: list[tuple[int, bytes]], place: Path, figures: Figures) -> None:
+    SIZES["soak"] = (80, 24) if len(left) % 2 else (150, 50)
+    first = place / "first.jsonl"
+    first.write_bytes(sorted(SOURCES)[0].read_bytes())
+    path = place / "screen.jsonl"
+    async with opened(place, run=RunFeed(first), size="soak") as (app, pilot):
+        while left:
+            path.write_bytes(left[0][1])
+            try:
+                feed = RunFeed(path)
+            except Failure:
+                del left[:1]
+                continue
+            feed.playback.finish()
+            app.open_feed(feed)
+            await idle()
+            for key in KEYS[len(left) % len(KEYS)]:
+                await pilot.press(key)
+                await idle()
+            figures.good("replayed")
+            del left[:1]

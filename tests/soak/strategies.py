@@ -1,0 +1,178 @@
+"""`hypothesis` strategies of whole recordings, made from the event types: the edges of every range first.
+
+A new event, field or range is fuzzed by itself. Half of the recordings are made of nothing but the types; the others
+are a true one whose numbers are pushed to their edges, so that views find the names and tables that they look for.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+from msgspec import inspect
+
+from scenarios import events as ev
+from tests.soak.recordings import SOURCES
+
+MOST_LINES = 40
+LARGEST = 1e308
+_NAMES = ("w", "A", "B", "IOPS", "null", "storage", "", "x" * 300, "\x1b[31m|`<b>")
+_TEXTS: dict[str, tuple[str, ...]] = {
+    "schema": (ev.SCHEMA,),
+    "order": ("0110 1001", "ABBA", "BAAB ABBA", "", "0", "01" * 300, "zz zz"),
+    "wall": ("2026-11-22T16:32:49Z", "2026-11-22", "", "9" * 30, "0000-00-00T99:99:99+99:99"),
+    "unit": ("IOPS", "s", "ns", "B", "MB/s", "ns/packet", "1/s", "", "Hz"),
+}
+_KEYS = ("IOPS", "IOPS|A|B", "IOPS|B|A", "A", "B", "vda", "PSS", "|", "")
+EDGES_OF_ANY: tuple[Any, ...] = (
+    0, 1, -1, 1e308, -1e308, 5e-324, 2**63, 2**64, 10**40, int("9" * 400), None, True, "", "1e999", [], {},
+    [[1e308] * 3], {"a": {"b": [None, -1e305]}},
+)  # fmt: skip
+
+
+@functools.cache
+def types() -> dict[str, inspect.StructType]:
+    found = {kind.__struct_config__.tag: inspect.type_info(kind) for kind in ev.AnyEvent.__args__}
+    return {tag: info for tag, info in found.items() if isinstance(info, inspect.StructType)}
+
+
+def edges(info: inspect.IntType | inspect.FloatType) -> list[float]:
+    """Where the range ends, and what is next to nothing."""
+    low = info.ge if info.ge is not None else -LARGEST
+    high = info.le if info.le is not None else LARGEST
+    if isinstance(info, inspect.IntType):
+        inner: list[float] = [int(low), int(high), 0, 1, 2]
+    else:
+        inner = [float(low), float(high), 0.0, 1.0, 5e-324, -5e-324, 1e-300, 0.5]
+    return [value for value in inner if low <= value <= high]
+
+
+def beyond(info: inspect.IntType | inspect.FloatType) -> list[float]:
+    """What the range is there for."""
+    if isinstance(info, inspect.IntType):
+        return [-(2**63), 2**63, 10**400]
+    return [-LARGEST, LARGEST, -1.0]
+
+
+def number(info: inspect.IntType | inspect.FloatType) -> st.SearchStrategy[Any]:
+    inner = edges(info)
+    if isinstance(info, inspect.IntType):
+        any_inside: st.SearchStrategy[Any] = st.integers(int(min(inner)), int(max(inner)))
+    else:
+        any_inside = st.floats(min(inner), max(inner), allow_nan=False)
+    usual = st.sampled_from(inner)
+    return st.one_of(usual, usual, usual, any_inside)
+
+
+def anything() -> st.SearchStrategy[Any]:
+    return st.sampled_from(EDGES_OF_ANY)
+
+
+def of(info: inspect.Type, name: str = "") -> st.SearchStrategy[Any]:
+    match info:
+        case inspect.StrType():
+            return st.sampled_from(_TEXTS.get(name, _NAMES))
+        case inspect.LiteralType():
+            return st.sampled_from(info.values)
+        case inspect.UnionType():
+            return st.one_of(*(of(one, name) for one in info.types))
+        case inspect.NoneType():
+            return st.none()
+        case inspect.BoolType():
+            return st.booleans()
+        case inspect.IntType() | inspect.FloatType():
+            return number(info)
+        case inspect.ListType() | inspect.VarTupleType():
+            return st.lists(of(info.item_type, name), max_size=4)
+        case inspect.TupleType():
+            return st.tuples(*(of(one, name) for one in info.item_types)).map(list)
+        case inspect.DictType():
+            return st.dictionaries(st.sampled_from(_KEYS), of(info.value_type, name), max_size=3)
+        case inspect.StructType():
+            return struct(info.cls)
+        case inspect.AnyType():
+            return anything()
+    raise AssertionError(f"a type of field that is not fuzzed yet: {info}")
+
+
+@functools.cache
+def struct(kind: type) -> st.SearchStrategy[dict[str, Any]]:
+    info = inspect.type_info(kind)
+    assert isinstance(info, inspect.StructType)
+    fixed = {"type": st.just(info.tag)} if info.tag else {}
+    return st.fixed_dictionaries(fixed | {one.encode_name: of(one.type, one.name) for one in info.fields})
+
+
+def made() -> st.SearchStrategy[bytes]:
+    """`run` first, anything in any order after it."""
+    others = st.one_of(*(struct(kind) for kind in ev.AnyEvent.__args__))
+    begun = st.tuples(struct(ev.Began), struct(ev.Planned))
+    return st.tuples(begun, st.lists(others, max_size=MOST_LINES)).map(
+        lambda told: lines([*told[0], *told[1]])
+    )
+
+
+@functools.cache
+def _true_ones() -> list[list[dict[str, Any]]]:
+    return [[json.loads(line) for line in path.read_bytes().splitlines()] for path in sorted(SOURCES)]
+
+
+@st.composite
+def pushed(draw: st.DrawFn) -> bytes:
+    """A true one, thinned out, some of its numbers at the edges of their ranges or just beyond."""
+    rng = draw(st.randoms(use_true_random=False))
+    source = rng.choice(_true_ones())
+    kept = source[:1] + [tree for tree in source[1:] if rng.random() < 4 * MOST_LINES / len(source)]
+    kept = copy.deepcopy(kept)
+    for tree in rng.sample(kept[1:], min(len(kept) - 1, rng.choice((1, 3, 30)))):
+        push(rng, types()[tree["type"]], tree, rng.choice((0.1, 0.5, 1.0)))
+    return lines(kept)
+
+
+def push(rng: Any, info: inspect.Type, value: Any, share: float) -> Any:
+    match info, value:
+        case inspect.StructType(), dict():
+            known = {one.encode_name: one.type for one in info.fields}
+            for key in value:
+                if key in known:
+                    value[key] = push(rng, known[key], value[key], share)
+            return value
+        case inspect.UnionType(), _:
+            fitting = [one for one in info.types if not isinstance(one, inspect.NoneType)]
+            return value if value is None else push(rng, fitting[0], value, share)
+        case inspect.DictType(), dict():
+            return {key: push(rng, info.value_type, one, share) for key, one in value.items()}
+        case ((inspect.ListType() | inspect.VarTupleType()), list()):
+            return [push(rng, info.item_type, one, share) for one in value]
+        case inspect.TupleType(), list():
+            return [push(rng, *both, share) for both in zip(info.item_types, value, strict=False)]
+        case inspect.AnyType(), dict():
+            return {key: push(rng, info, one, share / 3) for key, one in value.items()}
+        case inspect.AnyType(), list():
+            return [push(rng, info, one, share / 3) for one in value]
+        case inspect.AnyType(), _ if rng.random() < share / 3:
+            return rng.choice(EDGES_OF_ANY)
+        case ((inspect.IntType() | inspect.FloatType()), _) if rng.random() < share:
+            return rng.choice(beyond(info) if rng.random() < 0.05 else edges(info))
+    return value
+
+
+def lines(trees: list[dict[str, Any]]) -> bytes:
+    return b"".join(msgspec.json.encode(_plain(tree)) + b"\n" for tree in trees)
+
+
+def _plain(value: Any) -> Any:
+    """Whole numbers of any length, which msgspec writes up to 64 bits only."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return msgspec.Raw(str(value).encode()) if type(value) is int and abs(value) >= 1 << 63 else value
+
+
+def recordings() -> st.SearchStrategy[bytes]:
+    return st.one_of(made(), pushed())

@@ -1,0 +1,141 @@
+"""Files are opened to read by one opener: a FIFO would be waited for, a device touched, a neighbour's link followed.
+
+Read off the syntax: whatever opens a file by a path that is not spelled out below /proc, /sys or /dev stands here, with
+the reason for which the path is nobody's choice.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+READS = {"open", "read_text", "read_bytes"}  # of Path, and `open` alone
+BY_NAME = {
+    "tarfile.open",
+    "gzip.open",
+    "bz2.open",
+    "lzma.open",
+    "zipfile.ZipFile",
+    "sqlite3.connect",
+    "io.open",
+}
+NAMED = {"cafile", "capath", "certfile", "filename"}
+NOT_PATHS = {"webbrowser", "os", "self._files", "urllib.request"}  # what `.open` is no Path's of
+KERNEL = ("/proc/", "/sys/", "/dev/null")
+KERNELS = "the kernel's own file, below /proc or /sys"
+STATE = "in the state or the runtime directory, which is ours alone"
+OUTPUT = "written: tests/app/test_output_file.py"
+# Whose choice the path is.
+ALLOWED = {
+    "probes/safe_read.py": "looks with O_PATH, its flags on a line of their own",
+    "app/cli/explain.py": "a page of our own code",
+    "probes/system/disk/ebs.py": "the node of an EBS volume, by a checked name, to read its log page",
+    "probes/system/disk/directory.py": "a directory only (O_DIRECTORY), to ask for its attributes",
+    "probes/archive.py": "a captured host's folder, made by mkdtemp",
+    **dict.fromkeys(("app/output_file.py", "app/recording/imported.py", "app/tui/requests.py"), OUTPUT),
+    **dict.fromkeys(
+        (
+            "app/locks.py", "app/recording/baselines.py", "app/recording/rescue.py", "app/recording/writer.py",
+            "app/run/launch.py", "app/tui/theme.py", "app/undo/journal.py", "app/undo/killed_ending.py",
+            "scenarios/fstrim/rounds.py",
+        ),
+        STATE,
+    ),
+    **dict.fromkeys(
+        (
+            "app/undo/attribute.py", "app/undo/namespace_holders.py", "app/undo/own_groups.py",
+            "probes/bench/climate.py", "probes/bench/energy.py", "probes/bench/group_counters.py",
+            "probes/bench/net/lab.py", "probes/bench/net/quiet_cpu.py", "probes/bench/net/scheduling_delay.py",
+            "probes/bench/process_tree.py", "probes/bench/supervisor.py", "probes/system/apic.py",
+            "probes/system/kernel_log.py", "probes/system/pcie_tags.py", "probes/system/processes.py",
+            "scenarios/workload/settings.py",
+        ),
+        KERNELS,
+    ),
+}  # fmt: skip
+
+
+def modules() -> list[Path]:
+    return sorted(path for room in ("app", "probes", "scenarios") for path in (ROOT / room).rglob("*.py"))
+
+
+def trouble(call: ast.Call) -> str:
+    """Why this call must not be there; empty for a good one."""
+    named = {keyword.arg for keyword in call.keywords}
+    text = ast.unparse(call.func)
+    base, _, last = text.rpartition(".")
+    if text in BY_NAME and "fileobj" not in named:
+        return text
+    if named & NAMED and not text.startswith(("logging.", "msgspec.")):
+        return f"{text} with {', '.join(sorted(named & NAMED))}"
+    if text in ("open", "os.open"):
+        path, flags = call.args[0], ast.unparse(call.args[1]) if len(call.args) > 1 else ""
+        if "dir_fd" in named or _spelled(path) or (text == "os.open" and "os.O_PATH" in flags):
+            return ""
+        return text
+    if base and last in READS and base not in NOT_PATHS and not (last == "open" and not _of_path(call)):
+        inner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if isinstance(inner, ast.Call) and ast.unparse(inner.func) == "Path" and _spelled(inner.args[0]):
+            return ""
+        return text
+    return ""
+
+
+def _spelled(path: ast.expr) -> bool:
+    """Begins with a directory of the kernel's in so many letters."""
+    if isinstance(path, ast.JoinedStr) and path.values:
+        path = path.values[0]
+    if ast.unparse(path) == "os.devnull":
+        return True
+    return isinstance(path, ast.Constant) and str(path.value).startswith(KERNEL)
+
+
+def _of_path(call: ast.Call) -> bool:
+    """Path.open takes a mode; what takes none is something else's."""
+    given = [*call.args, *(k.value for k in call.keywords if k.arg == "mode")]
+    return not given or any(
+        isinstance(a, ast.Constant) and set(str(a.value)) <= set("rwxabt+") for a in given
+    )
+
+
+def found(tree: ast.AST) -> Iterator[str]:
+    """Every call that opens by a path."""
+    return (text for node in ast.walk(tree) if isinstance(node, ast.Call) and (text := trouble(node)))
+
+
+def test_only_these_open_by_a_path() -> None:
+    seen = {
+        str(path.relative_to(ROOT)): texts
+        for path in modules()
+        if (texts := list(found(ast.parse(path.read_text(encoding="utf-8")))))
+    }
+    assert {path: texts for path, texts in seen.items() if path not in ALLOWED} == {}
+    assert ALLOWED.keys() - seen.keys() == set(), "allowed, and no longer needed"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open(path)", "open(path, 'rb')", "os.open(path, os.O_RDONLY)", "path.read_text()", "Path(a).read_bytes()",
+        "path.open('rb')", "Path(name).open()", "ssl.create_default_context(cafile=name)", "tarfile.open(path)",
+        "context.load_verify_locations(cafile=a)", "gzip.open(path)",
+    ],
+)  # fmt: skip
+def test_it_is_seen(code: str) -> None:
+    assert list(found(ast.parse(code)))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "opened(path)", "os.open(name, os.O_RDONLY, dir_fd=fd)", "os.open(path, os.O_PATH | os.O_CLOEXEC)",
+        "open('/proc/self/uid_map')", "Path(f'/proc/{pid}/stat').read_text()", "os.fdopen(fd, 'rb')",
+        "tarfile.open(fileobj=file, mode='w:gz')",
+    ],
+)  # fmt: skip
+def test_what_is_right_is_not(code: str) -> None:
+    assert not list(found(ast.parse(code)))
