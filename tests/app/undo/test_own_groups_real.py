@@ -108,8 +108,9 @@ def test_a_users_delegated_group_holds_the_variants() -> None:
         if "pids" in offered:
             (given / "cgroup.subtree_control").write_text("+pids")
         done = subprocess.run(
-            [sys.executable, "-P", "-c", AS_USER, str(given)], capture_output=True, text=True, check=True
+            [sys.executable, "-P", "-c", AS_USER, str(given)], capture_output=True, text=True, check=False
         )
+        assert done.returncode == 0, done.stderr
         *inside, told = done.stdout.splitlines()
         root, group, state, left, *held = told.split()
         assert root == str(
