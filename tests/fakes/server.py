@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 CPU = "sys/devices/system/cpu"
@@ -57,6 +60,7 @@ class Server:
 
     def __init__(self, root: Path, *, cpus: int = 8, disks: int = 4, cards: int = 2) -> None:
         self.root = root
+        self._before: dict[Path, bytes | None] | None = None
         self._processors(cpus)
         self._memory()
         for n in range(disks):
@@ -65,8 +69,35 @@ class Server:
             self._card(n, cpus)
         self._rest(disks)
 
+    @contextmanager
+    def planted(self) -> Iterator[Server]:
+        """What is put meanwhile is taken back: one tree serves many faults, and writing it is what costs."""
+        before = self._before = {}
+        try:
+            yield self
+        finally:
+            self._before = None
+            for place, content in reversed(before.items()):
+                if content is not None:
+                    place.write_bytes(content)
+                elif place.is_dir():
+                    shutil.rmtree(place)
+                else:
+                    place.unlink()
+
+    def _remember(self, place: Path) -> None:
+        if self._before is None:
+            return
+        if place.exists():
+            self._before.setdefault(place, place.read_bytes())
+            return
+        while not place.parent.exists():
+            place = place.parent
+        self._before[place] = None
+
     def put(self, path: str, text: str) -> Server:
         place = self.root / path.lstrip("/")
+        self._remember(place)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text if text.endswith("\n") else f"{text}\n")
         return self

@@ -6,6 +6,8 @@ import heapq
 import random
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from probes.bench.measured import Measured, Train
 from scenarios.storage.throttling.course import STEP_S, Course
 
@@ -47,6 +49,31 @@ def bucket(rate: float, size: float) -> Meter:
     return may
 
 
+def _ends(
+    meter: Meter, began: float, seconds: float, mean: float, scatter: float, workers: int, rng: random.Random
+) -> np.ndarray:  # fmt: skip
+    """When the operations end that begin in so many seconds, each worker one after another."""
+    if meter is unmetered:  # then no worker waits for another: drawn at once
+        draws = np.random.default_rng(rng.getrandbits(64))
+        most = 2 * int(seconds / mean) + 20
+        ends = np.maximum(mean / 10, draws.normal(mean, scatter * mean, (workers, most))).cumsum(axis=1)
+        assert ends[:, -1].min() >= seconds
+        begins = np.hstack([np.zeros((workers, 1)), ends[:, :-1]])
+        return np.asarray(began + ends[begins < seconds])
+    found: list[float] = []
+    ready = [(began, n) for n in range(workers)]
+    while ready[0][0] < began + seconds:
+        now, worker = heapq.heappop(ready)
+        found.append(meter(now) + max(mean / 10, rng.gauss(mean, scatter * mean)))
+        heapq.heappush(ready, (found[-1], worker))
+    return np.array(found)
+
+
+def _counted(ends: np.ndarray, began: float, least: int) -> list[int]:
+    """Operations in each step since then; so many steps at least."""
+    return [int(n) for n in np.bincount(((ends - began) / STEP_S).astype(int), minlength=least)]
+
+
 def courses(
     meter: Meter, *, operation_s: float, workers: int, blocks: int, scatter: float = 0.3, block_s: float = 0.5,
     gap_s: float = 0.02, seed: int = 1, drift: float = 0.0,
@@ -57,17 +84,9 @@ def courses(
     began = 0.0
     for _ in range(blocks):
         mean = operation_s * max(0.2, rng.gauss(1, drift))
-        ready = [(began, n) for n in range(workers)]
-        counts = [0] * (round(block_s / STEP_S) + 1)
-        last = began
-        while ready and ready[0][0] < began + block_s:
-            now, worker = heapq.heappop(ready)
-            done = meter(now) + max(mean / 10, rng.gauss(mean, scatter * mean))
-            step = int((done - began) / STEP_S)
-            counts += [0] * (step + 1 - len(counts))
-            counts[step] += 1
-            last = max(last, done)
-            heapq.heappush(ready, (done, worker))
+        ends = _ends(meter, began, block_s, mean, scatter, workers, rng)
+        counts = _counted(ends, began, round(block_s / STEP_S) + 1)
+        last = float(ends.max())
         found.append(Course(began_s=began, seconds=last - began, completions=counts))
         began = last + gap_s
     return found
@@ -90,18 +109,9 @@ def trains(
             order += group
             for side in group:
                 begins.append(now - began)
-                start, ends = now, []
-                ready = [(now, n) for n in range(workers)]
-                while ready and ready[0][0] < start + slice_s:
-                    at, worker = heapq.heappop(ready)
-                    service = max(operation_s / 10, rng.gauss(operation_s, scatter * operation_s))
-                    ends.append(meters[side](at) + service)
-                    heapq.heappush(ready, (ends[-1], worker))
-                now = max(ends)
-                steps = [0] * (int((now - start) / STEP_S) + 1)
-                for end in ends:
-                    steps[int((end - start) / STEP_S)] += 1
-                counts.append(steps)
+                ends = _ends(meters[side], now, slice_s, operation_s, scatter, workers, rng)
+                counts.append(_counted(ends, now, 1))
+                now = float(ends.max())
         side_of_none = Measured(seconds=0.5, values={})
         found.append(
             Train(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -208,9 +208,19 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
 ]  # fmt: skip
 
 
-def test_the_healthy_server_is_not_accused(tmp_path: Path) -> None:
-    Server(tmp_path)
-    found = findings(tmp_path)
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
+    return Server(tmp_path_factory.mktemp("server"))
+
+
+@pytest.fixture
+def server(healthy: Server) -> Iterator[Server]:
+    with healthy.planted():
+        yield healthy
+
+
+def test_the_healthy_server_is_not_accused(server: Server) -> None:
+    found = findings(server.root)
     assert {i: f.title for i, f in found.items() if f.severity != "notice"} == {}
     assert set(found) <= BY_VERSION
 
@@ -218,12 +228,11 @@ def test_the_healthy_server_is_not_accused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rule", "severity", "files"), PLANTED, ids=lambda value: value if isinstance(value, str) else ""
 )
-def test_a_planted_fault_is_found(tmp_path: Path, rule: str, severity: str, files: dict[str, str]) -> None:
-    server = Server(tmp_path)
+def test_a_planted_fault_is_found(server: Server, rule: str, severity: str, files: dict[str, str]) -> None:
     for path, text in files.items():
         server.put(path, text)
     asked = {"host.pressure-memory": "host.pressure", "storage.raid-degraded": "storage.raid"}.get(rule, rule)
-    found = findings(tmp_path, asked)
+    found = findings(server.root, asked)
     assert rule in found and found[rule].severity == severity, found
 
 
@@ -264,15 +273,15 @@ def test_a_planted_fault_is_found(tmp_path: Path, rule: str, severity: str, file
         "controller",
     ],
 )
-def test_a_choice_is_no_fault(tmp_path: Path, trap: Callable[[Server], object]) -> None:
-    trap(Server(tmp_path))
-    found = findings(tmp_path)
+def test_a_choice_is_no_fault(server: Server, trap: Callable[[Server], object]) -> None:
+    trap(server)
+    found = findings(server.root)
     assert set(found) <= BY_VERSION, {i: f.title for i, f in found.items()}
 
 
-def test_a_full_file_system_is_found(tmp_path: Path) -> None:
-    Server(tmp_path).df(0.99, 0.99)
-    found = findings(tmp_path, "storage.full", "storage.inodes")
+def test_a_full_file_system_is_found(server: Server) -> None:
+    server.df(0.99, 0.99)
+    found = findings(server.root, "storage.full", "storage.inodes")
     assert {i: f.severity for i, f in found.items()} == {
         "storage.full": "warning",
         "storage.inodes": "warning",

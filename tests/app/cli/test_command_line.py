@@ -100,13 +100,13 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
         (["attach"], 3, "no run is under way"),
         (["replay", "nonsense"], 2, "no such recording"),
         (["triage", "--root", "/nonexistent"], 2, "/nonexistent"),
-        (["triage", "--root", "/var/tmp"], 2, "holds neither sys nor proc"),
+        (["triage", "--root", str(FIXTURES)], 2, "holds neither sys nor proc"),
         (
             ["plan", "fstrim", "--dir", "/var/tmp", "--workload", "'"],
             2,
             "hostdx: plan fstrim: --workload cannot",
         ),
-        (["plan", "storage", "--root", "/var/tmp"], 2, "holds neither sys nor proc"),
+        (["plan", "storage", "--root", str(FIXTURES)], 2, "holds neither sys nor proc"),
     ],
 )
 def test_each_bad_input_gets_its_one_line(
