@@ -20,8 +20,7 @@ from probes.bench.supervised import Supervisors
 from tests.needs import need
 
 WORKERS = 2
-# a real test that fails is run once or twice more, and the summary names it and its cause: a busy host is no bug
-AGAIN = 2
+AGAIN = 2  # runs more, of a test that is marked `noisy`; any other that fails once is a failure
 
 # machines are shared and noisy: how long an example takes is no property of the code
 settings.register_profile("untimed", deadline=None)
@@ -60,17 +59,24 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     again = config.pluginmanager.hasplugin("rerunfailures")  # -p no:rerunfailures: none is run again
     for item in items:
-        if again and item.get_closest_marker("real") is not None:
+        mark = item.get_closest_marker("noisy")
+        if mark is None:
+            continue
+        if item.get_closest_marker("real") is None or not (len(mark.args) == 1 and mark.args[0]):
+            raise pytest.UsageError(f"{item.nodeid}: only a real test may be noisy, and it says why")
+        item.user_properties.append(("noisy", mark.args[0]))
+        if again:
             item.add_marker(pytest.mark.flaky(reruns=AGAIN))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Each rerun with its cause."""
+    """Each rerun with its cause, and why it may be run again."""
     for report in terminalreporter.stats.get("rerun", ()):
         crash = getattr(report.longrepr, "reprcrash", None)
         where = f"{Path(crash.path).name}:{crash.lineno}" if crash else report.when
         said = str(crash.message if crash else report.longrepr).strip().splitlines() or ["no message"]
-        terminalreporter.write_line(f"RERUN {report.nodeid}: {where}: {' '.join(said[:3])[:300]}")
+        why = dict(report.user_properties).get("noisy", "")
+        terminalreporter.write_line(f"RERUN {report.nodeid}: {where}: {' '.join(said[:3])[:300]} ({why})")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -81,7 +81,8 @@ class LoopDisk(OwnDisk):
                 try:
                     fcntl.ioctl(control, LOOP_CTL_REMOVE, int(self.device.removeprefix("loop")))
                 except OSError as error:
-                    return error.errno != errno.EBUSY  # the last close may come a moment later
+                    # the last close may come a moment later
+                    return error.errno != errno.EBUSY or self.copied()
                 return True
 
             within(gone)

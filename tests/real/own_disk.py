@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import time
 from pathlib import Path
 from types import TracebackType
 
+from probes.process_stat import own_stat
 from tests.needs import LOOP, need
 from tests.real.polled import within
 
@@ -33,6 +36,7 @@ class OwnDisk:
         self.image = image
         self.mountpoint = mountpoint
         self.device = ""
+        self.began_s = time.clock_gettime(time.CLOCK_BOOTTIME)
 
     def begin(self) -> None:
         need(LOOP)
@@ -44,12 +48,29 @@ class OwnDisk:
         if self.device:
             subprocess.run(["losetup", "-d", f"/dev/{self.device}"], check=False, capture_output=True)
 
+    def copied(self) -> bool:
+        """Whether somebody else's mount name space (a container's, a chroot that is being filled) began meanwhile: it
+        has a copy of our mount, and the kernel detaches the device when that one ends."""
+        ours = Path("/proc/self/ns/mnt").stat().st_ino
+        for place in Path("/proc").glob("[0-9]*"):
+            try:
+                if (place / "ns/mnt").stat().st_ino == ours or b"PYTEST_CURRENT_TEST=" in (
+                    place / "environ"
+                ).read_bytes():
+                    continue
+            except OSError:
+                continue
+            stat = own_stat(place.name)
+            if stat and stat.start_ticks / os.sysconf("SC_CLK_TCK") >= self.began_s:
+                return True
+        return False
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         def gone() -> bool:
             self.drop()
-            return str(self.image) not in sh("losetup", "-a")
+            return str(self.image) not in sh("losetup", "-a") or self.copied()
 
         gone_in_time = within(gone)  # the kernel detaches it when the last one who looks at it has closed it
         if kind is None:

@@ -188,6 +188,7 @@ while True:
 """
 
 
+@pytest.mark.noisy("on full CPUs a reader waits for these instead of the disk")
 @pytest.mark.real
 async def test_a_real_reader_waits_and_a_sleeper_does_not(tmp_path: Path) -> None:
     path = tmp_path / "file"

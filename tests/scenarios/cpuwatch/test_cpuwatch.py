@@ -240,6 +240,7 @@ def busy() -> Iterator[int]:
     child.stdout.close()
 
 
+@pytest.mark.noisy("where the CPUs are full the job gets no more than it asked for")
 @pytest.mark.real
 async def test_a_planted_job(busy: int) -> None:
     from app.run.runner import Monotonic

@@ -95,6 +95,7 @@ def half_a_cpu() -> Iterator[Path]:
     not_here("; ".join(tried) or "no control group with a CPU controller may be made here")
 
 
+@pytest.mark.noisy("whoever else is busy counts as the planted competitor")
 def test_half_a_cpu_is_said_as_a_quota(half_a_cpu: Path) -> None:
     inside = f"import os; open({str(half_a_cpu / 'cgroup.procs')!r}, 'w').write(str(os.getpid()))\n"
     said = subprocess.run(
@@ -104,6 +105,7 @@ def test_half_a_cpu_is_said_as_a_quota(half_a_cpu: Path) -> None:
     assert "competitor" not in said
 
 
+@pytest.mark.noisy("whoever else is busy counts as the planted competitor")
 @needs(NOT_INIT)
 async def test_a_competitor_on_one_cpu_is_said_with_that_cpu() -> None:
     host, cpus = Host(), sorted(os.sched_getaffinity(0))

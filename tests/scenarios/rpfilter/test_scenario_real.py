@@ -95,6 +95,7 @@ def journal(place: Path) -> list[Path]:
     return list((place / "state/hostdx/journal").iterdir())
 
 
+@pytest.mark.noisy("two verdicts at 95 %")
 def test_to_its_end(tmp_path: Path, net: PrivateNet) -> None:
     done = hostdx(tmp_path, *SHORT, "--budget", "8", "--json", timeout=120, preexec_fn=net.join)
     assert done.returncode == 0, done.stderr

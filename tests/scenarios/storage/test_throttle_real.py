@@ -76,6 +76,7 @@ def run(directory: str, state: Path, own: Path | None) -> list[dict[str, Json]]:
     return findings
 
 
+@pytest.mark.noisy("the caps are read off the course of the disk that all share")
 def test_a_throttled_loop_device_is_named_with_its_caps_and_its_setting(tmp_path: Path) -> None:
     with mounted_file(4096, "--direct-io=on") as mounted:
         (leaf,) = block_leaves(mounted)
@@ -90,6 +91,7 @@ def test_a_throttled_loop_device_is_named_with_its_caps_and_its_setting(tmp_path
     assert str(own) in json.dumps(finding["evidence"]) and str(own) in json.dumps(finding["remedy"])
 
 
+@pytest.mark.noisy("the caps are read off the course of the disk that all share")
 def test_an_unthrottled_directory_has_no_such_finding(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="hostdx-test-", dir="/var/tmp") as directory:
         found = run(directory, tmp_path, None)

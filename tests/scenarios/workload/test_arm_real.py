@@ -50,6 +50,7 @@ def runs(arm: JobArm, count: int = 1) -> list[Measured]:
     return asyncio.run(all_of_them())
 
 
+@pytest.mark.noisy("three runs beside planted competitors and whatever else is busy")
 def test_a_competitor_shows_as_waiting_for_a_cpu(supervisors: Supervisors) -> None:
     cpu = min(os.sched_getaffinity(0))
     run = FakeRun()

@@ -172,6 +172,7 @@ async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -
     return comparison.final()
 
 
+@pytest.mark.noisy("two verdicts at 95 %")
 async def test_names_without_a_journal_do_not_favour_a_side_by_its_order(ext4: Make) -> None:
     """All false calls went against the second directory, whichever it was: freed inodes are passed over."""
     root = ext4(512, ("mkfs.ext4", "-q", "-O", "^has_journal"))
@@ -225,6 +226,7 @@ while True:
 """
 
 
+@pytest.mark.noisy("whoever else writes to the disk counts as the planted neighbour")
 async def test_a_neighbour_who_writes_shortens_no_block_and_is_forgotten(ext4: Make) -> None:
     place = ext4(400)
     found = placement(Host(), str(place))
@@ -272,6 +274,7 @@ def test_memory_is_refused() -> None:
     assert "tmpfs" in suitability(Host(), "/dev/shm", explicit=True).refusal
 
 
+@pytest.mark.noisy("a fifth of a latency, beside whatever else uses the disk")
 async def test_a_latency_20_percent_longer_is_measured_as_such(tmp_path: Path) -> None:
     """Interleaved, as an experiment does it. The fastest tenth is compared: it is what a busy machine leaves alone."""
     benches = [StorageBench(Host(), str(tmp_path), None, 64 * MIB, 1, [], stretch=s) for s in (0.2, 0.0)]

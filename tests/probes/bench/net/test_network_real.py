@@ -42,6 +42,7 @@ async def network() -> AsyncIterator[Network]:
         await made.close()
 
 
+@pytest.mark.noisy("a tenth of a packet, measured for a third of a second")
 @needs(program("nft"))
 async def test_the_check_costs_and_the_live_system_is_as_before() -> None:
     before = network_state()
