@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -10,6 +11,7 @@ from app.failure import Failure
 from probes.exposure import ruled_by_others
 
 ELSEWHERE = "free some space there, or name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
+DESCRIPTORS = {errno.EMFILE: "raise the limit (ulimit -n 1024)", errno.ENFILE: "raise fs.file-max"}
 ROOTS_OWN = "as root set XDG_STATE_HOME to a directory that is root's all the way up (default: /var/lib)"
 ROOM_BYTES = 16 << 10  # a journal's first entries and a recording's first lines
 
@@ -62,7 +64,9 @@ def private(directory: Path, mode: int = 0o700) -> Path:
         directory.mkdir(mode=mode, exist_ok=True)
         found = directory.lstat()
     except OSError as error:
-        raise Failure(f"{directory}: cannot be made: {error.strerror}; {_elsewhere(directory)}") from None
+        raise Failure(
+            f"{directory}: cannot be made: {error.strerror}; {remedy(error, _elsewhere(directory))}"
+        ) from None
     if not stat.S_ISDIR(found.st_mode):
         raise Failure(
             f"{directory}: is not a directory; remove it, or set XDG_STATE_HOME and XDG_RUNTIME_DIR"
@@ -89,8 +93,14 @@ def check_room() -> None:
             os.fsync(file.fileno())
     except OSError as error:
         raise Failure(
-            f"{directory}: the undo journal cannot be written: {error.strerror}; so nothing was started; {ELSEWHERE}"
+            f"{directory}: the undo journal cannot be written: {error.strerror}; so nothing was started; "
+            f"{remedy(error)}"
         ) from None
+
+
+def remedy(error: OSError, elsewhere: str = ELSEWHERE) -> str:
+    """What helps where something could not be kept: room does not, where there were too few descriptors."""
+    return DESCRIPTORS.get(error.errno or 0, elsewhere)
 
 
 def _that_is_there(directory: Path) -> Path:

@@ -21,6 +21,11 @@ _WHAT = {
 }  # fmt: skip
 
 
+def kind(mode: int) -> str:
+    """What is no regular file, in words."""
+    return _WHAT.get(stat.S_IFMT(mode), "something else")
+
+
 def opened(path: str | os.PathLike[str]) -> int:
     """A descriptor to read, of a regular file. Raises OSError whose text says why not, ValueError.
 
@@ -47,8 +52,7 @@ def opened_where(looked: int, path: str) -> int:
     try:
         mode = os.fstat(looked).st_mode
         if not stat.S_ISREG(mode):
-            what = _WHAT.get(stat.S_IFMT(mode), "something else")
-            raise OSError(errno.EINVAL, f"{what}, not a regular file", path)
+            raise OSError(errno.EINVAL, f"{kind(mode)}, not a regular file", path)
         return os.open(f"/proc/self/fd/{looked}", _READ)
     finally:
         os.close(looked)

@@ -65,8 +65,8 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
 
     kind     the guard that noticed it ("cpu", "steal", "device", ...), or what happened in the experiment itself:
              "stall", "not applicable", "budget", "stopped" (the last three with their own `text`).
-    figure   of `unit`: "" is a share 0..1, else "B" (others' bytes beside ours), "B/s" (others'), "Hz"; of "queue" a
-             number of tasks. `usual` is what it is else.
+    figure   of `unit`: "" is a share 0..1, else "B" (others' bytes beside ours), "B/s" and "IOPS" (others'), "Hz"; of
+             "queue" a number of tasks. `usual` is what it is else.
     subject  the variant or device that it is about.
     """
 
@@ -74,7 +74,7 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
     culprit: Culprit | None = None
     figure: Value | None = None
     usual: Value | None = None
-    unit: Literal["", "B", "B/s", "Hz"] = ""
+    unit: Literal["", "B", "B/s", "IOPS", "Hz"] = ""
     subject: str = ""
     text: str = ""
 
@@ -106,6 +106,8 @@ class Disturbance(msgspec.Struct, frozen=True, omit_defaults=True):
                 return f"others moved {amount} on the measured disk, hostdx {self._amount(self.usual or 0.0)}"
             case "device", "B/s":
                 return f"others moved {amount} on the measured disk{usually}"
+            case "device", "IOPS":
+                return f"others did {self.figure:.0f} small operations a second on the measured disk"
             case "queue", _:
                 return f"{self.figure:.0f} tasks of others were ready to run"
             case "memory", _:

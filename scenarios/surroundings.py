@@ -13,6 +13,7 @@ class Surroundings(msgspec.Struct, frozen=True, omit_defaults=True):
     """One interval's. Shares 0..1 of all CPUs or of the time, bytes and counts of the interval; None: not told here.
 
     load   which load of which variant ran; "" where nothing of ours did.
+    uneven what an operation moves comes later and with others (metadata: the journal's commit).
     exact  our own I/O moves on the devices what it asked for, no journal or metadata beside it (reads do, writes not).
     """
 
@@ -36,6 +37,7 @@ class Surroundings(msgspec.Struct, frozen=True, omit_defaults=True):
     attributed: Count | None = None  # what other processes did here, at least; None: nobody may be read
     operations: Count = 0  # ours
     exact: bool = False
+    uneven: bool = False
     khz: Count | None = None
     heat: Count | None = None
     quota: Share | None = None

@@ -10,7 +10,7 @@ from pathlib import Path
 from app import __version__
 from app.failure import Failure
 from app.recording.writer import encoded
-from app.state import ELSEWHERE, private, recordings_dir
+from app.state import private, recordings_dir, remedy
 from probes.host import OutOfTime
 from probes.imports.kinds import Kind, parse
 from probes.imports.model import Refused
@@ -87,14 +87,14 @@ def write(content: bytes, path: Path) -> None:
     except FileExistsError:
         raise Failure(f"import: {path}: exists already; name another file") from None
     except OSError as error:
-        raise Failure(f"import: {path}: cannot be made: {error.strerror}; {ELSEWHERE}") from None
+        raise Failure(f"import: {path}: cannot be made: {error.strerror}; {remedy(error)}") from None
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
     except OSError as error:
         if not others:  # who else rules the folder may have led that name elsewhere
             path.unlink(missing_ok=True)
-        raise Failure(f"import: {path}: cannot be written: {error.strerror}; {ELSEWHERE}") from None
+        raise Failure(f"import: {path}: cannot be written: {error.strerror}; {remedy(error)}") from None
 
 
 def keep(content: bytes, kind: str, wall: str) -> Path:

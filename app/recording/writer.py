@@ -14,7 +14,7 @@ import msgspec
 from app.failure import Failure
 from app.printable import printable_json
 from app.recording.bounds import LINE_LIMIT
-from app.state import ELSEWHERE
+from app.state import remedy
 from probes.lossless_json import Decoder, encode
 from probes.secrets import masked_tree
 from scenarios import events as ev
@@ -98,7 +98,7 @@ class Recorder:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             self._fd = os.open(path, flags, 0o600)
         except OSError as error:
-            raise Failure(f"{path}: cannot record there: {error.strerror}; {ELSEWHERE}") from None
+            raise Failure(f"{path}: cannot record there: {error.strerror}; {remedy(error)}") from None
 
     @property
     def complete(self) -> bool:

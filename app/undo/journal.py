@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from app.failure import Failure
 from app.process import Identity
-from app.state import ELSEWHERE, ROOTS_OWN
+from app.state import ROOTS_OWN, remedy
 from probes.action import Action
 from probes.exposure import ruled_by_others
 from probes.lossless_json import Decoder, encode
@@ -373,5 +373,5 @@ def sync_directory(directory: Path) -> None:
 def _unwritable(path: Path, error: OSError) -> Failure:
     return Failure(
         f"{path.parent}: the undo journal cannot be written: {error.strerror}; so nothing was changed; "
-        f"{ELSEWHERE}"
+        f"{remedy(error)}"
     )

@@ -12,7 +12,7 @@ from probes.bench.bystanders import FACTOR, LASTING_S, LEAST_LONGER_S, Direction
 from probes.bench.measured import Measured
 from probes.bench.workloads import Load, load_of
 from probes.host import Host
-from scenarios.guards.thresholds import PAUSE_S, STILL_WAITING
+from scenarios.guards.thresholds import PAGE_BYTES, PAUSE_S, STILL_WAITING
 from scenarios.model import Clock
 
 # For a plan: what the rule does, in the figures that it goes by.
@@ -21,7 +21,6 @@ STOPS_ITSELF = (
     f"{LEAST_LONGER_S * 1000:g} ms "
     f"longer a request, during {LASTING_S:g} s of measuring; Ctrl-C (on the screen: s) stops it within 2 s"
 )
-PAGE_BYTES = 4096  # up to there a read is one request on the device; larger ones are split and merged
 
 
 class Bystanders:

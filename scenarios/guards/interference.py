@@ -24,6 +24,7 @@ from scenarios.guards.thresholds import (
     LOUDER,
     MOST_CAUSED_BYTES,
     MOST_COPIES,
+    PAGE_BYTES,
     QUIET_SHARE,
     TAIL,
     Kind,
@@ -39,6 +40,7 @@ class Reading(msgspec.Struct, frozen=True):
     ours_cpu_s: float
     throttle: ThrottleCounters
     ours_io: tuple[int, int] = (0, 0)
+    nfs_bytes: int = 0  # everybody's: I/O of processes, but none of a disk
 
 
 class Others(NamedTuple):
@@ -68,6 +70,7 @@ def surroundings(
     *,
     load: str = "",
     exact: bool = False,
+    uneven: bool = False,
     others: Others | None = None,
 ) -> Surroundings:
     """Between two gaps. Without a measurement nothing of ours ran."""
@@ -90,6 +93,7 @@ def surroundings(
     own_bytes = max(own_read + own_written, measured.bytes if measured is not None else 0)
     attributed = None
     if others is not None and others.io is not None and read is not None:
+        elsewhere += max(0, after.nfs_bytes - before.nfs_bytes)
         attributed = max(0, int(others.io * seconds) - elsewhere)
     own = (
         0 if measured is None else measured.operations + (measured.onset.operations if measured.onset else 0)
@@ -117,6 +121,7 @@ def surroundings(
         attributed=attributed,
         operations=own,
         exact=exact,
+        uneven=uneven,
         khz=after.throttle.khz,
         heat=None if heat is None else int(heat),
         quota=None if held is None else _rounded(held / seconds),
@@ -177,6 +182,19 @@ def foreign_bytes(history: Sequence[Surroundings], now: Surroundings) -> float |
     return max(0.0, told) / now.seconds
 
 
+def foreign_operations(now: Surroundings) -> float | None:
+    """Others' operations a second on the devices, at least; None where our own cannot be counted (writes).
+
+    No request of ours is smaller than a page, nor one of others on average: what they moved bounds their number.
+    """
+    if not now.exact or now.device_bytes is None:
+        return None
+    surplus = now.device_operations - max(now.operations, now.own_bytes // PAGE_BYTES)
+    if now.attributed is not None:  # a checkpoint of the journal is the kernel's, and may be ours
+        surplus = min(surplus, now.attributed // PAGE_BYTES)
+    return max(0, surplus) / now.seconds
+
+
 def beyond(history: Sequence[Surroundings], now: Surroundings) -> list[Excess]:
     """What disturbed `now`, after all that the run has seen before (all loads, and the looks while nothing ran)."""
     found = [*_cpu(history, now), *_device(history, now)]
@@ -217,11 +235,22 @@ def _device(history: Sequence[Surroundings], now: Surroundings) -> list[Excess]:
     rule = threshold("device")
     least = max(rule.floor, rule.limit * (now.device_bytes / now.seconds - foreign))
     if foreign <= least:
-        return []
+        return _small_device(history, now)
     usual = _quiet([foreign_bytes((), b) for b in history if b.exact])
     sudden = usual is not None and foreign > max(usual + least, LOUDER * usual)
     one = Disturbance("device", figure=foreign, usual=usual if sudden else None, unit="B/s")
     return [Excess("device", one, sudden)]
+
+
+def _small_device(history: Sequence[Surroundings], now: Surroundings) -> list[Excess]:
+    """Small requests are few bytes, and keep a disk's head as busy as large ones."""
+    foreign = foreign_operations(now)
+    least = max(LEAST_OPERATIONS_A_SECOND, threshold("device").limit * now.operations / now.seconds)
+    if foreign is None or foreign <= least:
+        return []
+    usual = _quiet([foreign_operations(b) for b in history])
+    sudden = usual is not None and foreign > max(usual + least, LOUDER * usual)
+    return [Excess("device", Disturbance("device", figure=foreign, unit="IOPS"), sudden)]
 
 
 def _against_usual(alike: Sequence[Surroundings], now: Surroundings) -> list[Excess]:
@@ -260,7 +289,10 @@ def _against_usual(alike: Sequence[Surroundings], now: Surroundings) -> list[Exc
 
 
 def _usual_of_ours(history: Sequence[Surroundings], now: Surroundings, name: str) -> float | None:
-    """How much of the device one operation of this load usually moves; None where too few blocks of it were seen."""
+    """How much of the device one operation of this load usually moves; None where too few blocks of it were seen, or
+    where it moves later, many at once."""
+    if now.uneven:
+        return None
     alike = [b for b in history if b.load == now.load and b.device_bytes is not None]
     each = [getattr(b, name) / b.operations for b in alike if b.operations > 0]
     if len(alike) < BLOCKS_BEFORE_JUDGING:

@@ -55,6 +55,7 @@ LEAST_OPERATIONS_A_SECOND = 50.0  # of others on our device
 # data), and this for the journal and the trees (a 4 KiB fdatasync moved 148 KiB on btrfs).
 MOST_COPIES = 3
 MOST_CAUSED_BYTES = 256 << 10
+PAGE_BYTES = 4096  # up to there a read is one request on the device; larger ones are split and merged
 TAIL = 8  # looks, in which the kernel has written what lay in the page cache
 LOUDER = 1.5  # times as much as the run's quiet level: less is how a neighbour who is always there varies
 

@@ -9,7 +9,9 @@ from typing import Literal
 from msgspec.structs import replace
 
 from probes.bench.measured import Measured
+from probes.system.disk.backing import disks_beneath
 from probes.system.disk.mounts import mount_of
+from probes.system.disk.network_bytes import nfs_bytes
 from probes.system.processes import cpu_seconds, family_of, io_bytes
 from probes.system.pulse import pulse, read_counters
 from probes.system.throttle import ThrottleReader
@@ -47,8 +49,8 @@ class Watch:
     ) -> None:
         self.run = run
         self.stopped = ""
-        self._devices = tuple(devices)
-        self._by_variant = dict(by_variant or {})
+        self._devices = disks_beneath(run.host, devices)
+        self._by_variant = {v: disks_beneath(run.host, ds) for v, ds in (by_variant or {}).items()}
         self._throttle = ThrottleReader(run.host)
         self._seen: list[Surroundings] = []  # the looks while nothing of ours ran, and every train and block
         self._found: dict[str, list[list[Excess]]] = {}  # by workload, of each train or block
@@ -126,6 +128,7 @@ class Watch:
             devices,
             load=f"{workload} {variant}",
             exact=kind == "read",
+            uneven=kind == "metadata",
             others=others,
         )
         found = beyond(self._seen, now)
@@ -196,6 +199,7 @@ class Watch:
             cpu_seconds(family),
             self._throttle.read(),
             (sum(read for read, _ in moved), sum(written for _, written in moved)),
+            nfs_bytes(host) if self._all_devices() else 0,
         )
 
     def _name(self, kind: str, cpu_share: float = 0.0) -> Culprit | None:

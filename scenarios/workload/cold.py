@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Sequence
 from string import Template
@@ -10,6 +11,7 @@ from string import Template
 from probes.action import Action
 from probes.bench.measured import NotApplicable
 from probes.bench.supervised import Order, Supervisors
+from probes.named_file import kind, looked_at
 from probes.number_text import whole
 from probes.units import size
 from scenarios.model import Run
@@ -40,6 +42,20 @@ def paths(cold: Sequence[str], job: Job) -> tuple[str, ...]:
         for path in cold
         if path != ALL
     )
+
+
+def unfit(path: str) -> str:
+    """Why it cannot be dropped, before anything runs; "" where it can, or is not there yet (--prepare may make it)."""
+    try:
+        looked = looked_at(path)
+    except FileNotFoundError:
+        return ""
+    except OSError as why:
+        return f"--cold: {path}: {why.strerror}"
+    mode = os.fstat(looked).st_mode
+    os.close(looked)
+    fit = stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+    return "" if fit else f"--cold: {path}: {kind(mode)}; name a file or a folder"
 
 
 class Cold:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import AsyncExitStack
+from itertools import chain
 from typing import ClassVar
 
 import msgspec
@@ -20,7 +21,7 @@ from scenarios.guards.watch import watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage
 from scenarios.plan import Option, Plan, PlannedStep
 from scenarios.workload.arm import WALL, Allowance, JobArm
-from scenarios.workload.cold import Cold
+from scenarios.workload.cold import Cold, paths, unfit
 from scenarios.workload.findings import failing, finding, undecided
 from scenarios.workload.group import carried, group_action, lacking, place
 from scenarios.workload.inside import Curves
@@ -139,9 +140,9 @@ class CommandUnderVariants(Scenario):
         budget = options.number("budget", BUDGET_S)
         root = place(host)
         limits = carried(host, root)
-        refused = next(
-            (f"variant {j.id}: {why}" for j in wanted.jobs if (why := lacking(host, root, j.limits))), ""
-        )
+        lacked = (f"variant {j.id}: {why}" for j in wanted.jobs if (why := lacking(host, root, j.limits)))
+        warm = (why for j in wanted.jobs for path in paths(wanted.cold, j) if (why := unfit(path)))
+        refused = next(chain(lacked, warm), "")
         return self.planned(
             options={**Discretion(options.values, self.options).options(options.values), "cwd": cwd},
             variants=tuple(variant(job, private=private) for job in wanted.jobs),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
 from app.failure import Failure
-from app.state import private, recordings_dir, runtime_dir
+from app.state import DESCRIPTORS, ELSEWHERE, private, recordings_dir, remedy, runtime_dir
 from tests.needs import ROOT, needs
 
 
@@ -50,3 +51,9 @@ def test_a_directory_that_belongs_to_another_user_is_refused(
     with pytest.raises(Failure, match="uid 65534"):
         private(recordings_dir())
     assert list(home.iterdir()) == []
+
+
+def test_room_is_no_remedy_for_too_few_descriptors() -> None:
+    assert remedy(OSError(errno.ENOSPC, "")) == ELSEWHERE
+    for number in (errno.EMFILE, errno.ENFILE):
+        assert remedy(OSError(number, ""), "name another place") == DESCRIPTORS[number] != ELSEWHERE

@@ -1,7 +1,7 @@
 """Runs of `hostdx run storage` beside a neighbour that begins at some time, and quiet ones: is it told?
 
     python -m tests.benchmarks.neighbours [--runs 5] [--quiet 20] [--budget 30] [--dir /var/tmp] [--only dd,find]
-        [--keep FOLDER]
+        [--starts "0 s,5 s"] [--keep FOLDER]
 
 Two like directories of one disk, so that every difference is a false verdict. A neighbour (dd with fsync, fio random
 reads, a CPU hog, a memory hog, find) begins with the run, 5 or 15 s later, or 5 s before. Asked: named (its process is
@@ -49,7 +49,7 @@ NEIGHBOURS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ),
     "cpu": (f"ln -s {REAL} $0/hog; exec $0/hog -c '{HOG}'", ("hog",)),
     "memory": (f"ln -s {REAL} $0/hoard; exec $0/hoard -c '{MEMORY}'", ("hoard",)),
-    "find": ("while :; do find / -xdev >/dev/null 2>&1; done", "find"),
+    "find": ("while :; do find / -xdev >/dev/null 2>&1; done", ("find", "sh")),
 }
 STARTS: Mapping[str, float] = {"all along": -5.0, "0 s": 0.0, "5 s": 5.0, "15 s": 15.0}
 
@@ -125,6 +125,7 @@ def main() -> None:
     parser.add_argument("--quiet", type=int, default=20)
     parser.add_argument("--budget", type=float, default=30.0)
     parser.add_argument("--only", default=",".join(NEIGHBOURS))
+    parser.add_argument("--starts", default=",".join(STARTS))
     parser.add_argument("--keep", type=Path)
     asked = parser.parse_args()
     tally: Counter[str] = Counter()
@@ -144,10 +145,10 @@ def main() -> None:
 
         recording = Path(state, "recording.jsonl")
         for what in filter(None, asked.only.split(",")):
-            for start, after_s in STARTS.items():
+            for start in asked.starts.split(","):
                 for number in range(asked.runs):
                     recording.unlink(missing_ok=True)
-                    with neighbour(what, asked.dir, after_s):
+                    with neighbour(what, asked.dir, STARTS[start]):
                         seen = one(pair, asked.budget, env, recording, NEIGHBOURS[what][1])
                     counted("disturbed", f"{what} {start} {number + 1}", seen, recording)
         for number in range(asked.quiet):

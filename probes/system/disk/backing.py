@@ -39,6 +39,24 @@ def devices_under(host: Host, directory: str) -> dict[str, tuple[str, ...]] | Ab
     return found
 
 
+def disks_beneath(host: Host, leaves: Iterable[str]) -> tuple[str, ...]:
+    """The leaves, and in place of a loop device with direct I/O what its file lies on: all that it moves shows there,
+    and what others move there beside it."""
+    found: dict[str, None] = {}
+    waiting, seen = list(leaves), set[str]()
+    while waiting:
+        leaf = waiting.pop(0)
+        if leaf in seen:
+            continue
+        seen.add(leaf)
+        place = file_place(host, leaf) if host.integer(f"/sys/block/{leaf}/loop/dio") == 1 else None
+        if isinstance(place, Placement) and place.leaves:
+            waiting = [*place.leaves, *waiting]
+        else:
+            found[leaf] = None
+    return tuple(found)
+
+
 def served_by_memory(host: Host, leaves: Iterable[str]) -> str:
     """Why reads and writes there are served by memory: a loop device without direct I/O, a RAM disk; "" where none is.
 

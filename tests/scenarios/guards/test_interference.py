@@ -19,6 +19,7 @@ from scenarios.guards.interference import (
     Reading,
     beyond,
     foreign_bytes,
+    foreign_operations,
     surroundings,
     worth_repeating,
 )
@@ -126,6 +127,46 @@ def test_operations_count_where_bytes_do_not_stand_out() -> None:
     )
     small = msgspec.structs.replace(streams, device_bytes=(500 << 20) + 4_000_000, device_operations=2000)
     assert after([streams] * 6, small) == ["device"]
+
+
+@pytest.mark.parametrize("attributed", [None, 300 * PAGE])
+def test_small_requests_all_along_are_few_bytes_and_told_all_the_same(attributed: int | None) -> None:
+    now = msgspec.structs.replace(reads(1_000, foreign=600), attributed=attributed)
+    assert foreign_operations(now) == 600
+    found = [beyond([now] * seen, now) for seen in range(6)]
+    assert [[(one.kind, one.sudden) for one in each] for each in found] == [[("device", False)]] * 6
+    assert after([reads(1_000)], now) == ["device"]
+
+
+def test_small_requests_that_no_process_made_are_the_kernels_and_may_be_for_us() -> None:
+    checkpoint = msgspec.structs.replace(reads(1_000, foreign=600), attributed=10 * PAGE)
+    assert beyond([], checkpoint) == []
+    assert foreign_operations(msgspec.structs.replace(checkpoint, exact=False)) is None
+
+
+def test_large_reads_of_ours_that_the_kernel_splits_are_no_requests_of_others() -> None:
+    split = Surroundings(
+        seconds=1.0,
+        device_bytes=100 << 20,
+        own_bytes=100 << 20,
+        operations=100,
+        device_operations=800,
+        exact=True,
+    )
+    assert beyond([], split) == []
+
+
+def test_a_commit_of_the_journal_under_metadata_is_no_neighbour() -> None:
+    usual = Surroundings(
+        seconds=1.0, load="metadata a", device_bytes=0, own_bytes=0, operations=10_000, uneven=True
+    )
+    commit = msgspec.structs.replace(usual, device_bytes=64 << 20, device_operations=900)
+    assert beyond([usual] * 9, commit) == []
+    assert [one.kind for one in beyond([usual] * 9, msgspec.structs.replace(commit, uneven=False))] == [
+        "device"
+    ]
+    known = msgspec.structs.replace(commit, attributed=40 << 20)
+    assert [one.kind for one in beyond([usual] * 9, known)] == ["device"]
 
 
 def test_a_block_that_loads_no_device_has_no_device_guard() -> None:
@@ -247,6 +288,11 @@ def test_more_tasks_find_a_cpu_where_there_are_more() -> None:
     assert [one.kind for one in beyond([], msgspec.structs.replace(ready, cpus=64, queue=8))] == ["queue"]
 
 
+def reading(time_s: float, bytes_: dict[str, int]) -> Reading:
+    disks = {n: DiskCounters(1, b, 0, 0, 0, 0.0, 0.0) for n, b in bytes_.items()}
+    return Reading(Counters(time_s, cpus=2, disks=disks), 0.0, ThrottleCounters())
+
+
 @pytest.mark.parametrize(
     ("disks", "moved"),
     [
@@ -259,11 +305,12 @@ def test_more_tasks_find_a_cpu_where_there_are_more() -> None:
 )
 def test_what_others_moved_on_other_disks_counts_once(disks: dict[str, int], moved: int) -> None:
     """150 bytes a second are attributed, on all disks; what the others moved is not on ours."""
-
-    def reading(time_s: float, bytes_: dict[str, int]) -> Reading:
-        disks = {n: DiskCounters(1, b, 0, 0, 0, 0.0, 0.0) for n, b in bytes_.items()}
-        return Reading(Counters(time_s, cpus=2, disks=disks), 0.0, ThrottleCounters())
-
     before, after = reading(0, dict.fromkeys(["vda", *disks], 0)), reading(1, {"vda": 900, **disks})
     now = surroundings(before, after, None, ["vda"], others=Others(0.0, 150.0))
     assert (now.attributed, now.cpus) == (moved, 2)
+
+
+def test_what_nfs_moved_is_of_no_disk() -> None:
+    """A neighbour who reads 140 of his 150 bytes a second from a server."""
+    before, after = reading(0, {"vda": 0}), msgspec.structs.replace(reading(1, {"vda": 900}), nfs_bytes=140)
+    assert surroundings(before, after, None, ["vda"], others=Others(0.0, 150.0)).attributed == 10

@@ -106,6 +106,21 @@ def test_anothers_link_is_refused_and_the_plan_says_who_rules(tmp_path: Path) ->
     assert any(s.startswith("/alice belongs to nobody (uid 65534), who") for s in told("alice"))
 
 
+def test_what_is_no_file_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("/dev/null")
+    scenario = load("workload")
+
+    def refused(*names: str) -> bool:
+        cold = [str(tmp_path / name) for name in names]
+        values = {"cmd": "true", "variant": ["a:", "b: X=1"], "cold": cold}
+        return bool(scenario.plan(Host(), Options(values, scenario.options)).refusal)
+
+    assert not refused("file", ".", "comes-with-prepare")
+    assert refused("file", "pipe") and refused("link") and refused("file/below")
+
+
 def test_the_files_are_the_variants_own(tmp_path: Path, supervisors: Supervisors) -> None:
     one = job(f"a: WHERE={tmp_path}", "true", "/")
     assert paths(("$WHERE/data", "all", "tmp/x"), one) == (f"{tmp_path}/data", "/tmp/x")

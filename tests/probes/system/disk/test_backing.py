@@ -1,10 +1,10 @@
-"""Whether memory serves what is read and written below a loop device."""
+"""What lies below a loop device: memory, or the disks that its traffic shows on."""
 
 from __future__ import annotations
 
 import pytest
 
-from probes.system.disk.backing import served_by_memory
+from probes.system.disk.backing import disks_beneath, served_by_memory
 from tests.fakes.tree import Tree
 
 DISK = "/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda"
@@ -44,3 +44,20 @@ def test_the_whole_stack_is_looked_through_for_a_loop_without_direct_io(
 ) -> None:
     found = served_by_memory(host_with(tree, **loops).host(), leaves)
     assert guilty in found and bool(found) == bool(guilty)
+
+
+@pytest.mark.parametrize(
+    ("loops", "leaves", "beneath"),
+    [
+        ({"loop0": ("/images/a.img", 1)}, ("loop0",), ("sda",)),
+        ({"loop0": ("/images/a.img", 1)}, ("sda", "loop0"), ("sda",)),
+        ({"loop0": ("/images/a.img", 1), "loop1": ("/loop/b.img", 1)}, ("loop1",), ("sda",)),
+        ({"loop0": ("/images/a.img", 0), "loop1": ("/loop/b.img", 1)}, ("loop1",), ("loop0",)),
+        ({"loop0": ("/mem/a.img", 1)}, ("loop0",), ("loop0",)),
+        ({"loop0": ("", 1)}, ("loop0",), ("loop0",)),
+    ],
+)
+def test_what_goes_through_a_loop_with_direct_io_shows_on_the_disk_of_its_file(
+    tree: Tree, loops: dict[str, tuple[str, int]], leaves: tuple[str, ...], beneath: tuple[str, ...]
+) -> None:
+    assert disks_beneath(host_with(tree, **loops).host(), leaves) == beneath
