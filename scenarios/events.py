@@ -15,6 +15,7 @@ from scenarios.disturbance import Disturbance
 from scenarios.event import Event as Event
 from scenarios.finding import Finding
 from scenarios.plan import Option, Plan
+from scenarios.results.result import Result as Result
 from scenarios.surroundings import Watched as Watched
 
 SCHEMA = "hostdx/1"
@@ -364,19 +365,12 @@ class Found(Event, frozen=True, tag="finding"):
     finding: Finding
 
 
-class Extra(Event, frozen=True, tag="extra"):
-    """A scenario's own part of the result document, such as fstrim's `ledger`."""
-
-    name: str
-    value: Json
-
-
 class Note(Event, frozen=True, tag="note"):
     text: str
 
 
 class LeftOut(Event, frozen=True, tag="left out"):
-    """In the place of a line with a number out of its range; `why` says which. A reader's, never written."""
+    """In the place of a line with a value that does not fit its type; `why` says which. A reader's, never written."""
 
     why: str
 
@@ -387,8 +381,9 @@ class Ended(Event, frozen=True, tag="end"):
     exit: of.Number = 0
 
 
-AnyEvent: TypeAlias = (
+Common: TypeAlias = (  # of every scenario: what a decoder is made for
     Began | Planned | Offer | FactRead | AbsentFact | Checked | Step | ActionEvent | Block | Train | SliceLength
     | SampleTaken | Inside | Group | Estimate | Guard | Watched | Verdict | SeriesVerdict | Pulse | Progress | Found
-    | Extra | Note | LeftOut | Ended
+    | Note | LeftOut | Ended
 )  # fmt: skip
+AnyEvent: TypeAlias = Common | Result  # a scenario's own results too, whose types the registry knows

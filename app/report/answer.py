@@ -67,10 +67,8 @@ def headline_of(entry: store.Listed) -> Answer | None:
 
 def _files(session: Session) -> str:
     """`healthy.tsv, anomalous.tsv`: what tells one import of a tool's results from the next; empty for a run."""
-    told = session.extras.get("imported")
-    rows = told.value if told is not None and isinstance(told.value, list) else []
-    names = [row.get("file") for row in rows if isinstance(row, dict)]
-    return units.listed([name for name in names if isinstance(name, str)], MOST_FILES)
+    names = [name for found in session.results.values() for name in found.sources]
+    return units.listed(names, MOST_FILES)
 
 
 def alone(session: Session) -> list[str]:

@@ -7,14 +7,25 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from app.report.comparison_picture import label, picture, reach
-from app.report.document import Bullets, Document, Mono, Part, Picture, Section, Strong, Table, Words, say
 from app.report.effects_svg import Bar, bars_svg
-from app.report.extra import value_text
+from app.report.result_parts import value_text
 from probes.units import amount, listed, number, percent, rate, smallest_effect, times
 from scenarios.compare.comparison import Comparison, Side
 from scenarios.compare.differences import Difference, Experiment
 from scenarios.compare.take import FigureKey
 from scenarios.compare.wording import detectable, interval, named, size, sized
+from scenarios.results.document import (
+    Bullets,
+    Document,
+    Mono,
+    Part,
+    Picture,
+    Section,
+    Strong,
+    Table,
+    Words,
+    say,
+)
 
 PARAMETERS = ("kernel", "parameters")  # the boot parameters that matter for speed; "none" without any
 # Differences of one kind that come by the dozen take one row.

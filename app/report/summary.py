@@ -14,10 +14,10 @@ from app.recording.session import Session
 from app.recording.store import argument
 from app.report import checkup, trust, wording
 from app.report.answer import alone, answer
-from app.report.document import Table, plain
 from app.report.following import following
 from app.report.verdict_table import beside, rows, table
 from scenarios.finding import NextStep
+from scenarios.results.document import Table, plain
 
 WIDE = 100  # cells where no terminal says how many it has
 _GAP = 2

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from app.recording.session import Session
 from app.report import wording
-from app.report.document import Table
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, titled
 from scenarios.plan import Metric
+from scenarios.results.document import Table
 
 MEDIANS = (
     "Values are the medians of each side's blocks; the effect is estimated within groups, where drift cancels, and "

@@ -150,5 +150,7 @@ def beyond_bounds(session: Session) -> str:
         said.append(f"not kept, as the recording holds more than is read of one: {counted}")
     if session.unsound:
         lines = units.counted(session.unsound, "line")
-        said.append(f"left out, as a number in it is out of its range: {lines}, first {session.unsound_why}")
+        said.append(
+            f"left out, as a value in it is missing or out of range: {lines}, first {session.unsound_why}"
+        )
     return "; ".join(said)

@@ -10,11 +10,12 @@ import msgspec
 
 from probes.units import percent, smallest_effect
 from scenarios import events as ev
-from scenarios.checkup.item import ORDER, Item, State, line
 from scenarios.experiment.wording import not_measured
 from scenarios.finding import SEVERITIES, Evidence, Finding, NextStep, Remedy, Severity
 from scenarios.model import Outcome, Scenario
+from scenarios.results.result import Item, State
 
+ORDER: tuple[State, ...] = ("cause", "rule", "remark", "cleared", "open", "not measured", "resolution")
 WORSE = "compare.worse"  # the id of the finding about a baseline
 LOUD = ("critical", "warning")
 
@@ -126,7 +127,7 @@ def answer(items: Sequence[Item], *, ended: bool) -> Finding:
         if causes or remarks or cleared
         else "hint",
         title=title,
-        evidence=tuple(Evidence(text=line(one), source=one.recording) for one in items),
+        evidence=tuple(Evidence(text=one.line, source=one.recording) for one in items),
         remedy=remedies,
         answers=True,
     )

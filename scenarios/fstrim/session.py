@@ -16,6 +16,7 @@ from scenarios.fstrim.measurement.phase import Blocks, Phase
 from scenarios.fstrim.measurement.reference import change_beside
 from scenarios.fstrim.measurement.trim import Trimmed, trim
 from scenarios.fstrim.plan import AFTER, BEFORE, CLOSING, IDLE, trim_action
+from scenarios.fstrim.results import TrimLedger
 from scenarios.model import Run
 from scenarios.plan import Plan, Workload
 
@@ -65,7 +66,7 @@ class Session:
                 for index in range(self._closing):
                     await self._trim(f"trim{index + 2}", CLOSING[index], 0.0)
         finally:
-            self.run.emit(ev.Extra(t=self.run.time(), name="ledger", value=self.ledger.value))
+            self.run.emit(TrimLedger(t=self.run.time(), value=tuple(self.ledger.rows)))
         self._conclude()
 
     async def _phase(self, name: str, label: ev.Phase, title: str) -> None:

@@ -10,9 +10,9 @@ from probes.units import listed
 from scenarios import events as ev
 from scenarios.experiment.trend import LEAST_ROUNDS
 from scenarios.finding import Evidence, Finding, Remedy, Severity
-from scenarios.imported.box import Box, Corner, Odd, Placed, position
+from scenarios.imported.box import position
 from scenarios.imported.findings import said
-from scenarios.imported.history import History
+from scenarios.imported.results import Box, Corner, History, Odd, Placed
 from scenarios.imported.snapshot import Snapshot
 
 _NUMBERED = re.compile(r"(.{0,80}?)run (\d{1,6})")

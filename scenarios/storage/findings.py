@@ -15,7 +15,7 @@ from scenarios.experiment.tail import percentile_ns
 from scenarios.experiment.wording import effect_words, groups_words
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.knowledge.disks import disk_class, link_share
-from scenarios.storage.arms import Level
+from scenarios.storage.results import Level
 from scenarios.storage.rules import pcie_remedy, sata_remedy
 from scenarios.storage.targets import Target
 

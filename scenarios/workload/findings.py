@@ -7,8 +7,8 @@ from scenarios import events as ev
 from scenarios.experiment.wording import effect_words
 from scenarios.finding import Evidence, Finding
 from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, SYSTEM, USER, WAITING
-from scenarios.workload.memory_limit import AtLimit
-from scenarios.workload.split import REST, Part, Split
+from scenarios.workload.results import AtLimit, Part, Split
+from scenarios.workload.split import REST
 
 WORDS = {
     USER: "user CPU",

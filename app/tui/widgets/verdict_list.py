@@ -18,6 +18,7 @@ from app.tui.widgets.interval_bar import Scale, axis, bar, common_scale
 from app.tui.widgets.picker import Picker, Row
 from probes.units import Quantity, brief
 from scenarios import events as ev
+from scenarios.imported.results import Courses
 
 _LEAST_BAR, _ENOUGH_BAR, _MOST_BAR = 8, 17, 61
 _LEAST_NAME = 12
@@ -215,7 +216,7 @@ class VerdictList(Picker):
         session = self.session()
         state = (id(session), len(session.verdicts), len(session.series), session.ended is not None)
         if self._found is None or self._found[0] != state:
-            made = [] if "history" in session.extras else entries(session)  # drawn as courses
+            made = [] if session.result(Courses) is not None else entries(session)  # drawn as courses
             self._found = (state, made)
         return self._found[1]
 

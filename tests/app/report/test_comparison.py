@@ -9,9 +9,9 @@ import msgspec
 from app.report import html, markdown
 from app.report.comparison import comparison, headline
 from app.report.comparison_picture import AXIS, LABEL, picture
-from app.report.document import Picture, Table
 from scenarios.compare.comparison import compared
 from scenarios.compare.take import FigureKey
+from scenarios.results.document import Picture, Table
 from tests.fakes.takes import boots, take
 
 LOADS = [f"syscall-{n}" for n in range(8)]
