@@ -92,6 +92,32 @@ def test_several_runs_of_one_boot_a_side_do_not_know_how_boots_differ() -> None:
     assert effect.basis == "runs" and not effect.lower_bound and effect.verdict == "slower"
 
 
+@pytest.mark.parametrize(
+    ("rate", "margin", "word"),
+    [
+        (985.0, 0.05, "no material difference"),  # sure, yet within the margin
+        (985.0, 0.01, "slower"),
+        (1015.0, 0.05, "no material difference"),
+        (1015.0, 0.01, "faster"),
+        (953.0, 0.05, "inconclusive"),  # on the margin
+    ],
+)
+def test_a_sure_difference_must_be_beyond_the_margin_too(rate: float, margin: float, word: str) -> None:
+    a, b = ([take({"syscall": r + n}, name=f"{r}-{n}") for n in range(4)] for r in (1000.0, rate))
+    (effect,) = effects(a, b, margin=margin)
+    assert effect.basis == "runs" and not effect.lower_bound
+    assert effect.ci95 is not None and not effect.ci95[0] < 1 < effect.ci95[1]
+    assert effect.verdict == word
+
+
+def test_single_runs_lie_twice_as_far_apart_as_their_blocks_tell() -> None:
+    """A third slower, and eight stretches a run that scatter by 14 %: their own interval, twice as wide, holds 1."""
+    a, b = (take({"syscall": rate}, name=str(rate), within=0.0025) for rate in (1000.0, 780.0))
+    (effect,) = effects([a], [b], margin=0.05)
+    assert effect.basis == "blocks" and effect.ci95 is not None and effect.ci95[1] < 1
+    assert effect.verdict == "inconclusive"
+
+
 def test_runs_of_one_boot_count_as_one_where_boots_are_compared() -> None:
     rng = random.Random(2)
     a = boots(rng, LOADS, 3, "a", deviation=0.02)
