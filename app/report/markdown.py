@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from app.report import escape
-from scenarios.results.document import (
+from app.report.document import (
     Bullets,
     Code,
     Document,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from app.failure import Failure
 from app.recording.reader import load
 from app.recording.store import listed
-from scenarios.null.findings import quote
-from scenarios.null.results import Resolution
+from scenarios.null.findings import EXTRA, quote
 
 
 def resolution(host_name: str) -> str:
@@ -15,10 +14,10 @@ def resolution(host_name: str) -> str:
         if known.scenario != "null" or known.host != host_name or known.state != "done":
             continue
         try:
-            found = load(known.path).result(Resolution)
+            answer = load(known.path).extras.get(EXTRA)
         except (Failure, OSError):
             continue
-        sentence = quote(found.value) if found is not None else ""
+        sentence = quote(answer.value) if answer is not None else ""
         if sentence:
             return f"{sentence} (null run of {known.wall})"
     return ""

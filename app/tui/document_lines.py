@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from rich.cells import cell_len
 
-from app.tui.lines import BLANK, Line, cells, crop, pad, text, wrapped
-from scenarios.results.document import (
+from app.report.document import (
     Bullets,
     Code,
     Document,
@@ -21,6 +20,7 @@ from scenarios.results.document import (
     Table,
     Words,
 )
+from app.tui.lines import BLANK, Line, cells, crop, pad, text, wrapped
 
 MOST_COLUMNS = 110  # longer lines of prose are hard to read
 _ROLES: dict[type, str] = {Mono: "accent", Strong: "strong"}
