@@ -15,13 +15,16 @@ from scenarios.disturbance import Disturbance
 from scenarios.event import Event as Event
 from scenarios.finding import Finding
 from scenarios.plan import Option, Plan
+from scenarios.results.result import Result as Result
 from scenarios.surroundings import Watched as Watched
-from scenarios.verdict.word import Judged, Word
 
 SCHEMA = "hostdx/1"
 SIDES = "0123456789abcdefghijklmnopqrstuvwxyz"  # a train's order is written in them
 
 Interval: TypeAlias = tuple[of.Edge, of.Edge]  # of a ratio
+VerdictWord: TypeAlias = Literal[
+    "slower", "faster", "no material difference", "inconclusive", "not applicable", "not measured"
+]
 Phase: TypeAlias = Literal["warmup", "onset", "steady", "reference", "before", "idle", "after"]
 StepState: TypeAlias = Literal["started", "done", "skipped", "failed"]
 Status: TypeAlias = Literal["done", "skipped", "failed", "interrupted"]
@@ -281,14 +284,14 @@ class Guard(Event, frozen=True, tag="guard"):
         return f"{before}{said}" + (f"; the {self.again} is measured again" if self.again else "")
 
 
-class Verdict(Event, Judged, frozen=True, tag="verdict"):
+class Verdict(Event, frozen=True, tag="verdict"):
     """ratio: variant over baseline, under 1 is slower; null where it was not measured or is `not applicable`."""
 
     workload: str
     metric: str
     baseline: str
     variant: str
-    verdict: Word
+    verdict: VerdictWord
     reason: str | None = None
     ratio: of.Ratio | None = None
     ci95: Interval | None = None
@@ -316,15 +319,15 @@ class Verdict(Event, Judged, frozen=True, tag="verdict"):
     @property
     def unmeasured(self) -> bool:
         """Not started, or not as it should be measured: no group stands behind it."""
-        return self.groups == 0 and not self.judged
+        return self.verdict in ("not measured", "not applicable") and self.groups == 0
 
 
-class SeriesVerdict(Event, Judged, frozen=True, tag="series"):
+class SeriesVerdict(Event, frozen=True, tag="series"):
     """A trend over rounds, or an after/before beyond the idle control. Slopes are fractions of round 1."""
 
     workload: str
     rounds: of.Number
-    verdict: Word
+    verdict: VerdictWord
     slope_per_round: of.Change | None = None
     ci95: tuple[of.Change, of.Change] | None = None
     p: of.Probability | None = None
@@ -362,19 +365,12 @@ class Found(Event, frozen=True, tag="finding"):
     finding: Finding
 
 
-class Extra(Event, frozen=True, tag="extra"):
-    """A scenario's own part of the result document, such as fstrim's `ledger`."""
-
-    name: str
-    value: Json
-
-
 class Note(Event, frozen=True, tag="note"):
     text: str
 
 
 class LeftOut(Event, frozen=True, tag="left out"):
-    """In the place of a line with a number out of its range; `why` says which. A reader's, never written."""
+    """In the place of a line with a value that does not fit its type; `why` says which. A reader's, never written."""
 
     why: str
 
@@ -385,8 +381,9 @@ class Ended(Event, frozen=True, tag="end"):
     exit: of.Number = 0
 
 
-AnyEvent: TypeAlias = (
+Common: TypeAlias = (  # of every scenario: what a decoder is made for
     Began | Planned | Offer | FactRead | AbsentFact | Checked | Step | ActionEvent | Block | Train | SliceLength
     | SampleTaken | Inside | Group | Estimate | Guard | Watched | Verdict | SeriesVerdict | Pulse | Progress | Found
-    | Extra | Note | LeftOut | Ended
+    | Note | LeftOut | Ended
 )  # fmt: skip
+AnyEvent: TypeAlias = Common | Result  # a scenario's own results too, whose types the registry knows

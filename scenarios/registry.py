@@ -9,12 +9,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scenarios import GROUP as GROUP
 from scenarios.model import Scenario, lacking
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
-GROUP = "hostdx.scenarios"  # the entry point group by which another package brings one
 HERE = Path(__file__).parent
 
 

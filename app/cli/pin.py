@@ -46,7 +46,7 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
     from probes.system.pinned import pinned
     from probes.system.topology import distinct, topology
     from probes.types import present
-    from scenarios.numa.slots import slot
+    from scenarios.numa.placements import slot
 
     if not command and not dry_run:
         raise click.UsageError("name a command: hostdx pin --cores 8 -- COMMAND")

@@ -56,7 +56,6 @@ CAPS: dict[type, Cap] = {
     ev.Guard: Cap("disturbances", 5_000, lambda s: s.guards),
     ev.Watched: Cap("looks of the guards", 20_000, lambda s: s.watched),
     ev.Found: Cap("findings", 1_000, lambda s: s.findings, finding_key),
-    ev.Extra: Cap("tables", 64, lambda s: s.extras, lambda e: e.name),
     ev.Note: Cap("notes", 1_000, lambda s: s.notes),
 }
 

@@ -16,6 +16,7 @@ import msgspec
 
 from app.failure import Failure
 from app.recording.bounds import LINE_LIMIT, RATIO_FROM, RATIO_LIMIT, SIZE_LIMIT, VALUES_LIMIT, values_in
+from app.recording.results import result_in
 from app.recording.session import Session
 from probes.lossless_json import Decoder
 from probes.named_file import opened
@@ -25,7 +26,7 @@ from scenarios.ranges import sound
 
 CHUNK = 1 << 20
 
-_decoder = Decoder(ev.AnyEvent)
+_decoder = Decoder(ev.Common)
 
 
 class _Tag(msgspec.Struct):
@@ -39,14 +40,13 @@ class _Head(msgspec.Struct):
 
 _tag_decoder = msgspec.json.Decoder(_Tag)
 _head_decoder = msgspec.json.Decoder(_Head)
-_KNOWN = frozenset(kind.__struct_config__.tag for kind in ev.AnyEvent.__args__)
+_KNOWN = frozenset(kind.__struct_config__.tag for kind in ev.Common.__args__)
 _OUT_OF_RANGE = re.compile(r"Expected `\w+` (?:[<>]=?|of length)|out of range")  # msgspec's words
 _NO_TYPE: dict[type, Callable[[Any], Json]] = {  # values of any type, by their event
     ev.Began: lambda e: e.options,
     ev.Planned: lambda e: e.plan.options,
     ev.Offer: lambda e: [option.default for option in e.options],
     ev.FactRead: lambda e: e.value,
-    ev.Extra: lambda e: e.value,
 }
 
 
@@ -159,9 +159,22 @@ class Follower:
                 if self.line > 1 and _OUT_OF_RANGE.search(str(error)):
                     yield ev.LeftOut(t=self._time, why=f"line {self.line}: {_short(error)}")
                 elif _unknown(line):
-                    self.unknown += 1
+                    yield from self._result(line)
                 else:
                     raise self._broken(self.line, f"is damaged: {_short(error)}") from None
+
+    def _result(self, line: bytes) -> Iterator[ev.AnyEvent]:
+        """A scenario's own; what is not as its type says is left out, as a table more or less damages no run."""
+        try:
+            found = result_in(line)
+        except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
+            yield ev.LeftOut(t=self._time, why=f"line {self.line}: {_short(error)}")
+            return
+        if found is None:
+            self.unknown += 1
+            return
+        self._time = found.t
+        yield found
 
     def _check_head(self, line: bytes) -> None:
         try:

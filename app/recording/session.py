@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from app.recording.bounds import CAPS, finding_key, pair
 from scenarios import events as ev
 from scenarios.experiment.recorded_trains import blocks_in, groups_in
 from scenarios.finding import SEVERITIES, Finding
 from scenarios.plan import Metric, Plan, Variant, Workload
+
+AResult = TypeVar("AResult", bound=ev.Result)
 
 
 class Session:
@@ -42,11 +44,11 @@ class Session:
         self.pulses: deque[ev.Pulse] = deque(maxlen=600)
         self.progress: ev.Progress | None = None
         self.findings: dict[str, Finding] = {}
-        self.extras: dict[str, ev.Extra] = {}
+        self.results: dict[type[ev.Result], ev.Result] = {}  # the last of each type
         self.notes: list[ev.Note] = []
         self.ended: ev.Ended | None = None
         self.left_out: dict[str, int] = {}  # by kind: events beyond the bounds, which are not kept
-        self.unsound = 0  # lines with a number out of its range, `unsound_why` the first of them
+        self.unsound = 0  # lines with a value that does not fit its type, `unsound_why` the first of them
         self.unsound_why: str = ""
         self.workload: str = ""  # the one under way: whose step began, or whose block or group came last
 
@@ -63,6 +65,8 @@ class Session:
         fold = _FOLDS.get(type(event))  # a table: 200,000 events go through here when a recording is loaded
         if fold is not None:
             fold(self, event)
+        elif isinstance(event, ev.Result):
+            self.results[type(event)] = event
 
     def _fact(self, event: ev.FactRead) -> None:
         self.facts[event.label] = event
@@ -133,6 +137,10 @@ class Session:
         planned = dict.fromkeys(v.id for v in self.variants if v.id in there)
         return list(planned | there)
 
+    def result(self, kind: type[AResult]) -> AResult | None:
+        """The one of that type, or of a type made from it."""
+        return next((found for found in self.results.values() if isinstance(found, kind)), None)
+
     @property
     def worst_first(self) -> list[Finding]:
         """The findings by severity, worst first; within one severity in the order they came."""
@@ -196,7 +204,6 @@ _FOLDS: dict[type, Callable[[Session, Any], None]] = {
     ev.Pulse: lambda s, e: s.pulses.append(e),
     ev.Progress: Session._progress,
     ev.Found: lambda s, e: s.findings.__setitem__(finding_key(e), e.finding),
-    ev.Extra: lambda s, e: s.extras.__setitem__(e.name, e),
     ev.Note: lambda s, e: s.notes.append(e),
     ev.LeftOut: Session._line_left_out,
     ev.Ended: lambda s, e: setattr(s, "ended", e),

@@ -22,7 +22,7 @@ State: TypeAlias = Literal["running", "done", "skipped", "failed", "interrupted"
 SUFFIXES = (".jsonl", ".jsonl.gz")
 HEAD = 1 << 16  # bytes: a list of a thousand recordings must not read a gigabyte
 
-_decoder = Decoder(ev.AnyEvent)
+_decoder = Decoder(ev.Common)
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):

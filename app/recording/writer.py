@@ -21,7 +21,6 @@ from scenarios import events as ev
 
 WAITING_LIMIT = 32 << 20  # bytes kept in memory while the disk is full
 
-_decoder = Decoder(ev.AnyEvent)
 _SYNCED = (ev.Found, ev.ActionEvent, ev.Ended)
 _NUMBERS = (ev.Block, ev.Train, ev.SampleTaken, ev.Inside, ev.Group, ev.Estimate, ev.Pulse)
 
@@ -33,7 +32,7 @@ def encoded(event: ev.AnyEvent) -> bytes:
         event = _without_secrets(event)
         line = encode(event)
         if b"null" in line:  # also what NaN and infinity become, and then the line may not load
-            _decoder.decode(line)
+            Decoder(type(event)).decode(line)
     except (msgspec.MsgspecError, RecursionError):
         line = _mended(event)
     line = printable_json(line)
@@ -49,15 +48,14 @@ def _without_secrets(event: ev.AnyEvent) -> ev.AnyEvent:
     told = masked_tree(tree)
     if told == tree:
         return event
-    kept: ev.AnyEvent = msgspec.convert(told, ev.AnyEvent)
-    return kept
+    return msgspec.convert(told, type(event))
 
 
 def _mended(event: ev.AnyEvent) -> bytes:
     try:
         tree = msgspec.to_builtins(event)
         line = encode(_clean(tree))
-        _decoder.decode(line)
+        Decoder(type(event)).decode(line)
         return line
     except (msgspec.MsgspecError, RecursionError):
         kind = type(event).__name__

@@ -7,12 +7,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-import msgspec
-
 from app.printable import printable
 from probes import units
-from probes.types import Json
-from scenarios.imported.box import Box, Corner
+from scenarios.imported.results import Box, Corner
 
 _MOST = 400  # runs that are drawn
 _SIDE = 11  # cells for the labels of the vertical axis
@@ -21,18 +18,9 @@ _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _BLANK = 0x2800
 
 
-def boxes_of(value: Json) -> list[Box]:
-    """Of a recording's `box`; what is none, or holds a value that cannot be drawn, gives nothing."""
-    try:
-        found = msgspec.convert(value, list[Box])
-    except (msgspec.ValidationError, RecursionError):
-        return []
-    return [box for box in found[:8] if all(_sound(corner) for corner in box.corners)]
-
-
-def _sound(corner: Corner) -> bool:
-    values = [corner.median, corner.low, corner.high]
-    return all(math.isfinite(v) and 0 < v < 1e30 for v in values)
+def drawable(boxes: Sequence[Box]) -> list[Box]:
+    """Without those of a value that has no place on a logarithmic scale."""
+    return [box for box in boxes[:8] if all(min(c.median, c.low, c.high) > 0 for c in box.corners)]
 
 
 class Frame(NamedTuple):
@@ -52,7 +40,7 @@ class Frame(NamedTuple):
 
 def _share(value: float | None, low: float, high: float) -> float:
     """0..1; what cannot be placed lies outside."""
-    if value is None or not value > 0 or not math.isfinite(value):
+    if value is None or not value > 0:
         return -1.0
     return (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
 
@@ -60,7 +48,7 @@ def _share(value: float | None, low: float, high: float) -> float:
 def _frame(box: Box) -> Frame:
     def limits(corners: Sequence[Corner], extra: Sequence[float | None]) -> tuple[float, float]:
         values = [v for c in corners for v in (*c.values[:_MOST], c.low, c.high) if v is not None]
-        values = [v for v in (*values, *extra) if v is not None and math.isfinite(v) and 0 < v < 1e30]
+        values = [v for v in (*values, *extra) if v is not None and v > 0]
         return min(values) / 1.25, max(values) * 1.25
 
     x = limits(box.corners[:2], [p.bandwidth for p in box.placed])

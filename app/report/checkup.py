@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from app.recording.session import Session
-from app.report.document import Mono, Table
 from app.report.wording import SIGNS
 from probes.units import duration
-from scenarios.checkup.item import EXTRA, Item, items_of, line
 from scenarios.finding import Finding, NextStep
+from scenarios.results.document import Mono, Table
+from scenarios.results.result import Item, RankedAnswer
 
 
 class Ranked(NamedTuple):
@@ -21,14 +21,14 @@ class Ranked(NamedTuple):
 
 def items(session: Session) -> tuple[Item, ...]:
     """Empty where the recording is none of a checkup, or nothing was ranked yet."""
-    extra = session.extras.get(EXTRA)
-    return items_of(extra.value) if extra is not None else ()
+    found = session.result(RankedAnswer)
+    return found.value if found is not None else ()
 
 
 def ranked(session: Session) -> list[Ranked]:
     out = []
     for one in items(session):
-        out.append(Ranked(sign_of(one), one.severity, line(one), next(iter(one.following), None)))
+        out.append(Ranked(sign_of(one), one.severity, one.line, next(iter(one.following), None)))
     return out
 
 
@@ -50,7 +50,7 @@ def table(session: Session) -> Table | None:
         return None
     rows = tuple(
         (
-            f"{sign_of(one)} {line(one)}",
+            f"{sign_of(one)} {one.line}",
             duration(one.seconds) if one.seconds else "",
             one.following[0].title if one.following else "",
             Mono("; ".join(one.following[0].commands)) if one.following else "",

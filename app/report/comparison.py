@@ -7,14 +7,25 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from app.report.comparison_picture import label, picture, reach
-from app.report.document import Bullets, Document, Mono, Part, Picture, Section, Strong, Table, Words, say
 from app.report.effects_svg import Bar, bars_svg
-from app.report.extra import value_text
+from app.report.result_parts import value_text
 from probes.units import amount, listed, number, percent, rate, smallest_effect, times
 from scenarios.compare.comparison import Comparison, Side
 from scenarios.compare.differences import Difference, Experiment
 from scenarios.compare.take import FigureKey
 from scenarios.compare.wording import detectable, interval, named, size, sized
+from scenarios.results.document import (
+    Bullets,
+    Document,
+    Mono,
+    Part,
+    Picture,
+    Section,
+    Strong,
+    Table,
+    Words,
+    say,
+)
 
 PARAMETERS = ("kernel", "parameters")  # the boot parameters that matter for speed; "none" without any
 # Differences of one kind that come by the dozen take one row.
@@ -67,10 +78,10 @@ def headline(found: Comparison) -> str:
     judged = found.effects
     if not judged:
         return "Nothing can be compared: the two sides have no load in common."
-    slower = [e for e in judged if e.slower]
-    faster = [e for e in reversed(judged) if e.faster]
+    slower = [e for e in judged if e.verdict == "slower"]
+    faster = [e for e in reversed(judged) if e.verdict == "faster"]
     if not slower and not faster:
-        equal = sum(e.equal for e in judged)
+        equal = sum(e.verdict == "no material difference" for e in judged)
         if equal == len(judged):
             return f"No material difference in any of {len(judged)} loads."
         seen = sorted(e.smallest_effect for e in judged if e.smallest_effect is not None)
@@ -80,8 +91,8 @@ def headline(found: Comparison) -> str:
             f"detectable effect in the median load: {middle}."
         )
     parts = [
-        f"{len(group)} of {len(judged)} loads {group[0].verdict}, most of all {named(group[0])} ({sized(group[0])})"
-        for group in (slower, faster)
+        f"{len(group)} of {len(judged)} loads {word}, most of all {named(group[0])} ({sized(group[0])})"
+        for word, group in (("slower", slower), ("faster", faster))
         if group
     ]
     return f"B against A: {'; '.join(parts)}."
@@ -89,7 +100,7 @@ def headline(found: Comparison) -> str:
 
 def _verdict(found: Comparison) -> list[Part]:
     parts: list[Part] = []
-    changed = [e for e in found.effects if e.differs]
+    changed = [e for e in found.effects if e.changed]
     if changed:
         parts.append(Bullets(tuple((f"{named(e)}: {sized(e)}",) for e in changed)))
     controls = [e for e in changed if e.control]

@@ -35,8 +35,8 @@ def reach(effects: Sequence[Effect], margin: float) -> float:
     A few wide intervals would flatten all others; they end in an arrow.
     """
     points = [abs(math.log(e.ratio)) for e in effects if e.ratio > 0]
-    called = [abs(x) for e in effects if e.differs for x in _ends(e)]
-    others = sorted(max(abs(x) for x in _ends(e)) for e in effects if not e.differs)
+    called = [abs(x) for e in effects if e.changed for x in _ends(e)]
+    others = sorted(max(abs(x) for x in _ends(e)) for e in effects if not e.changed)
     middle = others[(len(others) - 1) // 2] if others else 0.0
     return min(max([2 * math.log1p(margin), middle, *points, *called]) * 1.05, WIDEST)
 
@@ -67,7 +67,7 @@ def _bar(effect: Effect, reach: float) -> str:
         cells[left] = "◀" if low < -reach else "├"
         cells[right] = "▶" if high > reach else "┤"
     log = math.log(effect.ratio)
-    called = "●" if effect.differs else "○"
+    called = "●" if effect.changed else "○"
     cells[_column(log, reach)] = "◀" if log < -reach else "▶" if log > reach else called
     return "".join(cells)
 

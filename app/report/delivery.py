@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from app.output_file import deliver
 from app.report import html, markdown
-from app.report.document import Document
 from app.report.result import encoded
+from scenarios.results.document import Document
 
 
 def deliver_document(what: str, path: str | None, document: Document, form: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from app.recording.session import Session
 from app.report import checkup, stuck, wording
 from app.report.answer import alone, answer
-from app.report.document import Bullets, Code, Mono, Part, Picture, Section, Strong, Words, say
 from app.report.effects_svg import effects_svg
 from app.report.following import to_do
 from app.report.trust import MARKS, trust
@@ -14,6 +13,7 @@ from probes.units import duration
 from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.imported import SCENARIO
+from scenarios.results.document import Bullets, Code, Mono, Part, Picture, Section, Strong, Words, say
 
 MOST_FOUND = 6
 

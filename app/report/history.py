@@ -6,13 +6,10 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-import msgspec
-
 from app.printable import printable
 from probes import units
-from probes.types import Json
 from scenarios.imported.findings import said
-from scenarios.imported.history import History
+from scenarios.imported.results import Course, History
 
 _BARS = "▁▂▃▄▅▆▇█"
 _MOST = 60  # workloads
@@ -20,26 +17,10 @@ _NAME = 30
 _WIDE, _ROW, _LEFT, _RIGHT = 640, 46, 200, 170  # SVG
 
 
-class Course(msgspec.Struct, frozen=True):
-    """What a recording's `history` holds."""
-
-    results: list[str]
-    dates: list[str | None]
-    workloads: list[History]
-
-
-def course_of(value: Json) -> Course | None:
-    """None where it is no history, or has nothing that can be drawn."""
-    try:
-        found = msgspec.convert(value, Course)
-    except (msgspec.ValidationError, RecursionError):
-        return None
-    kept = [h for h in found.workloads[:_MOST] if len(h.values) > 1 and all(_drawable(v) for v in h.values)]
+def drawn(found: Course) -> Course | None:
+    """What of it is drawn; None where nothing can be."""
+    kept = tuple(h for h in found.workloads[:_MOST] if len(h.values) > 1 and min(h.values) > 0)
     return Course(found.results, found.dates, kept) if kept else None
-
-
-def _drawable(value: float) -> bool:
-    return math.isfinite(value) and 0 < value < 1e30
 
 
 def course_lines(course: Course, width: int) -> list[str]:

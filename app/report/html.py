@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from app.printable import printable, printable_lines
-from app.report.document import (
+from scenarios.results.document import (
     Bullets,
     Code,
     Document,

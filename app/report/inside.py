@@ -11,12 +11,12 @@ from typing import NamedTuple, TypeAlias
 from app.printable import printable
 from app.recording.session import Session
 from app.report import wording
-from app.report.document import Part, Picture, Table, say
 from app.report.effects_svg import blocks_svg
 from app.report.plot import Axis, Series, nice_axis, plot
 from app.report.verdict_table import counts
 from probes import units
 from scenarios import events as ev
+from scenarios.results.document import Part, Picture, Table, say
 
 Points: TypeAlias = list[tuple[float, float]]  # seconds since the command's start, value
 

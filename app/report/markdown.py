@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from app.report import escape
-from app.report.document import (
+from scenarios.results.document import (
     Bullets,
     Code,
     Document,

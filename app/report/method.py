@@ -11,7 +11,6 @@ from statistics import median
 
 from app.recording.session import Session
 from app.report import wording
-from app.report.document import Bullets, Mono, Part, Table, Words, say
 from app.report.numbers import imported
 from probes.secrets import masked_words
 from probes.units import duration, number, percent, size
@@ -19,6 +18,7 @@ from scenarios.disturbance import most_often
 from scenarios.events import SliceLength
 from scenarios.experiment.looks import level, looks
 from scenarios.guards.thresholds import LEAST_OPERATIONS_A_SECOND, THRESHOLDS, Threshold
+from scenarios.results.document import Bullets, Mono, Part, Table, Words, say
 
 EXAMPLE_GROUPS = 30
 EXAMPLE_GROUPS_OF_TRAINS = 200

@@ -8,7 +8,6 @@ from statistics import median
 from app.printable import printable
 from app.recording.session import Session
 from app.report import wording
-from app.report.document import Heading, Part, Picture, Table, say
 from app.report.effects_svg import blocks_svg
 from app.report.plot import Axis, Series, nice_axis, plot
 from app.report.verdict_table import counts
@@ -16,6 +15,7 @@ from probes import units
 from scenarios import events as ev
 from scenarios.experiment.tail import OPERATIONS_FOR_P99, p99_ns
 from scenarios.imported import SCENARIO
+from scenarios.results.document import Heading, Part, Picture, Table, say
 
 WIDTH, HEIGHT = 78, 16
 MARKS = "ABCDEFGH"

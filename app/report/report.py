@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from app.recording.session import Session
-from app.report import proof, stuck, wording
+from app.report import proof, wording
 from app.report.answer import answer
-from app.report.document import (
+from app.report.first_page import first_page
+from app.report.inside import inside
+from app.report.method import method
+from app.report.numbers import imported, numbers
+from app.report.result_parts import result_parts, value_text
+from probes.units import duration
+from scenarios import events as ev
+from scenarios.finding import Finding, Remedy
+from scenarios.results.document import (
     Bullets,
     Code,
     Document,
@@ -18,14 +26,6 @@ from app.report.document import (
     Words,
     say,
 )
-from app.report.extra import extra_part, value_text
-from app.report.first_page import first_page
-from app.report.inside import inside
-from app.report.method import method
-from app.report.numbers import imported, numbers
-from probes.units import duration
-from scenarios import events as ev
-from scenarios.finding import Finding, Remedy
 
 
 def report(session: Session, recording: str, *, with_arguments: bool = False) -> Document:
@@ -36,9 +36,8 @@ def report(session: Session, recording: str, *, with_arguments: bool = False) ->
         ("Numbers", numbers(session)),
         ("Inside a run", inside(session)),
         *(
-            (extra.name.replace("_", " ").capitalize(), extra_part(session, extra.name, extra.value))
-            for extra in session.extras.values()
-            if extra.name != stuck.EXTRA  # the first page has it, the evidence the stacks
+            (found.name.replace("_", " ").capitalize(), result_parts(session, found))
+            for found in session.results.values()
         ),
         ("What was left out, and what disturbed", _doubts(session)),
         ("This host", _facts(session)),

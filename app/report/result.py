@@ -32,8 +32,8 @@ def document(session: Session, recording: str | None) -> dict[str, Json]:
     if session.left_out or session.unsound:
         lines = {"lines out of range": session.unsound} if session.unsound else {}
         own["left_out"] = {**session.left_out, **lines}
-    for extra in session.extras.values():
-        own.setdefault(extra.name, extra.value)  # a scenario's own part never hides ours
+    for found in session.results.values():
+        own.setdefault(found.name, found.plain)  # a scenario's own part never hides ours
     return own
 
 

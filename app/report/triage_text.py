@@ -6,12 +6,12 @@ from collections import Counter
 
 from app.recording.session import Session
 from app.report import wording
-from app.report.document import Bullets, Code, Document, Mono, Paragraph, Part, Section, Strong, Words
 from app.report.markdown import rendered
 from app.report.proof import command
 from probes.units import counted, size
 from scenarios import events as ev
 from scenarios.finding import Finding, Remedy
+from scenarios.results.document import Bullets, Code, Document, Mono, Paragraph, Part, Section, Strong, Words
 
 
 def told(session: Session, *, facts: bool = False, unknown: bool = False) -> list[tuple[str, str]]:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from app.recording.session import Session
 from app.report import wording
-from app.report.document import Table
 from probes import units
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells, titled
 from scenarios.plan import Metric
+from scenarios.results.document import Table
 
 MEDIANS = (
     "Values are the medians of each side's blocks; the effect is estimated within groups, where drift cancels, and "
@@ -43,7 +43,7 @@ def rows(session: Session) -> list[Row]:
     """What was measured: decided ones by their size, then the others, the controls last."""
     told = [v for v in session.verdicts.values() if wording.measured(v)]
     found = []
-    for v in sorted(told, key=lambda v: (v.control, not v.differs, -_distance(v))):
+    for v in sorted(told, key=lambda v: (v.control, v.verdict not in ("slower", "faster"), -_distance(v))):
         unit = _metric(session, v).unit
         title = wording.workload_title(session, v.workload)
         several = len({o.metric for o in told if o.workload == v.workload}) > 1
@@ -108,7 +108,7 @@ def _narrow(row: Row) -> Row:
 
 def short_size(verdict: ev.Verdict, size: str) -> str:
     """Where there is little room, no difference by what it was shown to lie within."""
-    equal = verdict.equal
+    equal = verdict.verdict == "no material difference"
     return f"within ±{units.percent(verdict.margin)}" if equal else size
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from app.failure import Failure
 from app.recording.reader import load
 from app.recording.store import listed
-from scenarios.null.findings import EXTRA, quote
+from scenarios.null.findings import quote
+from scenarios.null.results import Resolution
 
 
 def resolution(host_name: str) -> str:
@@ -14,10 +15,10 @@ def resolution(host_name: str) -> str:
         if known.scenario != "null" or known.host != host_name or known.state != "done":
             continue
         try:
-            answer = load(known.path).extras.get(EXTRA)
+            found = load(known.path).result(Resolution)
         except (Failure, OSError):
             continue
-        sentence = quote(answer.value) if answer is not None else ""
+        sentence = quote(found.value) if found is not None else ""
         if sentence:
             return f"{sentence} (null run of {known.wall})"
     return ""

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from rich.cells import cell_len
 
-from app.report.document import (
+from app.tui.lines import BLANK, Line, cells, crop, pad, text, wrapped
+from scenarios.results.document import (
     Bullets,
     Code,
     Document,
@@ -20,7 +21,6 @@ from app.report.document import (
     Table,
     Words,
 )
-from app.tui.lines import BLANK, Line, cells, crop, pad, text, wrapped
 
 MOST_COLUMNS = 110  # longer lines of prose are hard to read
 _ROLES: dict[type, str] = {Mono: "accent", Strong: "strong"}

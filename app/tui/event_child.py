@@ -22,7 +22,7 @@ from scenarios import events as ev
 @cache
 def _decoder() -> Decoder:
     """Made when the first event comes: the first screen does not wait for it (4 ms)."""
-    return Decoder(ev.AnyEvent)
+    return Decoder(ev.Common)
 
 
 class EventChild:

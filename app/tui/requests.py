@@ -285,8 +285,8 @@ class Errands(App[int]):
     # Reports
 
     def open_report(self, path: Path) -> None:
-        from app.report.document import Document
         from app.tui.screens.report import ReportScreen
+        from scenarios.results.document import Document
 
         def show(outcome: Outcome) -> None:
             if outcome.error:
@@ -299,8 +299,8 @@ class Errands(App[int]):
         hostdx(self, ["report", str(path), "--format", "document"], show)
 
     def open_comparison(self, a: Sequence[Path], b: Sequence[Path]) -> None:
-        from app.report.document import Document
         from app.tui.screens.report import ReportScreen
+        from scenarios.results.document import Document
 
         def show(outcome: Outcome) -> None:
             if outcome.error:

@@ -12,11 +12,18 @@ from app.recording.bounds import LINE_LIMIT
 from app.recording.writer import encoded
 from app.undo.journal import Header
 from app.undo.undo import Undone, after_reboot
-from probes.lossless_json import Decoder
 from scenarios import events as ev
+from scenarios.ranges import Seconds
 
 KILLED = "the runner was killed, or the power was cut"
-_decoder = Decoder(ev.AnyEvent)
+ENDED = ev.Ended.__struct_config__.tag
+
+
+class _Last(msgspec.Struct):
+    """What of a recording's last line is needed, whatever its type."""
+
+    type: str
+    t: Seconds
 
 
 def write(header: Header, done: list[Undone]) -> None:
@@ -29,7 +36,7 @@ def write(header: Header, done: list[Undone]) -> None:
         if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
             return
         complete, last = _complete(descriptor, found.st_size)
-        if last is None or isinstance(last, ev.Ended):
+        if last is None or last.type == ENDED:
             return
         os.ftruncate(descriptor, complete)
         os.lseek(descriptor, 0, os.SEEK_END)
@@ -40,13 +47,13 @@ def write(header: Header, done: list[Undone]) -> None:
         os.close(descriptor)
 
 
-def _complete(descriptor: int, size: int) -> tuple[int, ev.AnyEvent | None]:
+def _complete(descriptor: int, size: int) -> tuple[int, _Last | None]:
     """The length up to the last line end, and the last event."""
     start = max(0, size - 2 * LINE_LIMIT)
     tail = os.pread(descriptor, size - start, start)
     end = tail.rfind(b"\n") + 1
     try:
-        last: ev.AnyEvent = _decoder.decode(tail[tail.rfind(b"\n", 0, max(0, end - 1)) + 1 : end])
+        last = msgspec.json.decode(tail[tail.rfind(b"\n", 0, max(0, end - 1)) + 1 : end], type=_Last)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return start + end, None
     return start + end, last

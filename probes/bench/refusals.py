@@ -33,6 +33,8 @@ _NOT_FOR_FILES = frozenset(
     | {"efivarfs", "bpf", "mqueue", "autofs", "binfmt_misc", "fusectl", "selinuxfs", "nsfs", "rpc_pipefs"}
 )
 _STACKED = frozenset({"overlay", "aufs", "unionfs", "ecryptfs", "shiftfs"})
+# A container's own root: an overlay's upper layer is on a local file system, so nothing far away is loaded unasked.
+_UNASKED = "overlay"
 _SMART_TRANSPORTS = frozenset({"sata", "sas", "nvme"})
 
 
@@ -112,7 +114,7 @@ def refused_file_system(placed: Placement, explicit: bool) -> str:
         return f"{directory} is on {placed.leaves[0]}: that is memory, not a disk; name another directory"
     if "ro" in placed.mount.options:
         return f"{directory} is mounted read-only ({placed.mount.mountpoint}); name another directory"
-    if (what := indirect(kind)) and not explicit:
+    if (what := indirect(kind)) and not explicit and kind != _UNASKED:
         return f"{directory} is on {kind}, {what}: measured only when it is named"
     return ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -28,15 +29,18 @@ class Cache(msgspec.Struct, frozen=True, kw_only=True):
         return f"L{self.level}" + {"Data": "d", "Instruction": "i"}.get(self.kind, "")
 
 
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=1 << 62)]  # it stands in recordings, too
+
+
 class CacheKind(msgspec.Struct, frozen=True, kw_only=True):
     """All caches of a name: `sizes_bytes` smallest first (a hybrid processor has several), `counts` how many have each
     of these sizes.
     """
 
     name: str
-    instances: int
-    sizes_bytes: tuple[int, ...]
-    counts: tuple[int, ...] = ()
+    instances: Count
+    sizes_bytes: tuple[Count, ...]
+    counts: tuple[Count, ...] = ()
 
 
 @once_if_still

@@ -10,13 +10,14 @@ from typing import ClassVar
 from probes.host import Host
 from scenarios import events as ev
 from scenarios.checkup.directories import chosen, named_by
-from scenarios.checkup.item import EXTRA, Item, State, as_json
 from scenarios.checkup.parts import TIMES, Part, by_suspicion, declared, parts, shares, values
 from scenarios.checkup.ranking import LOUD, answer, item, ranked, rule, unmeasured
+from scenarios.checkup.results import CheckupAnswer
 from scenarios.finding import Finding
 from scenarios.model import COMMON_OPTIONS, Options, Outcome, Run, Scenario
 from scenarios.option_value import arguments
 from scenarios.plan import Option, Plan, PlannedStep, Written
+from scenarios.results.result import Item, State
 from scenarios.triage import suspects
 
 BUDGET_S = 300.0
@@ -198,7 +199,7 @@ class Checkup(Scenario):
 
     def _tell(self, run: Run, items: list[Item], *, ended: bool) -> None:
         found = ranked(items)
-        run.emit(ev.Extra(t=run.time(), name=EXTRA, value=as_json(found)))
+        run.emit(CheckupAnswer(t=run.time(), value=tuple(found)))
         run.found(answer(found, ended=ended))
 
 

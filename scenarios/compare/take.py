@@ -90,7 +90,7 @@ class BlockValues(ev.Event, frozen=True, tag="block"):
 
 
 # Every event as it is, but blocks.
-READ = tuple(BlockValues if kind is ev.Block else kind for kind in ev.AnyEvent.__args__)
+READ = tuple(BlockValues if kind is ev.Block else kind for kind in ev.Common.__args__)
 
 
 class _Blocks:

@@ -23,8 +23,8 @@ from scenarios.experiment.stats import Spread, student
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.host import priority
 from scenarios.host.quota import PERIODS_SPEAK, less_tight, stopped_by
+from scenarios.numa.placements import slot
 from scenarios.numa.remedies import pin
-from scenarios.numa.slots import slot
 
 OVER_SPEAKS = 1.1  # a job that uses a tenth more than it asked for
 WAIT_SPEAKS = 0.25  # threads that could run and did not, on average

@@ -6,15 +6,17 @@ from collections.abc import Sequence, Set
 from typing import Literal
 
 from probes.system.kernel_log import HungTask
-from probes.types import Absent, Json, present
+from probes.types import Absent, present
 from scenarios import events as ev
 from scenarios.dstate.cause import Cause, Stuck
 from scenarios.dstate.findings import Group, finding_of, grouped
+from scenarios.dstate.results import InD
 from scenarios.dstate.stuck import Sleep
 from scenarios.dstate.watch import Look, log_about
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.kernels import faults_of
 from scenarios.model import Run
+from scenarios.results.result import StuckTask
 
 # A task that stays stuck is told again when it has waited twice as long as it was told last.
 FIRST_TOLD_AGAIN_S = 10.0
@@ -71,7 +73,7 @@ class Report:
     def close(self, seconds: float) -> None:
         """The list of all that was stuck, or that nothing was; that it is well only where every task could be seen."""
         self._say(list(self._worst.values()))  # how long it was in the end
-        self.run.emit(ev.Extra(t=self.run.time(), name="stuck", value=self._listed(MOST_LISTED)))
+        self.run.emit(InD(t=self.run.time(), value=self._listed(MOST_LISTED)))
         if self._all or not self._looks:
             return
         seen = "" if self._hidden is None else " that can be seen"
@@ -162,26 +164,23 @@ class Report:
         now = {stuck.sleep.task.key for stuck, _ in look.stuck}
         if now != self._now:
             self._now = now
-            self.run.emit(ev.Extra(t=self.run.time(), name="stuck", value=self._listed(MOST_LIVE, now)))
+            self.run.emit(InD(t=self.run.time(), value=self._listed(MOST_LIVE, now)))
 
-    def _listed(self, most: int, now: Set[tuple[int, int]] | None = None) -> Json:
+    def _listed(self, most: int, now: Set[tuple[int, int]] | None = None) -> tuple[StuckTask, ...]:
         """Longest first; `now`: the tasks that are stuck at this moment, told without their stacks."""
         longest = sorted(self._all.values(), key=lambda pair: -pair[0].sleep.seconds)
-        rows: list[Json] = []
-        for stuck, cause in longest[:most]:
-            task = stuck.sleep.task
-            rows.append(
-                {
-                    **({} if now is None else {"now": task.key in now}),
-                    "pid": task.pid,
-                    "tid": task.tid,
-                    "comm": task.comm,
-                    "wchan": task.wchan if present(task.wchan) else None,
-                    "seconds": round(stuck.sleep.seconds, 1),
-                    **({"stack": list(stuck.stack)} if now is None else {}),
-                    "cause": cause.kind,
-                    "subject": cause.subject,
-                    "where": stuck.place.text if stuck.place else "",
-                }
+        return tuple(
+            StuckTask(
+                now=None if now is None else stuck.sleep.task.key in now,
+                pid=stuck.sleep.task.pid,
+                tid=stuck.sleep.task.tid,
+                comm=stuck.sleep.task.comm,
+                wchan=stuck.sleep.task.wchan if present(stuck.sleep.task.wchan) else None,
+                seconds=round(stuck.sleep.seconds, 1),
+                stack=tuple(stuck.stack) if now is None else None,
+                cause=cause.kind,
+                subject=cause.subject,
+                where=stuck.place.text if stuck.place else "",
             )
-        return rows
+            for stuck, cause in longest[:most]
+        )

@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-import msgspec
-
-from probes.types import Json
 from probes.units import number
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.measurement.trim import Discards, Trimmed, discards
+from scenarios.fstrim.results import LedgerRow
 from scenarios.knowledge.trims import TrimKnowledge, trim_of
 from scenarios.model import Run
 
 # The counters round to sectors and a neighbour may discard too: alike within so much.
 ALIKE = 0.02
-
-
-class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """One step. Bytes and seconds; None: does not apply, or is not known. `discarded` are requests, by the kernel.
-
-    `deleted_since_trim_bytes`: what this run deleted and no trim has offered yet, at the end of the step.
-    `came_to_rest_s`: from fstrim's return until the counters stood still.
-    """
-
-    step: str
-    seconds: float
-    written_bytes: int = 0
-    device_written_bytes: int | None = None
-    deleted_bytes: int = 0
-    deleted_since_trim_bytes: int = 0
-    free_bytes: int | None = None
-    fstrim_says_bytes: int | None = None
-    discarded_bytes: int | None = None
-    discard_requests: int | None = None
-    came_to_rest_s: float | None = None
-    explained: str = ""
 
 
 class Ledger:
@@ -43,7 +20,7 @@ class Ledger:
         self.run = run
         self.layout = layout
         self.knowledge: TrimKnowledge | None = trim_of(layout.fstype, release)
-        self.rows: list[Row] = []
+        self.rows: list[LedgerRow] = []
         self.since_trim = 0
         self._sizes = 0  # trims whose number was the size of the file system
         self._began = 0.0
@@ -53,13 +30,15 @@ class Ledger:
         self._began = self.run.clock.now()
         self._before = self._now()
 
-    def end(self, step: str, *, written: int = 0, deleted: int = 0, trimmed: Trimmed | None = None) -> Row:
+    def end(
+        self, step: str, *, written: int = 0, deleted: int = 0, trimmed: Trimmed | None = None
+    ) -> LedgerRow:
         now = self._now()
         before, self._before = self._before, None
         waiting, self.since_trim = self.since_trim, self.since_trim + deleted
         if trimmed is not None:
             self.since_trim = 0
-        row = Row(
+        row = LedgerRow(
             step=step,
             seconds=round(self.run.clock.now() - self._began, 2),
             written_bytes=written,
@@ -81,12 +60,7 @@ class Ledger:
         return row
 
     @property
-    def value(self) -> Json:
-        rows: Json = msgspec.to_builtins(self.rows)
-        return rows
-
-    @property
-    def trims(self) -> list[Row]:
+    def trims(self) -> list[LedgerRow]:
         return [row for row in self.rows if row.explained]
 
     def _now(self) -> Discards | None:

@@ -22,6 +22,7 @@ from probes.system.kernel import kernel
 from probes.types import Absent, present
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.measurement.trim import Discards, discards
+from scenarios.fstrim.results import Round
 
 SOURCE = "hostdx"
 COUNTERS, TIMER = "the kernel's counters of discards", "fstrim.timer"
@@ -33,36 +34,6 @@ LEAST_DISCARDED = 16 << 20  # where it is not known what a round deleted
 # With it deletions discard too: at most what was written since and what became free, but btrfs gives whole block groups
 # and XFS what it allocated ahead. Only much more than that is a trim.
 SHARE_OF_FREE_ONLINE = 0.5
-
-
-class Round(msgspec.Struct, frozen=True, kw_only=True):
-    """One line. `written_bytes`: to the leaves, between the round before and this one, by `device_written_bytes`.
-
-    `trim_before`: the file system was trimmed since the round before, as `trim_seen_by` tells. `trimmed_bytes`: what
-    was asked to be discarded since, by the counter `device_discarded_bytes` of the devices `discards_of`, the file
-    system's own ("": a line of older hostdx, the leaves' counter). `deleted_bytes`: what the round itself deleted.
-    """
-
-    value: float
-    reference: float | None = None
-    written_bytes: int | None = None
-    trim_before: bool = False
-    source: str = SOURCE
-    workload: str = ""
-    metric: str = ""
-    wall: str = ""
-    trimmed_bytes: int | None = None
-    boot_id: str = ""
-    device_written_bytes: int | None = None
-    device_discarded_bytes: int | None = None
-    discards_of: str = ""
-    deleted_bytes: int | None = None
-    free_bytes: int | None = None
-    trim_seen_by: str = ""
-
-    @property
-    def key(self) -> tuple[str, str, str]:
-        return self.source, self.workload, self.metric
 
 
 class Kept(msgspec.Struct, frozen=True):

@@ -18,7 +18,8 @@ from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.ledger import size
 from scenarios.fstrim.measurement.phase import Blocks, Phase
 from scenarios.fstrim.plan import ROUND, Request
-from scenarios.fstrim.rounds import SOURCE, TIMER, Kept, Round, append, identity, read, rounds_file, since
+from scenarios.fstrim.results import Round, Rounds
+from scenarios.fstrim.rounds import SOURCE, TIMER, Kept, append, identity, read, rounds_file, since
 from scenarios.model import Refused, Run
 
 
@@ -53,7 +54,7 @@ async def one_round(run: Run, layout: Layout, asked: Request, blocks: Blocks, ti
         except OSError as error:
             lost = f"{path}: the round cannot be kept: {error.strerror}; free some space there and measure it again"
     rounds = alike(Kept((*kept.rounds, now)), now)
-    run.emit(ev.Extra(t=run.time(), name="rounds", value=msgspec.to_builtins(rounds)))
+    run.emit(Rounds(t=run.time(), value=tuple(rounds)))
     judge(run, layout, blocks, rounds, timer)
     if lost:
         raise Refused(lost)

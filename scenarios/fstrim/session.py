@@ -16,9 +16,9 @@ from scenarios.fstrim.measurement.phase import Blocks, Phase
 from scenarios.fstrim.measurement.reference import change_beside
 from scenarios.fstrim.measurement.trim import Trimmed, trim
 from scenarios.fstrim.plan import AFTER, BEFORE, CLOSING, IDLE, trim_action
+from scenarios.fstrim.results import TrimLedger
 from scenarios.model import Run
 from scenarios.plan import Plan, Workload
-from scenarios.verdict.word import Word
 
 TICK_S = 1.0
 
@@ -66,7 +66,7 @@ class Session:
                 for index in range(self._closing):
                     await self._trim(f"trim{index + 2}", CLOSING[index], 0.0)
         finally:
-            self.run.emit(ev.Extra(t=self.run.time(), name="ledger", value=self.ledger.value))
+            self.run.emit(TrimLedger(t=self.run.time(), value=tuple(self.ledger.rows)))
         self._conclude()
 
     async def _phase(self, name: str, label: ev.Phase, title: str) -> None:
@@ -137,7 +137,7 @@ class Session:
         still = before_after(before.references, idle.references, after.references, margin=margin)
         self._verdict(load, change)
         self._verdict(control, still)
-        if still.differs:
+        if still.verdict in ("slower", "faster"):
             changed = f"the control ({control.title}) changed too ({still.explain(TREATMENT)})"
             text = f"{changed}: the trim is not the only cause"
             self.run.emit(ev.Guard(t=self.run.time(), kind="control", text=text, severity="warning"))
@@ -152,7 +152,7 @@ class Session:
             self.run.emit(
                 ev.Verdict(
                     t=self.run.time(), workload=load.id, metric=metric.name, baseline=IDLE, variant=AFTER,
-                    verdict=Word.NOT_APPLICABLE, reason=reason, delta_unit=metric.unit, control=load.control,
+                    verdict="not applicable", reason=reason, delta_unit=metric.unit, control=load.control,
                 )
             )  # fmt: skip
             return
@@ -172,7 +172,7 @@ class Session:
         )  # fmt: skip
 
     def _why_undecided(self, change: Change) -> str | None:
-        if not change.undecided:
+        if change.verdict != "inconclusive":
             return None
         wandered = abs((change.idle_ratio or 1.0) - 1)
         if wandered >= 0.05:

@@ -9,7 +9,7 @@ import msgspec
 from probes.imports.darshan import Darshan
 from probes.imports.ior import Ior
 from probes.imports.numbers import MIB
-from scenarios.imported.box import Box, Placed
+from scenarios.imported.results import Box, Placed
 from scenarios.imported.snapshot import Imported
 
 

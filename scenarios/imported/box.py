@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal
-
-import msgspec
 
 from probes.imports.numbers import median
+from scenarios.imported.results import Box, Corner, Odd
 from scenarios.imported.snapshot import Snapshot
 
 EASY_BELOW_HARD = 0.95  # of hard: within 5 % the two are the same
@@ -27,48 +25,6 @@ _BOXES: dict[str, tuple[str, str, str, str]] = {
     "write": ("ior-hard-write", "ior-easy-write", "mdtest-hard-write", "mdtest-easy-write"),
     "read": ("ior-hard-read", "ior-easy-read", "mdtest-hard-stat", "mdtest-easy-stat"),
 }
-
-
-class Corner(msgspec.Struct, frozen=True, kw_only=True):
-    """One benchmark over the runs. Units as measured: B/s or operations a second; None: not in that run."""
-
-    workload: str
-    unit: str
-    values: tuple[float | None, ...]
-    median: float
-    low: float
-    high: float
-
-
-class Odd(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that does not belong: `kind` is "easy below hard" or "elsewhere"."""
-
-    run: str
-    index: int
-    workload: str
-    kind: Literal["easy below hard", "elsewhere"]
-    value: float
-    other: float  # hard of the same run, or the median of the sound runs
-    unit: str
-
-
-class Placed(msgspec.Struct, frozen=True, kw_only=True):
-    """An application: bytes a second and metadata operations a second, each where it was measured."""
-
-    name: str
-    bandwidth: float | None
-    metadata: float | None = None
-    direction: str = ""  # "read" or "write"
-
-
-class Box(msgspec.Struct, frozen=True, kw_only=True):
-    """`corners` in the order hard, easy (bandwidth), hard, easy (metadata); medians are of the sound runs."""
-
-    title: str
-    runs: tuple[str, ...]
-    corners: tuple[Corner, Corner, Corner, Corner]
-    odd: tuple[Odd, ...] = ()
-    placed: tuple[Placed, ...] = ()
 
 
 def boxes(found: Sequence[Snapshot]) -> list[Box]:

@@ -14,12 +14,10 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-import msgspec
-
 from scenarios.experiment.distributions import t_tail
 from scenarios.experiment.trend import trend
+from scenarios.imported.results import History, Step
 from scenarios.imported.snapshot import Snapshot
-from scenarios.verdict.word import Judged, Word
 
 LEAST_SIDE = 3
 STEP_ALPHA = 0.01
@@ -27,35 +25,6 @@ ASSUMED = 0.2  # lag-1 correlation of results taken hours or days apart, at leas
 LEAST_STEP = 0.05
 _MOST_STEPS = 10
 _FLOOR = 0.002  # of the level: printed digits make two results equal that were not
-
-
-class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """Between result `before` and the next (counted from 0): `ratio` of the levels, more is better."""
-
-    before: int
-    ratio: float
-
-
-class History(msgspec.Struct, Judged, frozen=True, kw_only=True):
-    """One workload over the results. Slopes are fractions of the first result a result, below 0 is slower."""
-
-    workload: str
-    metric: str
-    unit: str
-    better: str
-    values: tuple[float, ...]
-    verdict: Word
-    slope: float | None = None
-    ci95: tuple[float, float] | None = None
-    p: float | None = None
-    smallest_effect: float | None = None
-    steps: tuple[Step, ...] = ()
-    reason: str | None = None
-    explain: str = ""
-
-    @property
-    def degrades(self) -> bool:
-        return self.slower or any(s.ratio < 1 for s in self.steps)
 
 
 def histories(found: Sequence[Snapshot]) -> list[History]:

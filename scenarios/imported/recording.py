@@ -7,19 +7,30 @@ their box and trends. Nothing is judged that the files do not hold: there are no
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import msgspec
 
 from probes.imports.model import Measure, Noted, Trouble
-from probes.types import Json
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding
 from scenarios.imported import SCENARIO
 from scenarios.imported.applications import placed, points_of
-from scenarios.imported.box import Box, boxes
+from scenarios.imported.box import boxes
 from scenarios.imported.findings import findings
-from scenarios.imported.history import History, histories
+from scenarios.imported.history import histories
 from scenarios.imported.phrases import TROUBLES
+from scenarios.imported.results import (
+    Box,
+    Boxes,
+    Contradicted,
+    Contradictions,
+    Course,
+    Courses,
+    History,
+    ImportedFile,
+    ImportedFiles,
+)
 from scenarios.imported.snapshot import MOST_WORKLOADS, Imported, Snapshot, dated, snapshots
 from scenarios.imported.together import box_findings, history_findings, series
 from scenarios.plan import Metric, Plan, Variant, Workload
@@ -47,14 +58,14 @@ def events(files: Sequence[Imported], began: ev.Began) -> list[ev.AnyEvent]:
     body += blocks
     body += [msgspec.structs.replace(s, t=0.0) for s in series(together)]
     end = max([0.0, *(e.t for e in body)])
-    last: list[ev.AnyEvent] = [ev.Extra(t=end, name="imported", value=_table(files))]
+    last: list[ev.AnyEvent] = [ImportedFiles(t=end, value=_table(files))]
     contradictions = _contradictions(files)
     if contradictions:
-        last.append(ev.Extra(t=end, name="contradictions", value=contradictions))
+        last.append(Contradictions(t=end, value=contradictions))
     if found:
-        last.append(ev.Extra(t=end, name="box", value=msgspec.to_builtins(found)))
+        last.append(Boxes(t=end, value=tuple(found)))
     if together:
-        last.append(ev.Extra(t=end, name="history", value=_histories(together, order)))
+        last.append(Courses(t=end, value=_course(together, order)))
     last += [ev.Found(t=end, finding=f) for f in _findings(files, order, found, together)]
     fatal = next((f for f in files if f.result.fatal), None) if len(files) == 1 else None
     reason = "the file holds no measurement" if fatal is not None else None
@@ -140,42 +151,47 @@ def _samples(file: Imported) -> Iterator[ev.SampleTaken]:
         )
 
 
-def _table(files: Sequence[Imported]) -> Json:
+def _table(files: Sequence[Imported]) -> tuple[ImportedFile, ...]:
     """Which files, of which tool, with their digests: at most 500."""
-    return [
-        {
-            "file": f.name,
-            "kind": f.result.kind,
-            "tool": f.result.tool,
-            "version": f.result.version,
-            "host": f.result.host,
-            "measured": f.result.began,
-            "bytes": f.bytes,
-            "sha256": f.sha256,
-            "recomputed": ", ".join(f.result.recomputed) or None,
-        }
+    return tuple(
+        ImportedFile(
+            file=f.name,
+            kind=f.result.kind,
+            tool=f.result.tool,
+            version=f.result.version,
+            host=f.result.host,
+            measured=f.result.began,
+            bytes=f.bytes,
+            sha256=f.sha256,
+            recomputed=", ".join(f.result.recomputed) or None,
+        )
         for f in files[:_MOST_TABLE]
-    ]
+    )
 
 
-def _contradictions(files: Sequence[Imported]) -> list[Json]:
-    rows: list[Json] = []
-    for f in files:
-        for c in f.result.contradictions:
-            row: dict[str, Json] = {"file": f.name, "rule": c.id, "subject": c.subject, "claimed": c.claimed}
-            rows.append(row | {"recomputed": c.recomputed, "unit": c.unit, "from": c.rule})
-    return rows[:_MOST_TABLE]
+def _contradictions(files: Sequence[Imported]) -> tuple[Contradicted, ...]:
+    found = ((f.name, c) for f in files for c in f.result.contradictions)
+    return tuple(
+        Contradicted(
+            file=name,
+            rule=c.id,
+            subject=c.subject,
+            claimed=c.claimed,
+            recomputed=c.recomputed,
+            unit=c.unit,
+            by=c.rule,
+        )
+        for name, c in islice(found, _MOST_TABLE)
+    )
 
 
-def _histories(found: Sequence[History], order: Sequence[Snapshot]) -> Json:
+def _course(found: Sequence[History], order: Sequence[Snapshot]) -> Course:
     """What the trend's picture is drawn from."""
-    names: list[Json] = [s.name for s in order]
-    dates: list[Json] = [s.began for s in order]
-    return {
-        "results": names[:_MOST_TABLE],
-        "dates": dates[:_MOST_TABLE],
-        "workloads": [msgspec.to_builtins(h) for h in found[:_MOST_TABLE]],
-    }
+    return Course(
+        results=tuple(s.name for s in order[:_MOST_TABLE]),
+        dates=tuple(s.began for s in order[:_MOST_TABLE]),
+        workloads=tuple(found[:_MOST_TABLE]),
+    )
 
 
 def _findings(

@@ -10,9 +10,9 @@ from probes.units import listed
 from scenarios import events as ev
 from scenarios.experiment.trend import LEAST_ROUNDS
 from scenarios.finding import Evidence, Finding, Remedy, Severity
-from scenarios.imported.box import Box, Corner, Odd, Placed, position
+from scenarios.imported.box import position
 from scenarios.imported.findings import said
-from scenarios.imported.history import History
+from scenarios.imported.results import Box, Corner, History, Odd, Placed
 from scenarios.imported.snapshot import Snapshot
 
 _NUMBERED = re.compile(r"(.{0,80}?)run (\d{1,6})")
@@ -189,7 +189,7 @@ def _step(h: History, order: Sequence[Snapshot]) -> Finding:
 
 
 def _scatters(h: History) -> bool:
-    undecided = h.undecided and not h.steps and len(h.values) >= LEAST_ROUNDS
+    undecided = h.verdict == "inconclusive" and not h.steps and len(h.values) >= LEAST_ROUNDS
     return undecided and max(h.values) >= _SCATTER * min(h.values)
 
 
@@ -206,8 +206,8 @@ def _scatter(h: History) -> Finding:
 
 def _overview(leading: Sequence[History], results: int) -> Finding:
     worse = [h for h in leading if h.degrades]
-    better = [h for h in leading if not h.degrades and (h.faster or h.steps)]
-    same = [h for h in leading if not h.steps and h.equal]
+    better = [h for h in leading if not h.degrades and (h.verdict == "faster" or h.steps)]
+    same = [h for h in leading if not h.steps and h.verdict == "no material difference"]
     rest = len(leading) - len(worse) - len(better) - len(same)
     parts = [f"{len(worse)} of {len(leading)} workloads degrade over {results} results"]
     parts += [f"{len(better)} gained"] if better else []

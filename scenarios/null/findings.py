@@ -5,49 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import msgspec
-
-from probes.types import Json
 from probes.units import percent, smallest_effect
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words, groups_words
 from scenarios.finding import Evidence, Finding, Remedy, Severity
-from scenarios.verdict.word import Judged, Word
+from scenarios.null.results import Answer, Reach
 
-EXTRA = "null"  # the name of the Extra event that carries the answer
 MINUTE_S = 60.0
 
 # The smallest effect that matters is 5 %: up to there the host can be measured as it is. At three times that, a minute
 # still shows a wrong disk class or a missing TRIM; beyond it only what a person would notice without an experiment.
 GOOD = 0.05
 USABLE = 0.15
-
-
-class Reach(msgspec.Struct, Judged, frozen=True, omit_defaults=True):
-    """One workload: the smallest effect (a share) that a minute of it can show; None where it was not found out."""
-
-    workload: str
-    title: str
-    in_a_minute: float | None
-    verdict: Word
-    groups: int = 0
-    seconds: float = 0.0
-    reason: str = ""
-
-
-class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
-    directory: str
-    device: str
-    reaches: tuple[Reach, ...] = ()
-    margin: float = GOOD  # nothing smaller is ever called, however quiet the host
-
-    @property
-    def worst(self) -> float | None:
-        return max((r.in_a_minute for r in self.reaches if r.in_a_minute is not None), default=None)
-
-    @property
-    def unknown(self) -> list[Reach]:
-        return [r for r in self.reaches if r.in_a_minute is None]
 
 
 def reach(verdict: ev.Verdict, title: str) -> Reach:
@@ -66,23 +35,14 @@ def reach(verdict: ev.Verdict, title: str) -> Reach:
     )
 
 
-def as_json(answer: Answer) -> Json:
-    plain: Json = msgspec.to_builtins(answer)
-    return plain
-
-
-def quote(extra: Json) -> str:
-    """One sentence for another scenario's report; "" where the value is no answer of a null run."""
-    try:
-        answer = msgspec.convert(extra, Answer)
-    except msgspec.ValidationError:
-        return ""
+def quote(answer: Answer) -> str:
+    """One sentence for another scenario's report; "" where nothing was found out."""
     known = [r for r in answer.reaches if r.in_a_minute is not None]
     if not known:
         return ""
     parts = [f"{smallest_effect(r.in_a_minute or 0.0)} ({r.title})" for r in known]
     where = f" in {answer.directory}" if answer.directory else ""
-    odd = [r.title for r in known if r.differs]
+    odd = [r.title for r in known if r.verdict in ("slower", "faster")]
     told = f"; it found a difference where there is none ({', '.join(odd)})" if odd else ""
     return (
         f"measured against itself{where}, this host has a resolution after one minute of {', '.join(parts)}{told}"
@@ -96,10 +56,10 @@ def _left_out(answer: Answer) -> str:
 
 def findings(answer: Answer, verdicts: Sequence[ev.Verdict], culprits: Sequence[str]) -> list[Finding]:
     """Whether this host can be measured, and what was called different though it was the same."""
-    clean = not any(v.differs for v in verdicts)
+    clean = not any(v.verdict in ("slower", "faster") for v in verdicts)
     found = [_resolution(answer, culprits, clean)]
     for verdict in verdicts:
-        if verdict.differs:
+        if verdict.verdict in ("slower", "faster"):
             found.append(_alike_but_different(answer, verdict))
     return found
 

@@ -23,7 +23,7 @@ from scenarios.experiment.campaign import Entry, campaign
 from scenarios.experiment.train_experiment import TrainExperiment
 from scenarios.guards.watch import watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, own_directory
-from scenarios.null.findings import EXTRA, Answer, as_json, findings, reach
+from scenarios.null.findings import findings, reach
 from scenarios.null.plan import (
     AGAIN,
     DEFAULT_BUDGET_S,
@@ -34,6 +34,7 @@ from scenarios.null.plan import (
     make,
     most_written,
 )
+from scenarios.null.results import Answer, Resolution
 from scenarios.plan import Option, Plan, Workload
 
 
@@ -148,6 +149,6 @@ def _conclude(
     """The answer, kept for the others to quote, and what a person should make of it."""
     reaches = tuple(reach(v, w.title) for v, w in zip(verdicts, workloads, strict=True))
     answer = Answer(place.directory, place.device, reaches, run.options.number("margin", 0.05))
-    run.emit(ev.Extra(t=run.time(), name=EXTRA, value=as_json(answer)))
+    run.emit(Resolution(t=run.time(), value=answer))
     for finding in findings(answer, verdicts, blamed):
         run.found(finding)

@@ -17,6 +17,7 @@ from probes.system.numa import Numa, NumaNode, numa
 from probes.system.pci import STORAGE, PciDevice, pci_devices
 from probes.system.topology import ROOT, Topology, cpuinfo, distinct, topology
 from probes.types import Absent, present
+from scenarios import ranges as of
 
 _DISK = re.compile(r"nvme\d+n\d+|[sv]d[a-z]+")
 _SWITCH = {"off": "off", "forceoff": "off", "notsupported": "none", "notimplemented": "none"}
@@ -25,27 +26,27 @@ _SWITCH = {"off": "off", "forceoff": "off", "notsupported": "none", "notimplemen
 class CoreGroup(msgspec.Struct, frozen=True):
     """So many cores of so many threads each; a hybrid processor has several groups. `kind`: P, E, low-power E."""
 
-    cores: int
-    threads: int
+    cores: of.Number
+    threads: of.Number
     kind: str = ""
 
 
 class DeviceShape(msgspec.Struct, frozen=True):
     kind: str
     name: str
-    node: int | None
+    node: of.Number | None
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A NUMA node, or a socket where nodes are not told or not believed. `memory_bytes` None: not told."""
 
-    number: int
-    sockets: tuple[int, ...]
+    number: of.Number
+    sockets: tuple[of.Number, ...]
     cpus: str
     cores: tuple[CoreGroup, ...]
-    caches: tuple[tuple[int, int], ...] = ()  # last level: size in bytes (0: not told), how many
-    memory_bytes: int | None = None
-    distances: tuple[int, ...] = ()
+    caches: tuple[tuple[of.Count, of.Number], ...] = ()  # last level: size in bytes (0: not told), how many
+    memory_bytes: of.Count | None = None
+    distances: tuple[of.Number, ...] = ()
     kind: str = "usual"
 
 
@@ -53,11 +54,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Counts are of what is online; None where the host does not tell. `doubt`: why nodes are not believed."""
 
     model: str | None
-    sockets: int | None
-    dies: int | None
-    cores: int | None
-    threads: int | None
-    threads_per_core: tuple[int, ...]
+    sockets: of.Number | None
+    dies: of.Number | None
+    cores: of.Number | None
+    threads: of.Number | None
+    threads_per_core: tuple[of.Number, ...]
     hybrid: bool
     places_are_nodes: bool
     places: tuple[Place, ...]
@@ -66,12 +67,12 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     offline: str = ""
     isolated: str = ""
     allowed: str = ""  # only where it is less than all that is online
-    quota_cores: float | None = None
-    books: int = 0
-    drawers: int = 0
+    quota_cores: of.Rate | None = None
+    books: of.Number = 0
+    drawers: of.Number = 0
     nowhere: str = ""  # CPUs that belong to no node, where others do
-    nodes: int | None = None
-    nodes_with_cpus: int | None = None
+    nodes: of.Number | None = None
+    nodes_with_cpus: of.Number | None = None
     doubt: str = ""
     distance_doubt: str = ""
     smt: str = ""  # on, off, none; empty where the host does not tell

@@ -6,11 +6,8 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
-import msgspec
-
 from probes.system.caches import CacheKind
 from probes.system.cpulist import as_list, parse_list
-from probes.types import Json
 from probes.units import counted, listed
 from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, Place
 
@@ -250,11 +247,3 @@ def _parts(text: str, most: int) -> Iterator[str]:
     """What stays on one line: the members of a list, and the words of a member that is long."""
     for member in re.findall(r"[^,;]*[,;]? *", text):
         yield from re.findall(r"[^ ]* *", member) if len(member) > most else (member,)
-
-
-def machine_picture(value: Json) -> tuple[str, ...]:
-    """The picture of a shape as it was recorded; empty where it is none (a recording may come from anywhere)."""
-    try:
-        return picture(msgspec.convert(value, Machine))
-    except (msgspec.ValidationError, ValueError):
-        return ()

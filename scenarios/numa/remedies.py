@@ -11,8 +11,8 @@ from probes.units import counted
 from scenarios.finding import Remedy
 from scenarios.host.quota import lasting
 from scenarios.knowledge.bios import VENDORS, BiosReading
+from scenarios.numa.placements import Slot
 from scenarios.numa.settings import Held
-from scenarios.numa.slots import Slot
 
 CPU = "/sys/devices/system/cpu"
 

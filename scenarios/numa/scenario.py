@@ -6,8 +6,6 @@ import asyncio
 from contextlib import AsyncExitStack, suppress
 from typing import ClassVar
 
-import msgspec
-
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.placement import PlacementBench
 from probes.host import Host
@@ -41,6 +39,16 @@ from scenarios.numa.plan import (
     Layout,
     lay_out,
     make,
+)
+from scenarios.numa.results import (
+    Bios,
+    CpuRates,
+    Devices,
+    NodePairs,
+    PageSizes,
+    Placements,
+    Scaling,
+    Shape,
 )
 from scenarios.numa.settings import Firmware, device_tags, firmware, lost_nodes, settings
 from scenarios.plan import Option, Plan, Workload
@@ -98,15 +106,15 @@ class Numa(Scenario):
 
     async def _read(self, run: Run, layout: Layout, told: Firmware) -> list[Finding]:
         with run.step("read", "read topology and settings"):
-            run.emit(ev.Extra(t=run.time(), name="machine", value=msgspec.to_builtins(layout.shape)))
+            run.emit(Shape(t=run.time(), value=layout.shape))
             if layout.commands:
-                run.emit(ev.Extra(t=run.time(), name="placements", value=tables.placed_commands(layout)))
+                run.emit(Placements(t=run.time(), value=tables.placed_commands(layout)))
             for one in await asyncio.to_thread(settings, run.host):
                 run.fact(one.subject, one.name, one.value, one.unit, source=one.source)
             self._tell_firmware(run, told)
             devices = run.host.once(pci_devices)
             if present(devices) and devices:
-                run.emit(ev.Extra(t=run.time(), name="devices", value=tables.devices(devices)))
+                run.emit(Devices(t=run.time(), value=tables.devices(devices)))
             if isinstance(cpu(run.host).model, Absent):  # py-cpuinfo knows ARM's by number; it takes a second
                 run.fact("cpu", "brand", await asyncio.to_thread(brand, run.host), source="py-cpuinfo")
         nodes = nodes_per_socket(run.host)
@@ -120,7 +128,7 @@ class Numa(Scenario):
         if isinstance(told.found, Absent):
             run.fact("bios", "attributes", told.found)
         if told.readings:
-            run.emit(ev.Extra(t=run.time(), name="bios", value=tables.bios(told)))
+            run.emit(Bios(t=run.time(), value=tables.bios(told)))
 
     async def _measure(
         self, run: Run, layout: Layout, bench: PlacementBench, verdicts: dict[str, list[ev.Verdict]]
@@ -161,8 +169,8 @@ class Numa(Scenario):
             await self._stress(run, stress, seconds * STRESS_SHARE / (1 - STRESS_SHARE))
         rows = (*result.rows, *stress.rows())
         run.fact("cpu", "clock_under_load", clocked.reached_khz, "kHz", source=clocked.source)
-        run.emit(ev.Extra(t=run.time(), name="cpu", value=tables.cpu(result, rows)))
-        run.emit(ev.Extra(t=run.time(), name="scaling", value=tables.scaling(result)))
+        run.emit(CpuRates(t=run.time(), value=tables.cpu(result, rows)))
+        run.emit(Scaling(t=run.time(), value=tables.scaling(result)))
         return [
             *findings.cpu_findings(result, around),
             *findings.timer_findings(clocksource(run.host), result.clock_ns, result.system_call_ns),
@@ -189,8 +197,8 @@ class Numa(Scenario):
             raise Refused(str(why)) from None
         for problem in result.problems:
             run.note(f"memory: {problem}")
-        run.emit(ev.Extra(t=run.time(), name="memory", value=tables.memory(result)))
-        run.emit(ev.Extra(t=run.time(), name="page_size", value=tables.pages(result)))
+        run.emit(NodePairs(t=run.time(), value=tables.memory(result)))
+        run.emit(PageSizes(t=run.time(), value=tables.pages(result)))
         return list(memory_findings(result))
 
     async def _rounds(

@@ -9,7 +9,7 @@ import msgspec
 from probes import units
 from probes.system.cpulist import as_list
 from probes.system.pci import PciDevice
-from probes.types import Absent, Json, present
+from probes.types import Absent, present
 from scenarios import events as ev
 from scenarios.finding import SEVERITIES, Evidence, Finding, Severity
 from scenarios.numa import remedies
@@ -17,134 +17,126 @@ from scenarios.numa.measurement.cpu import CpuResult, CpuRow
 from scenarios.numa.measurement.figures import Figure
 from scenarios.numa.measurement.memory import MemoryResult
 from scenarios.numa.measurement.trains import CPU_TIME
-from scenarios.numa.placements import RANDOM, TITLES, UNPINNED
+from scenarios.numa.placements import RANDOM, TITLES, UNPINNED, slot
 from scenarios.numa.plan import Layout
+from scenarios.numa.results import BiosSetting, CpuRate, Device, NodePair, PageSize, Placement, Scaled
 from scenarios.numa.settings import Firmware
-from scenarios.numa.slots import slot
 from scenarios.plan import Plan
 
 
-def cpu(result: CpuResult, measured: Sequence[CpuRow]) -> Json:
-    """A row a load, with 95 % intervals as [low, high]; `measured`: with what other tools measured."""
-    rows: list[Json] = [
-        {
-            "load": row.load.title,
-            "unit": row.load.unit,
-            **_columns("one core", row.one),
-            **_columns("all cores", row.cores),
-            **_columns("all threads", row.threads),
-            **_columns("cores of n times one", row.of_n),
-        }
+def cpu(result: CpuResult, measured: Sequence[CpuRow]) -> tuple[CpuRate, ...]:
+    """A row a load; `measured`: with what other tools measured."""
+    rows = [
+        CpuRate(
+            load=row.load.title,
+            unit=row.load.unit,
+            one=_value(row.one),
+            one_ci95=_ends(row.one),
+            all_cores=_value(row.cores),
+            all_cores_ci95=_ends(row.cores),
+            all_threads=_value(row.threads),
+            all_threads_ci95=_ends(row.threads),
+            of_n=_value(row.of_n),
+            of_n_ci95=_ends(row.of_n),
+        )
         for row in measured
     ]
     for title, figure in (("reading the time", result.clock_ns), ("system call", result.system_call_ns)):
         if figure is not None:
-            rows.append({"load": title, "unit": "ns a call", **_columns("one core", figure)})
-    return rows
+            rows.append(CpuRate(load=title, unit="ns a call", one=_value(figure), one_ci95=_ends(figure)))
+    return tuple(rows)
 
 
-def scaling(result: CpuResult) -> Json:
-    """From one worker to one a thread: the sum over n times one, without waits for a CPU."""
-    rows: list[Json] = [
-        {"workers": n, **_columns("of n times one", figure)} for n, figure in result.curve.items()
-    ]
-    return rows
+def scaling(result: CpuResult) -> tuple[Scaled, ...]:
+    return tuple(
+        Scaled(workers=n, of_one=_value(figure), of_one_ci95=_ends(figure))
+        for n, figure in result.curve.items()
+    )
 
 
-def memory(result: MemoryResult) -> Json:
-    """A row a pair of nodes; MB/s copied, ns a dependent load."""
-    rows: list[Json] = [
-        {
-            "cpus of node": reach.cpu_node,
-            "memory of node": reach.memory_node,
-            "distance": reach.distance,
-            "cores": reach.workers,
-            **_columns("copy MB/s", _mega(reach.copied_bytes_per_s)),
-            **_columns("one core MB/s", _mega(reach.one_worker_bytes_per_s)),
-            **_columns("latency ns", reach.latency_ns),
-        }
+def memory(result: MemoryResult) -> tuple[NodePair, ...]:
+    return tuple(
+        NodePair(
+            cpu_node=reach.cpu_node,
+            memory_node=reach.memory_node,
+            distance=reach.distance,
+            cores=reach.workers,
+            copied=_value(reach.copied_bytes_per_s, 1e-6),
+            copied_ci95=_ends(reach.copied_bytes_per_s, 1e-6),
+            one_copied=_value(reach.one_worker_bytes_per_s, 1e-6),
+            one_copied_ci95=_ends(reach.one_worker_bytes_per_s, 1e-6),
+            latency=_value(reach.latency_ns),
+            latency_ci95=_ends(reach.latency_ns),
+        )
         for reach in result.reaches
-    ]
-    return rows
+    )
 
 
-def pages(result: MemoryResult) -> Json:
-    """A row a page size: ns a dependent load of near memory."""
+def pages(result: MemoryResult) -> tuple[PageSize, ...]:
     both = (("small", result.small_ns), ("huge", result.huge_ns))
-    rows: list[Json] = [
-        {"pages": name, **_columns("latency ns", figure)} for name, figure in both if figure is not None
-    ]
-    return rows
+    return tuple(
+        PageSize(pages=name, latency=_value(figure), latency_ci95=_ends(figure))
+        for name, figure in both
+        if figure is not None
+    )
 
 
-def devices(found: Sequence[PciDevice]) -> Json:
-    """A row a device: its node and its PCIe link against what both of its ends can do."""
-    rows: list[Json] = []
+def devices(found: Sequence[PciDevice]) -> tuple[Device, ...]:
+    rows = []
     for one in found:
         link = one.link if present(one.link) else None
         rows.append(
-            {
-                "device": ", ".join(one.names) or one.address,
-                "kind": one.kind,
-                "node": one.node if present(one.node) else None,
-                "link": link.now if link else None,
-                "both ends can": link.at_most or None if link else None,
-                "MB/s": _rate(link.bytes_per_s) if link else None,
-                "MB/s at most": _rate(link.most_bytes_per_s) if link else None,
-                "driver": one.driver or None,
-            }
+            Device(
+                device=", ".join(one.names) or one.address,
+                kind=one.kind,
+                node=one.node if present(one.node) else None,
+                link=link.now if link else None,
+                at_most=link.at_most or None if link else None,
+                rate=_rate(link.bytes_per_s) if link else None,
+                most_rate=_rate(link.most_bytes_per_s) if link else None,
+                driver=one.driver or None,
+            )
         )
-    return rows
+    return tuple(rows)
 
 
 def _rate(bytes_per_s: int | Absent) -> int | None:
     return bytes_per_s // 1_000_000 if present(bytes_per_s) else None
 
 
-def bios(told: Firmware) -> Json:
-    """A row a setting: the vendor's own name and value, or where to look."""
-    rows: list[Json] = [
-        {
-            "setting": one.title,
-            "name": one.name or None,
-            "value": one.value or "unknown",
-            "after a restart": one.pending or None,
-            "for storage and network": one.judgement if one.value else None,
-            "setup": one.where,
-        }
+def bios(told: Firmware) -> tuple[BiosSetting, ...]:
+    return tuple(
+        BiosSetting(
+            setting=one.title,
+            name=one.name or None,
+            value=one.value or "unknown",
+            pending=one.pending or None,
+            judgement=one.judgement if one.value else None,
+            setup=one.where,
+        )
         for one in told.readings
-    ]
-    return rows
-
-
-def _columns(name: str, figure: Figure | None) -> dict[str, Json]:
-    if figure is None:
-        return {name: None}
-    ends: Json = (
-        None if figure.low is None or figure.high is None else [_short(figure.low), _short(figure.high)]
     )
-    return {name: _short(figure.value), f"{name}, 95 % CI": ends}
+
+
+def _value(figure: Figure | None, factor: float = 1.0) -> float | None:
+    return None if figure is None else _short(figure.value * factor)
+
+
+def _ends(figure: Figure | None, factor: float = 1.0) -> tuple[float, float] | None:
+    if figure is None or figure.low is None or figure.high is None:
+        return None
+    return _short(figure.low * factor), _short(figure.high * factor)
 
 
 def _short(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def _mega(figure: Figure | None) -> Figure | None:
-    return None if figure is None else figure.scaled(1e-6)
-
-
-def placed_commands(layout: Layout) -> Json:
-    """A row a placement: whose CPUs, and the same for a command of the user's own."""
-    rows: list[Json] = [
-        {
-            "placement": one.title,
-            "CPUs": as_list(frozenset(n for seat in one.seats for n in seat.cpus)),
-            "variant of hostdx run workload": line,
-        }
+def placed_commands(layout: Layout) -> tuple[Placement, ...]:
+    return tuple(
+        Placement(one.title, as_list(frozenset(n for seat in one.seats for n in seat.cpus)), line)
         for one, line in layout.commands
-    ]
-    return rows
+    )
 
 
 def placement_findings(layout: Layout, verdicts: Mapping[str, Sequence[ev.Verdict]]) -> Iterator[Finding]:
@@ -156,7 +148,7 @@ def placement_findings(layout: Layout, verdicts: Mapping[str, Sequence[ev.Verdic
         if workload.startswith("placement")
         and v.baseline == UNPINNED
         and v.variant != RANDOM
-        and v.faster
+        and v.verdict == "faster"
         and v.metric == CPU_TIME
         and v.ratio
     ]
@@ -181,7 +173,7 @@ def undecided(plan: Plan, verdicts: Mapping[str, Sequence[ev.Verdict]]) -> str:
     titles = [
         workload.title
         for workload in plan.workloads
-        if any(v.undecided for v in verdicts.get(workload.id, ()))
+        if any(v.verdict == "inconclusive" for v in verdicts.get(workload.id, ()))
     ]
     if not titles:
         return ""

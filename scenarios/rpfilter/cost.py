@@ -9,13 +9,14 @@ import msgspec
 
 from probes.system.line_rate import Card
 from probes.system.packet_rates import PacketRates
-from probes.types import Absent, Json
+from probes.types import Absent
 from scenarios import events as ev
 from scenarios.finding import Severity
 from scenarios.rpfilter.cost_model import AtLineRate, Cost, Share, at_line_rate, share
 from scenarios.rpfilter.facts import Facts
 from scenarios.rpfilter.measurement.measured_check import Chosen
 from scenarios.rpfilter.measurement.variants import CHECK
+from scenarios.rpfilter.results import CheckCost, LineRate
 from scenarios.rpfilter.rules import FAST_MBIT
 
 MODEL = (
@@ -88,11 +89,11 @@ def severity(found: Answer, *, loaded: bool, narrowed: bool = False) -> Severity
     One whose cost was not decided is what the rule says, for it could not be refuted.
     """
     fast = not isinstance(found.bits_per_s, Absent) and found.bits_per_s >= FAST_MBIT * 1e6
-    if not loaded or not (found.verdict.slower or found.verdict.undecided):
+    if not loaded or found.verdict.verdict not in ("slower", "inconclusive"):
         return "ok"
     if narrowed:
         return "notice"
-    if found.verdict.undecided:
+    if found.verdict.verdict == "inconclusive":
         return "warning" if fast else "notice"
     now = found.now.cores if found.now is not None else 0.0
     if now >= SHARE_WARNS:
@@ -102,41 +103,41 @@ def severity(found: Answer, *, loaded: bool, narrowed: bool = False) -> Severity
     return "warning" if fast or unmerged else "notice"
 
 
-def extra(found: Answer, facts: Facts, chosen: Chosen) -> Json:
-    """The scenario's own part of the result document. Shares are in cores, rates per second, costs in ns."""
+def check_cost(found: Answer, facts: Facts, chosen: Chosen) -> CheckCost:
     rule = chosen.rule
-    return {
-        "protocol": chosen.protocol,
-        "check": chosen.text,
-        "whose": chosen.name,
-        "loaded": {"loaded": True, "not loaded": False, "unknown": None}[chosen.here],
-        "place": rule.place if rule is not None else None,
-        "every_packet": rule.every_packet if rule is not None else None,
-        "cost_ns": round(found.cost.ns, 1),
-        "cost_ns_ci95": [round(found.cost.ci95[0], 1), round(found.cost.ci95[1], 1)],
-        "path_ns": round(found.cost.path_ns, 1),
-        "packets_per_s_now": None if found.packets_now is None else round(found.packets_now, 1),
-        "cores_now": None if found.now is None else round(found.now.cores, 5),
-        "cores_now_ci95": None if found.now is None else [round(x, 5) for x in found.now.ci95],
-        "card": facts.fastest.name if facts.fastest is not None else None,
-        "merges": found.merges,
-        "link_bits_per_s": None if isinstance(found.bits_per_s, Absent) else found.bits_per_s,
-        "model": MODEL,
-    }
+    return CheckCost(
+        protocol=chosen.protocol,
+        check=chosen.text,
+        whose=chosen.name,
+        loaded={"loaded": True, "not loaded": False, "unknown": None}[chosen.here],
+        place=rule.place if rule is not None else None,
+        every_packet=rule.every_packet if rule is not None else None,
+        cost_ns=round(found.cost.ns, 1),
+        cost_ns_ci95=(round(found.cost.ci95[0], 1), round(found.cost.ci95[1], 1)),
+        path_ns=round(found.cost.path_ns, 1),
+        packets_per_s_now=None if found.packets_now is None else round(found.packets_now, 1),
+        cores_now=None if found.now is None else round(found.now.cores, 5),
+        cores_now_ci95=None
+        if found.now is None
+        else (round(found.now.ci95[0], 5), round(found.now.ci95[1], 5)),
+        card=facts.fastest.name if facts.fastest is not None else None,
+        merges=found.merges,
+        link_bits_per_s=None if isinstance(found.bits_per_s, Absent) else found.bits_per_s,
+        model=MODEL,
+    )
 
 
-def line_rate(found: Answer) -> Json:
-    """The bounds at line rate, one record each; part of the result document too."""
-    return [
-        {
-            "mtu": line.mtu,
-            "merged": line.merged,
-            "packets_per_s": round(line.packets_per_s),
-            "cores": round(line.check.cores, 4),
-            "cores_low": round(line.check.ci95[0], 4),
-            "cores_high": round(line.check.ci95[1], 4),
-            "core_holds_gbit_per_s": round(line.core_gbit_per_s, 2),
-            "without_check": round(line.core_gbit_without, 2),
-        }
+def line_rates(found: Answer) -> tuple[LineRate, ...]:
+    return tuple(
+        LineRate(
+            mtu=line.mtu,
+            merged=line.merged,
+            packets_per_s=round(line.packets_per_s),
+            cores=round(line.check.cores, 4),
+            cores_low=round(line.check.ci95[0], 4),
+            cores_high=round(line.check.ci95[1], 4),
+            core_holds_gbit_per_s=round(line.core_gbit_per_s, 2),
+            without_check=round(line.core_gbit_without, 2),
+        )
         for line in found.lines
-    ]
+    )

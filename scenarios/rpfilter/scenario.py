@@ -26,9 +26,8 @@ from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step
 from scenarios.plan import Option, Plan
 from scenarios.rpfilter import other_costs
-from scenarios.rpfilter.cost import answer, extra, line_rate
-from scenarios.rpfilter.fact_events import fact_events, rate_events
-from scenarios.rpfilter.facts import Facts, read
+from scenarios.rpfilter.cost import answer, check_cost, line_rates
+from scenarios.rpfilter.facts import Facts, fact_events, rate_events, read
 from scenarios.rpfilter.findings import finding
 from scenarios.rpfilter.measurement.arm import Bench, NetworkArm
 from scenarios.rpfilter.measurement.measured_check import chosen
@@ -47,6 +46,7 @@ from scenarios.rpfilter.plan import (
     routes_of,
     trials_of,
 )
+from scenarios.rpfilter.results import AtLineRate, Cost
 from scenarios.rpfilter.rights import why_no_namespaces
 from scenarios.rpfilter.rules import RULES, subject_of
 from scenarios.rule import Inapplicable, Unreadable
@@ -231,7 +231,7 @@ class Rpfilter(Scenario):
         if found is None:
             run.note("the check's cost could not be measured, see the verdict's reason")
             return
-        run.emit(ev.Extra(t=run.time(), name="rpfilter", value=extra(found, facts, main)))
+        run.emit(Cost(t=run.time(), value=check_cost(found, facts, main)))
         if found.lines:
-            run.emit(ev.Extra(t=run.time(), name="at_line_rate", value=line_rate(found)))
+            run.emit(AtLineRate(t=run.time(), value=line_rates(found)))
         run.found(finding(found, facts, main))

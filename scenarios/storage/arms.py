@@ -8,13 +8,10 @@ from contextlib import suppress
 from itertools import pairwise
 from statistics import median, stdev
 
-import msgspec
-
 from probes.bench.cache import cache_check
 from probes.bench.measured import Measured, NotApplicable
 from probes.bench.storage import StorageBench
 from probes.bench.workloads import load_of
-from probes.types import Json
 from scenarios.experiment.distributions import t_quantile
 from scenarios.plan import Metric, Workload
 
@@ -56,29 +53,6 @@ class StorageArm:
         return self.workload.metrics[0]
 
 
-class Level(msgspec.Struct, frozen=True, kw_only=True):
-    """What one directory reached under one load: the median of its blocks, as in the verdicts' table, with its 95 % CI.
-
-    `link_share` is the share (0..1) of the link's payload rate, for streams; `usual` what its class usually gives;
-    `engine_ns` what the engine's own loop takes of each read or write, with the system call's way in and out.
-    """
-
-    workload: str
-    variant: str
-    metric: str
-    unit: str
-    blocks: int
-    median: float
-    ci95: tuple[float, float] | None
-    link_share: float | None = None
-    usual: tuple[float, float] | None = None
-    usual_class: str = ""
-    engine_ns: int | None = None
-    p50_ns: int | None = None  # under this load
-    p99_ns: int | None = None
-    remarks: tuple[str, ...] = ()
-
-
 def level_interval(values: Sequence[float]) -> tuple[float, tuple[float, float] | None]:
     """The median of blocks or slices in the order measured, and its 95 % interval; None where they are too few.
 
@@ -92,8 +66,3 @@ def level_interval(values: Sequence[float]) -> tuple[float, tuple[float, float] 
     parts = [median(values[a:b]) for a, b in pairwise(edges)]
     half = t_quantile(0.975, stretches - 1) * stdev(parts) / math.sqrt(stretches)
     return middle, (max(0.0, middle - half), middle + half)
-
-
-def as_json(levels: Sequence[Level]) -> Json:
-    plain: Json = msgspec.to_builtins(list(levels))
-    return plain

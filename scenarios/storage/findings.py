@@ -15,7 +15,7 @@ from scenarios.experiment.tail import percentile_ns
 from scenarios.experiment.wording import effect_words, groups_words
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.knowledge.disks import disk_class, link_share
-from scenarios.storage.arms import Level
+from scenarios.storage.results import Level
 from scenarios.storage.rules import pcie_remedy, sata_remedy
 from scenarios.storage.targets import Target
 
@@ -182,7 +182,7 @@ def job_finding(waited: float, interval: tuple[float, float] | None, what: str, 
 
 def lesson(verdicts: Sequence[Verdict]) -> Finding | None:
     """The AlmaLinux 9 talk's lesson: what a slower disk costs depends on how long the job waits for it."""
-    slower = [v for v in verdicts if not v.control and v.slower and v.ratio]
+    slower = [v for v in verdicts if not v.control and v.verdict == "slower" and v.ratio]
     if not slower:
         return None
     worst = min(slower, key=lambda v: v.ratio or 1.0)

@@ -13,8 +13,8 @@ from probes.types import present
 from probes.units import amount, duration, elapsed, listed
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.knowledge.disks import JobKind, disk_class, disk_classes, job_kinds, offers
-from scenarios.storage.arms import Level
 from scenarios.storage.findings import engine_cost
+from scenarios.storage.results import Level
 from scenarios.storage.targets import Target
 
 KNOWLEDGE = "scenarios/knowledge/storage.toml"

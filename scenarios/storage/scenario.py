@@ -13,13 +13,14 @@ from typing import ClassVar
 
 from probes.bench.budget import WriteBudget
 from probes.bench.engine.pool import Crew
-from probes.bench.job import JobWait, watch_job
+from probes.bench.job import JobWait as Waited
+from probes.bench.job import watch_job
 from probes.bench.measured import BenchRefused
 from probes.bench.refusals import indirect
 from probes.bench.storage import StorageBench
 from probes.bench.trains import StorageTrains
 from probes.host import Host
-from probes.types import Absent, Json
+from probes.types import Absent
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import Entry, campaign
@@ -30,7 +31,7 @@ from scenarios.finding import Finding
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, Usage, own_directory
 from scenarios.plan import Option, Plan, Workload
-from scenarios.storage.arms import Level, StorageArm, as_json, level_interval
+from scenarios.storage.arms import StorageArm, level_interval
 from scenarios.storage.findings import (
     class_findings,
     control_moved,
@@ -44,6 +45,7 @@ from scenarios.storage.first_answer import first_answer, hints
 from scenarios.storage.ground import sentence
 from scenarios.storage.known import known_of
 from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
+from scenarios.storage.results import JobWait, JobWaits, Level, Levels
 from scenarios.storage.single_directory import measure_alone
 from scenarios.storage.targets import Target, same_device
 from scenarios.storage.throttling.common_cap import Sides, recast
@@ -276,19 +278,6 @@ class Storage(Scenario):
                 said(run, seen, f"cgroup {cgroup}" if cgroup else "pid " + ", ".join(map(str, pids)))
 
 
-def job_extra(what: str, seen: JobWait) -> Json:
-    parts: dict[str, Json] = {
-        "what": what,
-        "waited": seen.share,
-        "ci95": list(seen.ci95) if seen.ci95 else None,
-        "samples": seen.samples,
-        "seconds": seen.seconds,
-        "source": seen.source,
-        "remark": seen.remark,
-    }
-    return parts
-
-
 def scope_of(plan: Plan, targets: Sequence[Target]) -> str:
     """What a verdict is about. "this disk" only where each lies on a disk of its own and nothing else differs."""
     if plan.differs:
@@ -309,8 +298,17 @@ def arm_of(one: Target, bench: StorageBench, load: Workload) -> StorageArm:
     return StorageArm(one.letter, bench, load)
 
 
-def said(run: Run, seen: JobWait, what: str) -> None:
-    run.emit(ev.Extra(t=run.time(), name="job", value=job_extra(what, seen)))
+def said(run: Run, seen: Waited, what: str) -> None:
+    told = JobWait(
+        what=what,
+        waited=seen.share,
+        ci95=seen.ci95,
+        samples=seen.samples,
+        seconds=seen.seconds,
+        source=seen.source,
+        remark=seen.remark,
+    )
+    run.emit(JobWaits(t=run.time(), value=told))
     run.found(job_finding(seen.share, seen.ci95, what, seen.samples))
 
 
@@ -349,7 +347,7 @@ def conclude(
     first, single = layout.targets[0], len(layout.targets) == 1
     caps = throttles_of(run.host, first, courses)
     levels = sustained(levels, caps)
-    run.emit(ev.Extra(t=run.time(), name="levels", value=as_json(levels)))
+    run.emit(Levels(t=run.time(), value=tuple(levels)))
     findings = [*link_findings(layout.targets, levels), *class_findings(levels, layout.targets), *ebs]
     findings += throttle_findings(run.host, first, caps)
     if single or same_device(layout.targets):
@@ -360,6 +358,6 @@ def conclude(
     learned = lesson(verdicts)
     for finding in (*findings, *((learned,) if learned else ())):
         run.found(finding)
-    moved = [v for v in verdicts if v.control and v.differs]
+    moved = [v for v in verdicts if v.control and v.verdict in ("slower", "faster")]
     for verdict in moved:
         run.found(control_moved(verdict))

@@ -7,8 +7,8 @@ from scenarios import events as ev
 from scenarios.experiment.wording import effect_words
 from scenarios.finding import Evidence, Finding
 from scenarios.workload.arm import BLOCKED, MEMORY, OTHER_D, SYSTEM, USER, WAITING
-from scenarios.workload.memory_limit import AtLimit
-from scenarios.workload.split import REST, Part, Split
+from scenarios.workload.results import AtLimit, Part, Split
+from scenarios.workload.split import REST
 
 WORDS = {
     USER: "user CPU",
@@ -51,7 +51,7 @@ def undecided(verdict: ev.Verdict, found: Split, limit: AtLimit | None = None) -
     """Of a verdict on the wall time that names no direction: system CPU may be told apart where the whole is not."""
     return Finding(
         id="workload.where",
-        severity="ok" if verdict.equal else "notice",
+        severity="ok" if verdict.verdict == "no material difference" else "notice",
         confidence="measured",
         title=f"{found.variant} against {found.baseline}: {verdict.verdict}; the mean difference by its parts, each "
         "with an interval of its own",

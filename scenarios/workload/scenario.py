@@ -7,14 +7,11 @@ from contextlib import AsyncExitStack
 from itertools import chain
 from typing import ClassVar
 
-import msgspec
-
 from probes.bench.leaf_bytes import LeafBytes, named_directories
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
-from scenarios import events as ev
 from scenarios.discretion import Discretion
 from scenarios.experiment.interleaved import compare
 from scenarios.guards.watch import watch_for
@@ -25,14 +22,14 @@ from scenarios.workload.cold import Cold, paths, unfit
 from scenarios.workload.findings import failing, finding, undecided
 from scenarios.workload.group import carried, group_action, lacking, place
 from scenarios.workload.inside import Curves
-from scenarios.workload.memory_limit import at_limit
 from scenarios.workload.plan import actions, commands, left_out, variant
 from scenarios.workload.plan import sentences as planned_sentences
 from scenarios.workload.request import LEAST_SERIES, Request, request
+from scenarios.workload.results import MemoryLimits, Splits
 from scenarios.workload.score import Score
 from scenarios.workload.series import series
 from scenarios.workload.settings import Stay
-from scenarios.workload.split import split
+from scenarios.workload.split import at_limit, split
 from scenarios.workload.variants import Job
 
 BUDGET_S = 300.0
@@ -235,22 +232,16 @@ async def _compare(run: Run, wanted: Request, arms: list[JobArm]) -> None:
     )
     splits = {pair: found for pair in wanted.pairs if (found := split(blocks, *pair))}
     if splits:
-        run.emit(
-            ev.Extra(t=run.time(), name="where", value=[msgspec.to_builtins(s) for s in splits.values()])
-        )
+        run.emit(Splits(t=run.time(), value=tuple(splits.values())))
     limits = {pair: met for pair in splits if (met := at_limit(blocks, *pair))}
     if limits:
-        run.emit(
-            ev.Extra(
-                t=run.time(), name="memory limit", value=[msgspec.to_builtins(met) for met in limits.values()]
-            )
-        )
+        run.emit(MemoryLimits(t=run.time(), value=tuple(limits.values())))
     for verdict in verdicts:
         found = splits.get((verdict.baseline, verdict.variant))
         if verdict.metric != WALL or found is None:
             continue
         limit = limits.get((verdict.baseline, verdict.variant))
-        told = finding if verdict.differs else undecided
+        told = finding if verdict.verdict in ("slower", "faster") else undecided
         run.found(told(verdict, found, limit))
 
 

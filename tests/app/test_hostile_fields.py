@@ -11,14 +11,17 @@ from rich.console import Console
 
 from app.cli import progress, progress_rich
 from app.cli.entry import run_command_line
-from app.recording.reader import _decoder
 from app.recording.writer import encoded
 from app.report.result import encoded as result_encoded
-from probes.lossless_json import encode
+from probes.lossless_json import Decoder, encode
 from scenarios import events as ev
+from scenarios.numa.results import NodePairs, Scaling
+from scenarios.rpfilter.results import AtLineRate
 from tests.fakes import hostile
+from tests.fakes.event_types import EVERY
 from tests.fakes.story import RECORDINGS
 
+NUMBERS = (Scaling, NodePairs, AtLineRate)  # and nothing else
 STATUSES: tuple[ev.Status, ...] = ("done", "interrupted", "failed")
 COMMANDS = (["report"], ["report", "--format", "html"], ["report", "--format", "json"])
 STREAMS = {
@@ -32,8 +35,8 @@ STREAMS = {
 
 def test_every_type_of_event_and_every_text_field_is_attacked() -> None:
     events = hostile.stream()
-    assert {type(event) for event in events} == set(ev.AnyEvent.__args__)
-    assert all(hostile.leaks(encode(e).decode()) for e in events)
+    assert {type(event) for event in events} == set(EVERY.values())
+    assert all(hostile.leaks(encode(e).decode()) for e in events if type(e) not in NUMBERS)
 
 
 @pytest.mark.parametrize("stream", STREAMS)
@@ -85,7 +88,7 @@ def test_lines_of_events_are_escaped_and_read_back_the_same() -> None:
     for event in hostile.stream():
         line = encoded(event)
         assert hostile.leaks(line.decode()) == []
-        assert _decoder.decode(line) == event
+        assert Decoder(type(event)).decode(line) == event
 
 
 def test_json_keeps_what_it_says() -> None:

@@ -14,7 +14,7 @@ from probes.bench.storage import StorageBench
 from probes.host import Host
 from probes.system.disk.mounts import placement
 from probes.types import present
-from scenarios.storage.throttling.caps import throttles
+from scenarios.storage.throttling.caps import Throttle, throttles
 from scenarios.storage.throttling.course import Course
 from scenarios.storage.throttling.findings import cap_words
 
@@ -40,6 +40,15 @@ async def once(directory: str, blocks: int, seed: int) -> dict[str, list[Course]
     return found
 
 
+def named(one: Throttle) -> str:
+    bursts = "".join(
+        f", {cap.burst_operations:.0f} operations beyond it in the first {cap.burst_s:.1f} s"
+        for cap in one.caps
+        if cap.burst_operations
+    )
+    return f"{cap_words(one)} ({one.value:.1f}) under {', '.join(one.loads)}{bursts}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--dir", required=True)
@@ -53,7 +62,7 @@ def main() -> None:
             for load, own in courses.items()
         }
         found = throttles(courses, (), virtual=True)
-        said = "; ".join(f"{cap_words(one)} ({one.value:.1f}) under {', '.join(one.loads)}" for one in found)
+        said = "; ".join(named(one) for one in found)
         seen = ", ".join(f"{load} {rate:.0f}/s" for load, rate in rates.items())
         print(f"{number + 1}: {said or 'no cap'}   [{seen}]", flush=True)
 

@@ -11,9 +11,11 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
+from app.recording.reader import events_of
 from probes.lossless_json import encode
 from scenarios import events as ev
 from scenarios.plan import Plan
+from tests.fakes.event_types import EVERY
 
 # ESC ] sets the title, ESC c resets, U+009B is CSI; DEL; direction changes; invisible ones; line separators; a mark
 ATTACK = "\x1b]0;owned\x07\x1bc\x9b6n\x7f\x00\r\x08\u202e\u2066\u2069\u200e\u200f\u061c\u200b\ufeff\u2028\u2029\u0085!"
@@ -33,7 +35,7 @@ def leaks(shown: str) -> list[str]:
 
 def stream(status: ev.Status = "done") -> list[ev.AnyEvent]:
     """Every type of event in `COPIES` copies, `run` first and `end` last; the same name in every field."""
-    infos = {kind: inspect.type_info(kind) for kind in ev.AnyEvent.__args__}
+    infos = {kind: inspect.type_info(kind) for kind in EVERY.values()}
     events = [_built(infos[ev.Began], 0, 0.0)]
     between = [kind for kind in infos if kind not in (ev.Began, ev.Ended)]
     for copy in range(COPIES):
@@ -43,13 +45,12 @@ def stream(status: ev.Status = "done") -> list[ev.AnyEvent]:
 
 
 def attacked(recording: Path) -> list[ev.AnyEvent]:
-    """A recording with the attack inside every text of it, the names of facts and extras apart: views look for them."""
-    types = {kind.__struct_config__.tag: inspect.type_info(kind) for kind in ev.AnyEvent.__args__}
+    """A recording with the attack inside every text of it, the names of facts apart: views look for them."""
     out = []
-    for line in recording.read_text().splitlines():
-        tree = json.loads(line)
-        kept = {"name": tree["name"]} if tree["type"] in ("fact", "extra") else {}
-        out.append(msgspec.convert(_spoilt(types[tree["type"]], "", tree) | kept, ev.AnyEvent))
+    for event in events_of(recording):
+        kept = {"name": event.name} if isinstance(event, ev.FactRead) else {}
+        tree = _spoilt(inspect.type_info(type(event)), "", json.loads(encode(event)))
+        out.append(msgspec.convert(tree | kept, type(event)))
     return out
 
 
@@ -67,7 +68,8 @@ def plan() -> Plan:
 def _built(info: inspect.Type, copy: int, t: float) -> ev.AnyEvent:
     tree = _value(info, "", copy)
     assert isinstance(info, inspect.StructType) and isinstance(tree, dict)
-    return msgspec.convert({**tree, "type": info.tag, "t": t}, ev.AnyEvent)
+    built: ev.AnyEvent = msgspec.convert({**tree, "type": info.tag, "t": t}, info.cls)
+    return built
 
 
 def _value(info: inspect.Type, name: str, copy: int) -> Any:
@@ -79,8 +81,6 @@ def _value(info: inspect.Type, name: str, copy: int) -> Any:
             return text
         case inspect.LiteralType():
             return info.values[copy % len(info.values)]
-        case inspect.EnumType():
-            return list(info.cls)[copy % len(info.cls)]
         case inspect.UnionType():
             some = [one for one in info.types if not isinstance(one, inspect.NoneType)]
             return _value(some[copy % len(some)], name, copy)
@@ -107,7 +107,7 @@ def _value(info: inspect.Type, name: str, copy: int) -> Any:
 
 def _spoilt(info: inspect.Type, name: str, value: Any) -> Any:
     match info, value:
-        case (inspect.LiteralType() | inspect.EnumType(), _) | (_, None):
+        case (inspect.LiteralType(), _) | (_, None):
             return value
         case inspect.UnionType(), _:
             some = [one for one in info.types if not isinstance(one, inspect.NoneType)]

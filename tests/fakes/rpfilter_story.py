@@ -13,6 +13,7 @@ from scenarios.finding import Finding
 from scenarios.guards.watch import Watch
 from scenarios.model import Options
 from scenarios.rpfilter import scenario as rpfilter
+from scenarios.rpfilter.results import AtLineRate, CheckCost, Cost, LineRate
 from scenarios.rpfilter.scenario import Rpfilter
 from tests.fakes.answering import Answering
 from tests.fakes.bench_network import FakeBench
@@ -84,16 +85,14 @@ class Story:
         return next(e.finding for e in self.fake.of(ev.Found) if e.finding.id == "rpfilter.cost")
 
     @property
-    def lines(self) -> list[dict[str, Any]]:
-        (found,) = [e.value for e in self.fake.of(ev.Extra) if e.name == "at_line_rate"]
-        assert isinstance(found, list)
-        return [row for row in found if isinstance(row, dict)]
+    def lines(self) -> tuple[LineRate, ...]:
+        (found,) = self.fake.of(AtLineRate)
+        return found.value
 
     @property
-    def extra(self) -> dict[str, Any]:
-        (found,) = [e.value for e in self.fake.of(ev.Extra) if e.name == "rpfilter"]
-        assert isinstance(found, dict)
-        return found
+    def told(self) -> CheckCost:
+        (found,) = self.fake.of(Cost)
+        return found.value
 
 
 def with_check(name: str) -> str:

@@ -219,7 +219,7 @@ def hostile() -> list[ev.AnyEvent]:
             return {k: poison(v) for k, v in value.items()}
         return [poison(v) for v in value] if isinstance(value, list | tuple) else value
 
-    return [msgspec.convert(poison(event), ev.AnyEvent) for event in raw]
+    return [msgspec.convert(poison(event), ev.Common) for event in raw]
 
 
 def long(count: int = 200_000) -> list[ev.AnyEvent]:

@@ -55,6 +55,14 @@ def test_a_change_has_its_direction_and_no_exponent(share: float, said: str) -> 
         (units.effect(0.5), "2 × slower"),
         (units.effect(12.44), "12.4 × faster"),
         (units.effect(None), "?"),
+        (str(units.amount(98.4, "MB/s")), "98.4 MB/s"),
+        (str(units.amount(2500.0, "MB/s")), "2.5 GB/s"),
+        (str(units.amount(98.4e6, "B/s")), "98.4 MB/s"),
+        (str(units.amount(213.0, "µs")), "213 µs"),
+        (str(units.amount(2.5, "ms")), "2.5 ms"),
+        (str(units.amount(0.25, "s")), "250 ms"),
+        (str(units.amount(1390.0, "ns/packet")), "1.39 µs/packet"),
+        (str(units.amount(12_900.0, "IOPS")), "12.9 k IOPS"),
         (units.between(0.7, 0.76, 0.73), "24 to 30 %"),
         (units.between(0.7661, 0.7709, 0.77), "22.9 to 23.4 %"),  # not `23 to 23 %`
         (units.between(0.77, 0.77001, 0.77), "23 %"),
@@ -67,6 +75,17 @@ def test_a_change_has_its_direction_and_no_exponent(share: float, said: str) -> 
 )
 def test_said(words: str, expected: str) -> None:
     assert words == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("512", 512), ("4k", 4 << 10), ("1.5M", 3 << 19), ("512MB", 512 << 20), ("4G", 4 << 30), ("4 GiB", 4 << 30),
+        ("2T", 2 << 40), ("0", None), ("-1k", None), ("4X", None), ("", None), ("9999999999T", None),
+    ],
+)  # fmt: skip
+def test_a_size_that_is_typed(text: str, size: int | None) -> None:
+    assert units.bytes_of(text) == size
 
 
 SAYERS = [

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import copy
 import functools
-import json
 from typing import Any
 
 import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
 
+from app.recording.reader import events_of
 from scenarios import events as ev
+from tests.fakes.event_types import EVERY, as_formerly
 from tests.soak.recordings import SOURCES
 
 MOST_LINES = 40
@@ -36,7 +37,7 @@ EDGES_OF_ANY: tuple[Any, ...] = (
 
 @functools.cache
 def types() -> dict[str, inspect.StructType]:
-    found = {kind.__struct_config__.tag: inspect.type_info(kind) for kind in ev.AnyEvent.__args__}
+    found = {tag: inspect.type_info(kind) for tag, kind in EVERY.items()}
     return {tag: info for tag, info in found.items() if isinstance(info, inspect.StructType)}
 
 
@@ -78,8 +79,6 @@ def of(info: inspect.Type, name: str = "") -> st.SearchStrategy[Any]:
             return st.sampled_from(_TEXTS.get(name, _NAMES))
         case inspect.LiteralType():
             return st.sampled_from(info.values)
-        case inspect.EnumType():
-            return st.sampled_from([member.value for member in info.cls])
         case inspect.UnionType():
             return st.one_of(*(of(one, name) for one in info.types))
         case inspect.NoneType():
@@ -111,16 +110,17 @@ def struct(kind: type) -> st.SearchStrategy[dict[str, Any]]:
 
 def made() -> st.SearchStrategy[bytes]:
     """`run` first, anything in any order after it."""
-    others = st.one_of(*(struct(kind) for kind in ev.AnyEvent.__args__))
+    others = st.one_of(*(struct(kind) for kind in EVERY.values()))
     begun = st.tuples(struct(ev.Began), struct(ev.Planned))
-    return st.tuples(begun, st.lists(others, max_size=MOST_LINES)).map(
-        lambda told: lines([*told[0], *told[1]])
+    rng = st.randoms(use_true_random=False)
+    return st.tuples(begun, st.lists(others, max_size=MOST_LINES), rng).map(
+        lambda told: lines([*told[0], *(as_formerly(tree, told[2]) for tree in told[1])])
     )
 
 
 @functools.cache
 def _true_ones() -> list[list[dict[str, Any]]]:
-    return [[json.loads(line) for line in path.read_bytes().splitlines()] for path in sorted(SOURCES)]
+    return [[msgspec.to_builtins(event) for event in events_of(path)] for path in sorted(SOURCES)]
 
 
 @st.composite
@@ -132,7 +132,7 @@ def pushed(draw: st.DrawFn) -> bytes:
     kept = copy.deepcopy(kept)
     for tree in rng.sample(kept[1:], min(len(kept) - 1, rng.choice((1, 3, 30)))):
         push(rng, types()[tree["type"]], tree, rng.choice((0.1, 0.5, 1.0)))
-    return lines(kept)
+    return lines([as_formerly(tree, rng) for tree in kept])
 
 
 def push(rng: Any, info: inspect.Type, value: Any, share: float) -> Any:

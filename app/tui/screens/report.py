@@ -8,11 +8,11 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from app.report.document import Document
 from app.report.markdown import rendered
 from app.tui.document_lines import document_lines
 from app.tui.screens.base import Base, TopBar
 from app.tui.widgets.reader import Reader
+from scenarios.results.document import Document
 
 
 class ReportScreen(Base):

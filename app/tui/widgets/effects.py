@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.recording.bounds import pair
 from app.recording.outlook import next_look
 from app.recording.session import Session
-from app.report.verdict_style import role_of
 from app.report.wording import load_title, measured, metric_title, workload_title
 from app.tui.glyphs import clean
 from app.tui.lines import Line, cells, crop, pad, ruled, split, text
@@ -56,16 +54,10 @@ def running(session: Session) -> list[Effect]:
     several = len({e.metric for e in about}) > 1
     out = []
     for estimate in about:
+        words, figures = _so_far(estimate)
         name = clean(f"{estimate.variant} / {estimate.baseline}")
         if several:
             name += f", {clean(metric_title(estimate.metric))}"
-        verdict = session.verdicts.get(pair(estimate))
-        if verdict is not None and measured(verdict):  # the same words as in every other list
-            size, interval = effect_cells(verdict)
-            size += ", decided" if any(pair(e) not in session.verdicts for e in about) else ""
-            out.append(Effect(name, verdict.ratio, verdict.ci95, size, role_of(verdict), interval))
-            continue
-        words, figures = _so_far(estimate)
         early = estimate.ci95 is None or estimate.ci95[0] < 1 < estimate.ci95[1]
         if estimate.groups < furthest:  # an open last estimate is older than what decided
             words = "decided" if early else f"{words}, decided"
@@ -134,6 +126,16 @@ class RunningEffects(SessionPanel):
         # the last line stays where nothing is to be said: a panel that grows and shrinks repaints the screen
         foot = [text(_foot(session, width), "dim"), text(_outlook(session), "strong")]
         return [*effect_lines(effects, width, margin_of(session), 4), *foot]
+
+
+ROLES = {"slower": "critical", "faster": "ok", "no material difference": "strong"}
+
+
+def role_of(verdict: ev.Verdict) -> str:
+    """A control is no result: one that moved is a warning."""
+    if verdict.control and verdict.verdict in ("slower", "faster"):
+        return "warning"
+    return ROLES.get(verdict.verdict, "unknown")
 
 
 def judged_lines(session: Session, width: int, most: int) -> list[Line]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from app.recording.session import Session
 from app.tui.lines import BLANK, Line, text
+from scenarios.imported.results import Boxes, Courses
 
 _WIDEST, _HIGHEST = 100, 16
 _NARROW_ROWS = 9
@@ -11,19 +12,17 @@ _NARROW_ROWS = 9
 
 def imported_lines(session: Session, width: int, height: int) -> list[Line]:
     """Nothing where the recording has neither. `height` is the panel's: on a low screen the box is drawn lower."""
-    if not ("box" in session.extras or "history" in session.extras):
+    boxes, courses = session.result(Boxes), session.result(Courses)
+    if boxes is None and courses is None:
         return []
-    from app.report.box import box_lines, boxes_of  # only where there is something to draw
-    from app.report.history import course_lines, course_of
+    from app.report.box import box_lines, drawable  # only where there is something to draw
+    from app.report.history import course_lines, drawn
 
     room = min(width, _WIDEST)
     rows = _HIGHEST if height > 24 else _NARROW_ROWS
     out: list[Line] = []
-    if "box" in session.extras:
-        for box in boxes_of(session.extras["box"].value):
-            out += [BLANK, *(text(line) for line in box_lines(box, room, rows))]
-    if "history" in session.extras:
-        course = course_of(session.extras["history"].value)
-        if course is not None:
-            out += [BLANK, *(text(line) for line in course_lines(course, room))]
+    for box in drawable(boxes.value) if boxes is not None else ():
+        out += [BLANK, *(text(line) for line in box_lines(box, room, rows))]
+    if courses is not None and (course := drawn(courses.value)) is not None:
+        out += [BLANK, *(text(line) for line in course_lines(course, room))]
     return out

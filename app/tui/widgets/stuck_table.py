@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from rich.cells import cell_len
 
 from app.recording.session import Session
@@ -11,18 +9,9 @@ from app.report import stuck
 from app.tui.glyphs import clean, spark
 from app.tui.lines import Line, crop, pad, ruled, split, text
 from probes import units
-from probes.types import Json
 
 _TRACE = 60  # looks drawn
 _PID, _TASK, _TIME, _WAITS = 8, 16, 9, 22
-
-
-def _word(row: Mapping[str, Json], *names: str) -> str:
-    return clean(stuck.word(row, *names))
-
-
-def _channel(row: Mapping[str, Json]) -> str:
-    return _word(row, "wchan", "cause")
 
 
 def stuck_lines(session: Session, width: int, most: int) -> list[Line]:
@@ -30,25 +19,24 @@ def stuck_lines(session: Session, width: int, most: int) -> list[Line]:
     found = stuck.rows(session)
     if not found or most < 3:
         return []
-    now = sum(row.get("now") is True for row in found)
+    now = sum(task.now is True for task, _ in found)
     count = f"{now} now, {len(found)} in all" if now else f"{len(found)} in all"
     out = [ruled(text("STUCK TASKS", "title"), text(count, "dim"), width)]
     # as wide as its words: where there is little room, that is for what they wait for
-    task = min(_TASK, max(4, *(cell_len(_word(row, "comm")) for row in found)))
-    waits = min(_WAITS, max(8, *(cell_len(_channel(row)) for row in found)))
-    head = f"{'pid':>{_PID}}  {'task':<{task}}  {'in D':>{_TIME}}  {'waits in':<{waits}}  on"
+    name = min(_TASK, max(4, *(cell_len(clean(task.comm)) for task, _ in found)))
+    waits = min(_WAITS, max(8, *(cell_len(clean(task.waits_in)) for task, _ in found)))
+    head = f"{'pid':>{_PID}}  {'task':<{name}}  {'in D':>{_TIME}}  {'waits in':<{waits}}  on"
     out.append(crop(text(head, "dim"), width))
     room = most - len(out)
     shown = found if len(found) <= room else found[: room - 1]
-    for row in shown:
-        still = row.get("now") is True
+    for task, seconds in shown:
         line: Line = [
-            (f"{_word(row, 'pid'):>{_PID}}  ", "text"),
-            *pad(text(_word(row, "comm"), "strong"), task),
-            (f"  {units.duration(stuck.seconds(session, row)):>{_TIME}}", "warning" if still else "text"),
+            (f"{task.pid:>{_PID}}  ", "text"),
+            *pad(text(task.comm, "strong"), name),
+            (f"  {units.duration(seconds):>{_TIME}}", "warning" if task.now else "text"),
             ("  ", "text"),
-            *pad(text(_channel(row)), waits),
-            (f"  {_word(row, 'where', 'subject')}", "text"),
+            *pad(text(task.waits_in), waits),
+            (f"  {clean(task.on)}", "text"),
         ]
         out.append(crop(line, width))
     if len(shown) < len(found):

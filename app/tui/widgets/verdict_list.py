@@ -9,15 +9,16 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from app.recording.session import Session
-from app.report import verdict_style, wording
+from app.report import wording
 from app.report.verdict_table import pair, rows, short_size
 from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, pad, shortened, text
-from app.tui.widgets.effects import margin_of, title_of
+from app.tui.widgets.effects import ROLES, margin_of, role_of, title_of
 from app.tui.widgets.interval_bar import Scale, axis, bar, common_scale
 from app.tui.widgets.picker import Picker, Row
 from probes.units import Quantity, brief
 from scenarios import events as ev
+from scenarios.imported.results import Courses
 
 _LEAST_BAR, _ENOUGH_BAR, _MOST_BAR = 8, 17, 61
 _LEAST_NAME = 12
@@ -86,7 +87,7 @@ def entries(session: Session) -> list[Entry]:
         out.append(
             Entry(
                 key_of(verdict), clean(name), row.left or NONE, row.right or NONE, row.size, row.interval,
-                verdict_style.role_of(verdict), verdict.ratio, verdict.ci95, True, verdict,
+                role_of(verdict), verdict.ratio, verdict.ci95, True, verdict,
             )
         )  # fmt: skip
     for verdict in session.verdicts.values():
@@ -103,7 +104,7 @@ def entries(session: Session) -> list[Entry]:
         if trend.slope_per_round is not None:
             words += f", {trend.slope_per_round * 100:+.1f} % a round"
         name = f"{title_of(session, trend.workload)}, {trend.rounds} rounds"
-        role = verdict_style.role(trend.verdict)
+        role = ROLES.get(trend.verdict, "unknown")
         out.append(
             Entry(f"series|{trend.workload}", name, NONE, NONE, words, "", role, None, None, False, None)
         )
@@ -215,7 +216,7 @@ class VerdictList(Picker):
         session = self.session()
         state = (id(session), len(session.verdicts), len(session.series), session.ended is not None)
         if self._found is None or self._found[0] != state:
-            made = [] if "history" in session.extras else entries(session)  # drawn as courses
+            made = [] if session.result(Courses) is not None else entries(session)  # drawn as courses
             self._found = (state, made)
         return self._found[1]
 

@@ -18,7 +18,7 @@ from probes.types import present
 from probes.units import amount, duration, elapsed, number, prefixed, rate
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.knowledge.disks import offers
-from scenarios.storage.arms import Level
+from scenarios.storage.results import Level
 from scenarios.storage.targets import Target
 from scenarios.storage.throttling.caps import Limit, Throttle, limits_of, throttles
 from scenarios.storage.throttling.course import Cap, Course

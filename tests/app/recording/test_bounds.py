@@ -16,6 +16,7 @@ from app.report import markdown, result
 from app.report.report import report
 from app.report.summary import summary
 from scenarios import events as ev
+from scenarios.results import types as result_types
 from tests.fakes import hostile
 from tests.fakes.stories import write
 from tests.fakes.story import storage
@@ -50,17 +51,21 @@ def test_what_two_bytes_stand_for_is_counted_before_it_is_made(
 
 def grown(session: Session) -> dict[str, int]:
     kept = {name: value for name, value in vars(session).items() if isinstance(value, list | dict)}
-    return {name: len(value) for name, value in kept.items() if name != "left_out"}
+    return {name: len(value) for name, value in kept.items() if name not in ("left_out", "results")}
 
 
 def test_nothing_in_a_session_grows_without_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every type of event in three copies of different names: with bounds of one, one is kept of each."""
+    """Every type of event in three copies of different names: with bounds of one, one is kept of each.
+
+    Of results one a type is kept, and there are as many types as scenarios declare.
+    """
     for kind, cap in list(CAPS.items()):
         monkeypatch.setitem(CAPS, kind, cap._replace(most=1))
     session = Session()
     for event in hostile.stream():
         session.apply(event)
     assert set(grown(session).values()) <= {1}, grown(session)
+    assert len(session.results) == len(result_types.own())
     assert set(session.left_out) == {cap.name for cap in CAPS.values()}
 
 

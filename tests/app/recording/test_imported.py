@@ -5,14 +5,27 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.cli.entry import run_command_line
 from app.recording.reader import events_of, load
 from app.report import html, markdown
 from app.report.report import report
+from app.report.result_parts import result_parts
 from scenarios import events as ev
 from scenarios.compare.take import take
+from scenarios.imported.results import (
+    Box,
+    Boxes,
+    Contradictions,
+    Corner,
+    Course,
+    Courses,
+    History,
+    ImportedFiles,
+)
+from scenarios.results.document import Picture
 from tests.probes.imports import originals as made
 
 TABLE = "ior_hard_GiBps\tior_easy_GiBps\tmdtest_hard_kIOPS\tmdtest_easy_kIOPS\n"
@@ -54,10 +67,11 @@ def test_values_are_what_compare_reads(tmp_path: Path) -> None:
 def test_digest_version_and_both_figures_are_in_the_recording(tmp_path: Path) -> None:
     assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, f=made.hepscore(31))]) == 0
     session = load(Path("r.jsonl"))
-    [source] = session.extras["imported"].value
-    assert len(source["sha256"]) == 64 and (source["version"], source["kind"]) == ("2.0", "hepscore")
-    [row] = session.extras["contradictions"].value
-    assert (row["claimed"], row["recomputed"]) == (31.0, pytest.approx(30.0))
+    told, contradicted = session.result(ImportedFiles), session.result(Contradictions)
+    assert told is not None and contradicted is not None
+    [source], [row] = told.value, contradicted.value
+    assert len(source.sha256) == 64 and (source.version, source.kind) == ("2.0", "hepscore")
+    assert (row.claimed, row.recomputed) == (31.0, pytest.approx(30.0))
     assert any(f.severity == "warning" for f in session.findings.values())
 
 
@@ -168,16 +182,19 @@ def test_the_bundled_ones_draw_their_box_and_their_course_on_the_screen(demo: st
 
 
 def test_a_foreign_box_and_history_are_drawn_as_letters_or_not_at_all() -> None:
-    from app.report.extra import extra_part
-
-    corner = {"workload": "\x1b[2Jw", "unit": "B/s", "values": [1.0], "median": 1.0, "low": 1.0, "high": 1.0}
-    hostile = {"title": "\x1b]0;x\x07<script>", "runs": ["\u202e<b>"], "corners": [corner] * 4}
+    corner = Corner(workload="\x1b[2Jw", unit="B/s", values=(1.0,), median=1.0, low=1.0, high=1.0)
+    hostile = Box(title="\x1b]0;x\x07<script>", runs=("\u202e<b>",), corners=(corner,) * 4)
     session = load(Path(__file__).parents[3] / "app/recording/demos/box.jsonl")
-    [picture] = extra_part(session, "box", [hostile])
+    [picture] = result_parts(session, Boxes(t=1.0, value=(hostile,)))
+    assert isinstance(picture, Picture)
     shown = "".join((*picture.lines, picture.svg))
     assert (
         not set("\x1b\x07\u202e") & set(shown) and "<script" not in picture.svg and "<b>" not in picture.svg
     )
-    for broken in ([], {"a": 1}, [hostile | {"corners": [corner | {"median": -1.0}] * 4}], None):
-        assert extra_part(session, "box", broken) == ()
-        assert extra_part(session, "history", broken) == ()
+    without = msgspec.structs.replace(hostile, corners=(msgspec.structs.replace(corner, median=-1.0),) * 4)
+    for none in (Boxes(t=1.0, value=()), Boxes(t=1.0, value=(without,))):
+        assert result_parts(session, none) == ()
+    flat = History(workload="w", metric="m", unit="s", better="less", values=(0.0, 1.0), verdict="slower")
+    for workloads in ((), (flat,)):
+        empty = Courses(t=1.0, value=Course(("a", "b"), (None, None), workloads))
+        assert result_parts(session, empty) == ()

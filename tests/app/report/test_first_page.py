@@ -11,12 +11,12 @@ import pytest
 
 from app.recording.reader import load
 from app.report import html, markdown
-from app.report.document import Picture
 from app.report.effects_svg import blocks_svg, effects_svg
 from app.report.plot import Axis, Series
 from app.report.report import report
 from app.report.verdict_table import Row, rows
 from scenarios import events as ev
+from scenarios.results.document import Picture
 
 DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
 SVG = "{http://www.w3.org/2000/svg}"

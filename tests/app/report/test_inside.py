@@ -9,13 +9,13 @@ import pytest
 
 from app.recording.session import Session
 from app.report import markdown
-from app.report.document import Document, Picture, Section, Table
 from app.report.inside import FIELDS, curves, inside, middle
 from app.tui.feed import RunFeed
 from app.tui.screens.inside import InsideScreen
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.verdict import VerdictScreen
 from scenarios import events as ev
+from scenarios.results.document import Document, Picture, Section, Table
 from tests.fakes.screen import grid, keys, opened
 from tests.fakes.stories import HOSTILE, write
 

@@ -11,9 +11,9 @@ from markdown_it.token import Token
 
 from app.printable import printable
 from app.report import escape
-from app.report.document import Bullets, Code, Document, Heading, Mono, Section, Strong, Table, say
 from app.report.html import rendered as html
 from app.report.markdown import rendered
+from scenarios.results.document import Bullets, Code, Document, Heading, Mono, Section, Strong, Table, say
 
 PARSER = MarkdownIt("gfm-like", {"html": True})
 assert PARSER.linkify is not None

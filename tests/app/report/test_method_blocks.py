@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from app.recording.session import Session
-from app.report.document import Table
 from app.report.method import method
 from scenarios import events as ev
 from scenarios.plan import Metric, Plan, Workload
+from scenarios.results.document import Table
 
 
 @pytest.mark.parametrize(

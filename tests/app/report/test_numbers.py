@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from app.recording.session import Session
-from app.report.document import Heading, Picture, Table
 from app.report.method import method
 from app.report.numbers import _value, numbers
 from app.report.wording import legend
@@ -11,6 +10,7 @@ from scenarios import events as ev
 from scenarios.experiment.looks import level, looks
 from scenarios.guards.thresholds import THRESHOLDS
 from scenarios.plan import Plan, Variant
+from scenarios.results.document import Heading, Picture, Table
 
 
 def session(operations: int) -> Session:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from markdown_it import MarkdownIt
@@ -15,13 +16,14 @@ from app.report import html as document_html
 from app.report import markdown as document_markdown
 from app.report import result
 from app.report.answer import answer
-from app.report.document import Picture
 from app.report.numbers import numbers
 from app.report.report import report
 from app.report.wording import legend
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy
+from scenarios.fstrim.results import LedgerRow, TrimLedger
 from scenarios.plan import Metric, Plan, Workload
+from scenarios.results.document import Picture
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "recordings"
 GOLDEN = Path(__file__).parent / "golden"
@@ -36,6 +38,11 @@ def agrees(name: str, shown: str) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_text(shown, "utf-8")
     assert shown == path.read_text("utf-8"), f"differs from {path}"
+
+
+class Status(ev.Result, frozen=True, tag="test.status/1"):
+    name: ClassVar[str] = "status"
+    value: str
 
 
 def small() -> Session:
@@ -57,8 +64,8 @@ def small() -> Session:
         ev.Found(t=9, finding=Finding(id="a.b", severity="warning", title="slow", confidence="measured",
                                       evidence=(Evidence("so", "/sys/x"),), references=("man 5 x",),
                                       remedy=(Remedy(title="do", commands=("true",), undo=("false",)),))),
-        ev.Extra(t=9, name="ledger", value=[{"round": 1, "written": 5}]),
-        ev.Extra(t=9, name="status", value="a scenario's own part never hides ours"),
+        TrimLedger(t=9, value=(LedgerRow(step="trim", seconds=4.0, written_bytes=5),)),
+        Status(t=9, value="a scenario's own part never hides ours"),
         ev.Ended(t=10, status="done"),
     ):  # fmt: skip
         session.apply(event)

@@ -9,7 +9,7 @@ import pytest
 
 from app.run.null_quote import resolution
 from scenarios import events as ev
-from scenarios.null.findings import EXTRA, Answer, Reach, as_json
+from scenarios.null.results import Answer, Reach, Resolution
 
 
 def recording(
@@ -29,7 +29,7 @@ def recording(
             t=0, schema=ev.SCHEMA, version="1", scenario=scenario, command=["hostdx"], host=host,
             wall="2026-01-02T03:04:05Z", seed=1, pid=1, pid_start=1, boot_id="none",
         ),
-        ev.Extra(t=1, name=EXTRA, value=as_json(answer)),
+        Resolution(t=1, value=answer),
     ]  # fmt: skip
     if end:
         events.append(ev.Ended(t=2, status="done"))

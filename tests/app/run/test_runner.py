@@ -351,4 +351,4 @@ async def test_through_gives_the_result_whatever_comes() -> None:
 
 
 def test_every_event_has_its_place_in_the_session() -> None:
-    assert set(_FOLDS) == set(ev.AnyEvent.__args__)
+    assert set(_FOLDS) == set(ev.Common.__args__)

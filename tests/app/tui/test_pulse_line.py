@@ -14,7 +14,7 @@ from scenarios.plan import Plan, Written
 
 Rates = dict[str, tuple[float, float, float]]
 MIB = float(1 << 20)
-DECODER = msgspec.json.Decoder(ev.AnyEvent)
+DECODER = msgspec.json.Decoder(ev.Common)
 
 
 def session(devices: Rates, ours: dict[str, tuple[float, float]], plan: Plan | None = None) -> Session:

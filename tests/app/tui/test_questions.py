@@ -23,9 +23,10 @@ from app.tui.widgets.checkup_lines import checkup_lines
 from app.tui.widgets.live_line import LiveLine
 from scenarios import events as ev
 from scenarios import registry
-from scenarios.checkup.item import EXTRA, Item, as_json
+from scenarios.checkup.results import CheckupAnswer
 from scenarios.finding import Finding, NextStep
 from scenarios.plan import Option, Plan, Variant
+from scenarios.results.result import Item
 from tests.fakes.screen import grid, keys, opened, planned, recorded, settled, until
 
 
@@ -322,7 +323,7 @@ def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None
         Item(scenario="w", state="cause", severity="warning", rank=1, words="the firewall: " + "slow " * 30),
         Item(scenario="s", state="open", rank=2, words="the disk: no yardstick [red]x[/]", following=(step,)),
     ]
-    session.apply(ev.Extra(t=1.0, name=EXTRA, value=as_json(items)))
+    session.apply(CheckupAnswer(t=1.0, value=tuple(items)))
     brief, whole = (
         ["".join(part for part, _ in row) for row in checkup_lines(session, 78, room)] for room in (2, 1000)
     )
@@ -333,7 +334,7 @@ def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None
     assert "     next: compare it  hostdx run storage --dir /a --dir /b" in whole
     assert checkup_lines(Session(), 78) == []
     led = Session()
-    led.apply(ev.Extra(t=1.0, name=EXTRA, value=as_json([items[1], items[0]])))
+    led.apply(CheckupAnswer(t=1.0, value=(items[1], items[0])))
     low = checkup_lines(led, 78, 3)
     two = checkup_lines(session, 78, 3)  # what there is room for is not cut
     assert len(two) == 3 and two[1][0][0] == "  "

@@ -24,7 +24,7 @@ async def test_the_list_tells_results_and_deletes_only_what_was_agreed_to(size: 
     kept.mkdir(parents=True)
     for name in ("one", "two"):
         first, rest = (RECORDINGS / "storage.jsonl").read_bytes().split(b"\n", 1)
-        began = msgspec.json.decode(first, type=ev.AnyEvent)
+        began = msgspec.json.decode(first, type=ev.Common)
         named = msgspec.structs.replace(began, options={"dir": ["/scratch", "/my data"]})
         (kept / f"{name}.jsonl").write_bytes(msgspec.json.encode(named) + b"\n" + rest)
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):

@@ -9,10 +9,20 @@ import msgspec
 import pytest
 
 from app.recording.reader import load
-from app.report.document import Bullets, Code, Document, Heading, Mono, Paragraph, Section, Strong, Table
 from app.report.report import report
 from app.tui.document_lines import document_lines
 from app.tui.lines import cells, wrapped
+from scenarios.results.document import (
+    Bullets,
+    Code,
+    Document,
+    Heading,
+    Mono,
+    Paragraph,
+    Section,
+    Strong,
+    Table,
+)
 
 DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
 WIDE = Document(

@@ -11,7 +11,6 @@ import msgspec
 import pytest
 
 from app.process import start_time
-from app.report.document import Document, Mono, Section, Table
 from app.run import launch
 from app.tui import requests
 from app.tui.command import Outcome
@@ -22,6 +21,7 @@ from app.tui.screens.report import ReportScreen
 from app.tui.screens.undo import UndoScreen
 from app.tui.screens.verdict import VerdictScreen
 from app.tui.shell import Shell
+from scenarios.results.document import Document, Mono, Section, Table
 from tests.fakes.screen import grid, keys, opened, ready, recorded, settled, until
 from tests.fakes.stories import write
 from tests.fakes.story import storage

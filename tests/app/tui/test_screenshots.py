@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import msgspec
 import pytest
 
+from app.recording.reader import events_of
 from scenarios import events as ev
 from scenarios.triage import all_rules
 from tests.fakes import stories
@@ -49,8 +49,7 @@ def invented(told: Iterable[ev.AnyEvent]) -> list[str]:
 
 
 def test_the_home_screens_picture_shows_what_a_host_really_told() -> None:
-    lines = (RECORDINGS / "home.jsonl").read_bytes().splitlines()
-    real: list[ev.AnyEvent] = [msgspec.json.decode(line, type=ev.AnyEvent) for line in lines]
+    real: list[ev.AnyEvent] = list(events_of(RECORDINGS / "home.jsonl"))
     assert sum(isinstance(event, ev.Found) for event in real) > 1 and not invented(real)
 
 

@@ -24,6 +24,8 @@ from app.tui.widgets.suspects import subject_words
 from app.tui.widgets.verdict_list import Layout, VerdictList, effect_of, entries, layout, named, sides
 from probes import units
 from scenarios import events as ev
+from scenarios.dstate.results import InD
+from scenarios.results.result import StuckTask
 from tests.fakes.screen import feed, grid, keys, opened
 from tests.fakes.story import RECORDINGS
 
@@ -151,12 +153,17 @@ def test_the_next_look_is_a_planned_one_and_decides_only_beyond_the_margin() -> 
 
 def test_stuck_tasks_stand_longest_first_and_their_seconds_go_on() -> None:
     session = Session()
-    rows = [
-        {"now": True, "pid": 7, "comm": "dd", "seconds": 3.0, "wchan": "io_schedule", "where": "/mnt (sda)"},
-        {"now": False, "pid": 8, "comm": "[b]touch\x1b[2J", "seconds": 9.0, "wchan": None, "cause": "frozen"},
-        "no record",
-    ]
-    session.apply(ev.Extra(t=10.0, name="stuck", value=rows))  # type: ignore[arg-type]
+    tasks = (
+        StuckTask(
+            now=True, pid=7, tid=7, comm="dd", seconds=3.0, wchan="io_schedule", cause="disk", subject="sda",
+            where="/mnt (sda)",
+        ),
+        StuckTask(
+            now=False, pid=8, tid=8, comm="[b]touch\x1b[2J", seconds=9.0, wchan=None, cause="frozen", subject="",
+            where="",
+        ),
+    )  # fmt: skip
+    session.apply(InD(t=10.0, value=tasks))
     session.apply(ev.Note(t=22.0, text="later"))
     shown = ["".join(part for part, _ in line) for line in stuck_lines(session, 100, 10)]
     assert "1 now, 2 in all" in shown[0]

@@ -143,6 +143,16 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "precious").exists()
 
 
+def test_another_directory_of_that_name_is_not_emptied(tmp_path: Path) -> None:
+    entry = applied(private_directory(str(tmp_path)))
+    made = Path(entry.value)
+    made.rename(tmp_path / "moved")
+    made.mkdir(mode=0o700)
+    (made / "precious").write_text("x")
+    assert effects.revert(entry).state == "failed"
+    assert (made / "precious").exists() and (tmp_path / "moved").exists()
+
+
 def test_a_name_without_mark_is_not_made(tmp_path: Path) -> None:
     action = Action(kind="resource", resource="directory", title="d", target=str(tmp_path / "plain"))
     with pytest.raises(effects.NotDone, match="mark"):

@@ -132,6 +132,33 @@ def test_where_nothing_was_written_nothing_is_put_back(queue: Queue) -> None:
     assert queue.now() == ("mq-deadline", "64", "7")
 
 
+def test_a_value_that_is_silently_not_taken_is_not_set(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel may take a write and keep what it had."""
+    action = Action(kind="attribute", title="s", target=str(queue.path("scheduler")), new="bfq")
+    entry = effects.prepare(action, "x")
+    monkeypatch.setattr(attribute, "write", lambda *what: ("none [mq-deadline] bfq", {}))
+    with pytest.raises(effects.NotDone):
+        effects.carry_out(entry, ())
+
+
+def test_a_side_value_that_another_one_sets_along_is_written_once_more(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As nr_requests sets async_depth along, which may have been right before."""
+    put = attribute._put
+
+    def along(path: str, value: str) -> str:
+        if path.endswith("nr_requests"):
+            queue.put(fifo_batch=value)
+        return put(path, value)
+
+    monkeypatch.setattr(attribute, "_put", along)
+    wanted = [[str(queue.path("fifo_batch")), "7"], [str(queue.path("nr_requests")), "48"]]
+    answers = attribute._carried_out({"settle": wanted}, lambda: None)
+    assert answers == {path: (0, value) for path, value in wanted}
+    assert queue.now() == ("mq-deadline", "48", "7")
+
+
 def test_all_sides_in_one_child(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, object]] = []
     ask = attribute._ask

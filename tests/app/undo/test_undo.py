@@ -115,6 +115,8 @@ def test_half_a_line_was_never_acted_upon(tmp_path: Path) -> None:
     taken = undo.take(path)
     assert taken is not None
     assert [entry.id for entry in taken.open_entries] == ["1"]
+    taken.intend(effects.prepare(set_attribute(tmp_path), "3"))
+    assert [entry.id for entry in peek(path)[1]] == ["1", "3"]  # what follows does not join it
     undo.undo_entries(taken)
     taken.close()
     assert not path.exists()

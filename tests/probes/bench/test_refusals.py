@@ -66,7 +66,7 @@ def test_compressed_memory_is_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["nfs4", "cifs", "lustre", "9p", "ceph", "fuse.sshfs", "fuseblk", "fuse", "overlay", "aufs"]
+    "kind", ["nfs4", "cifs", "lustre", "9p", "ceph", "fuse.sshfs", "fuseblk", "fuse", "ecryptfs", "aufs"]
 )
 def test_what_is_no_disk_of_ours_only_when_named_and_then_noted(kind: str) -> None:
     line = refused_file_system(placed(kind), False)
@@ -74,6 +74,11 @@ def test_what_is_no_disk_of_ours_only_when_named_and_then_noted(kind: str) -> No
     assert refused_file_system(placed(kind), True) == ""
     (note,) = notes(Host("/nonexistent"), placed(kind))
     assert indirect(kind) in note
+
+
+def test_a_container_s_root_is_measured_without_being_named_and_noted() -> None:
+    assert refused_file_system(placed("overlay"), False) == ""
+    assert len(list(notes(Host("/nonexistent"), placed("overlay")))) == 1
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "f2fs", "zfs", "ext3"])

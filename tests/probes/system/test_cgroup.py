@@ -45,6 +45,24 @@ def test_version_2_takes_the_smallest_on_the_way_up(tree: Tree) -> None:
     assert it.cpus == {0, 1, 4}
 
 
+def test_the_smallest_of_two_quotas_holds(tree: Tree) -> None:
+    group = "/sys/fs/cgroup/user.slice"
+    second(tree).put(f"{group}/job.scope/cpu.max", "400000 100000\n").put(
+        f"{group}/cpu.max", "150000 100000\n"
+    )
+    assert read(tree).cpu_cores == 1.5
+    tree.put(f"{group}/job.scope/cpu.max", "50000 100000\n")
+    assert read(tree).cpu_cores == 0.5
+
+
+def test_version_1_without_limits(tree: Tree) -> None:
+    first(tree, "/batch")
+    tree.files("/sys/fs/cgroup/cpu,cpuacct/batch", **{"cpu.cfs_quota_us": -1, "cpu.cfs_period_us": 100000})
+    tree.files("/sys/fs/cgroup/memory/batch", **{"memory.limit_in_bytes": 9223372036854771712})
+    it = read(tree)
+    assert (it.cpu_cores, it.memory_bytes) == (None, None)
+
+
 def test_version_2_without_limits(tree: Tree) -> None:
     second(tree).put("/sys/fs/cgroup/user.slice/job.scope/cpu.max", "max 100000").put(
         "/sys/fs/cgroup/user.slice/job.scope/memory.max", "max"

@@ -7,7 +7,7 @@ import pytest
 from probes.host import Host
 from probes.system.distribution import distribution, os_release
 from probes.system.kernel import kernel
-from probes.system.memory import memory
+from probes.system.memory import meminfo, memory
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from tests.fakes.tree import Tree
@@ -228,12 +228,14 @@ def test_quotes() -> None:
 def test_memory(tree: Tree) -> None:
     tree.put(
         "/proc/meminfo",
-        "MemTotal:  1000 kB\nMemAvailable: 500 kB\nSwapTotal: 0 kB\n",
+        "MemTotal:  1000 kB\nMemAvailable: 500 kB\nSwapTotal: 0 kB\nHugePages_Total:  8\n",
     )
     tree.put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n")
     it = memory(tree.host())
     assert (it.total, it.available, it.swap_total) == (1_024_000, 512_000, 0)
     assert it.transparent_huge_pages == "madvise"
+    told = meminfo(tree.host())
+    assert isinstance(told, dict) and told["HugePages_Total"] == 8  # a count, not kB
 
 
 def test_memory_of_this_machine_agrees_with_psutil() -> None:

@@ -38,6 +38,7 @@ def test_columns_of_every_kernel(
     [disk] = found.values()
     assert (disk.reads, disk.read_bytes, disk.writes, disk.write_bytes) == (10, 800 * 512, 20, 1600 * 512)
     assert (disk.busy_s, disk.waited_s) == (1.5, 2.5)
+    assert (disk.read_wait_s, disk.write_wait_s) == (0.007, 0.009)
     assert (disk.discards, disk.discard_bytes, disk.flushes) == (discards, discard_bytes, flushes)
 
 

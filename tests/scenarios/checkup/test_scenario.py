@@ -19,8 +19,8 @@ from scenarios import events as ev
 from scenarios.checkup import directories
 from scenarios.checkup import parts as parts_module
 from scenarios.checkup import scenario as scenario_module
-from scenarios.checkup.item import EXTRA, items_of, line
 from scenarios.checkup.parts import Part, by_suspicion, shares
+from scenarios.checkup.results import CheckupAnswer
 from scenarios.checkup.scenario import CLEAR, Checkup
 from scenarios.finding import Finding, NextStep, Remedy
 from scenarios.model import COMMON_OPTIONS, Options, Outcome, Scenario
@@ -138,7 +138,7 @@ ASKS = Fake("asks", "the scheduler", 30.0, asks=True)
 
 
 def answered(run: FakeRun) -> list[str]:
-    return [line(one) for one in items_of([e for e in run.of(ev.Extra) if e.name == EXTRA][-1].value)]
+    return [one.line for one in run.of(CheckupAnswer)[-1].value]
 
 
 async def test_the_answer_is_ranked_and_every_part_that_did_not_run_says_why(offered: Any) -> None:
@@ -222,7 +222,7 @@ async def test_what_triage_knows_of_a_measured_cause_comes_first(
     slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.5, (0.4, 0.6)))
     run = Conducted(outcomes={"storage": slow}, options=options)
     await Checkup().run(run)
-    told = items_of(run.of(ev.Extra)[-1].value)[0].following
+    told = run.of(CheckupAnswer)[-1].value[0].following
     wanted = NextStep(first, "findmnt /s", ("mount -o remount,async /s",))
     assert told == ((wanted, ADVICE) if first else (ADVICE,))
 
@@ -254,7 +254,7 @@ async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_na
     )
     run = Conducted(outcomes=OUTCOMES | {"storage": part}, options={"dir": ["/d", "/s"]})
     await Checkup().run(run)
-    items = items_of(run.of(ev.Extra)[-1].value)
+    items = run.of(CheckupAnswer)[-1].value
     assert [one.state for one in items] == states
     remount = ("findmnt", "mount -o remount,async /s")  # all of the remedy, as the part's own run says it
     assert any(one.following and one.following[0].commands == remount for one in items)
@@ -279,7 +279,7 @@ async def test_without_a_measured_cause_the_answer_is_the_rule_and_says_that_it_
     )
     run = Conducted(options={"dir": ["/d"]})
     await Checkup().run(run)
-    items = items_of(run.of(ev.Extra)[-1].value)
+    items = run.of(CheckupAnswer)[-1].value
     assert [(one.scenario, one.state, one.severity) for one in items] == [
         ("storage", "rule", "critical"),
         ("net", "rule", "warning"),

@@ -15,6 +15,7 @@ from probes.system.tasks import Task
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.dstate.location import place_of
+from scenarios.dstate.results import InD
 from scenarios.dstate.rules import tasks_now
 from scenarios.dstate.scenario import Dstate
 from scenarios.model import Options, Usage
@@ -61,8 +62,8 @@ def test_a_stuck_task_is_told_and_found(tmp_path: Path) -> None:
     findings = run.of(ev.Found)
     assert {f.finding.id for f in findings} == {"dstate.network"}
     assert findings[0].finding.subject == "srv:/export"
-    *_, extra = run.of(ev.Extra)  # the list at the end; before it the table as it stood
-    assert isinstance(extra.value, list) and extra.value[0]["comm"] == "df"  # type: ignore[index,call-overload]
+    *_, told = run.of(InD)  # the list at the end; before it the table as it stood
+    assert told.value[0].comm == "df"
     stuck = [s.value for s in run.of(ev.SampleTaken) if s.series == "stuck"]
     assert stuck[0] == 0 and stuck[-1] == 1
     host.close()
@@ -200,8 +201,8 @@ def test_stacks_and_pressure_are_recorded(tmp_path: Path) -> None:
         text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=5000000\n"
         (tmp_path / "proc/pressure" / name).write_text(text)
     run = watch(host, seconds=5)
-    *_, extra = run.of(ev.Extra)  # the list at the end; before it the table as it stood
-    assert extra.value[0]["stack"] == ["io_schedule", "bio_wait"]  # type: ignore[index,call-overload]
+    *_, told = run.of(InD)  # the list at the end; before it the table as it stood
+    assert told.value[0].stack == ("io_schedule", "bio_wait")
     evidence = run.of(ev.Found)[-1].finding.evidence
     assert any(e.text == "dd (20): io_schedule <- bio_wait" and e.source.endswith("/stack") for e in evidence)
     series = {s.series for s in run.of(ev.SampleTaken)}

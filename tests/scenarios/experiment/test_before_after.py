@@ -58,6 +58,31 @@ def test_quiet_blocks_can_say_that_nothing_changed() -> None:
     assert change.explain("the trim").endswith("within the margin of 5 %")
 
 
+def steady(level: float) -> list[float]:
+    """Blocks around `level` (a log) that hardly scatter."""
+    return [10_000 * math.exp(level + 5e-4 * (-1) ** n) for n in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("idle", "after", "word"),
+    [
+        (0.0, -0.02, "no material difference"),  # sure, yet within the margin
+        (0.0, 0.02, "no material difference"),
+        (0.01, -0.03, "inconclusive"),  # 4 % lost, give or take twice what idling did
+        (0.0, -0.06, "slower"),
+        (0.0, 0.06, "faster"),
+        (-0.05, -0.06, "inconclusive"),  # the loss was there before the treatment
+        (0.04, 0.10, "inconclusive"),  # so was the gain
+    ],
+)
+def test_a_sure_change_must_be_beyond_the_margin_and_beyond_what_idling_did(
+    idle: float, after: float, word: str
+) -> None:
+    change = before_after(steady(0.0), steady(idle), steady(after))
+    assert change.verdict == word
+    assert change.ratio == pytest.approx(math.exp(after - idle))
+
+
 def test_references_take_the_hosts_level_out() -> None:
     rng = random.Random(8)
     levels = (0.0, -0.5, 0.3)

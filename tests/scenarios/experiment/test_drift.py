@@ -28,6 +28,17 @@ def test_what_both_do_alike_is_the_hosts() -> None:
     assert not drifts(falling(30, 0.3, rng), falling(30, 0.3, rng), ("A", "B"))
 
 
+def test_of_two_that_fall_only_the_one_that_falls_faster_has_a_course_of_its_own() -> None:
+    rng = random.Random(6)
+    found = drifts(falling(30, 0.2, rng, 0.02), falling(30, 0.4, rng, 0.02), ("A", "B"))
+    assert [drift.variant for drift in found] == ["A"]
+
+
+def test_a_sure_but_small_difference_of_two_that_fall_is_the_hosts() -> None:
+    rng = random.Random(7)
+    assert not drifts(falling(30, 0.40, rng, 0.005), falling(30, 0.45, rng, 0.005), ("A", "B"))
+
+
 def test_a_slight_drift_is_left_to_the_interval() -> None:
     rng = random.Random(3)
     assert not drifts(falling(30, 0.8, rng), falling(30, 1.0, rng), ("A", "B"))

@@ -250,4 +250,4 @@ async def test_every_event_can_be_written_as_one_line() -> None:
     times = [event.t for event in run.events]
     assert times == sorted(times)
     for event in run.events:
-        assert msgspec.json.decode(msgspec.json.encode(event), type=ev.AnyEvent) == event
+        assert msgspec.json.decode(msgspec.json.encode(event), type=ev.Common) == event

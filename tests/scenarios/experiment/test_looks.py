@@ -78,8 +78,11 @@ def test_looks_are_few_and_end_where_planned(planned: int, min_groups: int) -> N
     assert looks[0] >= min(4, planned)
 
 
-def test_the_looks_of_a_minute() -> None:
-    assert boundary.looks(30) == (6, 10, 17, 30)
+def test_the_looks_of_a_minute_and_what_each_may_spend() -> None:
+    looks = boundary.looks(30)
+    assert looks == (6, 10, 17, 30)
+    assert boundary.spending(looks, 1.0) == pytest.approx((0.05, 0.25, 0.31, 1.0))
+    assert boundary.spending((6, 12), 1.0) == pytest.approx((0.15, 1.0))
 
 
 def test_cheap_groups_are_looked_at_twice_each_time_that_they_double() -> None:

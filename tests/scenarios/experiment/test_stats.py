@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as oracle
 
-from scenarios.experiment.stats import calm_weights, group_value, log_ratio, over_groups, student
+from scenarios.experiment.stats import (
+    calm_weights,
+    deviation,
+    group_value,
+    log_ratio,
+    over_groups,
+    sign_test,
+    slower_pairs,
+    student,
+)
 
 rates = st.floats(min_value=1e-3, max_value=1e9)
 logs = st.floats(min_value=-3, max_value=3)
@@ -59,6 +68,12 @@ def test_scatter_is_of_equal_blocks_only() -> None:
     assert wild.scatter == pytest.approx(math.log(2) / 2)
 
 
+def test_blocks_that_are_equal_agree_on_nothing() -> None:
+    assert slower_pairs([((1.0, 2.0), (1.0, 0.5))]) == 0.75
+    assert slower_pairs([((1.0, 1.0), (1.0, 1.0)), ((2.0,), (1.0,))]) == 3 / 9
+    assert slower_pairs([]) == 0.0
+
+
 def not_covering(noise: list[float], alpha: float, weights: list[float] | None) -> float:
     """Over all draws of the orders: how often the interval misses a true effect of 0.1."""
     missed = 0
@@ -103,6 +118,16 @@ def test_student_against_the_oracle() -> None:
     ours = student(values, 0.01)
     theirs = oracle.ttest_1samp(values, 0).confidence_interval(0.99)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-6)
+
+
+def test_the_deviation_is_the_samples() -> None:
+    assert deviation([1.0, 2.0, 3.0, 6.0]) == pytest.approx(statistics.stdev([1.0, 2.0, 3.0, 6.0]))
+
+
+@pytest.mark.parametrize(("a", "b"), [(0, 0), (3, 0), (5, 1), (4, 4), (2, 9)])
+def test_the_sign_test_is_two_sided(a: int, b: int) -> None:
+    p = oracle.binomtest(a, a + b).pvalue if a + b else 1.0
+    assert sign_test(a, b) == pytest.approx(p) == sign_test(b, a)
 
 
 def test_where_the_ranks_cannot_reach_the_level_student_steps_in() -> None:

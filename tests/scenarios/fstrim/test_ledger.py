@@ -9,10 +9,11 @@ import pytest
 from probes.host import Host
 from probes.types import Absent
 from scenarios.fstrim.layout import Layout
-from scenarios.fstrim.ledger import Ledger, Row, size
+from scenarios.fstrim.ledger import Ledger, size
 from scenarios.fstrim.measurement.durations import Pattern
 from scenarios.fstrim.measurement.trim import Discards, Trimmed, claim, discards, trim
 from scenarios.fstrim.plan import trim_action
+from scenarios.fstrim.results import LedgerRow
 from scenarios.knowledge.trims import trim_of, trims
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.tree import Tree
@@ -86,7 +87,7 @@ def trimmed(claimed: int | None, requested: int | None, rest_s: float | None = 0
     return Trimmed(claimed, "said", requested, 3, rest_s, 6.0)
 
 
-def ledger(tmp_path: Path, fstype: str, release: str, *steps: Trimmed, deleted: int = 0) -> list[Row]:
+def ledger(tmp_path: Path, fstype: str, release: str, *steps: Trimmed, deleted: int = 0) -> list[LedgerRow]:
     run = FakeRun(host=Tree(tmp_path).host())
     made = Ledger(run, Here(run.host, fstype), release)
     for step in steps:

@@ -19,7 +19,7 @@ from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.durations import Pattern
 from scenarios.fstrim.measurement.phase import Blocks, Phase
 from scenarios.fstrim.plan import request, trim_action, workloads
-from scenarios.fstrim.rounds import Round
+from scenarios.fstrim.results import Round, TrimLedger
 from scenarios.fstrim.series import course_of, finished
 from scenarios.fstrim.session import Session
 from scenarios.model import Options
@@ -136,9 +136,8 @@ async def test_the_idle_control_lasts_as_long_as_the_trim_with_its_settling() ->
     assert ended["trim"] - took["trim"] == pytest.approx(PATTERN.idle_s)
     assert [a.kind for a in run.applied] == ["command", "command"]
     assert run.applied[0].consent and run.applied[0].irreversible
-    [ledger] = [e.value for e in run.of(ev.Extra) if e.name == "ledger"]
-    assert isinstance(ledger, list)
-    assert [row["step"] for row in ledger if isinstance(row, dict)] == [
+    [told] = run.of(TrimLedger)
+    assert [row.step for row in told.value] == [
         "measure before", "idle", "measure after idling", "trim, and wait until the disk is idle",
         "measure after the trim", "trim once more",
     ]  # fmt: skip

@@ -20,7 +20,8 @@ from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.measurement.durations import Pattern
 from scenarios.fstrim.measurement.phase import Blocks
 from scenarios.fstrim.plan import request, workloads
-from scenarios.fstrim.rounds import Round, append, identity, read, rounds_file, since
+from scenarios.fstrim.results import Round, Rounds
+from scenarios.fstrim.rounds import append, identity, read, rounds_file, since
 from scenarios.fstrim.series import course_of, one_round, rounds_a_day
 from scenarios.model import Options, Refused
 from tests.fakes import FakeRun
@@ -274,5 +275,5 @@ async def test_a_round_that_cannot_be_kept_is_judged_and_said(
     ):
         await one_round(run, layout, asked, blocks, trim_timer(run.host))
     assert [verdict.rounds for verdict in run.of(ev.SeriesVerdict)] == [1]
-    assert [len(e.value) for e in run.of(ev.Extra) if isinstance(e.value, list)] == [1]
+    assert [len(e.value) for e in run.of(Rounds)] == [1]
     assert [e.finding.id for e in run.of(ev.Found)] == ["fstrim.degradation"]

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from probes.system.disk.diskstats import DiskCounters
-from probes.system.pulse import Counters
+from probes.system.pulse import Counters, CpuTime
 from probes.system.throttle import ThrottleCounters
 from scenarios.guards.interference import (
     Excess,
@@ -291,6 +291,18 @@ def test_more_tasks_find_a_cpu_where_there_are_more() -> None:
 def reading(time_s: float, bytes_: dict[str, int]) -> Reading:
     disks = {n: DiskCounters(1, b, 0, 0, 0, 0.0, 0.0) for n, b in bytes_.items()}
     return Reading(Counters(time_s, cpus=2, disks=disks), 0.0, ThrottleCounters())
+
+
+def test_our_own_cpu_time_is_not_others() -> None:
+    """Two CPUs for a second: 1.5 s of work, of which our processes had 1.0, and 0.1 s that the hypervisor took."""
+
+    def reading(time_s: float, cpu: CpuTime, ours_s: float) -> Reading:
+        return Reading(Counters(time_s, cpu=cpu, cpus=2), ours_s, ThrottleCounters())
+
+    before = reading(10.0, CpuTime(5.0, 2.0, 13.0, 0.0, 0.0), 3.0)
+    after = reading(11.0, CpuTime(6.2, 2.3, 13.4, 0.0, 0.1), 4.0)
+    now = surroundings(before, after, None, (), others=Others(0.2, None))
+    assert (now.cpu, now.full, now.steal, now.users_cpu) == (0.25, 0.75, 0.05, 0.1)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from probes.bench.measured import Measured
 from probes.host import Host
 from probes.system.throttle import quota_files
@@ -144,6 +146,7 @@ async def test_a_device_that_the_variant_does_not_use_disturbs_nobody(tmp_path: 
     machine = Machine(tmp_path)
     run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
     watch = watch_for(run, ["vda", "vdb"], by_variant={"A": ["vda"], "B": ["vdb"]})
+    await watch.settle()
     for _ in range(5):
         assert block(machine, watch) is None
     watch.begin()
@@ -151,6 +154,59 @@ async def test_a_device_that_the_variant_does_not_use_disturbs_nobody(tmp_path: 
     machine.spend(vdb=50_000)
     measured = Measured(seconds=0.5, values={}, operations=5000, device_bytes=5000 * 4096)
     assert watch.end("randread", "A", measured) is None
+    assert run.of(ev.Watched)[-1].told == ()
+
+
+async def test_a_load_that_used_no_device_is_disturbed_by_none(tmp_path: Path) -> None:
+    machine, run, watch = started(tmp_path)
+    await watch.settle()
+    for foreign in (0, 0, 0, 0, 50_000):
+        watch.begin()
+        machine.spend(vda=foreign)
+        assert watch.end("cpu", "A", Measured(seconds=0.5, values={}, operations=5000)) is None
+    assert run.of(ev.Watched)[-1].told == ()
+
+
+@pytest.mark.parametrize(
+    ("size_kib", "free_kib", "stops"),
+    [
+        (1 << 20, 300 << 10, False),
+        (1 << 20, 200 << 10, True),  # a fifth, and less than 256 MiB
+        (1 << 30, 12 << 20, False),
+        (1 << 30, 8 << 20, True),  # 8 GiB, and less than 1 %
+    ],
+)
+async def test_a_run_stops_before_the_file_system_is_full(
+    tmp_path: Path, size_kib: int, free_kib: int, stops: bool
+) -> None:
+    machine = Machine(tmp_path)
+    machine.write(
+        "sos_commands/filesys/df_-al_-x_autofs",
+        f"F 1K-blocks Used Available Use% Mounted on\n/dev/vda {size_kib} {size_kib - free_kib} {free_kib} 1% /data\n",
+    )
+    run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
+    watch = watch_for(run, ["vda"], directories=["/data"])
+    await watch.settle()
+    assert bool(watch.stopped) == stops
+    assert [guard.kind for guard in run.of(ev.Guard)] == ["space"] * stops
+
+
+async def test_another_file_system_over_the_directory_ends_the_run(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    line = "{} 1 {} / {} rw - {} /dev/vda rw\n"
+    machine.write("proc/self/mountinfo", line.format(30, "8:1", "/", "ext4"))
+    run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
+    watch = watch_for(run, ["vda"], directories=["/data"])
+    await watch.settle()
+    assert not watch.stopped
+    for _ in range(20):
+        block(machine, watch)
+    assert not watch.stopped
+    both = line.format(30, "8:1", "/", "ext4") + line.format(31, "8:2", "/data", "xfs")
+    machine.write("proc/self/mountinfo", both)
+    for _ in range(20):
+        block(machine, watch)
+    assert watch.stopped and [guard.kind for guard in run.of(ev.Guard)] == ["filesystem"]
 
 
 async def test_a_quota_of_our_own_group_is_found_at_any_height(tmp_path: Path) -> None:

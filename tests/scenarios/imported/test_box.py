@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from probes.imports.model import Measure
-from scenarios.imported.box import Box, Placed, boxes, position
+from scenarios.imported.box import boxes, position
+from scenarios.imported.results import Box, Placed
 from scenarios.imported.snapshot import Snapshot
 from scenarios.imported.together import box_findings
 

@@ -18,7 +18,8 @@ from scenarios import events as ev
 from scenarios.model import Clock, Options, Refused, Usage
 from scenarios.null import plan as null_plan
 from scenarios.null import scenario as null
-from scenarios.null.findings import Answer, Reach, as_json, findings, quote
+from scenarios.null.findings import findings, quote
+from scenarios.null.results import Answer, Reach, Resolution
 from scenarios.null.scenario import Null
 from scenarios.storage import targets
 from tests.fakes import FakeClock, FakeRun
@@ -108,9 +109,8 @@ async def test_the_same_thing_is_not_called_different_and_the_answer_can_be_quot
     await scenario.run(run)
     words = {v.workload: v.verdict for v in run.of(ev.Verdict)}
     assert words == dict.fromkeys(("randread-4k-qd1", "fsync-4k-qd1", "cpu"), "no material difference")
-    [extra] = run.of(ev.Extra)
-    assert extra.name == "null"
-    sentence = quote(extra.value)
+    [told] = run.of(Resolution)
+    sentence = quote(told.value)
     assert sentence.startswith("measured against itself in /")
     assert "(synced write 4k QD1)" in sentence and "after one minute" in sentence
     [found] = run.of(ev.Found)
@@ -126,7 +126,7 @@ async def test_a_planted_fifth_is_found_and_said(engine: type[FakeBench]) -> Non
     wrong = [f.finding for f in run.of(ev.Found) if f.finding.id == "null.difference"]
     assert not any(f.finding.answers for f in run.of(ev.Found))
     assert len(wrong) == 3 and all(f.severity == "warning" for f in wrong)
-    assert "found a difference where there is none" in quote(run.of(ev.Extra)[0].value)
+    assert "found a difference where there is none" in quote(run.of(Resolution)[0].value)
 
 
 async def test_everything_is_closed_and_removed(engine: type[FakeBench], tmp_path: Path) -> None:
@@ -235,9 +235,7 @@ def test_severity_follows_the_size_of_what_shows() -> None:
 
 
 def test_what_is_no_answer_is_not_quoted() -> None:
-    assert quote(None) == ""
-    assert quote({"directory": 3}) == ""
-    assert quote(as_json(Answer("/d", "sda", (Reach("w", "w", None, "inconclusive"),)))) == ""
+    assert quote(Answer("/d", "sda", (Reach("w", "w", None, "inconclusive"),))) == ""
 
 
 def test_an_answer_with_a_gap_is_not_ok_and_names_it() -> None:
@@ -252,7 +250,7 @@ def test_an_answer_with_a_gap_is_not_ok_and_names_it() -> None:
     [found] = findings(answer, [], [])
     assert found.severity == "notice" and "±1.2 %" in found.title and found.answers
     assert answer.reaches[1].title in found.title
-    assert "not measured: synced write" in quote(as_json(answer))
+    assert "not measured: synced write" in quote(answer)
 
 
 def test_the_resolution_is_one_figure_wherever_it_stands_and_below_the_margin_nothing_is_promised() -> None:
@@ -262,7 +260,7 @@ def test_the_resolution_is_one_figure_wherever_it_stands_and_below_the_margin_no
     for found, margin in ((usual, "5 %"), (fine, "2 %")):
         assert "±1.2 %" in found.title and margin in found.title
         assert "±1.2 %" in found.evidence[0].text
-    assert "±1.2 % (random read)" in quote(as_json(Answer("/data", "sda", reaches)))
+    assert "±1.2 % (random read)" in quote(Answer("/data", "sda", reaches))
 
 
 @pytest.mark.parametrize(("room", "asked", "chosen"), [(112, None, 112), (900, None, 256), (900, 512, 512)])

@@ -16,6 +16,7 @@ from scenarios.model import Options, Refused, Usage
 from scenarios.numa.measurement import locality
 from scenarios.numa.measurement.memory import Target, fitting
 from scenarios.numa.plan import LEAST_ROUNDS, lay_out
+from scenarios.numa.results import Bios, Shape
 from scenarios.numa.scenario import Numa
 from tests.fakes.run import FakeRun
 from tests.fakes.tree import Tree
@@ -118,8 +119,7 @@ async def test_settings_and_the_bios_are_read_without_measuring(tmp_path: Path) 
     plan = scenario.plan(host, Options(options, scenario.options))
     run = FakeRun(host=host, options=options, declared=scenario.options, plan=plan)
     await scenario.run(run)
-    extras = {e.name: e.value for e in run.of(ev.Extra)}
-    assert set(extras) == {"machine", "bios"}
+    assert [type(e) for e in run.of(ev.Result)] == [Shape, Bios]
     found = {e.finding.id: e.finding for e in run.of(ev.Found)}
     assert set(found) == {"numa.answer", "numa.bios", "numa.bios-unknown"}
     assert "ApbDis" in found["numa.bios"].title and found["numa.answer"].answers

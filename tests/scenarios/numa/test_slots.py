@@ -18,10 +18,10 @@ from scenarios.numa.placements import (
     UNPINNED,
     loopback,
     placements,
+    slot,
     variant_line,
     why_not,
 )
-from scenarios.numa.slots import slot
 from scenarios.workload import variants
 
 

@@ -26,7 +26,7 @@ async def test_without_a_check_firewalld_s_default_is_measured_and_nobody_is_bla
     said = "\n".join(e.text for e in story.cost.evidence)
     assert "would cost this host nothing if it were loaded" in said and "the check would take" in said
     assert story.cost.remedy == ()
-    assert story.extra["loaded"] is False
+    assert story.told.loaded is False
     assert "firewalld's default check" in story.plan.sentences[0]
 
 
@@ -94,7 +94,7 @@ async def test_without_ipv6_the_setting_is_measured_as_it_is(tmp_path: Path) -> 
     assert "rp_filter" in story.plan.variants[1].label
     assert next(t for t in story.bench.loaded if t.catches).rp_filter == 2
     assert "rp_filter" in story.cost.title
-    assert (story.cost.severity, story.extra["loaded"], story.cost.answers) == ("notice", True, False)
+    assert (story.cost.severity, story.told.loaded, story.cost.answers) == ("notice", True, False)
     (off,) = story.cost.remedy
     assert off.commands == ("sysctl -w net/ipv4/conf/eth9/rp_filter=0",)
     assert "eth9" in off.warning

@@ -47,8 +47,8 @@ async def test_the_loaded_check_is_measured_as_it_is_and_judged(tmp_path: Path) 
     delta = next(v for v in story.fake.of(ev.Verdict) if v.variant == "check")
     assert delta.delta == pytest.approx(550, rel=0.05)
     assert [v.control for v in story.fake.of(ev.Verdict)] == [False, True]
-    assert story.extra["loaded"] is True
-    assert story.extra["cost_ns"] == pytest.approx(550, rel=0.05)
+    assert story.told.loaded is True
+    assert story.told.cost_ns == pytest.approx(550, rel=0.05)
     assert [a.title for a in story.fake.applied] == [a.title for a in story.fake.reverted]
     assert story.bench.closed == 1
     assert story.bench.routes is not None and story.bench.routes.ipv6 == (("::/0", "eth9"),)
@@ -65,7 +65,7 @@ async def test_what_it_means_here_names_both_bounds_and_the_model(tmp_path: Path
     assert "one receiving core holds about" in lines
     assert "Gbit/s of frames of MTU 1500 in 64 KiB aggregates with the check" in lines
     assert story.cost.remedy and story.cost.confidence == "measured"
-    merged = {(x["mtu"], x["merged"]): x["cores"] for x in story.lines}
+    merged = {(x.mtu, x.merged): x.cores for x in story.lines}
     assert merged[(1500, False)] == pytest.approx(4.47, rel=0.05)
     assert merged[(1500, True)] == pytest.approx(0.102, rel=0.05)
 
@@ -131,7 +131,7 @@ async def test_no_fib_in_the_kernel_is_one_line(tmp_path: Path) -> None:
     assert verdict.reason
     assert "\n" not in (verdict.reason or "")
     assert story.verdicts[("udp-ipv6", "trivial")] == "no material difference"
-    assert not story.fake.of(ev.Extra)
+    assert not story.fake.of(ev.Result)
     assert story.bench.closed == 1
 
 
@@ -181,7 +181,7 @@ async def test_without_root_the_user_namespace_is_said(tmp_path: Path) -> None:
     assert story.fake.of(ev.Note)
     assert any(a.kind == "permission" for a in story.fake.of(ev.AbsentFact))
     assert story.plan.variants[1].label
-    assert story.extra["loaded"] is None
+    assert story.told.loaded is None
     assert story.verdicts[("udp-ipv6", "check")] == "slower"
 
 

@@ -10,12 +10,13 @@ from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.rules.engine import rule_of
-from scenarios.rules.expression import Invalid, expression
+from scenarios.rules.expression import Invalid, Value, expression
 from scenarios.rules.known import written
 from scenarios.rules.read import Read, read
 from scenarios.rules.table import Row
 from scenarios.rules.words import Words, typed
 from scenarios.triage import apply_rule
+from tests.fakes.tree import Tree
 
 GOOD = """
 [[rule]]
@@ -58,6 +59,37 @@ def test_the_last_line_is_one_of_those_that_are_counted(tmp_path: Path) -> None:
     [text] = [r for r in written(tmp_path).rules if r.id == "site.limit"]
     events = list(apply_rule(rule_of(text), Host(str(tmp_path)), lambda: 0.0))
     assert [e.finding.id for e in events if isinstance(e, ev.Found)] == ["site.limit"]
+
+
+@pytest.mark.parametrize(
+    ("what", "value"),
+    [
+        (Read(path="/sys/x/size"), 4 << 20),  # `4096 kB`, compared in bytes
+        (Read(path="/proc/meminfo", key="Dirty"), 12 << 10),
+        (Read(path="/proc/meminfo", key="HugePages_Total"), 8),
+        (Read(path="/sys/x/chosen", choice=True), "madvise"),
+        (Read(path="/sys/x/mask"), 255),
+        (Read(path="/sys/x/digits"), 10),
+        (Read(path="/sys/x/digits", plain=True), "0010"),
+        (Read(path="/sys/x/load"), 0.25),
+        (Read(path="/sys/x", count=True), 5),
+        (Read(path="/sys/x/chosen", exists=True), True),
+        (Read(path="/sys/x/none", exists=True), False),
+    ],
+)
+def test_what_a_rule_reads_has_its_type_and_its_unit(tmp_path: Path, what: Read, value: Value) -> None:
+    tree = Tree(tmp_path).put("/proc/meminfo", "Dirty:    12 kB\nHugePages_Total:  8\n")
+    texts = {
+        "size": "4096 kB",
+        "chosen": "always [madvise] never",
+        "mask": "0xff",
+        "digits": "0010",
+        "load": "0.25",
+    }
+    for name, text in texts.items():
+        tree.put(f"/sys/x/{name}", f"{text}\n")
+    found = read(tree.host(), what, "", {})
+    assert (found, type(found)) == (value, type(value))
 
 
 @pytest.mark.parametrize(

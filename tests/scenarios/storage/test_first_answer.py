@@ -14,9 +14,9 @@ from probes.system.disk.ebs import EbsCounters
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.knowledge.disks import DiskClass, JobKind, Offer, disk_class, offers
 from scenarios.knowledge.load import load
-from scenarios.storage.arms import Level
 from scenarios.storage.findings import level
 from scenarios.storage.first_answer import first_answer, hints, standing, worth
+from scenarios.storage.results import Level
 from scenarios.storage.throttling.caps import Throttle
 from scenarios.storage.throttling.findings import ebs_findings, offer_limits, sustained
 from tests.fakes.tree import Tree

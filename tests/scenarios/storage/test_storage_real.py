@@ -22,6 +22,7 @@ from scenarios.fstrim.scenario import Fstrim
 from scenarios.iosched.scenario import Iosched
 from scenarios.model import Options, Refused, Usage
 from scenarios.storage.known import known_of
+from scenarios.storage.results import Levels
 from scenarios.storage.scenario import Storage
 from scenarios.storage.targets import differences, target, variant
 from tests.fakes import FakeRun
@@ -77,13 +78,9 @@ def run_of(scenario: Storage, directories: list[str], budget: float) -> FakeRun:
 async def test_one_directory_is_measured_and_nothing_is_left(disk: str) -> None:
     run = run_of(Storage(only=("randread-4k-qd1", "fsync-4k-qd1", "metadata")), [disk], 9)
     await Storage(only=("randread-4k-qd1", "fsync-4k-qd1", "metadata")).run(run)
-    levels = next(e for e in run.of(ev.Extra) if e.name == "levels").value
-    assert isinstance(levels, list) and {v["workload"] for v in levels} == {  # type: ignore[index,call-overload]
-        "randread-4k-qd1",
-        "fsync-4k-qd1",
-        "metadata",
-    }
-    assert all(v["median"] > 0 for v in levels)  # type: ignore[index,call-overload,operator]
+    [levels] = run.of(Levels)
+    assert {level.workload for level in levels.value} == {"randread-4k-qd1", "fsync-4k-qd1", "metadata"}
+    assert all(level.median > 0 for level in levels.value)
     assert [f.finding.id for f in run.of(ev.Found)][-1] == "storage.levels"
     assert sorted(Path(disk).iterdir()) == [Path(disk, "lost+found")]
 

@@ -22,8 +22,7 @@ from scenarios.workload.arm import (
     WALL,
 )
 from scenarios.workload.findings import finding, sentences
-from scenarios.workload.memory_limit import at_limit
-from scenarios.workload.split import split
+from scenarios.workload.split import at_limit, split
 
 FREE = {WALL: 0.6, USER: 0.4, SYSTEM: 0.1, WAITING: 0.0, BLOCKED: 0.02, MEMORY: 0.0, HITS: 0.0}
 # as a command that touches 24 MiB under memory.max=20M in a guest: +2.05 s, of it +1.35 system CPU, +0.43 memory

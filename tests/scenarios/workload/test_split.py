@@ -31,7 +31,7 @@ def test_the_planted_part_is_named_with_its_interval() -> None:
             block("B", group, wall=14 + noise, user=6.0, system=1.0, waited=4.5 + noise, blocked=1.0)
         ] * 2
     found = split(blocks, "A", "B")
-    assert found is not None and found.groups == 4 and found.unknown == [MEMORY, OTHER_D]
+    assert found is not None and found.groups == 4 and found.unknown == (MEMORY, OTHER_D)
     parts = {part.name: part for part in found.parts}
     assert parts[WALL].difference_s == pytest.approx(4.0)
     assert parts[WAITING].difference_s == pytest.approx(4.0, abs=0.1)
@@ -62,7 +62,7 @@ def test_a_part_that_one_run_does_not_know_is_not_guessed() -> None:
     blocks = [block(v, g, wall=2.0, user=1.0, system=0.1, waited=0.1) for v in "AB" for g in range(3)]
     blocks.append(block("B", 2, wall=2.0, user=1.0, system=0.1))
     found = split(blocks, "A", "B")
-    assert found is not None and found.unknown == [WAITING, BLOCKED, MEMORY, OTHER_D]
+    assert found is not None and found.unknown == (WAITING, BLOCKED, MEMORY, OTHER_D)
     assert any("kernel.task_delayacct" in line for line in sentences(found))
 
 

@@ -1,38 +1,37 @@
-"""A scenario's own part of the report (such as a ledger), and values as text."""
+"""A scenario's own results in the report: by their type a view of its own, a drawing, or a table of the fields."""
 
 from __future__ import annotations
 
 from app.recording.session import Session
 from app.report import wording
-from app.report.box import box_lines, box_svg, boxes_of
-from app.report.document import Code, Heading, Part, Picture, Table, say
-from app.report.history import course_lines, course_of, course_svg
-from app.report.ledger import ledger
+from app.report.box import box_lines, box_svg, drawable
+from app.report.history import course_lines, course_svg, drawn
 from probes import units
 from probes.types import Json
-from scenarios.checkup.item import EXTRA as CHECKUP
-from scenarios.numa.picture import machine_picture
+from scenarios.imported.results import Boxes, Courses
+from scenarios.results.document import Heading, Part, Picture, Table, say
+from scenarios.results.result import Result
 
 WIDTH = 78  # cells of a drawing
-DEEPEST = 8  # a foreign recording nests as deeply as it likes
+DEEPEST = 8  # a foreign recording's facts nest as deeply as they like
 
 
-def extra_part(session: Session, name: str, value: Json, depth: int = 0) -> tuple[Part, ...]:
-    """A picture where there is one of it; else a list of records is a table without its empty columns, a record its
-    fields, anything else as it is.
-    """
-    if name == "ledger" and (parts := ledger(value)):
-        return parts
-    if name == CHECKUP:
-        return ()  # it stands on the first page
-    if name == "box":
-        return tuple(Picture(tuple(box_lines(box, WIDTH, 20)), box_svg(box)) for box in boxes_of(value))
-    if name == "history":
-        course = course_of(value)
-        return (Picture(tuple(course_lines(course, WIDTH)), course_svg(course)),) if course else ()
-    if name == "machine" and (lines := machine_picture(value)):
-        return (Code(lines),)
-    if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+def result_parts(session: Session, result: Result) -> tuple[Part, ...]:
+    if result.parts is not None:
+        return result.parts
+    match result:
+        case Boxes():
+            boxes = drawable(result.value)
+            return tuple(Picture(tuple(box_lines(box, WIDTH, 20)), box_svg(box)) for box in boxes)
+        case Courses():
+            course = drawn(result.value)
+            return (Picture(tuple(course_lines(course, WIDTH)), course_svg(course)),) if course else ()
+    return _fields(session, result.plain)
+
+
+def _fields(session: Session, value: Json) -> tuple[Part, ...]:
+    """A list of records is a table without its empty columns, a record its fields, anything else as it is."""
+    if isinstance(value, list | tuple) and value and all(isinstance(row, dict) for row in value):
         records = [row for row in value if isinstance(row, dict)]
         header = tuple(dict.fromkeys(key for row in records for key in row))
         numeric = frozenset(
@@ -44,23 +43,23 @@ def extra_part(session: Session, name: str, value: Json, depth: int = 0) -> tupl
         table = Table(tuple(map(_words, header)), rows, numeric).without_empty_columns()
         return (table,) if table.header else ()
     if isinstance(value, dict):
-        return _record(session, value, depth)
+        return _record(session, value)
     return (say(value_text(value)),)
 
 
-def _record(session: Session, value: dict[str, Json], depth: int) -> tuple[Part, ...]:
+def _record(session: Session, value: dict[str, Json]) -> tuple[Part, ...]:
     """What is one value stands in a table; what holds more comes after it under its own name."""
-    nested = {key: inner for key, inner in value.items() if depth < DEEPEST and _nests(inner)}
+    nested = {key: inner for key, inner in value.items() if _nests(inner)}
     rows = tuple((_words(key), value_text(inner)) for key, inner in value.items() if key not in nested)
     parts: list[Part] = [Table(("what", "value"), rows)] if rows else []
     for key, inner in nested.items():
-        below = extra_part(session, "", inner, depth + 1)
+        below = _fields(session, inner)
         parts += [Heading(_words(key)), *below] if below else []
     return tuple(parts)
 
 
 def _nests(value: Json) -> bool:
-    many = isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+    many = isinstance(value, list | tuple) and bool(value) and all(isinstance(row, dict) for row in value)
     return many or (isinstance(value, dict) and bool(value))
 
 
@@ -86,7 +85,7 @@ def value_text(value: Json, unit: str = "", depth: int = 0) -> str:
         return f"{units.size(value)} ({value} B)"
     if isinstance(value, float):
         text = units.number(value, 5)
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         text = ", ".join(value_text(inner, depth=depth + 1) for inner in value)
     elif isinstance(value, dict):
         text = ", ".join(f"{key} {value_text(inner, depth=depth + 1)}" for key, inner in value.items())

@@ -1,0 +1,26 @@
+"""Results as lines of a recording, each read as the type that its scenario declares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from probes.lossless_json import Decoder
+from scenarios.results import types as result_types
+from scenarios.results.result import Result
+
+FORMER = "extra"  # how results were written before they had types: by a name, with the same value
+
+_decoder = Decoder(dict[str, Any])
+
+
+def result_in(line: bytes) -> Result | None:
+    """None where the line is of no type that is known here. Raises as msgspec's decoder where it does not fit it."""
+    tree = _decoder.decode(line)
+    tag = tree["type"]
+    kind = result_types.named(tree.get("name")) if tag == FORMER else result_types.tagged(tag)
+    if kind is None:
+        return None
+    found: Result = msgspec.convert({**tree, "type": kind.__struct_config__.tag}, kind, str_keys=True)
+    return found

@@ -1,0 +1,140 @@
+"""What an import records: the files, what contradicts itself in them, the box of expectation, the course over time."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import msgspec
+
+from scenarios import events as ev
+from scenarios import ranges as of
+from scenarios.results.result import Result
+
+
+class ImportedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """`recomputed`: what was computed again from the file's own parts."""
+
+    file: str
+    kind: str
+    tool: str
+    version: str | None
+    host: str | None
+    measured: str | None
+    bytes: of.Count
+    sha256: str
+    recomputed: str | None
+
+
+class ImportedFiles(Result, frozen=True, tag="imported.files/1"):
+    name: ClassVar[str] = "imported"
+    value: tuple[ImportedFile, ...]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return tuple(one.file for one in self.value)
+
+
+class Contradicted(msgspec.Struct, frozen=True, kw_only=True, rename={"by": "from"}):
+    """`by`: the formula of the recomputation."""
+
+    file: str
+    rule: str
+    subject: str
+    claimed: of.Change | str
+    recomputed: of.Change | str
+    unit: str
+    by: str
+
+
+class Contradictions(Result, frozen=True, tag="imported.contradictions/1"):
+    name: ClassVar[str] = "contradictions"
+    value: tuple[Contradicted, ...]
+
+
+class Corner(msgspec.Struct, frozen=True, kw_only=True):
+    """One benchmark over the runs. Units as measured: B/s or operations a second; None: not in that run."""
+
+    workload: str
+    unit: str
+    values: tuple[of.Value | None, ...]
+    median: of.Value
+    low: of.Value
+    high: of.Value
+
+
+class Odd(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that does not belong: `kind` is "easy below hard" or "elsewhere"."""
+
+    run: str
+    index: of.Number
+    workload: str
+    kind: Literal["easy below hard", "elsewhere"]
+    value: of.Value
+    other: of.Value  # hard of the same run, or the median of the sound runs
+    unit: str
+
+
+class Placed(msgspec.Struct, frozen=True, kw_only=True):
+    """An application: bytes a second and metadata operations a second, each where it was measured."""
+
+    name: str
+    bandwidth: of.Value | None
+    metadata: of.Value | None = None
+    direction: str = ""  # "read" or "write"
+
+
+class Box(msgspec.Struct, frozen=True, kw_only=True):
+    """`corners` in the order hard, easy (bandwidth), hard, easy (metadata); medians are of the sound runs."""
+
+    title: str
+    runs: tuple[str, ...]
+    corners: tuple[Corner, Corner, Corner, Corner]
+    odd: tuple[Odd, ...] = ()
+    placed: tuple[Placed, ...] = ()
+
+
+class Boxes(Result, frozen=True, tag="imported.box/1"):
+    name: ClassVar[str] = "box"
+    value: tuple[Box, ...]
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """Between result `before` and the next (counted from 0): `ratio` of the levels, more is better."""
+
+    before: of.Number
+    ratio: of.Ratio
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """One workload over the results. Slopes are fractions of the first result a result, below 0 is slower."""
+
+    workload: str
+    metric: str
+    unit: str
+    better: str
+    values: tuple[of.Value, ...]
+    verdict: ev.VerdictWord
+    slope: of.Change | None = None
+    ci95: tuple[of.Change, of.Change] | None = None
+    p: of.Probability | None = None
+    smallest_effect: of.Change | None = None
+    steps: tuple[Step, ...] = ()
+    reason: str | None = None
+    explain: str = ""
+
+    @property
+    def degrades(self) -> bool:
+        return self.verdict == "slower" or any(s.ratio < 1 for s in self.steps)
+
+
+class Course(msgspec.Struct, frozen=True):
+    """The same workloads in several results, in the order of time."""
+
+    results: tuple[str, ...]
+    dates: tuple[str | None, ...]
+    workloads: tuple[History, ...]
+
+
+class Courses(Result, frozen=True, tag="imported.history/1"):
+    name: ClassVar[str] = "history"
+    value: Course

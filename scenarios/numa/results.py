@@ -1,0 +1,164 @@
+"""What a run of `numa` records beside its verdicts: the machine, its settings, and what CPUs and memory gave."""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeAlias
+
+import msgspec
+
+from scenarios import ranges as of
+from scenarios.numa.machine import Machine
+from scenarios.numa.picture import picture
+from scenarios.results.document import Code, Part
+from scenarios.results.result import Result
+
+Ends: TypeAlias = tuple[of.Value, of.Value] | None  # of a 95 % interval
+
+
+def _columns(name: str) -> str:
+    """Of a field that ends in `_ci95`: `one core` has its interval in `one core, 95 % CI`."""
+    figure, found, _ = name.partition("_ci95")
+    return _TITLES.get(figure, figure) + (", 95 % CI" if found else "")
+
+
+_TITLES = {
+    "one": "one core",
+    "all_cores": "all cores",
+    "all_threads": "all threads",
+    "of_n": "cores of n times one",
+    "of_one": "of n times one",
+    "cpu_node": "cpus of node",
+    "memory_node": "memory of node",
+    "copied": "copy MB/s",
+    "one_copied": "one core MB/s",
+    "latency": "latency ns",
+    "cpus": "CPUs",
+    "variant": "variant of hostdx run workload",
+    "at_most": "both ends can",
+    "rate": "MB/s",
+    "most_rate": "MB/s at most",
+    "pending": "after a restart",
+    "judgement": "for storage and network",
+}
+
+
+class Shape(Result, frozen=True, tag="numa.machine/1"):
+    name: ClassVar[str] = "machine"
+    value: Machine
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (Code(picture(self.value)),)
+
+
+class Placement(msgspec.Struct, frozen=True, rename=_columns):
+    """Whose CPUs, and the same for a command of the user's own."""
+
+    placement: str
+    cpus: str
+    variant: str
+
+
+class Placements(Result, frozen=True, tag="numa.placements/1"):
+    name: ClassVar[str] = "placements"
+    value: tuple[Placement, ...]
+
+
+class Device(msgspec.Struct, frozen=True, kw_only=True, rename=_columns):
+    """Its node and its PCIe link against what both of its ends can do."""
+
+    device: str
+    kind: str
+    node: of.Number | None
+    link: str | None
+    at_most: str | None
+    rate: of.Count | None
+    most_rate: of.Count | None
+    driver: str | None
+
+
+class Devices(Result, frozen=True, tag="numa.devices/1"):
+    name: ClassVar[str] = "devices"
+    value: tuple[Device, ...]
+
+
+class BiosSetting(msgspec.Struct, frozen=True, kw_only=True, rename=_columns):
+    """The vendor's own name and value, or where to look."""
+
+    setting: str
+    name: str | None
+    value: str
+    pending: str | None
+    judgement: str | None
+    setup: str
+
+
+class Bios(Result, frozen=True, tag="numa.bios/1"):
+    name: ClassVar[str] = "bios"
+    value: tuple[BiosSetting, ...]
+
+
+class CpuRate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_columns):
+    """A load's rate on one core, on all cores and on all threads, and the cores' share of n times one."""
+
+    load: str
+    unit: str
+    one: of.Value | None = None
+    one_ci95: Ends = None
+    all_cores: of.Value | None = None
+    all_cores_ci95: Ends = None
+    all_threads: of.Value | None = None
+    all_threads_ci95: Ends = None
+    of_n: of.Value | None = None
+    of_n_ci95: Ends = None
+
+
+class CpuRates(Result, frozen=True, tag="numa.cpu/1"):
+    name: ClassVar[str] = "cpu"
+    value: tuple[CpuRate, ...]
+
+
+class Scaled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_columns):
+    """From one worker to one a thread: the sum over n times one, without waits for a CPU."""
+
+    workers: of.Number
+    of_one: of.Value | None = None
+    of_one_ci95: Ends = None
+
+
+class Scaling(Result, frozen=True, tag="numa.scaling/1"):
+    name: ClassVar[str] = "scaling"
+    value: tuple[Scaled, ...]
+
+
+class NodePair(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_columns):
+    """MB/s copied by all cores of a node and by one, ns a dependent load, in the memory of another node."""
+
+    cpu_node: of.Number | None
+    memory_node: of.Number | None
+    distance: of.Number | None
+    cores: of.Number
+    copied: of.Value | None = None
+    copied_ci95: Ends = None
+    one_copied: of.Value | None = None
+    one_copied_ci95: Ends = None
+    latency: of.Value | None = None
+    latency_ci95: Ends = None
+
+
+class NodePairs(Result, frozen=True, tag="numa.memory/1"):
+    name: ClassVar[str] = "memory"
+    value: tuple[NodePair, ...]
+
+
+class PageSize(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_columns):
+    """Ns a dependent load of near memory, in small pages and in huge ones."""
+
+    pages: str
+    latency: of.Value | None = None
+    latency_ci95: Ends = None
+
+
+class PageSizes(Result, frozen=True, tag="numa.page-size/1"):
+    name: ClassVar[str] = "page_size"
+    value: tuple[PageSize, ...]

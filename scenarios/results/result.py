@@ -1,0 +1,106 @@
+"""What a scenario found out beside verdicts and findings: a type of its own for each, in the scenario's `results.py`.
+
+The type's tag is `<folder>.<what>/<version>`: an incompatible change is a new version. The registry finds the types, so
+nothing above names a scenario; a view is chosen by the type, and what has none of its own is shown as a table.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, TypeAlias
+
+import msgspec
+
+from probes.types import Json
+from scenarios import ranges as of
+from scenarios.event import Event
+from scenarios.finding import NextStep, Severity
+from scenarios.results.document import Part
+
+
+class Result(Event, frozen=True):
+    """`name`: its key in the `--json` document, and in words the title of its section."""
+
+    name: ClassVar[str]
+    value: Any
+
+    @property
+    def plain(self) -> Json:
+        """As the `--json` document holds it."""
+        told: Json = msgspec.to_builtins(self.value)
+        return told
+
+    @property
+    def parts(self) -> tuple[Part, ...] | None:
+        """Its own view in a report's appendix; None: a table of its fields."""
+        return None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The files that the whole recording is of, where that tells it from the next one."""
+        return ()
+
+
+# "rule": what triage's rules say of the host, and no part of the run measured
+State: TypeAlias = Literal["cause", "rule", "remark", "cleared", "open", "not measured", "resolution"]
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of a ranked answer. `rank` counts from 1; 0 for the resolution, which is no suspect."""
+
+    scenario: str
+    state: State
+    words: str
+    severity: Severity | Literal["unknown"] = "unknown"
+    rank: of.Number = 0
+    seconds: of.Seconds = 0.0
+    recording: str = ""
+    following: tuple[NextStep, ...] = ()
+    about: tuple[str, ...] = ()  # the findings that it names, by their keys
+
+    @property
+    def line(self) -> str:
+        """`1. not the disk (no difference over 3 %)`."""
+        return f"{self.rank}. {self.words}" if self.rank else self.words
+
+
+class RankedAnswer(Result, frozen=True):
+    """A run whose answer is a list, the likeliest cause first. It stands on the first page."""
+
+    value: tuple[Item, ...]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return ()
+
+
+class StuckTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`now`: stuck at the event's time, None where it is told at the end."""
+
+    now: bool | None = None
+    pid: of.Number
+    tid: of.Number
+    comm: str
+    wchan: str | None
+    seconds: of.Duration
+    stack: tuple[str, ...] | None = None  # None: while it goes on
+    cause: str
+    subject: str
+    where: str
+
+    @property
+    def waits_in(self) -> str:
+        return self.wchan or self.cause
+
+    @property
+    def on(self) -> str:
+        return self.where or self.subject
+
+
+class StuckTasks(Result, frozen=True):
+    """Who waits, longest first: on the live screen and the first page; a finding's evidence has the stacks."""
+
+    value: tuple[StuckTask, ...]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return ()

@@ -1,0 +1,55 @@
+"""What a run of `storage` records beside its verdicts: the level of each directory, and what a job waits."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from scenarios import ranges as of
+from scenarios.results.result import Result
+
+
+class Level(msgspec.Struct, frozen=True, kw_only=True):
+    """What one directory reached under one load: the median of its blocks, as in the verdicts' table, with its 95 % CI.
+
+    `link_share` is the share (0..1) of the link's payload rate, for streams; `usual` what its class usually gives;
+    `engine_ns` what the engine's own loop takes of each read or write, with the system call's way in and out.
+    """
+
+    workload: str
+    variant: str
+    metric: str
+    unit: str
+    blocks: of.Number
+    median: of.Value
+    ci95: tuple[of.Value, of.Value] | None
+    link_share: of.Share | None = None
+    usual: tuple[of.Value, of.Value] | None = None
+    usual_class: str = ""
+    engine_ns: of.Count | None = None
+    p50_ns: of.Count | None = None  # under this load
+    p99_ns: of.Count | None = None
+    remarks: tuple[str, ...] = ()
+
+
+class Levels(Result, frozen=True, tag="storage.levels/1"):
+    name: ClassVar[str] = "levels"
+    value: tuple[Level, ...]
+
+
+class JobWait(msgspec.Struct, frozen=True, kw_only=True):
+    """The share (0..1) of `seconds` that a job's threads waited for I/O, by `samples` looks at `source`."""
+
+    what: str
+    waited: of.Share
+    ci95: tuple[of.Share, of.Share] | None
+    samples: of.Number
+    seconds: of.Seconds
+    source: str
+    remark: str
+
+
+class JobWaits(Result, frozen=True, tag="storage.job/1"):
+    name: ClassVar[str] = "job"
+    value: JobWait

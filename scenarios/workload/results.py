@@ -1,0 +1,59 @@
+"""What a run of `workload` records beside its verdicts: where the time went, and what a memory limit did."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from scenarios import ranges as of
+from scenarios.results.result import Result
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds of wall time a run: mean of either side, difference (variant - baseline) with its 95 % interval."""
+
+    name: str
+    baseline_s: of.Value
+    variant_s: of.Value
+    difference_s: of.Value
+    ci95_s: tuple[of.Value, of.Value]
+
+
+class Split(msgspec.Struct, frozen=True, kw_only=True):
+    """`parts`: the whole (`wall`) first, then those that are known and the rest. `unknown`: not told from the rest."""
+
+    baseline: str
+    variant: str
+    groups: of.Number
+    parts: tuple[Part, ...]
+    unknown: tuple[str, ...]
+
+
+class Splits(Result, frozen=True, tag="workload.where/1"):
+    name: ClassVar[str] = "where"
+    value: tuple[Split, ...]
+
+
+class AtLimit(msgspec.Struct, frozen=True, kw_only=True):
+    """`side` met its limit `hits` times a run, `other` `other_hits` times; bytes a run of `side`, None: not counted.
+
+    `paid` is the difference (variant - baseline) in all parts that a limit is paid in; `named`: it is the cause of most
+    of the difference, and the stalls say so.
+    """
+
+    side: str
+    other: str
+    hits: of.Value
+    other_hits: of.Value
+    reclaimed_bytes: of.Value | None
+    refaulted_bytes: of.Value | None
+    swapped_in_bytes: of.Value | None
+    all_wait_s: of.Value | None
+    paid: Part
+    named: bool
+
+
+class MemoryLimits(Result, frozen=True, tag="workload.memory-limit/1"):
+    name: ClassVar[str] = "memory limit"
+    value: tuple[AtLimit, ...]

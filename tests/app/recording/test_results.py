@@ -1,0 +1,127 @@
+"""Results keep their types: every one is read as it was written, and as it was written before it had a type."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+import pytest
+
+from app.recording.reader import events_of, load
+from app.recording.results import FORMER, result_in
+from app.recording.store import demos, resolve
+from app.recording.writer import encoded
+from app.report import html, markdown, result
+from app.report.report import report
+from app.report.summary import summary
+from scenarios import events as ev
+from scenarios.results import types as result_types
+from scenarios.storage.results import Levels
+from tests.app.recording.test_recording import written
+from tests.fakes.hostile import _built
+from tests.soak.strategies import types
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "former"
+RECORDED = [*sorted(FIXTURES.glob("*.jsonl")), *map(resolve, demos())]
+KINDS = result_types.own()
+
+
+def former(name: str) -> list[tuple[Path, bytes]]:
+    """What was recorded under that name when results had none but names."""
+    lines = ((path, line) for path in RECORDED for line in path.read_bytes().splitlines())
+    trees = ((path, line, json.loads(line)) for path, line in lines if b'"extra"' in line)
+    return [(path, line) for path, line, tree in trees if (tree["type"], tree["name"]) == (FORMER, name)]
+
+
+def within(told: Any, recorded: Any) -> bool:
+    """Whether a value is what was recorded, but for fields that are no more, and younger ones that are empty."""
+    if isinstance(recorded, list):
+        return len(told) == len(recorded) and all(map(within, told, recorded))
+    if isinstance(recorded, dict):
+        return bool(told) and all(within(value, recorded.get(key)) for key, value in told.items())
+    return bool(told == recorded)
+
+
+@pytest.mark.parametrize("tag", KINDS)
+def test_what_was_recorded_without_a_type_is_read_with_one(tag: str) -> None:
+    found = former(KINDS[tag].name)
+    assert found
+    for path, line in found:
+        told = result_in(line)
+        assert type(told) is KINDS[tag]
+        assert within(msgspec.json.decode(msgspec.json.encode(told.plain)), json.loads(line)["value"])
+        assert type(load(path).result(KINDS[tag])) is KINDS[tag]
+
+
+@pytest.mark.parametrize("tag", KINDS)
+def test_what_is_written_is_read_again_as_the_same_and_every_view_shows_it(tag: str, tmp_path: Path) -> None:
+    event = _built(types()[tag], 0, 1.0)
+    assert isinstance(event, ev.Result)
+    assert result_in(encoded(event)) == event
+    path = written(tmp_path / "r.jsonl", event, ev.Ended(t=2.0, status="done"))
+    session = load(path)
+    assert session.result(KINDS[tag]) == event
+    made = report(session, "r.jsonl")
+    assert markdown.rendered(made) and html.rendered(made) and summary(session, path)
+    document = json.loads(result.document_json(session, None))
+    assert document[event.name] == json.loads(result.encoded(event.plain))
+
+
+def test_no_two_results_have_one_name_and_each_says_its_version() -> None:
+    names = [kind.name for kind in KINDS.values()]
+    assert len(set(names)) == len(names)
+    for tag, kind in KINDS.items():
+        what, _, version = tag.rpartition("/")
+        assert what.startswith(kind.__module__.split(".")[1] + ".") and version.isdecimal()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"blocks": "many"}, {"median": 1e300}, {"median": None}, {"ci95": [1.0]}, {"link_share": 10**400}],
+)
+def test_a_result_that_does_not_fit_is_left_out_and_said_and_the_rest_is_read(
+    change: dict[str, Any], tmp_path: Path
+) -> None:
+    level = {"workload": "w", "variant": "A", "metric": "IOPS", "unit": "IOPS", "blocks": 4, "median": 1.0}
+    row = {**level, "ci95": None, **change}
+    lines = [
+        {"type": "storage.levels/1", "t": 1.0, "value": [row]},
+        {"type": FORMER, "t": 1.0, "name": "levels", "value": [row]},
+    ]
+    path = written(tmp_path / "r.jsonl", ev.Note(t=2.0, text="after"))
+    head, note = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(head + b"".join(json.dumps(line).encode() + b"\n" for line in lines) + note)
+    session = load(path)
+    assert session.result(Levels) is None and session.unsound == 2
+    assert [type(e) for e in events_of(path)] == [ev.Began, ev.LeftOut, ev.LeftOut, ev.Note]
+
+
+def test_a_later_version_and_an_unknown_scenarios_result_are_survived(tmp_path: Path) -> None:
+    path = written(tmp_path / "r.jsonl", ev.Note(t=2.0, text="after"))
+    head, note = path.read_bytes().splitlines(keepends=True)
+    strange = (b'"storage.levels/9"', b'"none.such/1"', b'"extra","name":"none"')
+    lines = [b'{"type":%s,"t":1.0,"value":[]}\n' % tag for tag in strange]
+    path.write_bytes(head + b"".join(lines) + note)
+    assert [type(e) for e in events_of(path)] == [ev.Began, ev.Note]
+
+
+class Told(ev.Result, frozen=True, tag="thp.told/1"):
+    name: ClassVar[str] = "told"
+    value: str
+
+
+def test_another_packages_scenario_brings_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Entry:
+        module = __name__
+
+        def load(self) -> None:
+            pass
+
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [Entry()])
+    result_types.tagged.cache_clear()
+    session = load(written(tmp_path / "r.jsonl", Told(t=1.0, value="so")))
+    result_types.tagged.cache_clear()
+    assert session.result(Told) == Told(t=1.0, value="so")
+    assert "so" in markdown.rendered(report(session, "r.jsonl")).splitlines()

@@ -1,0 +1,21 @@
+"""Every type that a line of a recording may have: those of all scenarios, and each scenario's own results."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from app.recording.results import FORMER
+from scenarios import events as ev
+from scenarios.results import types as result_types
+
+EVERY: dict[str, type[ev.AnyEvent]] = {
+    **{kind.__struct_config__.tag: kind for kind in ev.Common.__args__},
+    **result_types.own(),
+}
+
+
+def as_formerly(tree: dict[str, Any], rng: random.Random) -> dict[str, Any]:
+    """Every second result in the form that had no types."""
+    kind = result_types.own().get(tree["type"])
+    return tree if kind is None or rng.random() < 0.5 else {**tree, "type": FORMER, "name": kind.name}

@@ -1,0 +1,191 @@
+"""Planted mistakes: each is made in a copy of this tree, and a test near it must fail.
+
+    python -m tests.mutations [--few] [--only WORD]
+
+`--few`: those that are marked so, in under a minute. `--only`: those with the word in their name or their file. The
+lists stand beside this file. Exit status: 0 all were noticed, 1 some were not (they are named), 2 a list is wrong: an
+old text is not there exactly once, or the tests near it do not pass without the mistake.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Literal, TypeAlias
+
+import msgspec
+
+ROOT = Path(__file__).parent.parent.parent
+COPIED = ("app", "probes", "scenarios", "tests", "pyproject.toml", "README.md")
+NOT_COPIED = shutil.ignore_patterns("__pycache__", ".hypothesis", ".mypy_cache", ".venv")
+AT_ONCE = 2
+LONGEST_S = 300.0  # the tests near a mistake; a mutation that makes them hang belongs to another place
+PASSED, FAILED = 0, 1  # pytest's exit status; others say that no test, or not every file, could be run
+
+Word: TypeAlias = Literal["noticed", "survived", "invalid"]
+
+
+class Mutation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`old` stands once in `file`; `near` are the tests, as pytest takes them, of which one must fail with `new`."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    near: tuple[str, ...]
+    why: str
+    few: bool = False
+
+
+class _List(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    mutation: tuple[Mutation, ...]
+
+
+class Tree:
+    """A copy that is mutated, tested and mended again."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        for name in COPIED:
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, root / name, ignore=NOT_COPIED)
+            else:
+                shutil.copy2(ROOT / name, root / name)
+
+    def noticed(self, mutation: Mutation) -> tuple[Word, str]:
+        """What the tests near it say of it, and the first of them that failed."""
+        path = self.root / mutation.file
+        whole = path.read_text(encoding="utf-8")
+        try:
+            self._write(path, whole.replace(mutation.old, mutation.new))
+            status, said = self.tested(mutation.near)
+        finally:
+            self._write(path, whole)
+        failed = [
+            line.partition(" - ")[0] for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))
+        ]
+        if status == FAILED and all("::" in test for test in failed):  # else a file that could not be read
+            return "noticed", failed[0]
+        return ("survived", "") if status == PASSED else ("invalid", said[-2000:])
+
+    def tested(self, tests: Sequence[str]) -> tuple[int, str]:
+        """pytest's exit status and output. What the tests start finds this copy first, and nothing is drawn anew."""
+        command = (
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-n0",
+            "-m",
+            "not real",
+            "-rfE",
+            "--tb=no",
+            "--hypothesis-seed=0",
+        )
+        env = os.environ | {"PYTHONPATH": str(self.root)}
+        try:
+            done = subprocess.run(
+                [*command, *tests], cwd=self.root, env=env, capture_output=True, text=True, timeout=LONGEST_S
+            )
+        except subprocess.TimeoutExpired:
+            return -1, f"took longer than {LONGEST_S:g} s"
+        return done.returncode, done.stdout + done.stderr
+
+    def _write(self, path: Path, text: str) -> None:
+        """Python takes compiled code for that of a source of the same second and the same size."""
+        path.write_text(text, encoding="utf-8")
+        for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
+            compiled.unlink()
+
+
+def mutations() -> list[Mutation]:
+    lists = sorted(Path(__file__).parent.glob("*.toml"))
+    read = (msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _List) for path in lists)
+    return [one for each in read for one in each.mutation]
+
+
+def trouble(one: Mutation) -> str:
+    """Why it cannot be made here; empty where it can."""
+    path = ROOT / one.file
+    found = path.read_text(encoding="utf-8").count(one.old) if path.is_file() else 0
+    if found != 1:
+        return f"{one.file} has the old text {found} times: {one.old!r}"
+    absent = [name for name in one.near if not (ROOT / name.partition("::")[0]).exists()]
+    return f"not found: {', '.join(absent)}" if absent else ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--few", action="store_true", help="those that are marked so")
+    parser.add_argument("--only", default="", metavar="WORD", help="in a mutation's name or file")
+    asked = parser.parse_args()
+    every = mutations()
+    wrong = [f"{one.name}: {why}" for one in every if (why := trouble(one))]
+    twice = len(every) - len({one.name for one in every})
+    if wrong or twice:
+        print(*wrong, *(["two mutations have one name"] if twice else []), sep="\n")
+        return 2
+    chosen = [one for one in every if (one.few or not asked.few) and asked.only in f"{one.name} {one.file}"]
+    if not chosen:
+        print(f"no mutation has {asked.only!r} in its name or file")
+        return 2
+    with tempfile.TemporaryDirectory(prefix="hostdx-mutations-") as place:
+        return _judged(chosen, Path(place))
+
+
+def _judged(chosen: Sequence[Mutation], place: Path) -> int:
+    began = time.monotonic()
+    trees: SimpleQueue[Tree] = SimpleQueue()
+    for number in range(AT_ONCE):
+        (place / str(number)).mkdir()
+        trees.put(Tree(place / str(number)))
+
+    def passes(tests: Sequence[str]) -> str:
+        tree = trees.get()
+        try:
+            status, said = tree.tested(tests)
+        finally:
+            trees.put(tree)
+        return "" if status == PASSED else said[-3000:]
+
+    def one(mutation: Mutation) -> Word:
+        tree = trees.get()
+        try:
+            word, said = tree.noticed(mutation)
+        finally:
+            trees.put(tree)
+        print(f"{word:8}  {mutation.name}  {said or mutation.why}", flush=True)
+        return word
+
+    near = sorted({test for mutation in chosen for test in mutation.near})
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        failing = [
+            said
+            for said in pool.map(passes, (near[n::AT_ONCE] for n in range(min(AT_ONCE, len(near)))))
+            if said
+        ]
+        if failing:
+            print("the tests do not pass without a mutation:", *failing, sep="\n")
+            return 2
+        words = list(pool.map(one, chosen))
+    print(
+        f"{words.count('survived')} of {len(words)} survived, {words.count('invalid')} could not be judged; "
+        f"{time.monotonic() - began:.0f} s"
+    )
+    return 2 if "invalid" in words else 1 if "survived" in words else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""A judged metric: what a look decided stays decided."""
+
+from __future__ import annotations
+
+from probes.bench.measured import Measured
+from scenarios.experiment.budget import Pace
+from scenarios.experiment.groups import Group
+from scenarios.experiment.judge import Judge
+from scenarios.plan import Metric, Workload
+from tests.fakes import FakeClock
+
+IOPS = Metric("IOPS", "IOPS")
+READS = Workload(id="reads", title="reads", metrics=(IOPS,))
+
+
+def group(index: int, ratio: float) -> Group:
+    made = Group(index, "ABBA")
+    for place, variant in enumerate(made.order):
+        rate = 10_000 * (1 + 0.001 * ((7 * index + place) % 5)) * (ratio if variant == "B" else 1.0)
+        made.add(variant, Measured(seconds=0.5, values={IOPS.name: rate}))
+    return made
+
+
+def test_what_a_look_decided_no_later_group_changes() -> None:
+    judge = Judge(READS, IOPS, ("A", "B"), family=1, margin=0.05, planned_groups=30)
+    pace = Pace(FakeClock(), 60.0, 2.0)
+    for index in range(6):
+        judge.add(group(index, 0.7), pace)
+    decided = judge.decision
+    assert decided is not None and (decided.verdict, decided.groups) == ("slower", 6)
+    for index in range(6, 30):
+        judge.add(group(index, 1.6), pace)
+    assert judge.decision is decided
+    told = judge.conclude(1.0, pace, "")
+    assert (told.verdict, told.groups) == ("slower", 6)
