@@ -308,8 +308,8 @@ class Verdict(Event, frozen=True, tag="verdict"):
     slower_in: of.Number = 0  # groups in which the variant was slower
     batch: of.Number = 1  # so many neighbouring groups, which depend on each other, are one unit of inference
     pairs: of.Number = 0  # of places that were visited: the unit of inference where there are some
-    place_scatter: of.Edge | None = None  # standard deviation of the log rate of a place against the others
-    slice_scatter: of.Edge | None = None  # of a slice in its place
+    place_scatter: of.Deviation | None = None  # standard deviation of a place's log rate against the others
+    slice_scatter: of.Deviation | None = None  # of a slice in its place
     explain: str = ""  # a scenario's own words on how it came about, where the fields do not say it
     scope: str = ""  # "this stack", "this disk", "this directory, not the disk"
     seconds_to_decide: of.Duration | None = None  # `inconclusive`: about; `not measured`: at least

@@ -25,6 +25,7 @@ Ratio: TypeAlias = Annotated[float, Meta(ge=1 / _MOST_RATIO, le=_MOST_RATIO)]
 Edge: TypeAlias = Annotated[float, Meta(ge=0, le=_MOST_RATIO)]  # of a ratio's interval
 Change: TypeAlias = Annotated[float, Meta(ge=-_MOST_RATIO, le=_MOST_RATIO)]  # as a share: 0.1 is a tenth more
 Logarithm: TypeAlias = Annotated[float, Meta(ge=-700, le=700)]  # of a ratio
+Deviation: TypeAlias = Annotated[float, Meta(ge=0, le=700)]  # of logarithms
 Number: TypeAlias = Annotated[int, Meta(ge=-1, le=1 << 31)]  # of groups; -1: before the first
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]  # of operations, bytes, ns
 Whole: TypeAlias = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
