@@ -1,10 +1,11 @@
-"""The whole suite on two CPUs: the files with real tests (they measure, kill, make disks) one after another in one
-process, the others and what is marked `beside` in another. A part of the suite, named on the command line, runs in this
+"""The whole suite on two CPUs: the real tests (they measure, kill, make disks) one after another in one process, the
+others and what is marked `beside` in another. A part of the suite, named on the command line, runs in this
 process.
 """
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import os
 import sys
@@ -79,6 +80,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"RERUN {report.nodeid}: {where}: {' '.join(said[:3])[:300]} ({why})")
 
 
+def _marks(node: ast.stmt) -> list[ast.expr]:
+    """Of a test, or of all that a file holds."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return node.decorator_list
+    whole = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
+    return [node.value] if isinstance(node, ast.Assign) and whole else []
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Not `loadgroup`: pytest-xdist 3.8 hands no group over with pytest 9."""
@@ -87,13 +96,25 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     @cache
-    def room(file: str) -> str:
-        text = (config.rootpath / file).read_text(encoding="utf-8")
-        return "real" if "mark.real" in text and "mark.beside" not in text else file
+    def alone(file: str) -> frozenset[str]:
+        """The tests of a file that are real and not beside; one name may stand for the whole file: ""."""
+        tree = ast.parse((config.rootpath / file).read_text(encoding="utf-8"))
+        marked = {
+            "" if isinstance(node, ast.Assign) else node.name: [ast.unparse(one) for one in marks]
+            for node in tree.body
+            if (marks := _marks(node))
+        }
+        whole = marked.get("", [])
+        return frozenset(
+            name
+            for name, marks in marked.items()
+            if "mark.real" in str(marks + whole) and "mark.beside" not in str(marks + whole)
+        )
 
     class RealOnesTogether(LoadScopeScheduling):  # type: ignore[misc,unused-ignore]
         def _split_scope(self, nodeid: str) -> str:
-            return room(nodeid.partition("::")[0])
+            file, _, test = nodeid.partition("::")
+            return "real" if alone(file) & {"", test.partition("[")[0]} else file
 
     return RealOnesTogether(config, log)
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.real.dead_mount import dead_mount
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.beside]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from tests.app.launcher import hostdx
 from tests.needs import TMPFS, need
 from tests.real.own_disk import unmount
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.beside]
 
 
 @pytest.fixture

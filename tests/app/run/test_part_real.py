@@ -13,7 +13,7 @@ from app.recording.reader import load
 from app.report.checkup import items
 from tests.app.launcher import hostdx, started
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.beside]
 ASKED = ("run", "checkup", "--only", "dstate", "--budget", "300")
 
 

@@ -28,6 +28,7 @@ from tests.real.trim_disk import TrimDisk
 
 pytestmark = [
     pytest.mark.real,
+    pytest.mark.beside,
     needs(ROOT),
 ]
 USER = 65534
