@@ -84,7 +84,7 @@ class Train(msgspec.Struct, frozen=True, kw_only=True):
     quarters   of the leading metric in each fourth of a slice, where that was asked for.
     sides      each side's slices together: operations, bytes, CPU time, latencies. `device_bytes` is None where the
                sides share a device; `device_bytes` of the train is what all leaves' counters moved.
-    begins     of every slice, in seconds since the start; `completions`: operations that finished in each 2 ms of it,
+    begins     of every slice, in seconds by one clock for all trains; `completions`: operations in each 2 ms of it,
                with those that do not count elsewhere.
     seconds    wall time, switches included; `waited_s` of the workers' time they waited for a CPU.
     """
@@ -119,6 +119,8 @@ def joined(parts: Sequence[Train]) -> Train:
         operations=[n for part in parts for n in part.operations],
         device_bytes=_sum_known([part.device_bytes for part in parts]),
         waited_s=sum(part.waited_s for part in parts),
+        begins=[begin for part in parts for begin in part.begins],
+        completions=[steps for part in parts for steps in part.completions],
     )
 
 

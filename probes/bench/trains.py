@@ -34,7 +34,6 @@ class StorageTrains:
         self.variants = tuple(benches)
         self.load = workload if isinstance(workload, Load) else load_of(workload)
         self.remarks: set[str] = set()
-        self.seen: list[Train] = []
         self._benches = list(benches.values())
         self._crew = self._benches[0].crew
         if any(bench.crew is not self._crew for bench in self._benches):
@@ -118,7 +117,6 @@ class StorageTrains:
         measured = self._summed(order, slice_s, replies, moved, took)
         self._account(measured, sum(reply["uncounted"] for reply in replies), slice_s)
         self._check(measured, moved)
-        self.seen.append(measured)
         return measured
 
     def without(self, variants: Sequence[str]) -> StorageTrains:

@@ -78,6 +78,7 @@ class TrainExperiment:
         self.judges: list[Judge] = []
         self.verdicts: list[ev.Verdict] = []
         self.groups: list[Group] = []  # that count, of slices as long as now
+        self.counted: list[Train] = []  # that hold these groups
         self.reason = ""  # why no further train may be measured
         self.needs_s: float | None = None  # of a run's budget, where it was not begun
         self.spent: Spent | None = None  # its write limit ended it
@@ -280,7 +281,7 @@ class TrainExperiment:
         if needed:
             self.trains = self.trains.without([v for v in self.trains.variants if v not in needed])
             self._draw = orders(self.trains.variants, self.run.rng)
-            self.groups = []
+            self.groups, self.counted = [], []
             self.pace.expect(self.group_s)
 
     async def _steady(self, wanted: int) -> Train:
@@ -309,6 +310,7 @@ class TrainExperiment:
         if groups:
             self.pace.took(len(groups), self.run.clock.now() - began)
         if not disturbed:
+            self.counted.append(train)
             self._count(groups, sides_of(train, names, self._group))
         elif self._too_disturbed() and not self.broken_off:
             self.broken_off = too_disturbed(self.disturbed, self.measured, "trains")
@@ -341,7 +343,7 @@ class TrainExperiment:
         if then is None:
             return
         self.slice_s, self.onset_s = then.seconds, 0.0
-        self.groups, self._visits = [], Visits(self.trains.places, self.run.rng)
+        self.groups, self.counted, self._visits = [], [], Visits(self.trains.places, self.run.rng)
         self.judges = self._new_judges()
         bias = then.carried.bias
         self.run.emit(

@@ -7,13 +7,15 @@ import re
 
 import msgspec
 
+from probes.host import Host
 from probes.system.disk.block import BlockDevice
-from probes.system.disk.transport import emulated
+from probes.system.disk.transport import virtual
 from probes.types import present
 from scenarios.knowledge.load import load
 
 _FILL_BYTES_PER_S = 200e6
-NAMELESS = frozenset({"virtio", "xen"})  # transports whose disks tell no model
+DMI = "/sys/class/dmi/id"
+TELLS_THE_CLOUD = ("sys_vendor", "product_name", "chassis_asset_tag")
 EXCEEDED = 1.1  # of a link's payload rate: reckoned without all of its overhead, so a little more is nothing
 
 
@@ -42,7 +44,7 @@ class Offer(msgspec.Struct, frozen=True):
     """A cloud's virtual disk with its published caps. `gib`: sizes above the first and up to the second have them."""
 
     title: str
-    transports: tuple[str, ...]
+    machine: str
     model: str
     iops: Scale
     mb_s: Scale
@@ -52,9 +54,9 @@ class Offer(msgspec.Struct, frozen=True):
     burst: str = ""
     recalled: bool = False
 
-    def caps(self, size_bytes: int) -> dict[str, float]:
-        """By unit, IOPS and MB/s, for a volume of this size."""
-        gib = size_bytes / 2**30
+    def caps(self, device: BlockDevice) -> dict[str, float]:
+        """By unit, IOPS and MB/s, for a volume of its size."""
+        gib = _gib(device)
         return {
             unit: min(one.most, max(one.least, one.base + one.per_gib * gib))
             for unit, one in (("IOPS", self.iops), ("MB/s", self.mb_s))
@@ -91,8 +93,7 @@ def disk_classes() -> tuple[DiskClass, ...]:
 def disk_class(device: BlockDevice) -> DiskClass | None:
     """The class of a physical disk; None for virtual and emulated devices, loops and unknown transports."""
     if (
-        emulated(device.model)
-        or offers(device)
+        virtual(device.transport, device.model)
         or not present(device.rotational)
         or not present(device.transport)
     ):
@@ -103,19 +104,26 @@ def disk_class(device: BlockDevice) -> DiskClass | None:
     return None
 
 
-def offers(device: BlockDevice) -> tuple[Offer, ...]:
-    """The clouds' disks that this one can be, by its transport, model and size."""
-    if not present(device.transport) or not present(device.size_bytes):
-        return ()
+def offers(host: Host, device: BlockDevice) -> tuple[Offer, ...]:
+    """The disks that this one can be of the cloud that the firmware names; none where it names none."""
+    texts = [host.text(f"{DMI}/{name}") for name in TELLS_THE_CLOUD]
+    machine = "\n".join(text for text in texts if present(text))
     model = device.model.strip() if present(device.model) else ""
-    if not model and device.transport not in NAMELESS:
-        return ()
-    gib = device.size_bytes / 2**30
     return tuple(
         one
-        for one in load("storage", "offer", Offer).entries
-        if device.transport in one.transports and matches(one.model, model) and one.gib[0] < gib <= one.gib[1]
+        for one in offers_of_size(device)
+        if machine and matches(one.machine, machine) and matches(one.model, model)
     )
+
+
+def offers_of_size(device: BlockDevice) -> tuple[Offer, ...]:
+    """What any cloud sells in this size; none for what is no virtual disk."""
+    gib = _gib(device) if virtual(device.transport, device.model) else 0.0
+    return tuple(one for one in load("storage", "offer", Offer).entries if one.gib[0] < gib <= one.gib[1])
+
+
+def _gib(device: BlockDevice) -> float:
+    return device.size_bytes / 2**30 if present(device.size_bytes) else 0.0
 
 
 def job_kinds() -> tuple[JobKind, ...]:

@@ -32,7 +32,7 @@ def level(
 
     `latencies`: pairs of upper bound in ns and count.
     """
-    device = one.devices[0] if len(one.devices) == 1 else None
+    device = one.device
     share = None
     usual = None
     title = ""

@@ -9,10 +9,17 @@ from statistics import fmean
 from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.system.disk.block import BlockDevice
-from probes.types import present
-from probes.units import amount, duration, elapsed, listed
-from scenarios.finding import Evidence, Finding, Remedy
-from scenarios.knowledge.disks import JobKind, disk_class, disk_classes, job_kinds, offers
+from probes.system.disk.transport import virtual
+from probes.units import amount, duration, elapsed, listed, number
+from scenarios.finding import SEVERITIES, Evidence, Finding, Remedy
+from scenarios.knowledge.disks import (
+    JobKind,
+    disk_class,
+    disk_classes,
+    job_kinds,
+    offers,
+    offers_of_size,
+)
 from scenarios.storage.findings import engine_cost
 from scenarios.storage.results import Level
 from scenarios.storage.targets import Target
@@ -28,7 +35,13 @@ CAPPED = {
 
 
 def first_answer(
-    one: Target, levels: Sequence[Level], found: Sequence[Finding], watched_s: float, *, single: bool
+    host: Host,
+    one: Target,
+    levels: Sequence[Level],
+    found: Sequence[Finding],
+    watched_s: float,
+    *,
+    single: bool,
 ) -> list[Finding]:
     """Of one directory; nothing where nothing was measured. `found`: what the run and the rules say of it besides.
 
@@ -43,9 +56,12 @@ def first_answer(
         for value in own
         if value.workload == kind.load
     ]
-    nearest = standing(one, own)[:NEAREST]
+    nearest = standing(host, one, own)[:NEAREST]
     throttle = next((each for each in found if each.id == "storage.throttled"), None)
-    suspicious = [each for each in found if each.severity != "ok" and each is not throttle]
+    wrong = sorted(
+        (each for each in found if each.severity != "ok"),
+        key=lambda each: (SEVERITIES.index(each.severity), each is not throttle),
+    )
     judged = any(value.usual is not None for value in own)
     fine = judged and not found and all(word == "good" for _, _, word in jobs)
     uses = [
@@ -65,11 +81,11 @@ def first_answer(
         evidence=(
             *(Evidence(_job_words(*job), KNOWLEDGE) for job in jobs),
             *(engine_cost(value.engine_ns) for value in own[:1] if value.engine_ns is not None),
-            *([Evidence(_standing_words(one, nearest), KNOWLEDGE)] if nearest else []),
-            *([Evidence(_throttle_words(throttle, watched_s))] if watched_s else []),
-            Evidence(_setting_words(one, suspicious)),
+            *([Evidence(_standing_words(host, one, nearest), KNOWLEDGE)] if nearest else []),
+            *([Evidence(_throttle_words(throttle, watched_s))] if throttle or watched_s else []),
+            Evidence(_setting_words(one, [each for each in wrong if each is not throttle])),
         ),
-        remedy=(_next(throttle, suspicious),),
+        remedy=(_next(wrong),),
     )
     return [answer]
 
@@ -82,30 +98,33 @@ def worth(kind: JobKind, value: Level) -> str:
     return "poor" if value.median <= kind.poor else "fair"
 
 
-def standing(one: Target, levels: Sequence[Level]) -> list[tuple[str, float]]:
-    """Classes of disks and the clouds' offers that this one can be, the nearest first, with its distance.
+def standing(host: Host, one: Target, levels: Sequence[Level]) -> list[tuple[str, float]]:
+    """What this disk can be, the nearest first, with its distance: what the cloud sells, else classes and caps.
 
     The distance is the mean over the loads of |ln(measured / the range's edge or the cap)|; 0 lies within the ranges.
     """
     reached = {value.workload: value.median for value in levels if value.median > 0}
     sides = [(each.title, each.ranges) for each in disk_classes()]
-    for device in one.devices[:1] if len(one.devices) == 1 else ():
-        size = device.size_bytes if present(device.size_bytes) else 0
-        for offer in offers(device):
-            caps = offer.caps(size)
-            sides.append((offer.title, {name: (caps[unit], caps[unit]) for name, unit in CAPPED.items()}))
-    found = []
+    if disk := one.device:
+        sold = offers(host, disk)
+        sides = [] if sold else sides
+        for offer in sold or offers_of_size(disk):
+            caps = offer.caps(disk)
+            words = " and ".join(str(amount(float(number(caps[unit])), unit)) for unit in ("IOPS", "MB/s"))
+            title = offer.title if sold else f"a volume capped at {words}"
+            sides.append((title, {name: (caps[unit], caps[unit]) for name, unit in CAPPED.items()}))
+    found = {}
     for title, ranges in sides:
         apart = [_apart(reached[name], *ranges[name]) for name in ranges if name in reached]
         if apart:
-            found.append((title, fmean(apart)))
-    return sorted(found, key=lambda side: side[1])
+            found[title] = fmean(apart)
+    return sorted(found.items(), key=lambda side: side[1])
 
 
 def hints(host: Host, one: Target, levels: Sequence[Level]) -> list[Finding]:
     """What cannot be as it claims to be: flushes faster than the medium, a rotating disk that reads like flash."""
     own = {value.workload: value for value in levels if value.variant == one.letter}
-    device = one.devices[0] if len(one.devices) == 1 else None
+    device = one.device
     if device is None:
         return []
     found = []
@@ -138,15 +157,17 @@ def _job_words(kind: JobKind, value: Level, word: str) -> str:
     return f"{kind.words}: {word}, {reached}{latency}; {edges}{remark}"
 
 
-def _standing_words(one: Target, nearest: Sequence[tuple[str, float]]) -> str:
+def _standing_words(host: Host, one: Target, nearest: Sequence[tuple[str, float]]) -> str:
     words = " and ".join(
         title if not apart else f"{title} (off by a factor of {math.exp(apart):.2g})"
         for title, apart in nearest
     )
-    known = disk_class(one.devices[0]) if len(one.devices) == 1 else None
-    itself = (
-        f"{one.leaf_names} is a {known.title}" if known else f"the class of {one.leaf_names} is not known"
-    )
+    disk, itself = one.device, f"the class of {one.leaf_names} is not known"
+    if disk and (known := disk_class(disk)):
+        itself = f"{disk.name} is a {known.title}"
+    elif disk and virtual(disk.transport, disk.model):
+        sold = "by what its cloud publishes" if offers(host, disk) else "offer unknown"
+        itself = f"{disk.name} is a virtual disk, {sold}"
     return f"by its figures nearest to {words}; {itself}"
 
 
@@ -165,12 +186,13 @@ def _setting_words(one: Target, suspicious: Sequence[Finding]) -> str:
     return f"no rule found a suspicious setting of {one.leaf_names} or its file system"
 
 
-def _next(throttle: Finding | None, suspicious: Sequence[Finding]) -> Remedy:
-    """One command: the throttle's, the worst finding's, or how long a job really waits."""
-    for each in (throttle, *suspicious):
-        for remedy in each.remedy if each is not None else ():
-            if remedy.commands:
-                return Remedy(title=remedy.title, commands=remedy.commands[:1])
+def _next(wrong: Sequence[Finding]) -> Remedy:
+    """One command of one line: the worst finding's, or how long a job really waits."""
+    for each in wrong:
+        for remedy in each.remedy:
+            for command in remedy.commands:
+                if "\n" not in command:
+                    return Remedy(title=remedy.title, commands=(command,))
     return Remedy(
         title="Measure how long your job really waits for this disk",
         commands=("hostdx run storage --pid PID",),
@@ -178,44 +200,39 @@ def _next(throttle: Finding | None, suspicious: Sequence[Finding]) -> Remedy:
 
 
 def _too_fast(device: BlockDevice, p50_ns: float, title: str, fastest_us: float) -> Finding:
-    return Finding(
-        id="storage.flush-too-fast",
-        severity="notice",
-        confidence="hint",
-        subject=device.name,
-        title=f"half of the synced writes to {device.name} take less than {elapsed(p50_ns)}; a {title} needs "
+    return _hint(
+        "storage.flush-too-fast",
+        device,
+        f"half of the synced writes to {device.name} take less than {elapsed(p50_ns)}; a {title} needs "
         f"{elapsed(1e3 * fastest_us)} at least",
-        evidence=(
-            Evidence(
-                "a controller's or hypervisor's cache may answer for it, and lose the data when power fails"
-            ),
+        Evidence(
+            "a controller's or hypervisor's cache may answer for it, and lose the data when power fails"
         ),
-        remedy=(
-            Remedy(
-                title="See what the kernel says of its write cache, and what the hypervisor does with flushes",
-                commands=(f"cat /sys/block/{device.name}/queue/write_cache",),
-            ),
+        Remedy(
+            title="See what the kernel says of its write cache, and what the hypervisor does with flushes",
+            commands=(f"cat /sys/block/{device.name}/queue/write_cache",),
         ),
     )
 
 
 def _turns(device: BlockDevice, p50_ns: float, path: str) -> Finding:
-    return Finding(
-        id="storage.not-rotating",
-        severity="notice",
-        confidence="hint",
-        subject=device.name,
-        title=f"the kernel takes {device.name} for a rotating disk, but half of its random reads take less than "
+    return _hint(
+        "storage.not-rotating",
+        device,
+        f"the kernel takes {device.name} for a rotating disk, but half of its random reads take less than "
         f"{elapsed(p50_ns)}: that is flash, or a cache of the hypervisor",
-        evidence=(
-            Evidence("rotational 1; databases, file systems and write-back throttling go by it", path),
-        ),
-        remedy=(
-            Remedy(
-                title="Compare with the kernel being told that it does not rotate",
-                commands=(f"cat {path}", f"echo 0 > {path}"),
-                verify=(f"cat {path}",),
-                undo=(f"echo 1 > {path}",),
-            ),
+        Evidence("rotational 1; databases, file systems and write-back throttling go by it", path),
+        Remedy(
+            title="Compare with the kernel being told that it does not rotate",
+            commands=(f"echo 0 > {path}",),
+            verify=(f"cat {path}",),
+            undo=(f"echo 1 > {path}",),
         ),
     )
+
+
+def _hint(id: str, device: BlockDevice, title: str, evidence: Evidence, remedy: Remedy) -> Finding:
+    return Finding(
+        id=id, severity="notice", confidence="hint", subject=device.name, title=title, evidence=(evidence,),
+        remedy=(remedy,),
+    )  # fmt: skip

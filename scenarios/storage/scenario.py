@@ -48,14 +48,14 @@ from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, Layout, make
 from scenarios.storage.results import JobWait, JobWaits, Level, Levels
 from scenarios.storage.single_directory import measure_alone
 from scenarios.storage.targets import Target, same_device
-from scenarios.storage.throttling.common_cap import Sides, recast
+from scenarios.storage.throttling.caps import throttles, watched_s
+from scenarios.storage.throttling.common_cap import courses_of, recast
 from scenarios.storage.throttling.course import Course
 from scenarios.storage.throttling.findings import (
     ebs_findings,
     ebs_of,
     is_virtual,
-    known_limits,
-    offer_limits,
+    limits_below,
     sustained,
     throttle_findings,
     throttles_of,
@@ -150,10 +150,11 @@ class Storage(Scenario):
             courses: dict[str, list[Course]] = {}
             leaves = sorted({leaf for one in layout.targets for leaf in one.place.leaves})
             ebs = await asyncio.to_thread(ebs_of, run.host, leaves)
+            exceeded: list[Finding] = []
             try:
                 await self._loads(run, plan, layout, benches, watch, levels, verdicts, courses)
+                exceeded = ebs_findings(ebs, await asyncio.to_thread(ebs_of, run.host, list(ebs)))
             finally:  # what was measured before a stop is an answer too
-                exceeded = ebs_findings(ebs, ebs_of(run.host, list(ebs)))
                 conclude(run, layout, levels, verdicts, courses, known, exceeded)
 
     async def _loads(
@@ -174,22 +175,33 @@ class Storage(Scenario):
             await self._alone(run, loads, budget, layout.targets[0], benches, watch, levels, courses)
             return
         scope = scope_of(plan, layout.targets)
-        sides = Sides([one.letter for one in layout.targets], shared=same_device(layout.targets))
-        limits = {one.letter: [*known_limits(run.host, one), *offer_limits(one)] for one in layout.targets}
-        virtual = all(is_virtual(one) for one in layout.targets)
+        letters = [one.letter for one in layout.targets]
+        shared = same_device(layout.targets)
+        limits = {one.letter: limits_below(run.host, one) for one in layout.targets}
+        virtual, turns = all(is_virtual(one) for one in layout.targets), 1 if shared else len(letters)
+        experiments: dict[str, TrainExperiment] = {}
+
+        def by_side() -> dict[str, dict[str, list[Course]]]:
+            return courses_of(letters, {load: e.counted for load, e in experiments.items()}, shared=shared)
 
         def entry(load: Workload) -> Entry:
             trains = StorageTrains(benches, load.id)
 
             async def make(most_s: float) -> TrainExperiment:
-                return TrainExperiment(
+                experiments[load.id] = TrainExperiment(
                     run, load, trains, most_s=most_s, family=len(loads) * (len(layout.targets) - 1),
                     margin=run.options.number("margin", 0.05), watch=watch, scope=scope,
                 )  # fmt: skip
+                return experiments[load.id]
 
             def capped(verdict: ev.Verdict) -> ev.Verdict:
-                sides.add(load.id, trains.seen)
-                return recast(verdict, sides.caps(load.id, limits, virtual=virtual))
+                caps = {
+                    letter: one
+                    for letter, own in by_side().items()
+                    for one in throttles(own, limits[letter], virtual=virtual, turns=turns)
+                    if load.id in one.loads
+                }
+                return recast(verdict, caps)
 
             def done(experiment: TrainExperiment) -> None:
                 judged = experiment.conclude()
@@ -197,13 +209,17 @@ class Storage(Scenario):
                 for one in layout.targets:
                     values = level_values(experiment.groups, one.letter, load.metrics[0], judged)
                     if values and one.letter not in experiment.gone:
-                        levels.append(level_of(one, load, values, sorted(trains.remarks)[-1:]))
+                        side = experiment.trains.variants.index(one.letter)
+                        latencies = [
+                            pair for train in experiment.counted for pair in train.sides[side].histogram
+                        ]
+                        levels.append(level_of(one, load, values, sorted(trains.remarks)[-1:], latencies))
 
             return Entry(load.id, load.title, make, done, load.control, recast=capped)
 
         await campaign(run, budget, [entry(load) for load in loads])
-        if sides.shared:
-            courses |= sides.courses[layout.targets[0].letter]
+        if shared:
+            courses |= by_side()[letters[0]]
 
     async def _alone(
         self,
@@ -352,8 +368,8 @@ def conclude(
     findings += throttle_findings(run.host, first, caps)
     if single or same_device(layout.targets):
         findings += hints(run.host, first, levels)
-        spans = [own[-1].began_s + own[-1].seconds - own[0].began_s for own in courses.values() if own]
-        findings += first_answer(first, levels, [*known, *findings], sum(spans), single=single)
+        others = [*known, *findings]
+        findings += first_answer(run.host, first, levels, others, watched_s(courses), single=single)
     findings += drift_findings(verdicts, [one.directory for one in layout.targets])
     learned = lesson(verdicts)
     for finding in (*findings, *((learned,) if learned else ())):

@@ -35,6 +35,11 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     explicit: bool
 
     @property
+    def device(self) -> BlockDevice | None:
+        """Where it is a single one: of several nothing can be said as of one disk."""
+        return self.devices[0] if len(self.devices) == 1 else None
+
+    @property
     def leaf_names(self) -> str:
         if self.place.leaves:
             return ", ".join(self.place.leaves)

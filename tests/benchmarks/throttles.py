@@ -1,4 +1,4 @@
-"""How often a throttle is named, and how exactly: one directory, the loads that reach a cap, run after run.
+"""How often a throttle is named, and how exactly: one directory, the loads that reach a cap and the control.
 
 `python -m tests.benchmarks.throttles --dir DIR [--runs 10] [--blocks 7]`. Whoever throttles the directory's device, and
 puts this process under it, is outside: a control group, a virtual machine's host, nobody.
@@ -18,7 +18,7 @@ from scenarios.storage.throttling.caps import Throttle, throttles
 from scenarios.storage.throttling.course import Course
 from scenarios.storage.throttling.findings import cap_words
 
-LOADS = ("randread-4k-qd16", "read-1m-qd8", "write-1m-qd8")
+LOADS = ("randread-4k-qd16", "cpu", "read-1m-qd8", "write-1m-qd8")
 
 
 async def once(directory: str, blocks: int, seed: int) -> dict[str, list[Course]]:

@@ -108,7 +108,7 @@ def trains(
             group = rng.choice(([0, 1, 1, 0], [1, 0, 0, 1]))
             order += group
             for side in group:
-                begins.append(now - began)
+                begins.append(now)
                 ends = _ends(meters[side], now, slice_s, operation_s, scatter, workers, rng)
                 counts.append(_counted(ends, now, 1))
                 now = float(ends.max())

@@ -121,7 +121,7 @@ def run_train(
     quarters: whether the rates within the slices are wanted; most: operations of a slice that count at most, or null;
     place, crew: which of how many workers this is.
     Returns by slice "n" (operations), "ns" (what they took), "cpu" and "waited" (ns), "quarters" (operations in each
-    fourth of "ns"; those under way in part), "begins" (ns since the start) and "steps" (see `completions`), both with
+    fourth of "ns"; those under way in part), "begins" (perf_counter_ns) and "steps" (see `completions`), both with
     what is not counted; by side "h" (buckets with counts); "uncounted" (operations).
     """
     source.begin(spec["seed"])
@@ -178,7 +178,7 @@ def run_train(
     if busy and done:
         source.rate = done / busy * 1e9
     return {
-        "begins": [begin - began for begin in begins],
+        "begins": begins,
         "steps": [
             completions([early, (part[1], sides[number].latencies[first:last])])
             for number, early, part, (first, last) in zip(order, leads, slices, ranges, strict=False)

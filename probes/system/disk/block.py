@@ -10,7 +10,7 @@ from probes.host import Host, once_if_still
 from probes.system.disk.ata import ata_port
 from probes.system.disk.link import Link, pcie_link, sas_link, sata_link
 from probes.system.disk.queue import QueueLimits, queue_limits, schedulers
-from probes.system.disk.transport import VIRTUAL_TRANSPORTS, controllers, emulated, kind, transport
+from probes.system.disk.transport import controllers, kind, transport, virtual
 from probes.system.disk.udev import udev_property
 from probes.types import Absent, present
 
@@ -192,7 +192,7 @@ def _rotational(host: Host, path: str, what: str, how: str | Absent, model: str 
     source = f"{path}/queue/rotational"
     if what in _IN_MEMORY or how == "pmem" or (present(how) and how.startswith("nvme")):
         return False
-    if (present(how) and how in VIRTUAL_TRANSPORTS) or emulated(model):
+    if virtual(how, model):
         return Absent(
             "a virtual disk: its rotational flag says nothing of what lies under it", "unsupported", source
         )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
-import json
 import os
 import re
 import struct
@@ -28,31 +27,20 @@ ADMIN_CMD = struct.Struct("=BBHIIIQQIIIIIIIIII")
 FIELDS = struct.Struct("<II6Q4Q")  # magic, reserved, six totals, four times
 
 
-class EbsCounters(msgspec.Struct, frozen=True):
-    """Seconds since it was attached in which more was asked for than the volume's or the instance's limits let pass."""
-
-    volume_iops_s: float
-    volume_throughput_s: float
-    instance_iops_s: float
-    instance_throughput_s: float
-
-    def since(self, before: EbsCounters) -> EbsCounters:
-        return EbsCounters(
-            *(max(0.0, now - then) for now, then in zip(_all(self), _all(before), strict=True))
-        )
+COUNTED = ("the volume's IOPS", "the volume's throughput", "the instance's IOPS", "the instance's throughput")
 
 
-def parsed(page: bytes) -> EbsCounters | Absent:
-    """The log page's counters, which are in µs."""
+def parsed(page: bytes) -> dict[str, float] | Absent:
+    """By limit, the seconds since it was attached in which more was asked for than the limit let pass."""
     if len(page) < FIELDS.size:
         return Absent("the log page is too short", "invalid", "NVMe log page 0xD0")
     magic, _, *counts = FIELDS.unpack_from(page)
     if magic != MAGIC:
         return Absent(f"the log page begins with {magic:#x}, not {MAGIC:#x}", "invalid", "NVMe log page 0xD0")
-    return EbsCounters(*(count / 1e6 for count in counts[6:]))
+    return {what: microseconds / 1e6 for what, microseconds in zip(COUNTED, counts[6:], strict=True)}
 
 
-def ebs_counters(host: Host, name: str) -> EbsCounters | Absent:
+def ebs_counters(host: Host, name: str) -> dict[str, float] | Absent:
     """Of an NVMe namespace by kernel name. Absent for what is no EBS volume, and where it cannot be asked."""
     model = host.text(f"/sys/block/{name}/device/model")
     if not present(model) or model.strip() != MODEL or not re.fullmatch(r"nvme[0-9]+n[0-9]+", name):
@@ -63,8 +51,8 @@ def ebs_counters(host: Host, name: str) -> EbsCounters | Absent:
     if isinstance(out, Absent):
         return out
     try:
-        return msgspec.convert(json.loads(out), EbsCounters)
-    except (ValueError, msgspec.ValidationError):
+        return msgspec.json.decode(out, type=dict[str, float])
+    except msgspec.DecodeError:
         return Absent(f"{name}: {out[:100]!r} is no answer", "invalid", f"/dev/{name}")
 
 
@@ -81,20 +69,14 @@ def log_page(fd: int) -> bytes:
 
 
 def main() -> None:
-    fd = os.open(f"/dev/{sys.argv[1]}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
+        fd = os.open(f"/dev/{sys.argv[1]}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         found = parsed(log_page(fd))
     except OSError as error:
         sys.exit(error.strerror)
-    finally:
-        os.close(fd)
     if isinstance(found, Absent):
         sys.exit(found.reason)
     os.write(1, msgspec.json.encode(found))
-
-
-def _all(one: EbsCounters) -> tuple[float, ...]:
-    return one.volume_iops_s, one.volume_throughput_s, one.instance_iops_s, one.instance_throughput_s
 
 
 if __name__ == "__main__":

@@ -22,7 +22,10 @@ _RAID_DRIVERS = (
 )
 # What emulates a disk: its flags and names are made up.
 VIRTUAL_TRANSPORTS = frozenset({"virtio", "virtio-scsi", "xen", "hyperv", "vmware"})
-_EMULATED = re.compile(r"QEMU|VBOX|VMware|Virtual|Msft|EMULATED|KVM", re.IGNORECASE)
+_EMULATED = re.compile(
+    r"QEMU|VBOX|VMware|Virtual|Msft|EMULATED|KVM|Elastic Block Stor|PersistentDisk|nvme_card-pd",
+    re.IGNORECASE,
+)
 
 # First match wins. A USB or SAS disk may carry an ATA name, so the bus comes before the protocol.
 _BY_PATH: tuple[tuple[str, str], ...] = (
@@ -96,6 +99,11 @@ def transport(host: Host, name: str, path: str, what: str) -> str | Absent:
 def emulated(model: str | Absent) -> bool:
     """True where the disk's name says that a hypervisor made it up."""
     return isinstance(model, str) and bool(_EMULATED.search(model))
+
+
+def virtual(how: str | Absent, model: str | Absent) -> bool:
+    """True for a hypervisor's or a cloud's disk, by its transport or its name."""
+    return (isinstance(how, str) and how in VIRTUAL_TRANSPORTS) or emulated(model)
 
 
 def controllers(host: Host, path: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, mounts, source_device
 from probes.system.disk.smart import Smart, smart_reports
-from probes.system.disk.transport import VIRTUAL_TRANSPORTS, emulated
+from probes.system.disk.transport import emulated, virtual
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
@@ -39,7 +39,6 @@ def disk_rows(host: Host) -> list[Row] | Absent:
 def _disk(host: Host, d: BlockDevice) -> Row:
     base = f"/sys/block/{d.name}"
     guest = host.once(virtualisation).virtual
-    virtual = (present(d.transport) and d.transport in VIRTUAL_TRANSPORTS) or emulated(d.model)
     link = d.link
     counters = partial(_counter, host, d.name)
     return Row(
@@ -49,7 +48,7 @@ def _disk(host: Host, d: BlockDevice) -> Row:
             "model": d.model,
             "transport": d.transport,
             # Emulated, or a volume that a hypervisor shows: its flags say nothing of what lies under it.
-            "virtual": virtual,
+            "virtual": virtual(d.transport, d.model),
             "guest": guest,
             "rotational": d.rotational,
             "size": d.size_bytes,

@@ -18,6 +18,7 @@ NEAR = 0.03  # an even one at a limit that is written down
 IN_STEP = 0.3  # of the workers: so near to one operation of each a period
 AT_LIMIT = (0.9, 1.1)  # of a limit that the kernel knows
 CONTROL = "cpu"
+LEAST_CONTROL_S = 2.0
 
 
 class Limit(msgspec.Struct, frozen=True):
@@ -63,16 +64,15 @@ def limits_of(found: Sequence[IoLimit], devnos: Sequence[str]) -> list[Limit]:
 def throttles(
     courses: Mapping[str, Sequence[Course]], limits: Sequence[Limit], *, virtual: bool, turns: int = 1
 ) -> list[Throttle]:
-    """The caps of one disk, by load as measured. None where the control pauses too: then it is the CPU that is metered.
+    """The caps of one disk, by load as measured.
 
     `virtual`: a disk whose evenness means anything; a physical one's link or platter is even as well. `turns`: how many
     disks were served in turn: what is saved up meanwhile lets a disk go so many times its limit while it is served.
+    Of several, and where the CPU itself may be metered, only a limit that the kernel knows is believed.
     """
-    loads = [name for name in courses if load_of(name).kind in ("read", "write") and not load_of(name).sync]
-    control = cap_of(courses.get(CONTROL, ()))
-    if control is not None and control.form == "pauses":
-        return []
-    seen = {name: cap for name in loads if (cap := cap_of(courses[name])) is not None}
+    loads = looked_at(courses)
+    told = loads if turns == 1 and cpu_unmetered(courses) else []
+    seen = {name: cap for name in told if (cap := cap_of(courses[name])) is not None}
     held = {name: cap for name, cap in seen.items() if _credible(name, cap, seen, limits, virtual)}
     found: list[Throttle] = []
     for name, cap in held.items():
@@ -86,6 +86,24 @@ def throttles(
         if name not in held and (limit := _reached(name, courses[name], limits, turns)):
             _add(found, Throttle(unit=limit.unit, value=limit.value, loads=(name,), caps=(), limit=limit))
     return found
+
+
+def looked_at(courses: Mapping[str, Sequence[Course]]) -> list[str]:
+    """The loads that can run into a disk's cap."""
+    return [name for name in courses if load_of(name).kind in ("read", "write") and not load_of(name).sync]
+
+
+def watched_s(courses: Mapping[str, Sequence[Course]]) -> float:
+    """Seconds of load in which a throttle would have been named."""
+    loads = looked_at(courses) if cpu_unmetered(courses) else []
+    return sum(block.seconds for name in loads for block in courses[name])
+
+
+def cpu_unmetered(courses: Mapping[str, Sequence[Course]]) -> bool:
+    """Whether the control was measured and did not pause: under a CPU quota every load pauses."""
+    control = courses.get(CONTROL, ())
+    cap = cap_of(control)
+    return sum(c.seconds for c in control) >= LEAST_CONTROL_S and (cap is None or cap.form != "pauses")
 
 
 def _credible(name: str, cap: Cap, seen: Mapping[str, Cap], limits: Sequence[Limit], virtual: bool) -> bool:

@@ -12,8 +12,8 @@ from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.system.cgroup import Cgroup, cgroup
 from probes.system.disk.block import block_devices
-from probes.system.disk.ebs import EbsCounters, ebs_counters
-from probes.system.disk.transport import VIRTUAL_TRANSPORTS, emulated
+from probes.system.disk.ebs import ebs_counters
+from probes.system.disk.transport import virtual
 from probes.types import present
 from probes.units import amount, duration, elapsed, number, prefixed, rate
 from scenarios.finding import Evidence, Finding, Remedy
@@ -28,36 +28,26 @@ LEAST_EXCEEDED_S = 0.1
 
 def throttles_of(host: Host, one: Target, courses: Mapping[str, Sequence[Course]]) -> list[Throttle]:
     """The caps of the disk below a directory, with what the kernel knows of them."""
-    limits = [*known_limits(host, one), *offer_limits(one)]
-    return throttles(courses, limits, virtual=is_virtual(one))
+    return throttles(courses, limits_below(host, one), virtual=is_virtual(one))
 
 
 def is_virtual(one: Target) -> bool:
     """Whether what lies under it is a hypervisor's or a cloud's disk: a USB or RAID link is even by itself."""
-    return bool(one.devices) and all(
-        (present(d.transport) and d.transport in VIRTUAL_TRANSPORTS) or emulated(d.model) or bool(offers(d))
-        for d in one.devices
-    )
+    return bool(one.devices) and all(virtual(d.transport, d.model) for d in one.devices)
 
 
-def known_limits(host: Host, one: Target) -> list[Limit]:
-    """The limits of our own control group and of those above it, for the devices below this directory."""
+def limits_below(host: Host, one: Target) -> list[Limit]:
+    """Of the devices below this directory: those of our control group and above it, and a cloud's published caps."""
     devices = block_devices(host)
     devnos = [devices[name].devno for name in one.place.layers if name in devices]
     own = cgroup(host)
-    return limits_of(own.io, devnos) if isinstance(own, Cgroup) else []
-
-
-def offer_limits(one: Target) -> list[Limit]:
-    """The published caps of what this disk can be."""
-    device = one.devices[0] if len(one.devices) == 1 else None
-    if device is None or not present(device.size_bytes):
-        return []
-    return [
+    published = [
         Limit(unit, value, ("read", "write"), f"the published cap of {offer.title} ({offer.source})")
-        for offer in offers(device)
-        for unit, value in offer.caps(device.size_bytes).items()
+        for disk in ([one.device] if one.device else [])
+        for offer in offers(host, disk)
+        for unit, value in offer.caps(disk).items()
     ]
+    return [*(limits_of(own.io, devnos) if isinstance(own, Cgroup) else ()), *published]
 
 
 def sustained(levels: Sequence[Level], found: Sequence[Throttle]) -> list[Level]:
@@ -69,7 +59,8 @@ def sustained(levels: Sequence[Level], found: Sequence[Throttle]) -> list[Level]
             cap = one.value * 1e6 / load.block_bytes if one.unit == "MB/s" else one.value
             cap = in_unit(load, cap)
             if value.workload in one.loads and value.median > cap:
-                value = msgspec.structs.replace(value, median=cap, ci95=None)
+                share = value.link_share and value.link_share * cap / value.median
+                value = msgspec.structs.replace(value, median=cap, ci95=None, link_share=share)
         kept.append(value)
     return kept
 
@@ -171,27 +162,20 @@ def _remedy(leaf: str, found: Sequence[Throttle]) -> Remedy:
     )
 
 
-def ebs_of(host: Host, leaves: Sequence[str]) -> dict[str, EbsCounters]:
+def ebs_of(host: Host, leaves: Sequence[str]) -> dict[str, dict[str, float]]:
     """What EBS volumes count of themselves; the others are left out."""
     told = {leaf: ebs_counters(host, leaf) for leaf in leaves}
-    return {leaf: counters for leaf, counters in told.items() if isinstance(counters, EbsCounters)}
+    return {leaf: counters for leaf, counters in told.items() if present(counters)}
 
 
-def ebs_findings(before: Mapping[str, EbsCounters], after: Mapping[str, EbsCounters]) -> list[Finding]:
+def ebs_findings(
+    before: Mapping[str, Mapping[str, float]], after: Mapping[str, Mapping[str, float]]
+) -> list[Finding]:
     """How long the cloud itself says that it held these volumes back meanwhile."""
     found = []
     for leaf in sorted(before.keys() & after.keys()):
-        grown = after[leaf].since(before[leaf])
-        parts = {
-            "the volume's IOPS": grown.volume_iops_s,
-            "the volume's throughput": grown.volume_throughput_s,
-            "the instance's IOPS": grown.instance_iops_s,
-            "the instance's throughput": grown.instance_throughput_s,
-        }
-        exceeded = [f"{what} for {duration(s)}" for what, s in parts.items() if s >= LEAST_EXCEEDED_S]
-        look = Remedy(
-            title="Look up the volume's limits by its ID", commands=(f"lsblk -o NAME,SERIAL /dev/{leaf}",)
-        )
+        grown = {what: seconds - before[leaf].get(what, 0.0) for what, seconds in after[leaf].items()}
+        exceeded = [f"{what} for {duration(s)}" for what, s in grown.items() if s >= LEAST_EXCEEDED_S]
         if exceeded:
             found.append(
                 Finding(
@@ -201,7 +185,12 @@ def ebs_findings(before: Mapping[str, EbsCounters], after: Mapping[str, EbsCount
                     subject=leaf,
                     title=f"{leaf} was asked for more than its limits while it was measured: {', '.join(exceeded)}",
                     evidence=(Evidence("the volume's own counters, before and after", "NVMe log page 0xD0"),),
-                    remedy=(look,),
+                    remedy=(
+                        Remedy(
+                            title="Look up the volume's limits by its ID",
+                            commands=(f"lsblk -o NAME,SERIAL /dev/{leaf}",),
+                        ),
+                    ),
                 )
             )
     return found

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from probes.system.cgroup import IoLimit
-from scenarios.storage.throttling.caps import Limit, limits_of, throttles
+from scenarios.storage.throttling.caps import Limit, limits_of, throttles, watched_s
 from scenarios.storage.throttling.course import Course
 from scenarios.storage.throttling.findings import cap_words
 from tests.fakes.throttled_disk import Meter, bucket, courses, slices, unmetered
@@ -48,10 +48,13 @@ def test_bytes_and_operations_are_told_apart() -> None:
 
 
 def test_small_and_large_operations_at_the_same_bytes_a_second_are_one_cap() -> None:
+    control = courses(unmetered, operation_s=300e-6, workers=1, blocks=14)
     small = courses(slices(5120, 0.1), operation_s=250e-6, workers=16, blocks=14)
-    assert list(said({QD16: small})) == [("IOPS", (QD16,))]
+    assert list(said({"cpu": control, QD16: small})) == [("IOPS", (QD16,))]
     large = courses(slices(20, 0.25), operation_s=1e-3, workers=8, blocks=24)
-    assert said({QD16: small, STREAM: large}) == {("MB/s", (QD16, STREAM)): pytest.approx(21, rel=0.05)}
+    assert said({"cpu": control, QD16: small, STREAM: large}) == {
+        ("MB/s", (QD16, STREAM)): pytest.approx(21, rel=0.05)
+    }
 
 
 def test_one_even_load_proves_nothing_and_two_at_one_rate_do_on_a_virtual_disk_only() -> None:
@@ -84,10 +87,18 @@ def test_the_kernels_own_limit_is_named_whatever_the_course_looks_like() -> None
     assert throttles(measured(), [Limit("IOPS", 12500.0, ("read",), "an offer")], virtual=False) == []
 
 
-def test_a_cpu_quota_is_not_the_disk() -> None:
-    quota = slices(2000, 0.1)
-    seen = measured(randread_4k_qd1=slices(2000, 0.1), cpu=quota)
-    assert said(seen) == {}
+def test_a_cpu_quota_is_not_the_disk_and_only_the_control_tells_them_apart() -> None:
+    throttled = measured(randread_4k_qd1=slices(2000, 0.1))
+    assert list(said(throttled)) == [("IOPS", (READS,))]
+    assert watched_s(throttled) == pytest.approx(
+        4 * 14 * 0.5, rel=0.05
+    )  # of the loads that can run into a cap
+    own = Limit("IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max")
+    for control in ([], throttled["cpu"][:3], measured(cpu=slices(2000, 0.1))["cpu"]):
+        seen = throttled | {"cpu": control}
+        assert said(seen) == {} and watched_s(seen) == 0.0
+        [one] = throttles(seen, [own], virtual=True)
+        assert one.limit == own
 
 
 @pytest.mark.parametrize("seed", range(20))

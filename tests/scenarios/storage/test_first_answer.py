@@ -10,15 +10,15 @@ import pytest
 
 from probes.host import Host
 from probes.system.disk.block import BlockDevice
-from probes.system.disk.ebs import EbsCounters
-from scenarios.finding import Evidence, Finding, Remedy
+from probes.system.disk.ebs import COUNTED
+from scenarios.finding import Finding, Remedy, Severity
 from scenarios.knowledge.disks import DiskClass, JobKind, Offer, disk_class, offers
 from scenarios.knowledge.load import load
 from scenarios.storage.findings import level
 from scenarios.storage.first_answer import first_answer, hints, standing, worth
 from scenarios.storage.results import Level
 from scenarios.storage.throttling.caps import Throttle
-from scenarios.storage.throttling.findings import ebs_findings, offer_limits, sustained
+from scenarios.storage.throttling.findings import ebs_findings, limits_below, sustained
 from tests.fakes.tree import Tree
 from tests.scenarios.storage.test_findings import DISK, NONE, target
 
@@ -44,6 +44,9 @@ SSD = {
 }
 
 
+HERE = Host("/nonexistent")
+
+
 def levels(device: BlockDevice = DISK, **changed: float) -> list[Level]:
     found = []
     for name, (value, unit, p50, p99) in SSD.items():
@@ -60,7 +63,7 @@ def throttled() -> Finding:
 
 
 def test_a_disk_as_its_class_should_be_is_ok_and_one_command_follows() -> None:
-    [said] = first_answer(target(), levels(), (), 62.0, single=True)
+    [said] = first_answer(HERE, target(), levels(), (), 62.0, single=True)
     assert (said.severity, said.id) == ("ok", "storage.levels")
     assert len(said.remedy) == 1 and len(said.remedy[0].commands) == 1
     assert "--pid" in said.remedy[0].commands[0]
@@ -70,18 +73,27 @@ def test_a_disk_as_its_class_should_be_is_ok_and_one_command_follows() -> None:
 
 
 def test_the_worst_that_was_found_decides_the_next_command() -> None:
-    other = Finding(id="x", severity="warning", title="short-queue", evidence=(Evidence("y"),))
-    fixed = msgspec.structs.replace(other, remedy=(Remedy(title="r", commands=("echo 1",)),))
-    [said] = first_answer(target(), levels(), [fixed], 62.0, single=True)
-    assert said.severity == "notice" and said.remedy[0].commands == ("echo 1",)
-    assert any("short-queue" in e.text for e in said.evidence)
-    [said] = first_answer(target(), levels(), [fixed, throttled()], 62.0, single=True)
-    assert said.remedy[0].commands == ("cat /limit",)
+    def found(severity: Severity, *commands: str) -> Finding:
+        return Finding(
+            id="x", severity=severity, title=severity, remedy=(Remedy(title="r", commands=commands),)
+        )
+
+    def command(*others: Finding) -> tuple[str, ...]:
+        [said] = first_answer(HERE, target(), levels(), others, 62.0, single=True)
+        return said.remedy[0].commands
+
+    assert command(found("notice", "echo 1")) == ("echo 1",)
+    assert command(found("notice", "echo 1"), throttled()) == ("cat /limit",)
+    assert command(found("warning", "echo 1"), throttled()) == ("cat /limit",)
+    assert command(throttled(), found("critical", "echo 2")) == ("echo 2",)
+    assert command(found("warning", "cat <<E\nx\nE", "echo 3"), found("notice", "echo 1")) == ("echo 3",)
+    [said] = first_answer(HERE, target(), levels(), [found("warning"), throttled()], 62.0, single=True)
     assert any("200 MB/s" in e.text for e in said.evidence)
+    assert any("suspicious" in e.text for e in said.evidence)
 
 
 def test_a_disk_whose_class_is_unknown_is_judged_by_what_it_is_good_for() -> None:
-    [said] = first_answer(target(VIRTUAL), levels(VIRTUAL, read_1m_qd8=50.0), (), 0.0, single=True)
+    [said] = first_answer(HERE, target(VIRTUAL), levels(VIRTUAL, read_1m_qd8=50.0), (), 0.0, single=True)
     assert said.severity == "notice"
     good, _, rest = said.title.partition("; ")
     assert "good for" in good and "synced writes" in good and "poor for streamed reads" in rest
@@ -89,8 +101,8 @@ def test_a_disk_whose_class_is_unknown_is_judged_by_what_it_is_good_for() -> Non
 
 
 def test_nothing_measured_says_nothing() -> None:
-    assert first_answer(target(), [], (), 62.0, single=True) == []
-    assert first_answer(target(letter="B"), levels(), (), 62.0, single=True) == []
+    assert first_answer(HERE, target(), [], (), 62.0, single=True) == []
+    assert first_answer(HERE, target(letter="B"), levels(), (), 62.0, single=True) == []
 
 
 @pytest.mark.parametrize(
@@ -112,27 +124,78 @@ def test_a_use_is_judged_by_its_rate_and_its_slowest_operations(value: float, p9
 
 
 def test_the_nearest_classes_come_first() -> None:
-    assert standing(target(), levels())[0] == ("SATA SSD", 0.0)
+    assert standing(HERE, target(), levels())[0] == ("SATA SSD", 0.0)
     disk = levels(randread_4k_qd1=120, randread_4k_qd16=300, read_1m_qd8=180, write_1m_qd8=170)
-    assert {title for title, _ in standing(target(), disk)[:2]} == {"SATA hard disk", "SAS hard disk"}
+    assert {title for title, _ in standing(HERE, target(), disk)[:2]} == {"SATA hard disk", "SAS hard disk"}
 
 
-def test_a_clouds_volume_is_compared_with_what_is_published_of_it_and_is_no_ssd_of_our_own() -> None:
+def machine(root: Path, **dmi: str) -> Host:
+    return Host(Tree(root).files("/sys/class/dmi/id", **dmi).root)
+
+
+def test_a_clouds_volume_is_compared_with_what_is_published_of_it_and_is_no_ssd_of_our_own(
+    tmp_path: Path,
+) -> None:
     assert disk_class(EBS) is None
     assert disk_class(msgspec.structs.replace(EBS, model="Samsung PM9A3")) is not None
-    assert {one.title for one in offers(EBS)} == {"AWS gp3", "AWS gp2", "AWS st1", "AWS sc1"}
+    amazon = machine(tmp_path, sys_vendor="Amazon EC2", product_name="m5.large")
+    assert {one.title for one in offers(amazon, EBS)} == {"AWS gp3", "AWS gp2", "AWS st1", "AWS sc1"}
     gp3 = levels(EBS, randread_4k_qd1=1900, randread_4k_qd16=3010, read_1m_qd8=131, write_1m_qd8=130)
-    title, apart = standing(target(EBS), gp3)[0]
-    assert title == "AWS gp3" and apart < 0.01
-    caps = {(limit.unit, limit.value) for limit in offer_limits(target(EBS)) if "gp2" in limit.where}
+    (title, apart), *others = standing(amazon, target(EBS), gp3)
+    assert title == "AWS gp3" and apart < 0.01 and {name.split()[0] for name, _ in others} == {"AWS"}
+    caps = {(limit.unit, limit.value) for limit in limits_below(amazon, target(EBS)) if "gp2" in limit.where}
     assert caps == {("IOPS", 1500.0), ("MB/s", 262.0)}
 
 
-def test_tiers_go_by_the_size() -> None:
+@pytest.mark.parametrize(
+    ("dmi", "model", "cloud"),
+    [
+        ({"sys_vendor": "Google", "product_name": "Google Compute Engine"}, "PersistentDisk", "Google"),
+        ({"chassis_asset_tag": "OracleCloud.com", "sys_vendor": "QEMU"}, "BlockVolume", "Oracle"),
+        ({"sys_vendor": "Alibaba Cloud", "product_name": "Alibaba Cloud ECS"}, "", "Alibaba"),
+        ({"sys_vendor": "Hetzner", "product_name": "vServer"}, "Volume", "Hetzner"),
+        ({"sys_vendor": "DigitalOcean", "product_name": "Droplet"}, "Volume", "DigitalOcean"),
+    ],
+)
+def test_the_cloud_is_the_one_that_the_firmware_names(
+    tmp_path: Path, dmi: dict[str, str], model: str, cloud: str
+) -> None:
+    disk = msgspec.structs.replace(VIRTUAL, model=model)
+    assert {one.title.split()[0] for one in offers(machine(tmp_path, **dmi), disk)} == {cloud}
+
+
+@pytest.mark.parametrize(
+    "dmi",
+    [
+        {},
+        {"sys_vendor": "QEMU", "product_name": "Standard PC (Q35 + ICH9, 2009)"},
+        {
+            "sys_vendor": "Microsoft Corporation",
+            "product_name": "Virtual Machine",
+            "chassis_asset_tag": "1234",
+        },
+        {"sys_vendor": "Xen", "product_name": "HVM domU"},
+    ],
+)
+def test_a_virtual_disk_of_a_machine_that_names_no_cloud_has_no_offer(
+    tmp_path: Path, dmi: dict[str, str]
+) -> None:
+    host = machine(tmp_path, **dmi)
     azure = msgspec.structs.replace(DISK, transport="hyperv", model="Virtual Disk", size_bytes=128 * GIB)
-    assert "Azure Premium SSD P10" in {one.title for one in offers(azure)}
+    for disk in (VIRTUAL, azure, EBS):
+        assert offers(host, disk) == ()
+        assert not any(limit.where.startswith("the published") for limit in limits_below(host, target(disk)))
+    at_a_cap = levels(VIRTUAL, randread_4k_qd1=1900, randread_4k_qd16=3000, read_1m_qd8=131, write_1m_qd8=131)
+    [(title, apart), *_] = standing(host, target(VIRTUAL), at_a_cap)
+    assert apart < 0.01 and "AWS" not in title  # its figures are told, and nobody's name
+
+
+def test_tiers_go_by_the_size(tmp_path: Path) -> None:
+    host = machine(tmp_path, chassis_asset_tag="7783-7084-3265-9085-8269-3286-77")
+    azure = msgspec.structs.replace(DISK, transport="hyperv", model="Virtual Disk", size_bytes=128 * GIB)
+    assert "Azure Premium SSD P10" in {one.title for one in offers(host, azure)}
     larger = msgspec.structs.replace(azure, size_bytes=129 * GIB)
-    assert "Azure Premium SSD P10" not in {one.title for one in offers(larger)}
+    assert "Azure Premium SSD P10" not in {one.title for one in offers(host, larger)}
 
 
 def test_every_class_offer_and_use_is_dated_and_sourced() -> None:
@@ -159,9 +222,10 @@ def test_flushes_faster_than_the_medium_and_flash_that_is_said_to_turn_are_hints
 
 
 def test_the_clouds_own_counters_are_told() -> None:
-    none = EbsCounters(5.0, 5.0, 5.0, 5.0)
-    [said] = ebs_findings({"nvme1n1": none}, {"nvme1n1": EbsCounters(17.0, 5.0, 5.02, 5.0)})
-    assert "IOPS for 12 s" in said.title and "throughput" not in said.title and "instance" not in said.title
+    none = dict.fromkeys(COUNTED, 5.0)
+    grown = none | {COUNTED[0]: 17.0, COUNTED[2]: 5.02}
+    [said] = ebs_findings({"nvme1n1": none}, {"nvme1n1": grown})
+    assert COUNTED[0] in said.title and not any(other in said.title for other in COUNTED[1:])
     assert ebs_findings({"nvme1n1": none}, {"nvme1n1": none}) == [] == ebs_findings({"nvme1n1": none}, {})
 
 
@@ -170,7 +234,11 @@ def test_what_a_burst_gave_beyond_the_cap_is_no_level() -> None:
         Throttle(unit="MB/s", value=200.0, loads=("read-1m-qd8",), caps=()),
         Throttle(unit="MB/s", value=8.192, loads=("randread-4k-qd16",), caps=()),
     ]
-    true = {value.workload: value.median for value in sustained(levels(), caps)}
+    linked = [msgspec.structs.replace(value, link_share=0.9) for value in levels()]
+    held = {value.workload: value for value in sustained(linked, caps)}
+    assert held["read-1m-qd8"].link_share == pytest.approx(0.9 * 200 / 520)
+    assert held["write-1m-qd8"].link_share == 0.9
+    true = {name: value.median for name, value in held.items()}
     assert true["read-1m-qd8"] == pytest.approx(200.0) and true["write-1m-qd8"] == 480.0
     assert true["randread-4k-qd16"] == pytest.approx(2000.0)
     own = levels()
