@@ -6,6 +6,7 @@ or bytes pass in a period and then waits, or gives each its turn by the clock. P
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 from statistics import median
@@ -30,8 +31,9 @@ MOST_APART = 0.25  # of the rate in a period and that of all blocks
 EVEN = 0.008  # from the tenth to the ninetieth of the rates
 LEAST_BLOCKS = 6
 TAIL = 0.6  # of a block: what a bucket saved between two blocks is used up before
-LEAST_IN_A_TAIL = 24  # operations
-MORE_OR_LESS = 3  # operations, from the tenth to the ninetieth of the tails
+LEAST_IN_A_PIECE = 24  # operations
+MORE_OR_LESS = 3  # operations and a step's, from the tenth to the ninetieth of the pieces
+LONG_S, CUT_S = 1.5, 0.5  # a block that lasts for its operations' sake would hide a burst's end
 LEAST_STEP = 1.3
 
 
@@ -51,12 +53,20 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
         """Operations a second."""
         return self.operations / self.seconds if self.seconds > 0 else 0.0
 
-    @property
-    def tail(self) -> tuple[int, float]:
-        """Operations and seconds of the last of its whole steps."""
-        steps = int(self.seconds / STEP_S)
-        last = self.completions[round((1 - TAIL) * steps) : steps]
-        return sum(last), len(last) * STEP_S
+    def cut(self) -> list[Course]:
+        """Itself, or a long one's parts."""
+        if self.seconds <= LONG_S:
+            return [self]
+        parts, steps = round(self.seconds / CUT_S), len(self.completions)
+        edges = [round(steps * part / parts) for part in range(parts + 1)]
+        return [
+            Course(
+                began_s=self.began_s + low * STEP_S,
+                seconds=(high - low) * STEP_S,
+                completions=self.completions[low:high],
+            )
+            for low, high in pairwise(edges)
+        ]
 
 
 class Cap(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +94,7 @@ def cap_of(blocks: Sequence[Course]) -> Cap | None:
 
     `even` alone proves no throttle: a link or an idle hard disk is even too. See `scenarios.storage.throttling.caps`.
     """
-    blocks = [block for block in blocks if block.operations and block.seconds > 0]
+    blocks = [part for block in blocks if block.operations and block.seconds > 0 for part in block.cut()]
     at = _step(blocks)
     if at and (held := _held(blocks[at:])):
         return _with_burst(held, blocks, at)
@@ -195,17 +205,30 @@ def _deviation(values: Sequence[float], middle: float) -> float:
 
 
 def _even(blocks: Sequence[Course]) -> Cap | None:
-    """Every block's tail at the same rate, give or take an operation."""
-    tails = [block.tail for block in blocks[1:]]
-    if len(tails) < LEAST_BLOCKS or min(count for count, _ in tails) < LEAST_IN_A_TAIL:
+    """Every block's tail at the same rate, give or take an operation; a slow disk's tails some together."""
+    tails = [_tail(before, block) for before, block in pairwise(blocks)]
+    usual = median(sum(tail) for tail in tails) if tails else 0
+    if usual <= 0:
         return None
-    rates = sorted(count / seconds for count, seconds in tails)
+    together = math.ceil(LEAST_IN_A_PIECE / usual)
+    lines = [tails[at : at + together] for at in range(0, len(tails) - together + 1, together)]
+    pieces = [(sum(map(sum, line)), sum(map(len, line)) * STEP_S) for line in lines]
+    if len(pieces) < LEAST_BLOCKS:
+        return None
+    rates = sorted(count / seconds for count, seconds in pieces)
     edge = len(rates) // 10
     middle = median(rates)
-    few = MORE_OR_LESS / median(seconds for _, seconds in tails)
+    few = (MORE_OR_LESS * math.sqrt(together) + middle * STEP_S) / median(seconds for _, seconds in pieces)
     if rates[-1 - edge] - rates[edge] > max(EVEN * middle, few):
         return None
-    return Cap(form="even", rate=sum(n for n, _ in tails) / sum(s for _, s in tails), seconds=_span(blocks))
+    return Cap(form="even", rate=sum(n for n, _ in pieces) / sum(s for _, s in pieces), seconds=_span(blocks))
+
+
+def _tail(before: Course, block: Course) -> Sequence[int]:
+    """A block's whole steps; without the first of them where it does not go on from the one before."""
+    steps = int(block.seconds / STEP_S)
+    goes_on = block.began_s - before.began_s - before.seconds < STEP_S
+    return block.completions[0 if goes_on else round((1 - TAIL) * steps) : steps]
 
 
 def _step(blocks: Sequence[Course]) -> int:

@@ -51,6 +51,26 @@ def test_a_bucket_without_a_burst_is_even(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("mb_s", "block_s", "blocks"), [(25, 5.0, 2), (60, 3.5, 3), (60, 0.5, 17)])
+def test_a_slow_cap_of_streams_is_seen_in_few_long_blocks_and_in_short_ones(
+    mb_s: float, block_s: float, blocks: int, seed: int
+) -> None:
+    rate = mb_s * 1e6 / (1 << 20)
+    meter = bucket(rate, rate / 10)
+    cap = cap_of(courses(meter, operation_s=30e-3, workers=8, blocks=blocks, block_s=block_s, seed=seed))
+    assert cap is not None and cap.form == "even"
+    assert cap.rate == pytest.approx(rate, rel=0.05)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_burst_that_ends_within_a_long_block_is_seen(seed: int) -> None:
+    found = courses(bucket(57, 340), operation_s=30e-3, workers=8, blocks=3, block_s=3.5, seed=seed)
+    cap = cap_of(found)
+    assert cap is not None and cap.rate == pytest.approx(57, rel=0.05)
+    assert cap.burst_operations == pytest.approx(340, rel=0.1)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_burst_of_two_gigabytes_is_named_with_its_size(seed: int) -> None:
     mb = 1 << 20
     rate, size = 250e6 / mb, 2e9 / mb
