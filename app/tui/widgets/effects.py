@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from app.recording.bounds import pair
 from app.recording.outlook import next_look
 from app.recording.session import Session
 from app.report.wording import load_title, measured, metric_title, workload_title
@@ -28,6 +29,7 @@ class Effect(NamedTuple):
     words: str
     role: str
     figures: str = ""  # beside the words where there is room: the interval is drawn, too
+    verdict: ev.Verdict | None = None  # where the pair has one, the line says what it says
 
 
 def margin_of(session: Session) -> float:
@@ -47,17 +49,22 @@ def title_of(session: Session, workload: str) -> str:
 
 
 def running(session: Session) -> list[Effect]:
-    """The running estimates of the workload under way, one a pair of variants."""
+    """How the workload under way stands, one a pair of variants: by its verdict, before that by the estimate."""
     marks = variants(session)
     about = [e for e in session.estimates.values() if e.workload == session.workload]
     furthest = max((e.groups for e in about), default=0)
     several = len({e.metric for e in about}) > 1
     out = []
     for estimate in about:
-        words, figures = _so_far(estimate)
+        verdict = session.verdicts.get(pair(estimate))
         name = clean(f"{estimate.variant} / {estimate.baseline}")
         if several:
             name += f", {clean(metric_title(estimate.metric))}"
+        if verdict is not None and measured(verdict):
+            words, figures = effect_cells(verdict)
+            out.append(Effect(name, verdict.ratio, verdict.ci95, words, role_of(verdict), figures, verdict))
+            continue
+        words, figures = _so_far(estimate)
         early = estimate.ci95 is None or estimate.ci95[0] < 1 < estimate.ci95[1]
         if estimate.groups < furthest:  # an open last estimate is older than what decided
             words = "decided" if early else f"{words}, decided"
@@ -176,8 +183,7 @@ class Judged(SessionPanel):
 def _outlook(session: Session) -> str:
     """When the next look comes, and whether it would decide as things stand."""
     about = [e for e in session.estimates.values() if e.workload == session.workload]
-    decided = {(v.workload, v.metric, v.baseline, v.variant) for v in session.verdicts.values()}
-    open_ones = [e for e in about if (e.workload, e.metric, e.baseline, e.variant) not in decided]
+    open_ones = [e for e in about if pair(e) not in session.verdicts]
     # one that is not estimated any more has been decided; its verdict comes with the others', at the load's end
     furthest = max((e.groups for e in about), default=0)
     open_ones = [e for e in open_ones if e.groups == furthest]

@@ -74,7 +74,7 @@ def test_one_step_is_under_way_and_head_and_plot_are_of_its_load(demo: str) -> N
 
 
 def test_a_pair_that_was_decided_before_the_others_says_so() -> None:
-    check, trivial = running(at("rpfilter", 12.0))
+    check, trivial = running(at("rpfilter", 10.0))
     assert check.words.endswith("decided") and "decided" not in trivial.words
     at_66 = words(effect_lines([check, trivial], 66, 0.05))
     assert "decided" in at_66 and len(check.words.split()) == 1 and "●" in at_66

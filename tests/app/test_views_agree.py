@@ -1,0 +1,54 @@
+"""Live line, list, verdict page, report and `--json` of every demo, at each event: of one pair they say one thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from app.recording.reader import events_of
+from app.recording.session import Session
+from app.recording.store import demos, resolve
+from app.report import result, verdict_table
+from app.report.answer import answer
+from app.report.wording import measured
+from app.tui.widgets.effects import role_of, running
+from app.tui.widgets.verdict_list import entries
+from scenarios import events as ev
+
+CHANGING = (ev.Estimate, ev.Verdict, ev.Step, ev.Ended)  # after any other event every view says what it said
+
+
+def moments(demo: str) -> Iterator[Session]:
+    session = Session()
+    for event in events_of(resolve(demo)):
+        session.apply(event)
+        if isinstance(event, CHANGING):
+            yield session
+
+
+@pytest.mark.parametrize("demo", demos())
+def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> None:
+    judged = 0
+    for session in moments(demo):
+        told = {key: verdict for key, verdict in session.verdicts.items() if measured(verdict)}
+        judged = max(judged, len(told))
+        live = [effect for effect in running(session) if effect.verdict is not None]
+        drawn = [key for key, one in session.estimates.items() if one.workload == session.workload]
+        assert [id(effect.verdict) for effect in live] == [id(told[key]) for key in drawn if key in told]
+        for effect in live:
+            assert effect.verdict is not None
+            assert (effect.ratio, effect.ci95) == (effect.verdict.ratio, effect.verdict.ci95)
+            assert effect.role == role_of(effect.verdict)
+        listed = [entry for entry in entries(session) if entry.measured]
+        table = verdict_table.rows(session)
+        assert [entry.verdict for entry in listed] == [row.verdict for row in table]
+        assert {id(row.verdict) for row in table} == {id(verdict) for verdict in told.values()}
+        said = answer(session)
+        if said.verdict is not None:
+            assert any(said.verdict is verdict for verdict in session.verdicts.values())
+        if said.verdict is not None and said.finding is None and said.verdict.verdict in ("slower", "faster"):
+            assert said.weight in ({"slower": "critical", "faster": "ok"}[said.verdict.verdict], "warning")
+        document = result.document(session, None)["verdicts"]
+        assert [one["verdict"] for one in document] == [v.verdict for v in session.verdicts.values()]  # type: ignore[union-attr,call-overload,index]
+    assert judged == sum(measured(verdict) for verdict in session.verdicts.values())
