@@ -47,7 +47,7 @@ def number(value: float, digits: int = 3) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def size(value: float) -> str:
+def size(value: float, digits: int = 3) -> str:
     """Bytes: `512 B`, `4.2 GiB`, `1.5 MiB`."""
     if not abs(value) < _MOST:
         return "? B"
@@ -57,7 +57,7 @@ def size(value: float) -> str:
         if abs(value) < 1023.5 or unit == _BINARY[-1]:
             break
         value /= 1024
-    return f"{number(value)} {unit}"
+    return f"{number(value, digits)} {unit}"
 
 
 _NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}

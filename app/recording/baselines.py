@@ -15,6 +15,7 @@ from app.recording import store
 from app.recording.bounds import SIZE_LIMIT
 from app.recording.sides import takes
 from app.state import ELSEWHERE, private, state_dir
+from probes import units
 from probes.named_file import opened
 from scenarios.compare.comparison import Comparison, compared
 from scenarios.compare.take import Take
@@ -88,7 +89,7 @@ def _copy(path: Path, target: Path) -> None:
     with os.fdopen(opened(path), "rb") as source:
         if os.fstat(source.fileno()).st_size > SIZE_LIMIT:
             raise Failure(
-                f"baseline: {path}: is no file of at most {SIZE_LIMIT >> 20} MiB, so not a recording"
+                f"baseline: {path}: is no file of at most {units.size(SIZE_LIMIT)}, so not a recording"
             )
         target.touch(0o600, exist_ok=False)
         blamed = target

@@ -18,6 +18,7 @@ from app.failure import Failure
 from app.recording.bounds import LINE_LIMIT, RATIO_FROM, RATIO_LIMIT, SIZE_LIMIT, VALUES_LIMIT, values_in
 from app.recording.results import result_in
 from app.recording.session import Session
+from probes import units
 from probes.lossless_json import Decoder
 from probes.named_file import opened
 from probes.types import Json
@@ -100,7 +101,7 @@ class Follower:
         what = ""
         self._values += values_in(data)
         if self.bytes > SIZE_LIMIT:
-            what = f"larger than {SIZE_LIMIT >> 20} MiB"
+            what = f"larger than {units.size(SIZE_LIMIT)}"
         elif self._values > VALUES_LIMIT:
             what = f"more than {VALUES_LIMIT / 1e6:.0f} million values"
         elif isinstance(self._file, gzip.GzipFile) and self.bytes > RATIO_FROM:

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from app.failure import Failure
 from app.process import Identity
 from app.state import ROOTS_OWN, remedy
+from probes import units
 from probes.action import Action
 from probes.exposure import ruled_by_others
 from probes.lossless_json import Decoder, encode
@@ -352,7 +353,7 @@ def _check_trust(path: Path, descriptor: int) -> None:
     if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
         raise Failure(f"{path}: is not a journal of yours alone (owner or mode); not touched")
     if found.st_size > SIZE_LIMIT:
-        raise Failure(f"{path}: larger than {SIZE_LIMIT >> 20} MiB; not a journal")
+        raise Failure(f"{path}: larger than {units.size(SIZE_LIMIT)}; not a journal")
     if why := _ruled(path):
         raise Failure(f"{why}; not trusted; {ROOTS_OWN}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from probes import units
 from probes.bench.measured import Spent
 
 GIB = 1 << 30
@@ -68,18 +69,16 @@ class WriteBudget:
         if wanted_bytes * times <= self.left_for(load):
             return ""
         spent = (
-            f"the run's write limit is reached: {self.spent_bytes / GIB:.1f} of {self.most_bytes / GIB:.1f} GiB by "
+            f"the run's write limit is reached: {units.size(self.spent_bytes)} of {units.size(self.most_bytes)} by "
             "the device's own counters"
         )
         one = self._loads.get(load)
         if one is None or one.most_bytes is None:
             return f"{spent}, so nothing more is written"
         block = wanted_bytes * one.amplification
-        blocks = (
-            f"{times} blocks of {block / MIB:.0f} MiB" if times > 1 else f"a block of {block / MIB:.0f} MiB"
-        )
+        blocks = f"{times} blocks of {units.size(block)}" if times > 1 else f"a block of {units.size(block)}"
         left = max(0, min(self.left_bytes, one.most_bytes - one.spent_bytes))
-        return f"{spent}, {left / GIB:.1f} GiB are left for this load, and {blocks} at full length need more"
+        return f"{spent}, {units.size(left)} are left for this load, and {blocks} at full length need more"
 
 
 class _Account:

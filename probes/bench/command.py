@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Sequence
 
+from probes import units
 from probes.bench.flush import flush
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.bench.process_tree import written_by
@@ -114,12 +115,12 @@ class CommandBench:
 
 def _stopped(name: str, most: int, by_itself: int, by_disk: int) -> str:
     others = max(0, by_disk - by_itself)
-    shown = f"it had written {by_itself >> 20} MiB" + (
-        f", the disk {by_disk >> 20} MiB" if others >> 20 else ""
+    shown = f"it had written {units.size(by_itself)}" + (
+        f", the disk {units.size(by_disk)}" if others >> 20 else ""
     )
     return (
-        f"{name} was stopped before more than the {most >> 20} MiB that were left of this session's bound were written "
-        f"({shown}); give a command that writes less"
+        f"{name} was stopped before more than the {units.size(most)} that were left of this session's bound "
+        f"were written ({shown}); give a command that writes less"
     )
 
 

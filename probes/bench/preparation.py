@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from probes import units
 from probes.bench.budget import WriteBudget
 from probes.bench.engine.files import TestFile
 from probes.bench.engine.pool import Pool, WorkerFailed
@@ -70,7 +71,7 @@ async def fill(
             await pool.long("fill", tell, fd=file.fd, bytes=file.bytes)
         except WorkerFailed as error:
             raise BenchRefused(
-                f"{directory}: writing the test file of {file.bytes >> 20} MiB failed: "
+                f"{directory}: writing the test file of {units.size(file.bytes)} failed: "
                 f"{error}{whose_error(directory, error.errno)}; free some space, or name another directory"
             ) from error
         except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from probes import units
 from probes.bench.measured import BenchRefused
 from probes.bench.workloads import IDS, UNIT, file_bytes, prepared_bytes
 
@@ -31,30 +32,19 @@ def choose_size(
     if not largest:
         needs = prepared_bytes(SMALLEST, workloads) / SHARE_OF_FREE
         raise BenchRefused(
-            f"{directory}: too little space: needs {in_words(needs)} free (the test files take at most "
-            f"{100 * SHARE_OF_FREE:.0f} % of it), has {in_words(free_bytes)}; free some, or name another directory"
+            f"{directory}: too little space: needs {units.size(needs)} free (the test files take at most "
+            f"{100 * SHARE_OF_FREE:.0f} % of it), has {units.size(free_bytes)}; free some, or name another directory"
         )
     if wanted_bytes is None:
         return largest
     if wanted_bytes < SMALLEST:
         raise BenchRefused(
-            f"{directory}: --size {in_words(wanted_bytes)} is too small: a disk's own cache would serve it; "
-            f"at least {in_words(SMALLEST)}"
+            f"{directory}: --size {units.size(wanted_bytes)} is too small: a disk's own cache would serve it; "
+            f"at least {units.size(SMALLEST)}"
         )
     if file_bytes(wanted_bytes) > largest:
         raise BenchRefused(
-            f"{directory}: --size {in_words(wanted_bytes)} is too large for its {in_words(free_bytes)} of free "
-            f"space; at most {in_words(largest)}"
+            f"{directory}: --size {units.size(wanted_bytes)} is too large for its {units.size(free_bytes)} of free "
+            f"space; at most {units.size(largest)}"
         )
     return file_bytes(wanted_bytes)
-
-
-def in_words(size: float) -> str:
-    """Binary multiples, as many digits as a person needs: `512 B`, `64 MiB`, `1.6 GiB`, `97.7 TiB`."""
-    for unit, least in (("TiB", 1 << 40), ("GiB", 1 << 30)):
-        if size >= least:
-            return f"{size / least:.1f} {unit}"
-    for unit, least in (("MiB", MIB), ("KiB", 1 << 10)):
-        if size >= least:
-            return f"{size / least:.0f} {unit}"
-    return f"{size:.0f} B"

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from probes import units
 from probes.bench.budget import PRESUMED_SYNCED, WriteBudget
 from probes.bench.engine.files import FileSet, TestFile, part_of
 from probes.bench.engine.metadata import linkable
@@ -297,7 +298,7 @@ class StorageBench:
             return None
         measured = summed(load, replies, ends, len(ends) > 1 and ends[0] == onset_s, moved)
         if ended and as_declared:
-            words = f"ended by its {(most_bytes or 0) >> 20} MiB after {measured.seconds:.2f} s"
+            words = f"ended by its {units.size(most_bytes or 0)} after {measured.seconds:.2f} s"
             remark = "; ".join(filter(None, (words, measured.remark)))
             measured = msgspec.structs.replace(measured, remark=remark)
         if all(file.direct for file in self._files.of(load.kind)):

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from probes import units
 from probes.imports.model import Refused
 from probes.imports.numbers import number
 
@@ -42,7 +43,7 @@ def decode(data: bytes | memoryview, kind: type[T], what: str) -> T:
 def untyped(data: bytes, what: str) -> Any:
     """One document as Python objects, up to 32 MiB."""
     if len(data) > UNTYPED_LIMIT:
-        raise Refused(f"{what} larger than {UNTYPED_LIMIT >> 20} MiB", "import a part of it")
+        raise Refused(f"{what} larger than {units.size(UNTYPED_LIMIT)}", "import a part of it")
     return decode(data, Any, what)
 
 
@@ -70,7 +71,7 @@ def finite(data: bytes | bytearray, what: str) -> bytearray | None:
         return None
     if len(data) > NOT_FINITE_LIMIT:
         raise Refused(
-            f"{what}: holds nan or inf, and is larger than {NOT_FINITE_LIMIT >> 20} MiB",
+            f"{what}: holds nan or inf, and is larger than {units.size(NOT_FINITE_LIMIT)}",
             "write null for them: sed -i 's/: *-\\?nan/: null/g; s/: *-\\?inf/: null/g' FILE",
         )
     made, start = bytearray(), 0

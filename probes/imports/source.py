@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
+from probes import units
 from probes.imports.model import Refused
 from probes.named_file import opened
 
@@ -48,12 +49,12 @@ class Source:
         try:
             with os.fdopen(descriptor, "rb") as file:
                 if os.fstat(descriptor).st_size > LIMIT:
-                    raise Refused(f"is larger than {LIMIT >> 20} MiB", "import the parts of it one by one")
+                    raise Refused(f"is larger than {units.size(LIMIT)}", "import the parts of it one by one")
                 data = file.read(LIMIT + 1)
         except OSError as error:
             raise Refused(f"cannot be read: {error.strerror}", "check the disk it is on") from None
         if len(data) > LIMIT:
-            raise Refused(f"is larger than {LIMIT >> 20} MiB", "import the parts of it one by one")
+            raise Refused(f"is larger than {units.size(LIMIT)}", "import the parts of it one by one")
         return cls(str(path), data)
 
     @cached_property

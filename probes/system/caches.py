@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Annotated, TypeAlias
 
@@ -12,8 +11,7 @@ from probes.host import Host, once_if_still
 from probes.system.cpulist import read_cpus
 from probes.system.topology import ROOT, topology
 from probes.types import Absent, present
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+from probes.units import bytes_of
 
 
 class Cache(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,6 +103,6 @@ def _size(host: Host, path: str) -> int | Absent:
     text = host.text(path, 64)
     if isinstance(text, Absent):
         return text
-    found = re.fullmatch(r"([0-9]{1,12})([KMG]?)", text.strip())
-    size = int(found[1]) * _UNITS[found[2]] if found else 0
-    return size or Absent(f"no size: {text[:20]!r}", "unsupported", path)  # POWER and some guests say 0
+    return bytes_of(text) or Absent(
+        f"no size: {text[:20]!r}", "unsupported", path
+    )  # POWER and some guests say 0

@@ -1,4 +1,4 @@
-"""What each CPU did: /proc/stat, a line a CPU (proc(5)). Steal is what the hypervisor gave to others."""
+"""/proc/stat, the one place where it is taken apart (proc(5)): what the CPUs did, and how many tasks run or wait."""
 
 from __future__ import annotations
 
@@ -6,42 +6,84 @@ import msgspec
 
 from probes.host import Host
 from probes.number_text import whole, wholes
-from probes.system.pulse import TICKS_PER_S
 from probes.types import Absent
+
+# /proc/stat counts in USER_HZ: 100 on every architecture that Linux still supports, but Alpha.
+TICKS_PER_S = 100.0
+SOURCE = "/proc/stat"
 
 
 class CpuTimes(msgspec.Struct, frozen=True):
-    """Seconds since boot. `busy_s` is user, nice and system; `interrupts_s` hard and soft ones."""
+    """Seconds since boot, of one CPU or of all. `guest` is part of `user` and is not counted twice."""
 
-    busy_s: float
+    user_s: float  # with nice
+    system_s: float  # without interrupts
     idle_s: float
-    interrupts_s: float
-    steal_s: float
+    iowait_s: float
+    irq_s: float
+    softirq_s: float
+    steal_s: float  # what the hypervisor gave to others
+
+    @property
+    def tasks_s(self) -> float:
+        """What tasks used: interrupts are not among it."""
+        return self.user_s + self.system_s
+
+    @property
+    def busy_s(self) -> float:
+        return self.tasks_s + self.irq_s + self.softirq_s
+
+    @property
+    def total_s(self) -> float:
+        return self.busy_s + self.idle_s + self.iowait_s + self.steal_s
 
     def since(self, earlier: CpuTimes) -> CpuTimes:
-        return CpuTimes(
-            max(0.0, self.busy_s - earlier.busy_s),
-            max(0.0, self.idle_s - earlier.idle_s),
-            max(0.0, self.interrupts_s - earlier.interrupts_s),
-            max(0.0, self.steal_s - earlier.steal_s),
-        )
+        """A counter that ran backwards gives 0."""
+        return CpuTimes(*(max(0.0, getattr(self, f) - getattr(earlier, f)) for f in self.__struct_fields__))
+
+
+class ProcStat(msgspec.Struct, frozen=True):
+    """`cpus`: by number, online ones only. None: the file does not tell it, which is not zero."""
+
+    all: CpuTimes | None = None
+    cpus: dict[int, CpuTimes] = {}
+    running: int | None = None  # runnable tasks, ourselves included
+    blocked: int | None = None  # tasks in uninterruptible sleep for I/O
+
+
+def proc_stat(host: Host) -> ProcStat | Absent:
+    text = host.text(SOURCE, 16 << 20)  # one number an interrupt: large on large hosts
+    return text if isinstance(text, Absent) else parse(text)
+
+
+def parse(text: str) -> ProcStat:
+    total: CpuTimes | None = None
+    cpus: dict[int, CpuTimes] = {}
+    tasks: dict[str, int | None] = {}
+    for line in text.splitlines():
+        name, _, rest = line.partition(" ")
+        if name == "cpu":
+            total = _times(rest)
+        elif name.startswith("cpu") and (number := whole(name[3:])) is not None:
+            if (times := _times(rest)) is not None:
+                cpus[number] = times
+        elif name in ("procs_running", "procs_blocked"):
+            tasks[name] = whole(rest)
+    return ProcStat(total, cpus, tasks.get("procs_running"), tasks.get("procs_blocked"))
 
 
 def cpu_times(host: Host) -> dict[int, CpuTimes] | Absent:
     """By CPU number, online ones only."""
-    text = host.text("/proc/stat", 16 << 20)
-    if isinstance(text, Absent):
-        return text
-    found: dict[int, CpuTimes] = {}
-    for line in text.splitlines():
-        name, *words = line.split()[:9] or [""]
-        number, ticks = whole(name[3:]) if name.startswith("cpu") else None, wholes(words)
-        if number is not None and ticks is not None and len(ticks) >= 7:
-            steal = ticks[7] if len(ticks) > 7 else 0
-            found[number] = CpuTimes(
-                sum(ticks[:3]) / TICKS_PER_S,
-                (ticks[3] + ticks[4]) / TICKS_PER_S,
-                (ticks[5] + ticks[6]) / TICKS_PER_S,
-                steal / TICKS_PER_S,
-            )
-    return found or Absent("/proc/stat has no line of a CPU", "invalid", "/proc/stat")
+    stat = proc_stat(host)
+    if isinstance(stat, Absent):
+        return stat
+    return stat.cpus or Absent(f"{SOURCE} has no line of a CPU", "invalid", SOURCE)
+
+
+def _times(words: str) -> CpuTimes | None:
+    """`user nice system idle iowait irq softirq steal`; old kernels have the first four, new ones more after them."""
+    ticks = wholes(words.split()[:8])
+    if ticks is None or len(ticks) < 4:
+        return None
+    user, nice, system, *rest = [t / TICKS_PER_S for t in ticks] + [0.0] * (8 - len(ticks))
+    return CpuTimes(user + nice, system, *rest)

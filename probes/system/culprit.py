@@ -12,8 +12,8 @@ from typing import Literal
 
 import msgspec
 
+from probes.system.cpu_times import TICKS_PER_S
 from probes.system.processes import Look, Process, same
-from probes.system.pulse import TICKS_PER_S
 
 Resource = Literal["cpu", "io"]
 

@@ -16,8 +16,8 @@ from probes.host import Host
 from probes.number_text import whole
 from probes.process_stat import parse_stat
 from probes.system.cgroup import cgroup_processes
+from probes.system.cpu_times import TICKS_PER_S
 from probes.system.processes import Process, family_of, look, same
-from probes.system.pulse import TICKS_PER_S
 from probes.types import Absent, present
 
 JobKind: TypeAlias = Literal["pid", "cgroup", "user"]

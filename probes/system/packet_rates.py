@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
 
 import msgspec
 
 from probes.host import Host
 from probes.number_text import hexadecimals, real, whole
+from probes.system.cpu_times import CpuTimes, proc_stat
 from probes.types import Absent
 
 SOFTNET = "/proc/net/softnet_stat"
@@ -16,7 +16,6 @@ SNMP6 = "/proc/net/snmp6"
 SNMP6_LO = "/proc/net/dev_snmp6/lo"
 SNMP = "/proc/net/snmp"
 LO = "/sys/class/net/lo/statistics/rx_packets"
-STAT = "/proc/stat"
 
 
 class PacketCounters(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +35,7 @@ class PacketCounters(msgspec.Struct, frozen=True, kw_only=True):
     ipv4: int | Absent = 0  # InReceives
     loopback: bool = False
     interfaces: dict[str, tuple[int, int]] = {}  # name -> received packets, received bytes
-    softirq: dict[int, tuple[int, int]] = {}  # CPU -> jiffies in softirq, all jiffies
+    cpus: dict[int, CpuTimes] = {}
 
 
 class PacketRates(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +65,7 @@ def packet_counters(host: Host, now: float | None = None) -> PacketCounters:
     softnet = _softnet(host)
     columns = softnet if not isinstance(softnet, Absent) else ()
     by_lo6, by_lo = _by_lo(host)
+    stat = proc_stat(host)
     return PacketCounters(
         time_s=time.monotonic() if now is None else now,
         processed=tuple(row[0] for row in columns) if not isinstance(softnet, Absent) else softnet,
@@ -75,7 +75,7 @@ def packet_counters(host: Host, now: float | None = None) -> PacketCounters:
         ipv4=_less(_ipv4(host), None if by_lo is None or by_lo6 is None else by_lo - by_lo6),
         loopback=by_lo is None or by_lo6 is None,
         interfaces=_interfaces(host),
-        softirq=_softirq(host),
+        cpus={} if isinstance(stat, Absent) else stat.cpus,
     )
 
 
@@ -184,23 +184,10 @@ def _interfaces(host: Host) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _softirq(host: Host) -> dict[int, tuple[int, int]]:
-    """cpuN user nice system idle iowait irq softirq steal, in jiffies (proc(5)); guest is within user."""
-    text = host.text(STAT)
-    found: dict[int, tuple[int, int]] = {}
-    for line in text.splitlines() if not isinstance(text, Absent) else ():
-        words = line.split()
-        if len(words) >= 8 and re.fullmatch(r"cpu[0-9]{1,6}", words[0]):
-            numbers = [int(w) for w in words[1:9] if re.fullmatch(r"[0-9]{1,19}", w)]
-            if len(numbers) >= 7:
-                found[int(words[0][3:])] = (numbers[6], sum(numbers))
-    return found
-
-
 def _busiest(before: PacketCounters, after: PacketCounters) -> tuple[int, float] | None:
     shares = {
-        cpu: (now[0] - then[0]) / (now[1] - then[1])
-        for cpu, now in after.softirq.items()
-        if (then := before.softirq.get(cpu)) is not None and now[1] > then[1]
+        cpu: (now.softirq_s - then.softirq_s) / (now.total_s - then.total_s)
+        for cpu, now in after.cpus.items()
+        if (then := before.cpus.get(cpu)) is not None and now.total_s > then.total_s
     }
     return max(shares.items(), key=lambda item: item[1]) if shares else None

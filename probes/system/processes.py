@@ -16,7 +16,7 @@ from probes.host import Host
 from probes.number_text import real, whole, wholes
 from probes.process_stat import parse_stat
 from probes.safe_read import decode
-from probes.system.pulse import TICKS_PER_S
+from probes.system.cpu_times import TICKS_PER_S, proc_stat
 from probes.types import Absent
 
 COMMAND = "hostdx"
@@ -180,9 +180,8 @@ def _read(host: Host, path: str) -> bytes | Absent:
 
 
 def _cpus(host: Host) -> int:
-    text = host.text("/proc/stat")
-    lines = () if isinstance(text, Absent) else text.splitlines()
-    return sum(line.startswith("cpu") and line[3:4].isdecimal() for line in lines)
+    stat = proc_stat(host)
+    return 0 if isinstance(stat, Absent) else len(stat.cpus)
 
 
 def _uptime_s(host: Host) -> float:

@@ -11,30 +11,10 @@ import time
 import msgspec
 
 from probes.host import Host
-from probes.number_text import real, whole, wholes
+from probes.number_text import real
+from probes.system.cpu_times import CpuTimes, ProcStat, proc_stat
 from probes.system.disk.diskstats import DiskCounters, disk_counters
 from probes.types import Absent
-
-# /proc/stat counts in USER_HZ: 100 on every architecture that Linux still supports, but Alpha.
-TICKS_PER_S = 100.0
-
-
-class CpuTime(msgspec.Struct, frozen=True):
-    """Seconds since boot, summed over all CPUs. `guest` is part of `user` and is not counted twice."""
-
-    user_s: float
-    system_s: float  # with irq and softirq
-    idle_s: float
-    iowait_s: float
-    steal_s: float
-
-    @property
-    def busy_s(self) -> float:
-        return self.user_s + self.system_s
-
-    @property
-    def total_s(self) -> float:
-        return self.busy_s + self.idle_s + self.iowait_s + self.steal_s
 
 
 class Counters(msgspec.Struct, frozen=True):
@@ -45,7 +25,7 @@ class Counters(msgspec.Struct, frozen=True):
 
     time_s: float
     load1: float | None = None
-    cpu: CpuTime | None = None
+    cpu: CpuTimes | None = None
     cpus: int = 0
     psi_cpu: float | None = None
     psi_io: float | None = None
@@ -72,19 +52,20 @@ class Rates(msgspec.Struct, frozen=True):
 def read_counters(host: Host, now_s: float | None = None) -> Counters:
     """Everything at once; works on a captured tree as well and never raises."""
     load = _text(host, "/proc/loadavg")
-    cpu, cpus, running, blocked = _cpu(host)
+    stat = proc_stat(host)
+    known = ProcStat() if isinstance(stat, Absent) else stat
     disks = disk_counters(host)
     return Counters(
         time_s=time.monotonic() if now_s is None else now_s,
         load1=_number(load.split()[0]) if load.split() else None,
-        cpu=cpu,
-        cpus=cpus,
+        cpu=known.all,
+        cpus=len(known.cpus),
         psi_cpu=pressure(host, "cpu"),
         psi_io=pressure(host, "io"),
         psi_memory=pressure(host, "memory"),
         disks={} if isinstance(disks, Absent) else disks,
-        running=running,
-        blocked=blocked,
+        running=known.running,
+        blocked=known.blocked,
     )
 
 
@@ -119,33 +100,6 @@ def pulse(previous: Counters, now: Counters) -> Rates:
         psi_memory=_waited(previous.psi_memory, now.psi_memory, seconds),
         devices=devices,
     )
-
-
-def _cpu(host: Host) -> tuple[CpuTime | None, int, int | None, int | None]:
-    text = host.text("/proc/stat", 4 << 20)  # one number an interrupt: large on large hosts
-    if isinstance(text, Absent):
-        return None, 0, None, None
-    cpu: CpuTime | None = None
-    cpus = 0
-    tasks: dict[str, int] = {}
-    for line in text.splitlines():
-        if line.startswith("cpu "):
-            cpu = _cpu_time(line.split()[1:])
-        elif line.startswith("cpu"):
-            cpus += 1
-        elif line.startswith(("procs_running ", "procs_blocked ")):
-            name, _, value = line.partition(" ")
-            if (number := whole(value)) is not None:
-                tasks[name] = number
-    return cpu, cpus, tasks.get("procs_running"), tasks.get("procs_blocked")
-
-
-def _cpu_time(fields: list[str]) -> CpuTime | None:
-    ticks = wholes(fields[:8])
-    if ticks is None or len(ticks) < 4:
-        return None
-    user, nice, system, idle, iowait, irq, softirq, steal = ([t / TICKS_PER_S for t in ticks] + [0.0] * 8)[:8]
-    return CpuTime(user + nice, system + irq + softirq, idle, iowait, steal)
 
 
 def pressure(host: Host, resource: str) -> float | None:

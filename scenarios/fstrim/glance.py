@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from probes.bench.size import in_words
+from probes import units
 from probes.host import Host
 from probes.system.disk.discard import DiscardChain, DiscardLayer, discard_chains, own_devices
 from probes.system.disk.diskstats import DiskCounters, disk_counters
@@ -80,7 +80,7 @@ def _limits(layer: DiscardLayer) -> str:
         return "whether it takes discards is not known"
     grain = layer.granularity_bytes
     grains = f" in grains of {grain} B" if present(grain) and grain else ""
-    return f"discards of at most {in_words(layer.max_bytes)}{grains}"
+    return f"discards of at most {units.size(layer.max_bytes)}{grains}"
 
 
 def _by(host: Host, timer: TrimTimer, chain: DiscardChain) -> str | Absent:
@@ -99,10 +99,10 @@ def _amounts(host: Host, chain: DiscardChain, counters: dict[str, DiskCounters])
     parts: list[str] = []
     space = host.statvfs(chain.mount.mountpoint)
     if present(space):
-        parts.append(f"a trim offers at most the free {in_words(space.f_bfree * space.f_frsize)}")
+        parts.append(f"a trim offers at most the free {units.size(space.f_bfree * space.f_frsize)}")
     own = [counters[name] for name in own_devices(host, chain) if name in counters]
     if own:
-        parts.append(f"written since boot {in_words(sum(c.write_bytes for c in own))}")
+        parts.append(f"written since boot {units.size(sum(c.write_bytes for c in own))}")
         if all(c.discard_bytes is not None for c in own):
-            parts.append(f"asked to be discarded {in_words(sum(c.discard_bytes or 0 for c in own))}")
+            parts.append(f"asked to be discarded {units.size(sum(c.discard_bytes or 0 for c in own))}")
     return ", ".join(parts)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from probes import units
 from probes.bench.churn import LARGEST_FILE, STEP_BYTES, WORKERS, least_bytes
 from probes.bench.refusals import suitability
-from probes.bench.size import SHARE_OF_FREE, in_words
+from probes.bench.size import SHARE_OF_FREE
 from probes.bench.workloads import UNIT
 from probes.command import tool
 from probes.host import Host
@@ -115,13 +116,13 @@ class Layout:
         if by_space < by_wear:
             need = ((blocks + 1) * least_bytes() + self.fixed_bytes) / SHARE_OF_FREE
             return (
-                f"{self.directory}: too little space: needs {in_words(need)} free (the files take at most "
-                f"{100 * SHARE_OF_FREE:.0f} % of it), has {in_words(free)}; free some, or name another directory"
+                f"{self.directory}: too little space: needs {units.size(need)} free (the files take at most "
+                f"{100 * SHARE_OF_FREE:.0f} % of it), has {units.size(free)}; free some, or name another directory"
             )
         return (
             f"{self.directory}: {self.device} is too small: the test may use at most "
             f"{100 * SHARE_OF_CAPACITY:.0f} % of its "
-            f"{in_words(capacity)}; name another directory"
+            f"{units.size(capacity)}; name another directory"
         )
 
     def by_space(self, blocks: int, free: int | None = None) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from probes.units import number
+from functools import partial
+
+from probes import units
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.measurement.trim import Discards, Trimmed, discards
 from scenarios.fstrim.results import LedgerRow
@@ -11,6 +13,8 @@ from scenarios.model import Run
 
 # The counters round to sectors and a neighbour may discard too: alike within so much.
 ALIKE = 0.02
+
+_size = partial(units.size, digits=4)  # the device writes some KiB more than the files
 
 
 class Ledger:
@@ -77,22 +81,22 @@ class Ledger:
             parts.append(f"0 B: {known.zero if known else 'nothing was offered to the disk'}")
         elif self._is_whole_size(said, counted):
             self._sizes += 1
-            parts.append(f"{size(said)} is the size of the file system, not what was trimmed")
+            parts.append(f"{_size(said)} is the size of the file system, not what was trimmed")
         elif known is not None:
             free = self.layout.free_bytes()
             whole = free is not None and abs(said - free) <= ALIKE * free and said == counted
-            parts.append(f"{size(said)} is {known.says}" + (" (here: all that is free)" if whole else ""))
+            parts.append(f"{_size(said)} is {known.says}" + (" (here: all that is free)" if whole else ""))
         if counted is None:
             parts.append("this kernel does not count discards (it does since 4.18)")
         elif counted:
             disks = len(self.layout.leaves)
             which = "the disk" if disks == 1 else f"all {disks} disks together"
-            parts.append(f"the kernel asked {which} to discard {size(counted)}")
+            parts.append(f"the kernel asked {which} to discard {_size(counted)}")
         elif said:
             parts.append("the kernel asked the disk for nothing")
         if said or counted:
             when = "since the previous trim" if self.trims else "before it"
-            parts.append(f"of this, this run had deleted {size(waiting)} {when}")
+            parts.append(f"of this, this run had deleted {_size(waiting)} {when}")
         if trimmed.rest_s is None:
             parts.append("the disk was still busy when the waiting time ended")
         elif trimmed.rest_s > 1:
@@ -114,13 +118,13 @@ class Ledger:
         counted = [row.discarded_bytes for row in trims if row.discarded_bytes is not None]
         if len(said) > 1 and said[0] and max(said) - min(said) <= ALIKE * max(said):
             sentences.append(
-                f"fstrim -v says the same {size(said[0])} each time ({len(said)} trims)" + self._repeats()
+                f"fstrim -v says the same {_size(said[0])} each time ({len(said)} trims)" + self._repeats()
             )
         elif len(said) > 1:
-            sentences.append("fstrim -v said in turn " + ", ".join(map(size, said)))
+            sentences.append("fstrim -v said in turn " + ", ".join(map(_size, said)))
         if counted:
             sentences.append(
-                "By the kernel's own counters the disk was asked to discard " + ", ".join(map(size, counted))
+                "By the kernel's own counters the disk was asked to discard " + ", ".join(map(_size, counted))
             )
         sentences.append(
             "These are requests: how much of it was new to the drive is known to the drive only; the "
@@ -136,16 +140,6 @@ class Ledger:
             return ": that is the size of the file system, which does not change with what is trimmed"
         known = self.knowledge
         return f": {known.repeats}" if known is not None and known.repeats else ""
-
-
-def size(value: int) -> str:
-    """In binary units, as fstrim prints them."""
-    amount = float(value)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(amount) < 1024:
-            return f"{number(amount, 4)} {unit}"
-        amount /= 1024
-    return f"{number(amount, 4)} TiB"
 
 
 def _difference(before: int | None, now: int | None) -> int | None:

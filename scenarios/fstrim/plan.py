@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import msgspec
 
+from probes import units
 from probes.action import Action
 from probes.bench.churn import CHURN
 from probes.bench.command_line import fio_directory, pasted
-from probes.bench.size import in_words
 from probes.bench.workloads import fio_equivalent, load_of
 from probes.host import Host
 from probes.system.kernel import kernel
@@ -246,7 +246,9 @@ def _would_do(layout: Layout) -> list[str]:
     """What a trim would offer here."""
     free, release = layout.free_bytes(), kernel(layout.host).release
     known = trim_of(layout.fstype, release if present(release) else "")
-    most = f"a trim discards at most the free {in_words(free)} on {layout.device}" if free is not None else ""
+    most = (
+        f"a trim discards at most the free {units.size(free)} on {layout.device}" if free is not None else ""
+    )
     return [text for text in (most, known.memory if known else "") if text]
 
 

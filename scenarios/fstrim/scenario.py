@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import ClassVar
 
+from probes import units
 from probes.bench.budget import WriteBudget
 from probes.bench.measured import BenchRefused
 from probes.host import Host
@@ -165,7 +166,7 @@ def _watch(run: Run, layout: Layout) -> Watch:
 
 def _telling(step: Step) -> Callable[[int, int], None]:
     def tell(done: int, whole: int) -> None:
-        text = f"writing the reference file, {done >> 20} of {whole >> 20} MiB"
+        text = f"writing the reference file, {units.size(done)} of {units.size(whole)}"
         step.progress(text)
 
     return tell

@@ -8,6 +8,7 @@ from itertools import accumulate
 
 import msgspec
 
+from probes import units
 from probes.secrets import masked
 from probes.system.disk.trim_timer import TrimTimer
 from scenarios import events as ev
@@ -15,7 +16,6 @@ from scenarios.experiment.before_after import LEAST_BLOCKS
 from scenarios.fstrim.course import Course, course
 from scenarios.fstrim.findings import degradation
 from scenarios.fstrim.layout import Layout
-from scenarios.fstrim.ledger import size
 from scenarios.fstrim.measurement.phase import Blocks, Phase
 from scenarios.fstrim.plan import ROUND, Request
 from scenarios.fstrim.results import Round, Rounds
@@ -65,7 +65,7 @@ def _tell_trim(run: Run, layout: Layout, now: Round) -> None:
         return
     said = f"trimmed since the round before, by {now.trim_seen_by}"
     if now.trimmed_bytes is not None:
-        said += f": {size(now.trimmed_bytes)} discarded on {now.discards_of}"
+        said += f": {units.size(now.trimmed_bytes, 4)} discarded on {now.discards_of}"
     if now.trim_seen_by == TIMER:
         said += ", which need not have included this file system"
     elif now.discards_of == ", ".join(layout.leaves) and shared_disk(layout):

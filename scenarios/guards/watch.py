@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from probes import units
 from probes.bench.measured import Measured
 from probes.system.disk.backing import disks_beneath
 from probes.system.disk.mounts import mount_of
@@ -217,7 +218,9 @@ class Watch:
                 continue
             free = space.f_bavail * space.f_frsize
             if free < max(least.floor, least.limit * space.f_blocks * space.f_frsize):
-                self._stop("space", f"the file system of {directory} is nearly full ({free >> 20} MiB free)")
+                self._stop(
+                    "space", f"the file system of {directory} is nearly full ({units.size(free)} free)"
+                )
 
     def _stop(self, kind: str, text: str) -> None:
         if not self.stopped:

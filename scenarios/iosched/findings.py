@@ -13,7 +13,7 @@ from probes.host import Host
 from probes.system.disk.scheduler import Scheduling
 from probes.system.disk.scheduler_origin import why
 from probes.types import present
-from probes.units import counted, duration
+from probes.units import amount, counted, duration
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_words, titled
 from scenarios.finding import Evidence, Finding, Remedy
@@ -144,14 +144,15 @@ def held_finding(device: str, job: Job, written: Sequence[Sequence[float]]) -> F
     `written` is MB/s of all writers together, a block each, by scheduler. Then nobody had to wait for them.
     """
     at_most = job.write_rate * job.mix.writers / 1e6
+    bound = amount(at_most, "MB/s")
     if not at_most or not all(written) or min(median(w) for w in written) < HELD * at_most:
         return None
     return Finding(
         id="iosched.writers-held",
         severity="notice",
         confidence="measured",
-        title=f"{job.mix.title}: the disk took all that the limit of writing allows ({at_most:.0f} MB/s)",
-        evidence=tuple(Evidence(f"median {median(w):.0f} MB/s of at most {at_most:.0f}") for w in written),
+        title=f"{job.mix.title}: the disk took all that the limit of writing allows ({bound})",
+        evidence=tuple(Evidence(f"median {amount(median(w), 'MB/s')} of at most {bound}") for w in written),
         remedy=(
             Remedy(
                 title="To measure it at the disk's limit, let the writers write more, or take a shorter "

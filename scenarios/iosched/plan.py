@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from probes import units
 from probes.action import Action
 from probes.bench.mixes import files_bytes
 from probes.host import Host
@@ -134,7 +135,7 @@ def _sentences(found: Layout, on: Target, why: str) -> tuple[str, ...]:
     total = next((job.write_rate * job.mix.writers for job in found.jobs if job.write_rate), 0)
     if total:
         lines.append(
-            f"the writers write at most {total / 1e6:.0f} MB/s together, within the limit of --most-written "
+            f"the writers write at most {units.rate(total)} together, within the limit of --most-written "
             "(a lower limit spares the disk and loads it less)"
         )
     lines.append(

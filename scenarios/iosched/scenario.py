@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import ClassVar
 
+from probes import units
 from probes.bench.budget import WriteBudget
 from probes.bench.mixed import MixedBench
 from probes.host import Host
@@ -171,7 +172,9 @@ class Iosched(Scenario):
             nonlocal said
             if run.clock.now() - said >= 1.0 or done >= total:
                 said = run.clock.now()
-                step.progress(f"{step.title}: {done >> 20} of {total >> 20} MiB", done=done / max(1, total))
+                step.progress(
+                    f"{step.title}: {units.size(done)} of {units.size(total)}", done=done / max(1, total)
+                )
 
         with run.step("prepare", "write the test files") as step:
             await bench.prepare(found.mixes, tell)

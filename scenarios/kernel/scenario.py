@@ -10,6 +10,7 @@ import itertools
 from contextlib import AsyncExitStack
 from typing import ClassVar
 
+from probes import units
 from probes.bench.battery import Battery
 from probes.bench.battery_loads import SLOTS, Slot
 from probes.bench.budget import WriteBudget
@@ -49,7 +50,7 @@ class Kernel(Scenario):
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + 5
     options: ClassVar[tuple[Option, ...]] = (
         Option(name="dir", kind="path", help="directory to measure in (default: $TMPDIR or /var/tmp)"),
-        Option(name="size", kind="bytes", help=f"size of the test file (default: {SIZE_BYTES >> 20} MiB)"),
+        Option(name="size", kind="bytes", help=f"size of the test file (default: {units.size(SIZE_BYTES)})"),
         Option(name="before", kind="flag", help="this boot is side A of a comparison across a reboot"),
         Option(
             name="after",
@@ -117,7 +118,7 @@ class Kernel(Scenario):
         with run.step("prepare", "write the test files") as step:
 
             def tell(done: int, whole: int) -> None:
-                step.progress(f"writing the test files, {done >> 20} of {whole >> 20} MiB")
+                step.progress(f"writing the test files, {units.size(done)} of {units.size(whole)}")
 
             try:
                 await battery.prepare(tell)

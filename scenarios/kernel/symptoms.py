@@ -15,12 +15,13 @@ from probes.host import Host
 from probes.process_stat import parse_stat
 from probes.system.cgroup import cgroup
 from probes.system.cpu import cpu
+from probes.system.cpu_times import TICKS_PER_S
 from probes.system.disk.arrays import md_arrays
 from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.mounts import mounts
 from probes.system.kernel_log import kernel_log
 from probes.system.memory import memory
-from probes.system.pulse import TICKS_PER_S, Counters, read_counters
+from probes.system.pulse import Counters, read_counters
 from probes.system.security import VULNERABILITIES
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import ClassVar
 
+from probes import units
 from probes.bench.budget import WriteBudget
 from probes.bench.engine.pool import Crew
 from probes.bench.measured import BenchRefused
@@ -134,7 +135,7 @@ class Null(Scenario):
 
 def told(step: Step) -> Callable[[int, int], None]:
     def tell(done: int, whole: int) -> None:
-        step.progress(f"writing the test files, {done >> 20} of {whole >> 20} MiB")
+        step.progress(f"writing the test files, {units.size(done)} of {units.size(whole)}")
 
     return tell
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import groupby
 
+from probes import units
 from probes.system.caches import CacheKind
 from probes.system.cpulist import as_list, parse_list
 from probes.units import counted, listed
@@ -60,8 +61,10 @@ def _head(it: Machine) -> Iterator[str]:
 def _instances(kind: CacheKind) -> str:
     """`8 x 32 KiB + 6 x 48 KiB`; recordings of old count all sizes together."""
     if sum(kind.counts) == kind.instances:
-        return " + ".join(f"{n} x {_size(b)}" for b, n in zip(kind.sizes_bytes, kind.counts, strict=False))
-    return f"{kind.instances} x {'/'.join(map(_size, kind.sizes_bytes)) or '?'}"
+        return " + ".join(
+            f"{n} x {units.size(b)}" for b, n in zip(kind.sizes_bytes, kind.counts, strict=False)
+        )
+    return f"{kind.instances} x {'/'.join(map(units.size, kind.sizes_bytes)) or '?'}"
 
 
 def _node_count(it: Machine) -> str:
@@ -120,10 +123,12 @@ def _place(it: Machine, run: tuple[Place, ...]) -> Iterator[str]:
         parts = ["neither CPU nor memory online"]
     if first.memory_bytes is not None and first.kind != "empty":
         sizes = sorted({place.memory_bytes or 0 for place in run})
-        span = dict.fromkeys((_size(sizes[0]), _size(sizes[-1])))
+        span = dict.fromkeys((units.size(sizes[0]), units.size(sizes[-1])))
         parts.append(" to ".join(span) if sizes[-1] else "no memory of its own")
     if first.caches:
-        parts.append("L3 " + " + ".join(f"{n} x {_size(size) if size else '?'}" for size, n in first.caches))
+        parts.append(
+            "L3 " + " + ".join(f"{n} x {units.size(size) if size else '?'}" for size, n in first.caches)
+        )
     sockets = frozenset(socket for place in run for socket in place.sockets)
     if it.places_are_nodes and sockets and (it.sockets or 0) > 1:
         one_each = len(run) == len(sockets) > 1 and all(len(place.sockets) == 1 for place in run)
@@ -203,15 +208,6 @@ def _limits(it: Machine) -> Iterator[str]:
 
 def _many(count: int | None, word: str) -> str:
     return "" if count is None else counted(count, word)
-
-
-def _size(number: int) -> str:
-    value, unit = float(number), "B"
-    for bigger in ("KiB", "MiB", "GiB", "TiB"):
-        if value < 1024:
-            break
-        value, unit = value / 1024, bigger
-    return f"{value:.3g} {unit}" if value < 1000 else f"{value:.0f} {unit}"
 
 
 def _span(values: set[int]) -> str:

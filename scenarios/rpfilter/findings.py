@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from probes import units
 from probes.system.line_rate import Card
 from probes.system.packet_rates import PacketRates
 from probes.types import Absent
@@ -41,7 +42,7 @@ def sentences(found: Answer, card: Card | None, protocol: str, *, loaded: bool =
         text = f"line rate: not known, {found.bits_per_s.reason}; give it with --link GBIT"
         lines.append(Evidence(text, found.bits_per_s.source))
     else:
-        name = f"{found.bits_per_s / 1e9:g} Gbit/s" + (f" ({card.name})" if card is not None else "")
+        name = units.bits(found.bits_per_s) + (f" ({card.name})" if card is not None else "")
         for line in found.lines:
             how = "all in 64 KiB aggregates" if line.merged else "none merged"
             set_now = " (as it is set: GRO on)" if line.merged and found.merges else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from probes import units
 from probes.host import Host
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import WORDS
@@ -42,9 +43,7 @@ def evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
         if not isinstance(table, Absent):
             lines.append(Evidence(_routes(protocol, table), table.source))
     for card in facts.cards[:1]:
-        speed = (
-            "unknown speed" if isinstance(card.mbit_per_s, Absent) else f"{card.mbit_per_s / 1000:g} Gbit/s"
-        )
+        speed = "unknown speed" if isinstance(card.mbit_per_s, Absent) else units.bits(card.mbit_per_s * 1e6)
         merging = {True: "GRO on", False: "GRO off", None: "GRO unknown"}[card.merges]
         mtu = "MTU unknown" if isinstance(card.mtu, Absent) else f"MTU {card.mtu}"
         lines.append(Evidence(f"fastest card {card.name}: {speed}, {mtu}, {merging}"))

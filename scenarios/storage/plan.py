@@ -9,6 +9,7 @@ from functools import cached_property
 
 import msgspec
 
+from probes import units
 from probes.bench.budget import GIB, MOST_WRITTEN_A_RUN
 from probes.bench.members import group_folders
 from probes.bench.refusals import Suitability, keeps_inodes, suitability
@@ -234,7 +235,7 @@ def make(
     if len(targets) == 1:
         notes.append(alone(targets[0]))
         notes += [
-            f"a block of {load.title} ends after {load.block_s:g} s or {load.most_bytes >> 20} MiB, whichever comes "
+            f"a block of {load.title} ends after {load.block_s:g} s or {units.size(load.most_bytes)}, whichever comes "
             "first"
             for load in LOADS
             if load.most_bytes is not None

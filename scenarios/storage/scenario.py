@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import ClassVar
 
+from probes import units
 from probes.bench.budget import WriteBudget
 from probes.bench.engine.pool import Crew
 from probes.bench.job import JobWait as Waited
@@ -333,7 +334,7 @@ def told(step: Step, targets: Sequence[Target]) -> Callable[[int, int], None]:
     where = " and ".join(one.directory for one in targets)
 
     def tell(done: int, whole: int) -> None:
-        step.progress(f"writing test files in {where}, {done / 2**20:.0f} of {whole / 2**20:.0f} MiB")
+        step.progress(f"writing test files in {where}, {units.size(done)} of {units.size(whole)}")
 
     return tell
 

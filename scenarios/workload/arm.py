@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from probes import units
 from probes.bench.leaf_bytes import LeafBytes
 from probes.bench.measured import Measured, NotApplicable, Spent
 from probes.bench.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
@@ -203,7 +204,7 @@ class JobArm:
             found = self.score.find(job.output)
             if found is None:
                 problem = "no score above 0 in its output" + (
-                    f" (only the last {OUTPUT_BYTES >> 20} MiB are searched)"
+                    f" (only the last {units.size(OUTPUT_BYTES)} are searched)"
                     if job.output_bytes > OUTPUT_BYTES
                     else ""
                 )

@@ -16,7 +16,7 @@ from probes.system.cgroup import folders_of, groups_of
 from probes.system.cpulist import as_list, parse_list
 from probes.system.disk.mounts import mounts
 from probes.types import Absent, present
-from probes.units import cpus, size
+from probes.units import bytes_of, cpus, size
 from scenarios.model import Usage
 
 LIMITS = ("memory.max", "memory.high", "memory.swap.max", "cpu.max", "cpu.weight", "io.max", "pids.max")
@@ -25,7 +25,6 @@ _BYTES = re.compile(r"[0-9]{1,18}[KMGT]?|max")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _SHARE = re.compile(r"([0-9]{1,6}(?:\.[0-9]+)?)%")
 _IO = re.compile(r"(?:rbps|wbps|riops|wiops)=(?:[0-9]{1,15}[KMGT]?|max)")
-_UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 
 
 def limit(name: str, value: str, where: str) -> str:
@@ -63,7 +62,7 @@ def _io(value: str, where: str) -> str:
 
 def _plain(word: str) -> str:
     key, _, value = word.partition("=")
-    return f"{key}={int(value[:-1]) << _UNITS[value[-1]]}" if value[-1] in _UNITS else word
+    return f"{key}={bytes_of(value) or value}"
 
 
 def place(host: Host) -> str | Absent:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from probes import units
 from probes.bench.energy import readable
 from probes.safe_read import TooLarge, read_named
 from probes.units import bytes_of
@@ -178,7 +179,7 @@ def _file(name: str) -> dict[str, Any]:
     try:
         text = read_named(name, MOST_FILE_BYTES)
     except TooLarge:
-        raise Usage(f"--file {name}: more than {MOST_FILE_BYTES >> 20} MiB") from None
+        raise Usage(f"--file {name}: more than {units.size(MOST_FILE_BYTES)}") from None
     except OSError as error:
         raise Usage(f"--file {name}: {error.strerror}") from None
     try:

@@ -15,8 +15,8 @@ def value_words(value: Json, unit: str = "") -> str:
     if unit in ("bytes", "B") and isinstance(value, int | float):
         odd = value < 10_000 and value % 1024  # an MTU of 1500 is none of 1.46 KiB
         return f"{value} B" if odd else units.size(value)
-    if unit == "Mbit/s" and isinstance(value, int | float) and value >= 1000:
-        return f"{value / 1000:g} Gbit/s"
+    if unit == "Mbit/s" and isinstance(value, int | float):
+        return units.bits(value * 1e6)
     if isinstance(value, list):
         return ", ".join(value_words(v) for v in value)
     if isinstance(value, dict):

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from probes import units
 from probes.bench.measured import BenchRefused
 from probes.system.disk.failing import whose_error
 
@@ -183,7 +184,7 @@ def reserve(fd: int, length: int) -> None:
 
 
 def _why(directory: str, error: OSError, size_bytes: int = 0) -> str:
-    what = f"a test file of {size_bytes >> 20} MiB" if size_bytes else "a test file"
+    what = f"a test file of {units.size(size_bytes)}" if size_bytes else "a test file"
     hint = {
         errno.ENOSPC: "free some space, or name another directory",
         errno.EDQUOT: "the quota is used up; name another directory",

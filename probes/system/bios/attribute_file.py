@@ -11,6 +11,7 @@ import html
 import json
 import re
 
+from probes import units
 from probes.safe_read import TooLarge, decode, read_named
 from probes.system.bios.attributes import MOST_VALUE, BiosAttributes, Wanted, kept
 from probes.types import Absent
@@ -32,7 +33,7 @@ def attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
         data = read_named(path, MOST_BYTES)
     except TooLarge:
         return Absent(
-            f"{path} is larger than {MOST_BYTES >> 20} MiB, which no list of BIOS settings is",
+            f"{path} is larger than {units.size(MOST_BYTES)}, which no list of BIOS settings is",
             "invalid",
             path,
         )

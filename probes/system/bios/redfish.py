@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from probes import units
 from probes.safe_read import read_named
 from probes.system.bios.attributes import MOST_VALUE, BiosAttributes, Wanted, kept
 from probes.system.bios.credentials import Credentials, credentials
@@ -206,7 +207,7 @@ class _Client:
         while part := answer.read1(1 << 16):
             data += part
             if len(data) > MOST_BYTES:
-                raise _Failed(f"{self._place.words} sent more than {MOST_BYTES >> 20} MiB", "invalid")
+                raise _Failed(f"{self._place.words} sent more than {units.size(MOST_BYTES)}", "invalid")
             if time.monotonic() > self._deadline:
                 raise TimeoutError
         return bytes(data)

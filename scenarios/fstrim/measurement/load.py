@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from probes import units
 from probes.bench.budget import WriteBudget
 from probes.bench.churn import ChurnBench
 from probes.bench.command import CommandBench
@@ -105,7 +106,7 @@ class OwnCommand(BuiltIn):
     async def block(self, seconds: float, most_bytes: int) -> Measured:
         if self.budget.spent_bytes + self._last_bytes > self.budget.most_bytes:
             raise NotApplicable(
-                f"one more run of the command would write more than the {self.budget.most_bytes >> 20} MiB of a "
+                f"one more run of the command would write more than the {units.size(self.budget.most_bytes)} of a "
                 "session; give one that writes less"
             )
         before = self._written()

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from probes import units
 from probes.bench.budget import WriteBudget
-from probes.bench.size import in_words
 from scenarios.experiment.before_after import LEAST_BLOCKS
 from scenarios.fstrim.layout import MOST_A_BLOCK, Layout
 from scenarios.fstrim.measurement.durations import LEAST_BLOCK_S, Pattern
@@ -48,8 +48,8 @@ def after_warm_up(
     blocks = next((n for n in counts if each(n) >= need), min(LEAST_BLOCKS, pattern.blocks))
     size = min(need, each(blocks))
     text = (
-        f"at the {bytes_per_s / 1e6:.0f} MB/s of the warm-up a block of {in_words(usual)} would last "
-        f"{usual / bytes_per_s:.2f} s: measured are {blocks} blocks a phase of at most {in_words(size)}, "
+        f"at the {units.rate(bytes_per_s)} of the warm-up a block of {units.size(usual)} would last "
+        f"{usual / bytes_per_s:.2f} s: measured are {blocks} blocks a phase of at most {units.size(size)}, "
         f"about {min(pattern.block_s, size / bytes_per_s):.2g} s each"
     )
     return BlockSize(msgspec.structs.replace(pattern, blocks=blocks), size, text)

@@ -70,7 +70,7 @@ class Surveyor:
         after = look(self._host, io=False)
         ours = frozenset(self._pids()) | frozenset(own_family(self._host))
         spent = _between(self._times, times)
-        total = sum(t.busy_s + t.idle_s + t.interrupts_s + t.steal_s for t in spent.values())
+        total = sum(t.total_s for t in spent.values())
         group = cgroup(self._host)
         own = _own_seconds(after.processes, self._look.processes, ours)
         quota = group.cpu_cores if present(group) else None
@@ -131,7 +131,7 @@ def _foreign(
     if not whole or seconds <= 0:
         return {}
     return {
-        n: max(0.0, (spent[n].busy_s - own_s * got / whole) / seconds)
+        n: max(0.0, (spent[n].tasks_s - own_s * got / whole) / seconds)
         for n, got in share.items()
         if n in spent
     }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
 from probes.host import Host
-from probes.number_text import real, wholes
+from probes.number_text import real
 from probes.system.cpu import cpu, flags
+from probes.system.cpu_times import SOURCE, proc_stat
 from probes.system.disk.scheduler_origin import tuned_profile
 from probes.system.frequency import ROOT, frequency
 from probes.system.idle import idle
@@ -240,35 +240,28 @@ def _zone_rows(host: Host) -> list[Row]:
 
 
 def stat_rows(host: Host) -> list[Row] | Absent:
-    """One row: shares (0..1) of CPU time since boot, from the first line of /proc/stat (proc(5))."""
-    text = host.text("/proc/stat", 8 << 20)
-    if isinstance(text, Absent):
-        return text
-    found = re.match(r"cpu +([0-9 ]+)", text)
-    ticks = (wholes(found[1].split()) if found else None) or []
-    total = sum(ticks[:8])
-    if len(ticks) < 8 or not total:
-        return Absent("/proc/stat has no line for all CPUs", "invalid", "/proc/stat")
-    user, nice, system, idle_, iowait, _irq, softirq, steal = ticks[:8]
-    shares = [
-        (int(words[7]) / whole, int(number))
-        for number, rest in re.findall(r"^cpu([0-9]{1,5}) ([0-9 ]+)$", text, re.MULTILINE)
-        if len(words := ["", *rest.split()]) >= 9 and (whole := sum(map(int, words[1:9])))
-    ]
+    """One row: shares (0..1) of CPU time since boot, over all CPUs."""
+    stat = proc_stat(host)
+    if isinstance(stat, Absent):
+        return stat
+    if stat.all is None or not (total := stat.all.total_s):
+        return Absent(f"{SOURCE} has no line for all CPUs", "invalid", SOURCE)
+    spent = stat.all
+    shares = [(one.softirq_s / one.total_s, number) for number, one in stat.cpus.items() if one.total_s]
     busiest, which = max(shares, default=(0.0, 0))
     return [
         Row(
             "",
             {
                 "cpus": len(shares),
-                "busiest_softirq": busiest if shares else Absent("/proc/stat has no line for each CPU"),
+                "busiest_softirq": busiest if shares else Absent(f"{SOURCE} has no line for each CPU"),
                 "busiest_softirq_cpu": which,
-                "steal": steal / total,
-                "iowait": iowait / total,
-                "system": system / max(1, user + nice + system),
-                "softirq": softirq / total,
-                "busy": (total - idle_ - iowait) / total,
-                "seconds": total / 100 / max(1, len(host.once(topology).online)),
+                "steal": spent.steal_s / total,
+                "iowait": spent.iowait_s / total,
+                "system": spent.system_s / max(0.01, spent.tasks_s),
+                "softirq": spent.softirq_s / total,
+                "busy": (spent.busy_s + spent.steal_s) / total,
+                "seconds": total / max(1, len(host.once(topology).online)),
             },
         )
     ]

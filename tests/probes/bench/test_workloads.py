@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from probes import units
 from probes.bench.measured import BenchRefused
-from probes.bench.size import SHARE_OF_FREE, SMALLEST, choose_size, in_words, largest_size
+from probes.bench.size import SHARE_OF_FREE, SMALLEST, choose_size, largest_size
 from probes.bench.workloads import (
     IDS,
     LOADS,
@@ -125,7 +126,7 @@ def test_a_size_that_does_not_fit_is_one_line(free: int, wanted: int | None, say
     ],
 )
 def test_sizes_are_said_in_the_unit_that_fits(size: int, said: str) -> None:
-    assert in_words(size) == said
+    assert units.size(size) == said
     if size < 64 << 20:
         with pytest.raises(BenchRefused, match=f"--size {said} is too small"):
             choose_size("/x", 1 << 40, size)

@@ -8,7 +8,7 @@ import pytest
 
 from probes.host import Host
 from probes.system.clocksource import clocksource
-from probes.system.cpu_times import cpu_times
+from probes.system.cpu_times import CpuTimes, cpu_times
 from probes.system.job import JobLook, JobTarget, job_look, job_use
 from probes.system.pinned import pinned
 from probes.system.power import packages, watts
@@ -99,7 +99,8 @@ def test_times_of_each_cpu(tmp_path: Path) -> None:
     )
     found = cpu_times(tree.host())
     assert present(found) and set(found) == {3}
-    assert (found[3].busy_s, found[3].idle_s, found[3].interrupts_s, found[3].steal_s) == (1.5, 8.0, 0.3, 0.3)
+    assert found[3] == CpuTimes(1.0, 0.5, 7.0, 1.0, 0.2, 0.1, 0.3)
+    assert (found[3].tasks_s, found[3].busy_s, found[3].total_s) == pytest.approx((1.5, 1.8, 10.1))
 
 
 def test_power_with_a_counter_that_wraps(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from probes import units
 from probes.bench.budget import WriteBudget
 from probes.bench.churn import ChurnBench
-from probes.bench.size import in_words
 from probes.host import Host
 from scenarios.fstrim.measurement.trim import Discards, claim, discards
 from tests.app.launcher import argv, environment, hostdx, started
@@ -179,7 +179,7 @@ def test_a_command_that_writes_too_much_is_stopped_at_the_bound(tmp_path: Path, 
     arguments_ = arguments(disk, *ONE_ROUND, "--workload", command, "--yes")
     planned = hostdx(tmp_path, "plan", *arguments_[1:-1]).stdout
     bound = int(0.02 * disk.bytes)
-    assert f"at most {in_words(bound)} to {disk.device}" in planned, planned
+    assert f"at most {units.size(bound)} to {disk.device}" in planned, planned
     done = hostdx(tmp_path, *arguments_, "--quiet", timeout=90)
     after = discards(Host(), (disk.device,))
     assert isinstance(before, Discards) and isinstance(after, Discards)

@@ -9,7 +9,7 @@ import pytest
 from probes.host import Host
 from probes.types import Absent
 from scenarios.fstrim.layout import Layout
-from scenarios.fstrim.ledger import Ledger, size
+from scenarios.fstrim.ledger import Ledger
 from scenarios.fstrim.measurement.durations import Pattern
 from scenarios.fstrim.measurement.trim import Discards, Trimmed, claim, discards, trim
 from scenarios.fstrim.plan import trim_action
@@ -243,10 +243,3 @@ def test_old_counters_have_no_discards(tmp_path: Path) -> None:
     assert isinstance(found, Discards) and found.bytes is None and found.written == 80 * 512
     gone = discards(tree.host(), ("sda", "sdb"))
     assert isinstance(gone, Absent) and "sdb" in gone.reason
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0, "0 B"), (1536, "1.5 KiB"), (390 * GIB, "390 GiB"), (5 << 40, "5 TiB")]
-)
-def test_sizes_are_as_fstrim_prints_them(value: int, text: str) -> None:
-    assert size(value) == text

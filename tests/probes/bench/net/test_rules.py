@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from probes.bench.net.namespaces import draw_addresses
-from probes.bench.net.quiet_cpu import busy_jiffies, choose
+from probes.bench.net.quiet_cpu import choose
 from probes.bench.net.route_set import MOST_ROUTES, scaled
 from probes.bench.net.rules import Treatment
 from probes.bench.net.scheduling_delay import numbers, softirq_thread
+from probes.system.cpu_times import parse
 
 
 def test_only_the_rule_differs_between_the_variants() -> None:
@@ -77,10 +78,12 @@ def test_routes_are_scaled_with_the_own_ones_first(ipv6: bool) -> None:
 
 
 def test_the_quietest_cpu_is_chosen() -> None:
-    stat = "cpu  9 9 9 9\ncpu0 10 0 10 900 50 1 2 0 0 0\ncpu1 5 0 5 900 0 0 0 0 0 0\nintr 5\n"
-    assert busy_jiffies(stat) == {0: 23, 1: 10}
-    assert choose({0, 1, 2}, {0: 5, 1: 5, 2: 5}, {0: 9, 1: 6, 2: 6}) == 2
-    assert choose({0, 1}, {0: 5, 1: 5}, {0: 5, 1: 8}) == 0
+    """Waiting for I/O is no work; steal is time that the CPU does not give."""
+    before = parse("cpu  9 9 9 9\ncpu0 10 0 10 900 50 1 2 0 0 0\ncpu1 5 0 5 900 0 0 0 0 0 0\nintr 5\n").cpus
+    after = parse("cpu0 11 0 10 950 99 1 2 0 0 0\ncpu1 5 0 5 900 0 0 0 3 0 0\n").cpus
+    assert choose({0, 1}, before, after) == 0
+    assert choose({0, 1, 2}, before, after) == 2
+    assert choose({0, 1}, before, before) == 1
 
 
 def test_ksoftirqd_is_told_from_a_process_of_that_name(tmp_path: Path) -> None:
