@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from app.report.interval_chart import Scale, row
 from probes.units import number
 from scenarios.compare.effects import Effect
 
@@ -19,9 +20,12 @@ def picture(effects: Sequence[Effect], margin: float) -> list[str]:
     An interval that is a lower bound is drawn like the others; the table says so.
     """
     ends = reach(effects, margin)
-    lines = [_scale(ends)]
+    scale = Scale(math.exp(-ends), math.exp(ends))
+    ground = [" " if n != AXIS // 2 else "│" for n in range(AXIS)]
+    lines = [_axis(ends)]
     for effect in effects:
-        lines.append(f"{label(effect):<{LABEL}} {_bar(effect, ends)} {_ratio(effect.ratio):>6}")
+        drawn = row(scale, effect.ratio, effect.ci95, ground, point="●" if effect.changed else "○")
+        lines.append(f"{label(effect):<{LABEL}} {''.join(drawn)} {_ratio(effect.ratio):>6}")
     return [*lines, "● slower or faster   ○ inconclusive, or no material difference"]
 
 
@@ -52,27 +56,7 @@ def label(effect: Effect) -> str:
     return f"{text if len(text) <= room else text[: max(0, room - 1)] + '…'}{variant}"[:LABEL]
 
 
-def _column(log: float, reach: float) -> int:
-    return round((max(-reach, min(reach, log)) / reach + 1) / 2 * (AXIS - 1))
-
-
-def _bar(effect: Effect, reach: float) -> str:
-    cells = [" "] * AXIS
-    cells[AXIS // 2] = "│"
-    if effect.ci95 is not None and effect.ci95[0] > 0:
-        low, high = (math.log(end) for end in effect.ci95)
-        left, right = _column(low, reach), _column(high, reach)
-        for n in range(left, right + 1):
-            cells[n] = "─"
-        cells[left] = "◀" if low < -reach else "├"
-        cells[right] = "▶" if high > reach else "┤"
-    log = math.log(effect.ratio)
-    called = "●" if effect.changed else "○"
-    cells[_column(log, reach)] = "◀" if log < -reach else "▶" if log > reach else called
-    return "".join(cells)
-
-
-def _scale(reach: float) -> str:
+def _axis(reach: float) -> str:
     """The axis's ends and its middle: `0.24  slower       1        faster  4.1`."""
     left, right = f"{number(math.exp(-reach), 2)} slower", f"faster {number(math.exp(reach), 2)}"
     half = AXIS // 2

@@ -11,6 +11,7 @@ from html import escape
 from typing import NamedTuple
 
 from app.printable import printable
+from app.report.interval_chart import Scale, sound
 from app.report.plot import Axis, Series
 from app.report.verdict_table import Row, pair
 from probes import units
@@ -62,17 +63,18 @@ def _named(row: Row, *, several: bool, one_load: bool) -> str:
 
 def bars_svg(bars: Sequence[Bar], margin: float, reach: float | None = None) -> str:
     """`reach`: the ratio at the axis's ends; without it the widest interval, up to a hundred, has room."""
-    drawn = [bar for bar in bars if _sound(bar.ratio)]
+    drawn = [bar for bar in bars if sound(bar.ratio)]
     if not drawn:
         return ""
     if reach is None:
-        values = [v for bar in drawn for v in (bar.ratio, *(bar.ci95 or ())) if _sound(v)]
+        values = [v for bar in drawn for v in (bar.ratio, *(bar.ci95 or ())) if sound(v)]
         reach = min(100.0, max(1.25, 1 + margin, *(max(v, 1 / v) for v in values)))
     span = math.log(reach) * 1.05
 
+    scale = Scale(math.exp(-span), math.exp(span))
+
     def x(value: float) -> float:
-        share = (math.log(value) / span + 1) / 2
-        return _LEFT + min(1.0, max(0.0, share)) * (_WIDE - _LEFT - _RIGHT)
+        return _LEFT + scale.share(value) * (_WIDE - _LEFT - _RIGHT)
 
     high = _TOP + _ROW * len(drawn) + 6
     parts = [_OPEN.format(w=_WIDE, h=high, title="effects with their 95 % confidence intervals")]
@@ -90,10 +92,10 @@ def bars_svg(bars: Sequence[Bar], margin: float, reach: float | None = None) -> 
         colour = _COLOURS.get(bar.word, "currentColor")
         parts.append(f'<text x="0" y="{y + 4:.1f}">{_short(bar.load, 34)}</text>')
         ends = bar.ci95
-        if ends is not None and _sound(ends[0]) and _sound(ends[1]):
+        if ends is not None and sound(ends[0]) and sound(ends[1]):
             a, b = x(ends[0]), x(ends[1])
-            low_end = _end(a, y, beyond=-math.log(ends[0]) > span, turn=1)
-            high_end = _end(b, y, beyond=math.log(ends[1]) > span, turn=-1)
+            low_end = _end(a, y, beyond=ends[0] < scale.low, turn=1)
+            high_end = _end(b, y, beyond=ends[1] > scale.high, turn=-1)
             parts.append(
                 f'<path d="M{a:.1f} {y:.1f}H{b:.1f}{low_end}{high_end}" '
                 f'stroke="{colour}" stroke-width="2" fill="none"/>'
@@ -170,10 +172,6 @@ def _mark(side: int, x: float, y: float, colour: str) -> str:
         place = f'x="{x - 3:.1f}" y="{y - 3:.1f}" width="6" height="6"'
         return f'<rect {place} fill="none" stroke="{colour}" stroke-width="1.5"/>'
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>'
-
-
-def _sound(value: float | None) -> bool:
-    return value is not None and math.isfinite(value) and value > 1e-12
 
 
 def _short(text: str, most: int) -> str:

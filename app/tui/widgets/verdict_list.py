@@ -10,11 +10,12 @@ from rich.cells import cell_len, set_cell_size
 
 from app.recording.session import Session
 from app.report import wording
+from app.report.interval_chart import Scale, common_scale
 from app.report.verdict_table import pair, rows, short_size
 from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, pad, shortened, text
 from app.tui.widgets.effects import ROLES, margin_of, role_of, title_of
-from app.tui.widgets.interval_bar import Scale, axis, bar, common_scale
+from app.tui.widgets.interval_bar import axis, bar
 from app.tui.widgets.picker import Picker, Row
 from probes.units import Quantity, brief
 from scenarios import events as ev

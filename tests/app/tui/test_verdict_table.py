@@ -11,6 +11,7 @@ from app.recording import store
 from app.recording.outlook import next_look, share_done, time_left
 from app.recording.reader import events_of, load
 from app.recording.session import Session
+from app.report.interval_chart import Scale
 from app.tui.feed import RunFeed
 from app.tui.lines import cells
 from app.tui.screens.groups import GroupsScreen
@@ -18,7 +19,7 @@ from app.tui.screens.verdict import VerdictScreen, headline_lines, trust_lines
 from app.tui.widgets.block_plot import plot_lines
 from app.tui.widgets.effects import judged_lines, running
 from app.tui.widgets.group_plot import Chosen, courses, group_plot_lines
-from app.tui.widgets.interval_bar import Scale, bar
+from app.tui.widgets.interval_bar import bar
 from app.tui.widgets.stuck_table import stuck_lines
 from app.tui.widgets.suspects import subject_words
 from app.tui.widgets.verdict_list import Layout, VerdictList, effect_of, entries, layout, named, sides
