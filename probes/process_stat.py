@@ -7,9 +7,12 @@ microseconds a process: what looks at captured hosts, at every process, or must 
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from probes.number_text import signed, whole
+
+if TYPE_CHECKING:
+    from probes.host import Host
 
 _FIRST = 3  # the number of the field after the name
 _MOST = 42 - _FIRST + 1
@@ -90,6 +93,12 @@ def parse_stat(text: str) -> ProcessStat | None:
     pid = whole(head)
     there = opening and closing and pid is not None and len(fields) >= _LEAST
     return ProcessStat(pid, name, fields) if there and pid is not None else None
+
+
+def stat_at(host: Host, path: str) -> ProcessStat | None:
+    """The stat file of a process or a thread, which may have ended; None then."""
+    text = host.text(path, _MOST_BYTES)
+    return parse_stat(text) if isinstance(text, str) else None
 
 
 def own_stat(pid: int | str = "self") -> ProcessStat | None:

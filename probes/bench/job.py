@@ -19,6 +19,7 @@ import msgspec
 from probes.bench import members
 from probes.host import Host
 from probes.process_stat import ProcessStat
+from probes.system.kernel import kernel
 from probes.types import Absent, present
 
 LOOKS_PER_S = 20
@@ -157,12 +158,7 @@ def delay_accounting_off(host: Host) -> str:
             if setting.strip() == "1"
             else "kernel.task_delayacct=0 (sysctl -w kernel.task_delayacct=1 counts exactly)"
         )
-    line = host.text("/proc/cmdline")
-    return (
-        "nodelayacct on the kernel's command line"
-        if isinstance(line, str) and "nodelayacct" in line.split()
-        else ""
-    )
+    return "nodelayacct on the kernel's command line" if "nodelayacct" in kernel(host).parameters() else ""
 
 
 def _delayed_s(before: Sequence[ProcessStat], after: Sequence[ProcessStat]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from probes.host import Host
 from probes.number_text import whole
-from probes.process_stat import ProcessStat, parse_stat
+from probes.process_stat import ProcessStat, stat_at
 from probes.system.disk.mounts import mounts
 from probes.types import Absent
 
@@ -18,8 +18,7 @@ def descendants(host: Host, pids: tuple[int, ...]) -> tuple[int, ...]:
     known: set[int] = set()
     names = host.listing("/proc")
     for name in () if isinstance(names, Absent) else names:
-        text = host.text(f"/proc/{name}/stat") if name.isdecimal() else None
-        look = parse_stat(text) if isinstance(text, str) else None
+        look = stat_at(host, f"/proc/{name}/stat") if name.isdecimal() else None
         if look is not None:
             known.add(look.pid)
             children.setdefault(look.parent, []).append(look.pid)
@@ -47,8 +46,7 @@ def tasks(host: Host, pids: tuple[int, ...]) -> tuple[str, ...]:
 
 def look(host: Host, paths: tuple[str, ...]) -> tuple[ProcessStat, ...]:
     """One look at each; those that have ended are left out."""
-    texts = (host.text(path, 4096) for path in paths)
-    return tuple(found for text in texts if isinstance(text, str) and (found := parse_stat(text)) is not None)
+    return tuple(found for path in paths if (found := stat_at(host, path)) is not None)
 
 
 def group_folders(host: Host, name: str) -> tuple[str, ...] | Absent:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from probes.host import Host
+from probes.system.kernel import kernel
 from probes.types import Absent, present
 
 ROOT = "/sys/devices/system/clocksource/clocksource0"
@@ -32,7 +33,5 @@ def clocksource(host: Host) -> Clocksource | Absent:
     if isinstance(current, Absent):
         return current
     others = host.text(f"{ROOT}/available_clocksource", 4096)
-    line = host.text("/proc/cmdline", 1 << 16)
-    words = line.split() if present(line) else []
-    asked = [word.partition("=")[2] for word in words if word.startswith("clocksource=")]
-    return Clocksource(current, tuple(others.split()) if present(others) else (), asked[-1] if asked else "")
+    asked = kernel(host).parameters().get("clocksource", "")
+    return Clocksource(current, tuple(others.split()) if present(others) else (), asked)

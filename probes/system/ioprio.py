@@ -14,7 +14,7 @@ import msgspec
 
 from probes.host import Host
 from probes.number_text import whole
-from probes.process_stat import parse_stat
+from probes.process_stat import stat_at
 from probes.system.tasks import tasks_hidden
 from probes.types import Absent
 
@@ -62,8 +62,7 @@ def priorities(host: Host) -> tuple[Priority, ...] | Absent:
         pid = whole(name)
         if pid is None:
             continue
-        text = host.text(f"/proc/{name}/stat", 4096)
-        stat = None if isinstance(text, Absent) else parse_stat(text)
+        stat = stat_at(host, f"/proc/{name}/stat")
         if stat is None or stat.kernel_thread:
             continue
         value = libc.syscall(number, 1, pid)  # 1: IOPRIO_WHO_PROCESS

@@ -14,7 +14,7 @@ import msgspec
 
 from probes.host import Host
 from probes.number_text import whole
-from probes.process_stat import parse_stat
+from probes.process_stat import stat_at
 from probes.system.cgroup import cgroup_processes
 from probes.system.cpu_times import TICKS_PER_S
 from probes.system.processes import Process, family_of, look, same
@@ -164,15 +164,13 @@ def _earlier(before: JobLook, after: JobLook, pid: int) -> tuple[float, float]:
 
 
 def _user_system(host: Host, path: str) -> tuple[float, float] | None:
-    text = host.text(path, 4096)
-    stat = parse_stat(text) if present(text) else None
+    stat = stat_at(host, path)
     return None if stat is None else (stat.user_ticks / TICKS_PER_S, stat.system_ticks / TICKS_PER_S)
 
 
 def _thread(host: Host, folder: str) -> tuple[float, int, int] | None:
     waits = host.text(f"{folder}/schedstat", 256)
-    text = host.text(f"{folder}/stat", 4096)
-    stat = parse_stat(text) if present(text) else None
+    stat = stat_at(host, f"{folder}/stat")
     moves = host.text(f"{folder}/sched", 1 << 16)
     found = re.search(r"nr_migrations\s*:\s*([0-9]{1,19})\b", moves) if present(moves) else None
     waited = whole(waits.split(" ", 2)[1]) if present(waits) and " " in waits else None

@@ -14,10 +14,11 @@ import msgspec
 
 from probes.host import Host, once_if_still
 from probes.system.caches import caches
+from probes.system.kernel import kernel
 from probes.system.numa import ROOT, Numa, numa
 from probes.system.topology import Topology, cpuinfo, distinct, topology
 from probes.system.virtualisation import virtualisation
-from probes.types import Absent, present
+from probes.types import Absent
 from probes.units import counted
 
 Scheme: TypeAlias = Literal["NPS", "SNC", "Cluster-on-Die", "node per die", "nodes per socket"]
@@ -68,18 +69,17 @@ def nodes_per_socket(host: Host) -> NodesPerSocket | Absent:
     info = cpuinfo(host)
     if host.once(virtualisation).virtual:
         return Absent("a virtual machine: the hypervisor makes the nodes", "unsupported", ROOT)
-    line = host.text("/proc/cmdline", 1 << 16)
-    off = re.search(r"\bnuma=off\b", line) if present(line) else None
+    off = kernel(host).parameters().get("numa") == "off"
     scheme = _scheme(info[0] if info else {})
     if scheme == "SNC" and _number(info[0], "model") == _CASCADE_LAKE and _node_a_die(host, table):
         scheme = "node per die"  # the two dies of a Xeon Platinum 9200 are a node each without any setting
     if table.per_socket < 1:
-        return NodesPerSocket(scheme=scheme, value=0, by_kernel=off[0] if off else "")
+        return NodesPerSocket(scheme=scheme, value=0, by_kernel="numa=off" if off else "")
     if table.per_socket != int(table.per_socket):
         return Absent("the sockets have different numbers of nodes", "invalid", ROOT)
     value = int(table.per_socket)
     if off and value == 1 and table.with_cpus == 1:
-        return NodesPerSocket(scheme=scheme, value=value, by_kernel=off[0])
+        return NodesPerSocket(scheme=scheme, value=value, by_kernel="numa=off")
     return NodesPerSocket(
         scheme=scheme, value=value, l3_as_numa=_by_l3(host, table, host.once(topology), value, scheme)
     )

@@ -8,6 +8,7 @@ import msgspec
 
 from probes.host import Host, once_if_still
 from probes.system.cpulist import read_cpus
+from probes.system.kernel import kernel
 from probes.system.memory import memory
 from probes.system.topology import Topology, distinct, topology
 from probes.system.virtualisation import virtualisation
@@ -142,9 +143,9 @@ def _doubt(host: Host, nodes: tuple[NumaNode, ...], placed: Topology) -> str:
             owners[number] = owners.get(number, 0) + 1
     several = sum(1 for count in owners.values() if count > 1)
     if several:
-        line = host.text("/proc/cmdline", 1 << 16)
-        fake = present(line) and re.search(r"\bnuma=fake=\S+", line)
-        why = f"the kernel was started with {fake[0]}" if fake else "the firmware's table is broken"
+        asked = kernel(host).parameters().get("numa", "")
+        fake = asked.startswith("fake=")
+        why = f"the kernel was started with numa={asked}" if fake else "the firmware's table is broken"
         return f"{several} of {len(owners)} CPUs belong to more than one node: {why}"
     # Fewer nodes than sockets can be meant (NPS0, interleaving); a node in pieces of several sockets beside others not.
     # A guest's sockets and nodes are both made up, each by an option of its own.

@@ -7,7 +7,7 @@ import time
 import msgspec
 
 from probes.host import Host
-from probes.number_text import hexadecimals, real, whole
+from probes.number_text import hexadecimals, whole
 from probes.system.cpu_times import CpuTimes, proc_stat
 from probes.types import Absent
 
@@ -101,14 +101,6 @@ def rates(before: PacketCounters, after: PacketCounters) -> PacketRates | Absent
         busiest_cpu=busiest[0] if busiest else None,
         busiest_softirq=busiest[1] if busiest else None,
     )
-
-
-def uptime_s(host: Host) -> float | Absent:
-    text = host.text("/proc/uptime")
-    if isinstance(text, Absent):
-        return text
-    found = real(text.partition(" ")[0])
-    return Absent("/proc/uptime holds no number", "invalid", "/proc/uptime") if found is None else found
 
 
 def _total(values: tuple[int, ...] | Absent) -> int | Absent:

@@ -13,11 +13,12 @@ import os
 import msgspec
 
 from probes.host import Host
-from probes.number_text import real, whole, wholes
+from probes.number_text import whole, wholes
 from probes.process_stat import parse_stat
 from probes.safe_read import decode
 from probes.system.cpu_times import TICKS_PER_S, proc_stat
-from probes.types import Absent
+from probes.system.pulse import uptime_s
+from probes.types import Absent, present
 
 COMMAND = "hostdx"
 
@@ -70,7 +71,8 @@ def look(host: Host, *, io: bool, waiting: bool = True) -> Look:
             if used is not None:
                 process = msgspec.structs.replace(process, io=used)
         processes[process.pid] = process
-    return Look(_uptime_s(host), processes, host.once(_cpus), unreadable, hung)
+    up_s = uptime_s(host)
+    return Look(up_s if present(up_s) else 0.0, processes, host.once(_cpus), unreadable, hung)
 
 
 def family_of(host: Host, pid: int | None = None) -> dict[int, Process]:
@@ -182,8 +184,3 @@ def _read(host: Host, path: str) -> bytes | Absent:
 def _cpus(host: Host) -> int:
     stat = proc_stat(host)
     return 0 if isinstance(stat, Absent) else len(stat.cpus)
-
-
-def _uptime_s(host: Host) -> float:
-    text = host.text("/proc/uptime", 4096)
-    return 0.0 if isinstance(text, Absent) else real(text.partition(" ")[0]) or 0.0

@@ -102,6 +102,14 @@ def pulse(previous: Counters, now: Counters) -> Rates:
     )
 
 
+def uptime_s(host: Host) -> float | Absent:
+    text = host.text("/proc/uptime", 256)
+    if isinstance(text, Absent):
+        return text
+    found = real(text.partition(" ")[0])
+    return Absent("/proc/uptime holds no number", "invalid", "/proc/uptime") if found is None else found
+
+
 def pressure(host: Host, resource: str) -> float | None:
     """Seconds since boot in which at least one task waited for the resource.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 
 from probes.host import Host
-from probes.process_stat import ProcessStat, parse_stat
+from probes.process_stat import stat_at
 from probes.types import present
 from scenarios.finding import Remedy
 from scenarios.knowledge.kernel_threads import kernel_thread
@@ -21,7 +21,7 @@ AUTOGROUP = "/proc/sys/kernel/sched_autogroup_enabled"
 
 
 def of_process(host: Host, pid: int, name: str) -> Remedy:
-    stat = _stat(host, pid)
+    stat = stat_at(host, f"/proc/{pid}/stat")
     if stat is not None and stat.kernel_thread:
         return of_kernel_thread(pid, stat.name)
     nice = f"renice -n {{}} -p $(ls /proc/{pid}/task)"
@@ -39,7 +39,7 @@ def of_process(host: Host, pid: int, name: str) -> Remedy:
 
 
 def is_kernel_thread(host: Host, pid: int) -> bool:
-    stat = _stat(host, pid)
+    stat = stat_at(host, f"/proc/{pid}/stat")
     return stat is not None and stat.kernel_thread
 
 
@@ -55,11 +55,6 @@ def of_kernel_thread(pid: int, name: str) -> Remedy:
         title=f"{name} is a kernel thread that {known.work}: {known.advice}",
         commands=(f"ps -o pid,psr,pcpu,etime,comm -p {pid}", *known.commands),
     )
-
-
-def _stat(host: Host, pid: int) -> ProcessStat | None:
-    text = host.text(f"/proc/{pid}/stat", 4096)
-    return parse_stat(text) if present(text) else None
 
 
 def of_user(user: str) -> Remedy:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from probes.host import Host
-from probes.process_stat import parse_stat
+from probes.process_stat import stat_at
 from probes.system.cgroup import cgroup
 from probes.system.cpu import cpu
 from probes.system.cpu_times import TICKS_PER_S
@@ -166,8 +166,7 @@ def raid5_spins(host: Host) -> Answer:
 def _array_threads(host: Host) -> dict[str, tuple[str, int]]:
     found = {}
     for path in host.glob("/proc/[0-9]*/stat"):
-        text = host.text(path, 4096)
-        stat = parse_stat(text) if present(text) else None
+        stat = stat_at(host, path)
         if stat is not None and re.fullmatch(r"md\d+_raid[456]", stat.name):
             found[path] = (stat.name, stat.user_ticks + stat.system_ticks)
     return found

@@ -4,7 +4,6 @@ look.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
@@ -22,6 +21,7 @@ from probes.system.clocksource import clocksource
 from probes.system.cpu import cpu
 from probes.system.frequency import Frequency, frequency
 from probes.system.idle import idle
+from probes.system.kernel import kernel
 from probes.system.memory import memory
 from probes.system.nodes_per_socket import nodes_per_socket
 from probes.system.numa import ROOT as NODES
@@ -146,8 +146,8 @@ def lost_nodes(host: Host) -> tuple[int, int] | None:
     tables, table = acpi_tables(host), host.once(numa)
     if isinstance(tables, Absent) or isinstance(tables.srat, Absent) or isinstance(table, Absent):
         return None
-    line = host.text("/proc/cmdline", 1 << 16)
-    if present(line) and re.search(r"\b(?:numa|acpi)=(?:off|noacpi)\b", line):
+    asked = kernel(host).parameters()
+    if "off" in (asked.get("numa"), asked.get("acpi")) or asked.get("numa") == "noacpi":
         return None  # asked for
     whole = tables.srat.with_cpus & tables.srat.with_memory
     return (len(whole), 1) if len(whole) > 1 and len(table.nodes) == 1 else None

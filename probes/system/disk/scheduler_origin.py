@@ -14,6 +14,7 @@ import msgspec
 
 from probes.host import Host
 from probes.system.disk.scheduler import Scheduling, kernel_default
+from probes.system.kernel import kernel
 from probes.types import Absent, present
 from probes.units import counted
 
@@ -126,7 +127,7 @@ def why(host: Host, state: Scheduling) -> Why:
     for path, scheduler, line in host.once(udev_rules):
         if scheduler == active and fits(host, line, state.device):
             return Why("udev", f"a udev rule sets {scheduler}: {line}", path, scheduler)
-    boot = host.once(_boot_parameter)
+    boot = kernel(host).parameters().get("elevator", "")
     legacy = {"deadline": "mq-deadline", "noop": "none"}
     if boot and active in (boot, legacy.get(boot)) and _heeds_elevator(host, state):
         return Why("boot", f"the boot parameter elevator={boot}", "/proc/cmdline", boot)
@@ -151,12 +152,6 @@ def why(host: Host, state: Scheduling) -> Why:
 def rules_seen(host: Host) -> bool:
     """Whether it can be known what asks for a scheduler: a live host, or a capture with udev's or tuned's folders."""
     return host.live or any(host.exists(folder) for folder in (*_UDEV_DIRECTORIES, *_TUNED_DIRECTORIES))
-
-
-def _boot_parameter(host: Host) -> str:
-    text = host.text("/proc/cmdline")
-    found = re.search(r"(?:^|\s)elevator=(\S+)", text) if present(text) else None
-    return found.group(1) if found else ""
 
 
 def _heeds_elevator(host: Host, state: Scheduling) -> bool:

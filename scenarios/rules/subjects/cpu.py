@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from probes.host import Host
-from probes.number_text import real
 from probes.system.cpu import cpu, flags
 from probes.system.cpu_times import SOURCE, proc_stat
 from probes.system.disk.scheduler_origin import tuned_profile
@@ -15,6 +14,7 @@ from probes.system.kernel import kernel
 from probes.system.memory import meminfo, memory
 from probes.system.numa import numa
 from probes.system.power import packages
+from probes.system.pulse import uptime_s
 from probes.system.topology import topology
 from probes.system.virtualisation import Virtualisation, virtualisation
 from probes.types import Absent, present
@@ -176,15 +176,14 @@ def throttle_rows(host: Host) -> list[Row] | Absent:
         return (
             [] if host.live or host.exists(ROOT) else Absent("thermal_throttle was not captured", "captured")
         )
-    uptime = host.text("/proc/uptime", 256)
-    up_s = real(uptime.partition(" ")[0]) if present(uptime) else None
+    up_s = uptime_s(host)
     return [
         Row(
             "",
             {
                 "core": counters.get("core", 0),
                 "package": counters.get("package", 0),
-                "hours": Absent("the uptime cannot be read") if up_s is None else up_s / 3600,
+                "hours": up_s / 3600 if present(up_s) else up_s,
             },
         )
     ]
