@@ -28,7 +28,7 @@ class Processes:
         self.bytes: dict[str, int] = {}
         self.readable: set[str] = set()
         (root / "proc").mkdir()
-        (root / "proc/stat").write_text("cpu 0\ncpu0 0\ncpu1 0\n")
+        (root / "proc/stat").write_text("cpu 0 0 0 0\ncpu0 0 0 0 0\ncpu1 0 0 0 0\n")
         self.host = moment(root, 1000)
 
     def spend(self, seconds: float, io: dict[str, int] | None = None, **ticks: int) -> None:
