@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import msgspec
 
-from probes.units import number
+from probes import units
 from scenarios import ranges as of
 from scenarios.results.document import Bullets, Part, Table, say
 from scenarios.results.result import Result
@@ -68,16 +68,7 @@ class TrimLedger(Result, frozen=True, tag="fstrim.ledger/1"):
 def _cell(value: str | float | None, unit: str) -> str:
     if value is None or isinstance(value, str):
         return "–" if value is None else value
-    return _size(value) if unit == "B" else f"{value:.4g}"
-
-
-def _size(value: float) -> str:
-    """Binary units, as fstrim prints them."""
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(value) < 1024:
-            return "0" if value == 0 else f"{number(value, 4)} {unit}"
-        value /= 1024
-    return f"{number(value, 4)} TiB"
+    return units.size(value, 4) if unit == "B" and value else f"{value:.4g}"
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):

@@ -103,7 +103,7 @@ def test_the_largest_that_fits_is_taken() -> None:
 @pytest.mark.parametrize(
     ("free", "wanted", "says"),
     [
-        (GIB, None, "too little space: needs 1.6 GiB free .*, has 1 GiB"),
+        (GIB, None, "too little space: needs 1.56 GiB free .*, has 1 GiB"),
         (100 * GIB, 2 * GIB, "--size 2 GiB is too large"),
         (100 * GIB, 1 << 20, "--size 1 MiB is too small"),
     ],
