@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from probes.system.cpu_times import CpuTimes
 from probes.system.disk.diskstats import DiskCounters
-from probes.system.pulse import Counters, CpuTime
+from probes.system.pulse import Counters
 from probes.system.throttle import ThrottleCounters
 from scenarios.guards.interference import (
     Excess,
@@ -296,11 +297,11 @@ def reading(time_s: float, bytes_: dict[str, int]) -> Reading:
 def test_our_own_cpu_time_is_not_others() -> None:
     """Two CPUs for a second: 1.5 s of work, of which our processes had 1.0, and 0.1 s that the hypervisor took."""
 
-    def reading(time_s: float, cpu: CpuTime, ours_s: float) -> Reading:
+    def reading(time_s: float, cpu: CpuTimes, ours_s: float) -> Reading:
         return Reading(Counters(time_s, cpu=cpu, cpus=2), ours_s, ThrottleCounters())
 
-    before = reading(10.0, CpuTime(5.0, 2.0, 13.0, 0.0, 0.0), 3.0)
-    after = reading(11.0, CpuTime(6.2, 2.3, 13.4, 0.0, 0.1), 4.0)
+    before = reading(10.0, CpuTimes(5.0, 2.0, 13.0, 0.0, 0.0, 0.0, 0.0), 3.0)
+    after = reading(11.0, CpuTimes(6.2, 2.3, 13.4, 0.0, 0.0, 0.0, 0.1), 4.0)
     now = surroundings(before, after, None, (), others=Others(0.2, None))
     assert (now.cpu, now.full, now.steal, now.users_cpu) == (0.25, 0.75, 0.05, 0.1)
 
