@@ -30,7 +30,7 @@ def between(
     """The culprit of the time from tree `a` to tree `b`."""
     for root in (a, b):
         (root / "proc").mkdir(parents=True, exist_ok=True)
-        lines = [f"cpu{n} 0" for n in range(cpus)]
+        lines = [f"cpu{n} 0 0 0 0" for n in range(cpus)]
         (root / "proc/stat").write_text("\n".join(["cpu 0", *lines, "intr 9"]) + "\n")
     before = look(moment(a, 1000), io=True)
     found = busiest(before, look(moment(b, 1000 + seconds), io=True), resource, NOBODY)

@@ -40,7 +40,10 @@ class Machine:
         )
 
     def save(self) -> None:
-        self.write("proc/stat", f"cpu {self.busy} 0 0 {self.idle} 0 0 0 {self.steal} 0 0\ncpu0 0\ncpu1 0\n")
+        self.write(
+            "proc/stat",
+            f"cpu {self.busy} 0 0 {self.idle} 0 0 0 {self.steal} 0 0\ncpu0 0 0 0 0\ncpu1 0 0 0 0\n",
+        )
         self.write("proc/uptime", f"{1000 + self.clock.now():.2f} 1.00\n")
         lines = [f"8 0 {name} {n} 0 {n * 8} 0 0 0 0 0 0 {n} 0" for name, n in self.operations.items()]
         self.write("proc/diskstats", "\n".join(lines) + "\n")
