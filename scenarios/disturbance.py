@@ -38,7 +38,7 @@ class Culprit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rate: Value | None = None
     unit: Literal["", "CPUs", "B/s"] = ""
     devices: tuple[str, ...] = ()
-    unnamed: Literal["", "another user's", "unreadable", "ended"] = ""
+    unnamed: Literal["", "another user's", "unreadable", "contained", "ended"] = ""
 
     @property
     def label(self) -> str:
@@ -50,6 +50,8 @@ class Culprit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
                 return f"another user's process{where} (run as root to name it)"
             case "unreadable":
                 return f"a process{where} whose I/O cannot be read"
+            case "contained":
+                return f"a process{where} whose I/O cannot be read in this container (a PID namespace of its own)"
             case _:
                 return f"seen{where} only, no process readable did it (it ended, or this container hides it)"
 

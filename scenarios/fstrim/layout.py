@@ -155,9 +155,9 @@ def why_not(host: Host) -> tuple[str, str]:
             rights = int(line.split()[1], 16)
     if not rights & _SYS_ADMIN:
         return (
-            "the trim needs root (CAP_SYS_ADMIN): it is left out",
+            "the trim needs root (CAP_SYS_ADMIN)",
             "run it with sudo, and not in a container that lacks CAP_SYS_ADMIN",
         )
     if tool("fstrim") is None:
-        return "fstrim (util-linux) is not installed: the trim is left out", "install util-linux"
+        return "fstrim (util-linux) is not installed", "install util-linux"
     return "", ""

@@ -82,12 +82,16 @@ class Culprits:
                 unit: Literal["CPUs", "B/s"] = "CPUs" if resource == "cpu" else "B/s"
                 named[kind] = Culprit(name=found.name, pid=found.pid, rate=found.rate, unit=unit)
             elif resource == "io":
-                unseen = now.unreadable or tasks_hidden(self._run.host) is not None
-                hidden: Literal["another user's", "unreadable"] = (
-                    "another user's" if os.geteuid() else "unreadable"
-                )
-                named[kind] = Culprit(devices=self._devices, unnamed=hidden if unseen else "ended")
+                named[kind] = Culprit(devices=self._devices, unnamed=self._unnamed(now))
         return named
+
+    def _unnamed(self, seen: Look) -> Literal["another user's", "unreadable", "contained", "ended"]:
+        hidden = tasks_hidden(self._run.host)
+        if hidden is not None and hidden.kind == "container":
+            return "contained"  # root there sees no more
+        if not seen.unreadable and hidden is None:
+            return "ended"
+        return "another user's" if os.geteuid() else "unreadable"
 
     def _look(self) -> Look:
         began = self._run.clock.now()

@@ -15,8 +15,9 @@ import pytest
 from app.cli.commands import COMMANDS
 from app.recording.reader import load
 from tests.app.launcher import ROOT
+from tests.needs import need
 from tests.real.loop_disk import LoopDisk
-from tests.real.short_runs import OPTIONS
+from tests.real.short_runs import NEEDS, OPTIONS
 
 pytestmark = [pytest.mark.real, pytest.mark.beside]
 
@@ -118,6 +119,7 @@ def test_a_command(hostdx: Hostdx, name: str) -> None:
 @pytest.mark.parametrize("scenario", sorted(OPTIONS))
 def test_a_run(tmp_path: Path, scenario: str) -> None:
     """In a directory of such a name on a disk of its own: measured and undone, recorded under that name."""
+    need(*NEEDS.get(scenario, ()))
     hostdx = Hostdx(tmp_path)
     with LoopDisk(tmp_path) as disk:
         directory = disk.directory / RAW

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scenarios import registry
+from tests.needs import KNOWN_DISK, NET_NAMESPACE, Need, program
 from tests.real.iosched_kill import SHORT
 from tests.real.loop_disk import LoopDisk
 
@@ -17,6 +18,11 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "dstate": ("--seconds", "3"),
     "workload": ("--cmd", "sleep 0.05", "--variant", "a:", "--variant", "b:", "--budget", "6"),
     "numa": ("--budget", "6"),
+}
+# beside a disk; without them it refuses
+NEEDS: dict[str, tuple[Need, ...]] = {
+    "iosched": (KNOWN_DISK,),
+    "rpfilter": (program("nft"), NET_NAMESPACE),
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.types import Absent
+from probes.types import Absent, AbsentKind
 from scenarios import events as ev
 from scenarios.disturbance import Culprit
 from scenarios.guards import top_processes
@@ -180,6 +180,24 @@ def test_io_that_is_nobodys_is_said(machine: Processes) -> None:
     assert said(sought, "device").startswith("seen on vda only")
     assert run.of(ev.Note) == []
     assert sought.name("steal") is None
+
+
+@pytest.mark.parametrize(
+    ("why", "unnamed"), [("container", "contained"), ("permission", "another user's"), (None, "ended")]
+)
+def test_a_user_is_sent_to_root_only_where_root_sees_more(
+    machine: Processes, monkeypatch: pytest.MonkeyPatch, why: AbsentKind | None, unnamed: str
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    hidden = None if why is None else Absent("hidden", why)
+    monkeypatch.setattr(top_processes, "tasks_hidden", lambda _: hidden)
+    machine.readable = {"mine"}
+    machine.spend(0, mine=0)
+    _, sought = culprits(machine, "vda")
+    sought.in_gap()
+    machine.spend(0.5)
+    found = sought.name("device")
+    assert found is not None and found.unnamed == unnamed
 
 
 def test_where_processes_are_hidden_what_shows_is_the_least(
