@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -30,28 +31,18 @@ def cpu(result: CpuResult, measured: Sequence[CpuRow]) -> tuple[CpuRate, ...]:
         CpuRate(
             load=row.load.title,
             unit=row.load.unit,
-            one=_value(row.one),
-            one_ci95=_ends(row.one),
-            all_cores=_value(row.cores),
-            all_cores_ci95=_ends(row.cores),
-            all_threads=_value(row.threads),
-            all_threads_ci95=_ends(row.threads),
-            of_n=_value(row.of_n),
-            of_n_ci95=_ends(row.of_n),
+            **_told(one=row.one, all_cores=row.cores, all_threads=row.threads, of_n=row.of_n),
         )
         for row in measured
     ]
     for title, figure in (("reading the time", result.clock_ns), ("system call", result.system_call_ns)):
         if figure is not None:
-            rows.append(CpuRate(load=title, unit="ns a call", one=_value(figure), one_ci95=_ends(figure)))
+            rows.append(CpuRate(load=title, unit="ns a call", **_told(one=figure)))
     return tuple(rows)
 
 
 def scaling(result: CpuResult) -> tuple[Scaled, ...]:
-    return tuple(
-        Scaled(workers=n, of_one=_value(figure), of_one_ci95=_ends(figure))
-        for n, figure in result.curve.items()
-    )
+    return tuple(Scaled(workers=n, **_told(of_one=figure)) for n, figure in result.curve.items())
 
 
 def memory(result: MemoryResult) -> tuple[NodePair, ...]:
@@ -61,12 +52,8 @@ def memory(result: MemoryResult) -> tuple[NodePair, ...]:
             memory_node=reach.memory_node,
             distance=reach.distance,
             cores=reach.workers,
-            copied=_value(reach.copied_bytes_per_s, 1e-6),
-            copied_ci95=_ends(reach.copied_bytes_per_s, 1e-6),
-            one_copied=_value(reach.one_worker_bytes_per_s, 1e-6),
-            one_copied_ci95=_ends(reach.one_worker_bytes_per_s, 1e-6),
-            latency=_value(reach.latency_ns),
-            latency_ci95=_ends(reach.latency_ns),
+            **_told(1e-6, copied=reach.copied_bytes_per_s, one_copied=reach.one_worker_bytes_per_s),
+            **_told(latency=reach.latency_ns),
         )
         for reach in result.reaches
     )
@@ -74,11 +61,7 @@ def memory(result: MemoryResult) -> tuple[NodePair, ...]:
 
 def pages(result: MemoryResult) -> tuple[PageSize, ...]:
     both = (("small", result.small_ns), ("huge", result.huge_ns))
-    return tuple(
-        PageSize(pages=name, latency=_value(figure), latency_ci95=_ends(figure))
-        for name, figure in both
-        if figure is not None
-    )
+    return tuple(PageSize(pages=name, **_told(latency=figure)) for name, figure in both if figure is not None)
 
 
 def devices(found: Sequence[PciDevice]) -> tuple[Device, ...]:
@@ -118,14 +101,15 @@ def bios(told: Firmware) -> tuple[BiosSetting, ...]:
     )
 
 
-def _value(figure: Figure | None, factor: float = 1.0) -> float | None:
-    return None if figure is None else _short(figure.value * factor)
-
-
-def _ends(figure: Figure | None, factor: float = 1.0) -> tuple[float, float] | None:
-    if figure is None or figure.low is None or figure.high is None:
-        return None
-    return _short(figure.low * factor), _short(figure.high * factor)
+def _told(factor: float = 1.0, **figures: Figure | None) -> dict[str, Any]:
+    """The fields of a row: each figure with its interval, four digits of both."""
+    out: dict[str, Any] = {}
+    for name, figure in figures.items():
+        if figure is not None:
+            out[name] = _short(figure.value * factor)
+            if figure.low is not None and figure.high is not None:
+                out[f"{name}_ci95"] = (_short(figure.low * factor), _short(figure.high * factor))
+    return out
 
 
 def _short(value: float) -> float:

@@ -32,10 +32,6 @@ class Figure(msgspec.Struct, frozen=True):
     high: float | None
     rounds: int
 
-    def scaled(self, factor: float) -> Figure:
-        low, high = (None if end is None else end * factor for end in (self.low, self.high))
-        return Figure(self.value * factor, low, high, self.rounds)
-
 
 def figure(values: Sequence[float]) -> Figure | None:
     """None where no round gave a value above nought."""
