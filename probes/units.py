@@ -206,11 +206,15 @@ def times(factor: float) -> str:
     return f"{number(factor)} ×"
 
 
+def direction(ratio: float) -> str:
+    return "slower" if ratio < 1 else "faster"
+
+
 def effect(ratio: float | None) -> str:
     """Variant over baseline, under 1 is slower: `27 % slower`, from a factor of two on `12.4 × slower`."""
     if ratio is None or ratio <= 0 or not math.isfinite(ratio):
         return "?"
-    word = "slower" if ratio < 1 else "faster"
+    word = direction(ratio)
     if not as_factor(ratio):
         share = abs(1 - ratio)
         return "the same" if share < 0.0005 else f"{percent(share)} {word}"

@@ -17,14 +17,12 @@ from scenarios.finding import Finding
 from scenarios.plan import Option, Plan
 from scenarios.results.result import Result as Result
 from scenarios.surroundings import Watched as Watched
+from scenarios.verdict.word import Judged, Word
 
 SCHEMA = "hostdx/1"
 SIDES = "0123456789abcdefghijklmnopqrstuvwxyz"  # a train's order is written in them
 
 Interval: TypeAlias = tuple[of.Edge, of.Edge]  # of a ratio
-VerdictWord: TypeAlias = Literal[
-    "slower", "faster", "no material difference", "inconclusive", "not applicable", "not measured"
-]
 Phase: TypeAlias = Literal["warmup", "onset", "steady", "reference", "before", "idle", "after"]
 StepState: TypeAlias = Literal["started", "done", "skipped", "failed"]
 Status: TypeAlias = Literal["done", "skipped", "failed", "interrupted"]
@@ -284,14 +282,14 @@ class Guard(Event, frozen=True, tag="guard"):
         return f"{before}{said}" + (f"; the {self.again} is measured again" if self.again else "")
 
 
-class Verdict(Event, frozen=True, tag="verdict"):
+class Verdict(Event, Judged, frozen=True, tag="verdict"):
     """ratio: variant over baseline, under 1 is slower; null where it was not measured or is `not applicable`."""
 
     workload: str
     metric: str
     baseline: str
     variant: str
-    verdict: VerdictWord
+    verdict: Word
     reason: str | None = None
     ratio: of.Ratio | None = None
     ci95: Interval | None = None
@@ -319,15 +317,15 @@ class Verdict(Event, frozen=True, tag="verdict"):
     @property
     def unmeasured(self) -> bool:
         """Not started, or not as it should be measured: no group stands behind it."""
-        return self.verdict in ("not measured", "not applicable") and self.groups == 0
+        return self.groups == 0 and not self.judged
 
 
-class SeriesVerdict(Event, frozen=True, tag="series"):
+class SeriesVerdict(Event, Judged, frozen=True, tag="series"):
     """A trend over rounds, or an after/before beyond the idle control. Slopes are fractions of round 1."""
 
     workload: str
     rounds: of.Number
-    verdict: VerdictWord
+    verdict: Word
     slope_per_round: of.Change | None = None
     ci95: tuple[of.Change, of.Change] | None = None
     p: of.Probability | None = None

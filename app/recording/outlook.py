@@ -8,6 +8,7 @@ from typing import NamedTuple
 from app.recording.session import Session
 from scenarios import events as ev
 from scenarios.experiment.looks import looks
+from scenarios.verdict.rule import decide, of_ratio
 
 _OVER = ("done", "skipped", "failed")
 
@@ -57,7 +58,8 @@ def next_look(session: Session, estimate: ev.Estimate, margin: float) -> NextLoo
     if estimate.ci95 is None or not estimate.planned_groups:
         return None
     load = session.load(estimate.workload)
-    planned = looks(estimate.planned_groups, load.min_groups if load is not None else 8)
+    least = load.min_groups if load is not None else 8
+    planned = looks(estimate.planned_groups, least)
     following = next((n for n in planned if n > estimate.groups), None)
     taken = [g.t for g in session.groups.get(estimate.workload, ()) if not g.disturbed]
     if following is None or len(taken) < 2:
@@ -65,11 +67,10 @@ def next_look(session: Session, estimate: ev.Estimate, margin: float) -> NextLoo
     began = session.steps.get(estimate.workload)
     since = began.t if began is not None and began.t < taken[-1] else taken[0]
     pace = (taken[-1] - since) / len(taken)
-    low, high = estimate.ci95
-    edge = 1 + margin
-    apart = high < 1 / edge or low > edge
+    then = of_ratio(estimate.ratio, estimate.ci95, margin)
+    then = then._replace(units=following, least=least, last=following == estimate.planned_groups)
     return NextLook(
         following,
         max(0.0, pace * (following - estimate.groups) - (session.time - taken[-1])),
-        apart or (low >= 1 / edge and high <= edge),
+        decide(then).decided,
     )

@@ -91,7 +91,7 @@ def _judged(session: Session) -> bool:
 def _said(session: Session) -> Answer | None:
     """What was found out; first of all that it does not hold, where a sign of the trust line is red."""
     said = _found_out(session)
-    moved = [v for v in session.verdicts.values() if v.control and v.verdict in ("slower", "faster")]
+    moved = [v for v in session.verdicts.values() if v.control and v.differs]
     if said is None:
         return None
     if not moved:
@@ -118,11 +118,11 @@ def _moved(session: Session, control: ev.Verdict) -> str:
 def _found_out(session: Session) -> Answer | None:
     """The clearest verdict, else the trend, else the worst finding; None where there is nothing."""
     verdicts = [v for v in session.verdicts.values() if not v.control]
-    changed = [v for v in verdicts if v.verdict in ("slower", "faster")]
+    changed = [v for v in verdicts if v.differs]
     told = next((f for f in session.findings.values() if f.answers), None)
     if told is not None:  # the scenario's own answer: a verdict alone would blame what is not there
         decided = told.confidence == "measured"
-        if told.severity == "ok" and verdicts and all(v.verdict == "inconclusive" for v in verdicts):
+        if told.severity == "ok" and verdicts and all(v.undecided for v in verdicts):
             decided = False  # no green where nothing was decided
         sentence = f"{_kernel(session)}{told.title}"
         return Answer(sentence, told.severity if decided else "unknown", _asked(session), told)
@@ -132,16 +132,16 @@ def _found_out(session: Session) -> Answer | None:
             asked, sentence = _both_ways(session, changed)
         else:
             sentence = verdict_sentence(session, asked)
-        return Answer(sentence, "critical" if asked.verdict == "slower" else "ok", asked)
-    trends = [s for s in session.series if s.verdict in ("slower", "faster")]
+        return Answer(sentence, "critical" if asked.slower else "ok", asked)
+    trends = [s for s in session.series if s.differs]
     if trends:
-        falls = trends[0].verdict == "slower"
+        falls = trends[0].slower
         return Answer(series_sentence(session, trends[0]), "critical" if falls else "ok")
-    if verdicts and all(v.verdict == "no material difference" for v in verdicts):
+    if verdicts and all(v.equal for v in verdicts):
         return Answer("no material difference in anything that was measured", "ok")
     loud = [f for f in session.worst_first if f.severity != "ok" and (f.confidence != "rule" or not verdicts)]
     loud.sort(key=lambda f: f.confidence == "rule")  # a run's answer is what it measured
-    equal = any(v.verdict == "no material difference" for v in verdicts)
+    equal = any(v.equal for v in verdicts)
     if loud and not (equal and loud[0].severity == "notice"):  # a remark hides nothing that was decided
         return Answer(loud[0].title, loud[0].severity, finding=loud[0])
     if verdicts:
@@ -160,9 +160,9 @@ def _kernel(session: Session) -> str:
 
 def _undecided(session: Session, verdicts: list[ev.Verdict]) -> Answer:
     """What was decided, then what was not."""
-    equal = [v for v in verdicts if v.verdict == "no material difference"]
-    rest = [v for v in verdicts if v.verdict != "no material difference"]
-    open_ones = [v for v in rest if v.verdict == "inconclusive" and measured(v)]
+    equal = [v for v in verdicts if v.equal]
+    rest = [v for v in verdicts if not v.equal]
+    open_ones = [v for v in rest if v.undecided and measured(v)]
     if not equal and len(open_ones) < 2:
         first = (open_ones or rest)[0]
         parts = (verdict_sentence(session, first), resolution_words(first))
@@ -197,13 +197,13 @@ def _loads(session: Session, verdicts: list[ev.Verdict]) -> str:
 
 def _both_ways(session: Session, changed: list[ev.Verdict]) -> tuple[ev.Verdict, str]:
     """The clearest loss; what the same variant wins elsewhere is not left unsaid. Without a loss, the clearest gain."""
-    losses = [v for v in changed if v.verdict == "slower"]
+    losses = [v for v in changed if v.slower]
     worst = max(losses or changed, key=_distance)
     sentence = verdict_sentence(session, worst)
-    gains = [v for v in changed if v.verdict == "faster" and v.variant == worst.variant]
+    gains = [v for v in changed if v.faster and v.variant == worst.variant]
     if losses and gains:
         best = max(gains, key=_distance)
-        size = units.effect(best.ratio) if best.ratio else "faster"
+        size = units.effect(best.ratio) if best.ratio else best.verdict
         sentence += f"; but {size} for {workload_title(session, best.workload)}"
     return worst, sentence
 

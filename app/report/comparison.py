@@ -78,10 +78,10 @@ def headline(found: Comparison) -> str:
     judged = found.effects
     if not judged:
         return "Nothing can be compared: the two sides have no load in common."
-    slower = [e for e in judged if e.verdict == "slower"]
-    faster = [e for e in reversed(judged) if e.verdict == "faster"]
+    slower = [e for e in judged if e.slower]
+    faster = [e for e in reversed(judged) if e.faster]
     if not slower and not faster:
-        equal = sum(e.verdict == "no material difference" for e in judged)
+        equal = sum(e.equal for e in judged)
         if equal == len(judged):
             return f"No material difference in any of {len(judged)} loads."
         seen = sorted(e.smallest_effect for e in judged if e.smallest_effect is not None)
@@ -91,8 +91,8 @@ def headline(found: Comparison) -> str:
             f"detectable effect in the median load: {middle}."
         )
     parts = [
-        f"{len(group)} of {len(judged)} loads {word}, most of all {named(group[0])} ({sized(group[0])})"
-        for word, group in (("slower", slower), ("faster", faster))
+        f"{len(group)} of {len(judged)} loads {group[0].verdict}, most of all {named(group[0])} ({sized(group[0])})"
+        for group in (slower, faster)
         if group
     ]
     return f"B against A: {'; '.join(parts)}."
@@ -100,7 +100,7 @@ def headline(found: Comparison) -> str:
 
 def _verdict(found: Comparison) -> list[Part]:
     parts: list[Part] = []
-    changed = [e for e in found.effects if e.changed]
+    changed = [e for e in found.effects if e.differs]
     if changed:
         parts.append(Bullets(tuple((f"{named(e)}: {sized(e)}",) for e in changed)))
     controls = [e for e in changed if e.control]

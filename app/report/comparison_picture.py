@@ -24,7 +24,7 @@ def picture(effects: Sequence[Effect], margin: float) -> list[str]:
     ground = [" " if n != AXIS // 2 else "│" for n in range(AXIS)]
     lines = [_axis(ends)]
     for effect in effects:
-        drawn = row(scale, effect.ratio, effect.ci95, ground, point="●" if effect.changed else "○")
+        drawn = row(scale, effect.ratio, effect.ci95, ground, point="●" if effect.differs else "○")
         lines.append(f"{label(effect):<{LABEL}} {''.join(drawn)} {_ratio(effect.ratio):>6}")
     return [*lines, "● slower or faster   ○ inconclusive, or no material difference"]
 
@@ -39,8 +39,8 @@ def reach(effects: Sequence[Effect], margin: float) -> float:
     A few wide intervals would flatten all others; they end in an arrow.
     """
     points = [abs(math.log(e.ratio)) for e in effects if e.ratio > 0]
-    called = [abs(x) for e in effects if e.changed for x in _ends(e)]
-    others = sorted(max(abs(x) for x in _ends(e)) for e in effects if not e.changed)
+    called = [abs(x) for e in effects if e.differs for x in _ends(e)]
+    others = sorted(max(abs(x) for x in _ends(e)) for e in effects if not e.differs)
     middle = others[(len(others) - 1) // 2] if others else 0.0
     return min(max([2 * math.log1p(margin), middle, *points, *called]) * 1.05, WIDEST)
 

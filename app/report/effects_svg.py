@@ -11,14 +11,15 @@ from html import escape
 from typing import NamedTuple
 
 from app.printable import printable
+from app.report import verdict_style
 from app.report.interval_chart import Scale, sound
 from app.report.plot import Axis, Series
 from app.report.verdict_table import Row, pair
 from probes import units
+from scenarios.verdict.word import Word
 
 _WIDE, _LEFT, _RIGHT, _ROW, _TOP = 720, 210, 230, 26, 26
 _HIGH, _SIDE, _FOOT = 190, 64, 34  # of the blocks' picture
-_COLOURS = {"slower": "#d64545", "faster": "#2f9e5b"}
 _SIDES = ("#0e8fb3", "#b3479b", "#8a7a1f", "#6f6fd1")  # in no severity's colour
 _OPEN = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {w} {h}" role="img" font-size="12" '
@@ -33,7 +34,7 @@ class Bar(NamedTuple):
     load: str
     ratio: float
     ci95: tuple[float, float] | None
-    word: str
+    word: Word
     size: str
 
 
@@ -89,7 +90,7 @@ def bars_svg(bars: Sequence[Bar], margin: float, reach: float | None = None) -> 
     )
     for n, bar in enumerate(drawn):
         y = _TOP + _ROW * n + _ROW / 2
-        colour = _COLOURS.get(bar.word, "currentColor")
+        colour = verdict_style.colour(bar.word)
         parts.append(f'<text x="0" y="{y + 4:.1f}">{_short(bar.load, 34)}</text>')
         ends = bar.ci95
         if ends is not None and sound(ends[0]) and sound(ends[1]):

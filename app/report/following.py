@@ -41,7 +41,7 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
             return (found.step,)
         return (_again(session, "it was stopped: run it again"),)
     told = [v for v in session.verdicts.values() if not v.control]
-    missed = [v for v in told if v.verdict == "not measured"]
+    missed = [v for v in told if v.not_measured]
     nothing = bool(told) and all(v.unmeasured for v in told)
     if ended.status != "done" and not (ended.status == "skipped" and nothing):
         return ()
@@ -54,14 +54,14 @@ def following(session: Session, recording: str = "") -> tuple[NextStep, ...]:
         return steps
     if remedy := _remedy(session, "critical", "warning", *(() if told else ("notice",))):
         return (remedy.step,)
-    if any(v.verdict in ("slower", "faster") for v in told):
+    if any(v.differs for v in told):
         if remedy := _remedy(session, "notice", measured_here=True):
             return (remedy.step,)
         name = recording or "last"
         return (NextStep("look at the groups and the evidence", f"{REPLAY} {shlex.quote(name)}"),)
     if let_write := _more_bytes(session, told):
         return (let_write,)
-    undecided = [v for v in told if v.verdict == "inconclusive" and measured(v)]
+    undecided = [v for v in told if v.undecided and measured(v)]
     if undecided and began.scenario != "null":
         in_time = [v for v in undecided if v.bytes_to_decide is None]  # the others ended by their bytes
         needed = [v.seconds_to_decide for v in in_time if v.seconds_to_decide is not None]
@@ -121,7 +121,7 @@ def to_do(session: Session, recording: str = "") -> tuple[Remedy, ...]:
 
 
 def control_differs(session: Session) -> bool:
-    return any(v.control and v.verdict in ("slower", "faster") for v in session.verdicts.values())
+    return any(v.control and v.differs for v in session.verdicts.values())
 
 
 def _compared(session: Session, recording: str) -> tuple[NextStep, ...]:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from app.printable import printable
 from app.recording.session import Session
 from app.recording.store import argument
-from app.report import checkup, trust, wording
+from app.report import checkup, trust, verdict_style, wording
 from app.report.answer import alone, answer
 from app.report.following import following
 from app.report.verdict_table import beside, rows, table
@@ -23,7 +23,6 @@ WIDE = 100  # cells where no terminal says how many it has
 _GAP = 2
 _KEPT = "\u00a0"
 _NUMBER = re.compile(r"(?<=\d) (?=(?:[%×]|[kMGT] |[a-zµ]?[sB](?:\b|/)))")
-_ROLES = {"slower": "critical", "faster": "ok", "no material difference": "strong"}
 
 Line: TypeAlias = list[tuple[str, str]]  # (text, role): app.output.out_parts prints it
 
@@ -49,7 +48,7 @@ def summary(session: Session, recording: Path | None, width: int = WIDE) -> list
         lines.append([("", "")])
         for name in named:
             lines += _wrapped(name, width, "dim", "  ")
-        roles = [_ROLES.get(row.verdict.verdict, "unknown") for row in rows(session)]
+        roles = [verdict_style.role(row.verdict.verdict) for row in rows(session)]
         lines += table_lines(compared, width, roles)
         if values := beside(session):
             lines += _wrapped(values, width, "dim", "  ")

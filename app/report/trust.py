@@ -55,9 +55,9 @@ def _controls(session: Session) -> list[Sign]:
         load = wording.workload_title(session, v.workload)
         shared = any(o.workload == v.workload and not o.control for o in told)
         name = load if not shared else f"{v.variant}, {load}" if several else v.variant
-        if v.verdict == "no material difference":
+        if v.equal:
             out.append(Sign("ok", f"control equal ({name})"))
-        elif v.verdict in ("slower", "faster"):
+        elif v.differs:
             out.append(
                 Sign(
                     "critical", f"the control differs ({name}: {units.effect(v.ratio)}): do not use this run"

@@ -43,7 +43,7 @@ def rows(session: Session) -> list[Row]:
     """What was measured: decided ones by their size, then the others, the controls last."""
     told = [v for v in session.verdicts.values() if wording.measured(v)]
     found = []
-    for v in sorted(told, key=lambda v: (v.control, v.verdict not in ("slower", "faster"), -_distance(v))):
+    for v in sorted(told, key=lambda v: (v.control, not v.differs, -_distance(v))):
         unit = _metric(session, v).unit
         title = wording.workload_title(session, v.workload)
         several = len({o.metric for o in told if o.workload == v.workload}) > 1
@@ -108,7 +108,7 @@ def _narrow(row: Row) -> Row:
 
 def short_size(verdict: ev.Verdict, size: str) -> str:
     """Where there is little room, no difference by what it was shown to lie within."""
-    equal = verdict.verdict == "no material difference"
+    equal = verdict.equal
     return f"within ±{units.percent(verdict.margin)}" if equal else size
 
 

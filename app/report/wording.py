@@ -59,7 +59,7 @@ def interval(pair: ev.Interval | None) -> str:
 
 def small(verdict: ev.Verdict) -> bool:
     """Whether an effect may have been missed: half an interval far from 1 says nothing about small effects."""
-    return verdict.verdict in ("no material difference", "inconclusive")
+    return verdict.equal or verdict.undecided
 
 
 def resolution(verdict: ev.Verdict) -> str:
@@ -105,7 +105,7 @@ def _sentence(session: Session, verdict: ev.Verdict, short: bool) -> str:
         left, right = variant_title(session, left), variant_title(session, right)
     scope = f", {verdict.scope}" if verdict.scope else ""
     metric = metric_title(verdict.metric)
-    decided = verdict.verdict in ("slower", "faster")
+    decided = verdict.differs
     _, interval = effect_cells(verdict)
     within = f" (95 % CI {interval})" if interval else ""
     if decided:
@@ -113,10 +113,10 @@ def _sentence(session: Session, verdict: ev.Verdict, short: bool) -> str:
         if _cost(session, verdict):  # the interval is of the ratio, and stands beside it
             return f"{title}: {left} is {size}{within} than {right}: {delta(verdict)}{scope}"
         return f"{title}: {left} is {size} than {right} in {metric}{within}{scope}"
-    if verdict.verdict == "no material difference":
+    if verdict.equal:
         return f"{title}: no material difference between {left} and {right} in {metric}{within}{scope}"
     why = f": {verdict.reason}" if verdict.reason else ""
-    if verdict.verdict == "not measured":
+    if verdict.not_measured:
         return not_measured(title, verdict.reason)
     return f"{title}: {left} against {right} in {metric}: {verdict.verdict}{within}{why}"
 

@@ -230,7 +230,7 @@ def _unmeasured(verdict: ev.Verdict | ev.SeriesVerdict) -> bool:
 
 def _without_measurement(verdicts: Sequence[ev.Verdict | ev.SeriesVerdict]) -> str:
     """What could not be had, and the first reason."""
-    unstarted = all(v.verdict == "not measured" for v in verdicts)
+    unstarted = all(v.not_measured for v in verdicts)
     reasons = [v.reason for v in verdicts if v.reason]
     return ": ".join(("nothing was measured" if unstarted else "nothing could be compared", *reasons[:1]))
 

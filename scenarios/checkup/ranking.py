@@ -135,14 +135,12 @@ def answer(items: Sequence[Item], *, ended: bool) -> Finding:
 
 def _judged(scenario: Scenario, outcome: Outcome) -> tuple[State, str]:
     suspect = scenario.suspect
-    judged = [
-        v for v in outcome.verdicts if not v.control and v.verdict not in ("not measured", "not applicable")
-    ]
+    judged = [v for v in outcome.verdicts if not v.control and v.judged]
     if not judged and not outcome.findings:
         return "not measured", not_measured(suspect, _why_not(outcome))
     if scenario.id == "null":
         return "resolution", outcome.answer
-    if any(v.control and v.verdict in ("slower", "faster") for v in outcome.verdicts):
+    if any(v.control and v.differs for v in outcome.verdicts):
         return "open", f"{suspect}: {outcome.answer}"
     if lost := _lost(outcome):
         return "cause", f"{suspect}: {lost.title}"
@@ -155,13 +153,13 @@ def _judged(scenario: Scenario, outcome: Outcome) -> tuple[State, str]:
             "cleared",
             f"not {suspect}: {outcome.answer}",
         )  # as the scenario itself says, whatever it compared
-    if any(v.verdict in ("slower", "faster") for v in judged):
+    if any(v.differs for v in judged):
         return "remark", f"{suspect}: {outcome.answer}"
-    if judged and all(v.verdict == "no material difference" for v in judged):
+    if judged and all(v.equal for v in judged):
         return "cleared", f"not {suspect} (no difference over {_reach(judged)})"
     if weight == "notice":
         return "open", f"{suspect}: {outcome.answer}"
-    if weight == "unknown" or any(v.verdict == "inconclusive" for v in judged):
+    if weight == "unknown" or any(v.undecided for v in judged):
         return "open", f"{suspect}: undecided: {outcome.answer}"
     return "cleared", f"not {suspect}: {outcome.answer}"
 

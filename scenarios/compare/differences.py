@@ -68,7 +68,7 @@ class Fingerprints(msgspec.Struct, frozen=True, kw_only=True):
 def fingerprints(a: Sequence[Take], b: Sequence[Take], effects: Sequence[Effect]) -> Fingerprints:
     """Every fact of the two sides, compared."""
     left, right = _values(a), _values(b)
-    moved = {effect.group for effect in effects if effect.changed}
+    moved = {effect.group for effect in effects if effect.differs}
     absent = {key for run in (*a, *b) for key in run.absent}
     kinds = [{_kind(subject) for subject, _ in side} for side in (left, right)]
     subjects = [{subject for subject, _ in side} for side in (left, right)]

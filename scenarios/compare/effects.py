@@ -17,10 +17,11 @@ import msgspec
 
 from scenarios.compare.spread import Observed, Variance, moderated
 from scenarios.compare.take import Figure, FigureKey, Load, Take
-from scenarios.events import Interval, VerdictWord
 from scenarios.experiment.distributions import normal_quantile, t_quantile
 from scenarios.knowledge.loads import group_of
 from scenarios.plan import Metric
+from scenarios.verdict.rule import Estimate, decide, margin_edge
+from scenarios.verdict.verdict import Verdict, ratio_of
 
 # What the interval's spread comes from, best first: several boots a side, several runs, one side's repeated runs for
 # both, the blocks of single runs (a lower bound), or nothing (single values).
@@ -31,10 +32,10 @@ Basis: TypeAlias = Literal["boots", "runs", "one side", "blocks", "values"]
 RUNS_OVER_BLOCKS = 2.0
 
 
-class Effect(msgspec.Struct, frozen=True, kw_only=True):
-    """B against A. `ratio` under 1 is slower. `a` and `b` are the sides' values in `unit`.
+class Effect(Verdict, frozen=True, kw_only=True):
+    """B against A. `a` and `b` are the sides' values in the metric's unit.
 
-    `ci95` holds at 95 % for all effects together. `lower_bound`: it is at least so wide, for want of repeated runs.
+    `lower_bound`: it is at least so wide, for want of repeated runs.
     `allowance`: the run-to-run deviation (a share) that the verdict reckoned with for want of a measured one.
     """
 
@@ -47,16 +48,9 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[int, int]
     basis: Basis
     ratio: float
-    verdict: VerdictWord
-    ci95: Interval | None = None
     lower_bound: bool = False
     allowance: float | None = None
-    smallest_effect: float | None = None
     control: bool = False
-
-    @property
-    def changed(self) -> bool:
-        return self.verdict in ("slower", "faster")
 
 
 class _Side(msgspec.Struct, frozen=True):
@@ -174,9 +168,11 @@ def _effect(
         b=b.natural,
         runs=(a.runs, b.runs),
         basis=basis,
-        ratio=_ratio(estimate),
-        verdict=_word(estimate, reach, margin),
-        ci95=None if half is None else (_ratio(estimate - half), _ratio(estimate + half)),
+        ratio=ratio_of(estimate),
+        margin=margin,
+        alpha=level,
+        verdict=decide(Estimate(estimate, estimate - reach, estimate + reach, margin_edge(margin))).word,
+        ci95=None if half is None else (ratio_of(estimate - half), ratio_of(estimate + half)),
         lower_bound=allowance is not None,
         allowance=allowance,
         smallest_effect=math.expm1(min(700.0, reach)),
@@ -189,15 +185,3 @@ def _welch(a: _Side, b: _Side) -> float:
     left, right = a.within or 0.0, b.within or 0.0
     squares = left**2 / max(1, a.freedom) + right**2 / max(1, b.freedom)
     return (left + right) ** 2 / squares if squares > 0 else max(1, a.freedom + b.freedom)
-
-
-def _word(estimate: float, reach: float, margin: float) -> VerdictWord:
-    """The rule of every verdict: apart from nought *and* beyond the margin, or wholly within it."""
-    edge = math.log1p(margin)
-    if abs(estimate) > reach and abs(estimate) > edge:
-        return "faster" if estimate > 0 else "slower"
-    return "no material difference" if abs(estimate) + reach <= edge else "inconclusive"
-
-
-def _ratio(log: float) -> float:
-    return math.exp(min(700.0, max(-700.0, log)))

@@ -82,11 +82,11 @@ def _mean(run: Take, parts: Parts) -> Figure:
 
 def matching(found: Iterable[Effect]) -> Pattern | None:
     """What the groups say together; None where no known pattern fits."""
-    judged: dict[str, list[str]] = {}
+    judged: dict[str, list[Effect]] = {}
     for effect in found:
-        judged.setdefault(effect.group, []).append(effect.verdict)
-    slower = {g for g, words in judged.items() if words.count("slower") * 2 > len(words)}
-    equal = {g for g, words in judged.items() if not {"slower", "faster"} & set(words)}
+        judged.setdefault(effect.group, []).append(effect)
+    slower = {g for g, those in judged.items() if 2 * sum(e.slower for e in those) > len(those)}
+    equal = {g for g, those in judged.items() if not any(e.differs for e in those)}
     for pattern in patterns().entries:
         if set(pattern.slower) <= slower and set(pattern.equal) <= equal:
             return pattern

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from probes.units import between, smallest_effect
+from probes.units import between, direction, smallest_effect
 from probes.units import effect as effect_text
 from scenarios.compare.effects import Effect
 
@@ -25,7 +25,7 @@ def sized(effect: Effect) -> str:
 
 def size(effect: Effect) -> str:
     """`23 % slower`; no direction where the interval does not allow one."""
-    return effect_text(effect.ratio) if effect.changed else effect.verdict
+    return effect_text(effect.ratio) if effect.differs else effect.verdict
 
 
 def interval(effect: Effect) -> str:
@@ -36,8 +36,8 @@ def interval(effect: Effect) -> str:
     if max(high, 1 / low if low > 0 else math.inf) > WIDEST:
         return f"wider than a factor of {WIDEST}"
     text = between(low, high, effect.ratio)
-    if not effect.changed and not low < 1 < high:  # the size beside it names no direction
-        text += " slower" if high <= 1 else " faster"
+    if not effect.differs and not low < 1 < high:  # the size beside it names no direction
+        text += f" {direction(low)}"
     return f"{text} or wider" if effect.lower_bound else text
 
 

@@ -14,7 +14,7 @@ MOST_LOADS = 12  # named in the evidence; `compare` has all of them
 
 def worse(found: Comparison) -> tuple[Effect, ...]:
     """The loads that are slower on side B, the worst first; a control that lost among them."""
-    return tuple(effect for effect in found.effects if effect.verdict == "slower")
+    return tuple(effect for effect in found.effects if effect.slower)
 
 
 def finding(found: Comparison, baseline: str, recording: str) -> Finding:
@@ -26,7 +26,7 @@ def finding(found: Comparison, baseline: str, recording: str) -> Finding:
     id = f"{', '.join(found.b.scenarios)}.worse"
     command = f"hostdx compare --against {baseline} {recording}"
     if not lost:
-        seen = sum(effect.verdict == "inconclusive" for effect in found.effects)
+        seen = sum(effect.undecided for effect in found.effects)
         unsure = f" ({seen} inconclusive)" if seen else ""
         return Finding(
             id=id,
@@ -59,7 +59,7 @@ def _when(found: Comparison) -> str:
 
 
 def _better(found: Comparison) -> tuple[Evidence, ...]:
-    gained = [effect for effect in found.effects if effect.verdict == "faster"]
+    gained = [effect for effect in found.effects if effect.faster]
     if not gained:
         return ()
     return (

@@ -11,29 +11,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from probes import units
 from scenarios.experiment.distributions import t_quantile
-from scenarios.experiment.sequential import Word
 from scenarios.experiment.stats import Better
 from scenarios.experiment.trend import ASSUMED_CORRELATION
+from scenarios.verdict.rule import Estimate, decide, margin_edge
+from scenarios.verdict.verdict import Verdict, interval_of, ratio_of
 
 LEAST_BLOCKS = 6
 WIDENED_BY = 2.0
 
 
-class Change(NamedTuple):
-    """`ratio`: after over idle with its widened interval, below 1 is slower; `idle_ratio`: idle over before."""
+class Change(Verdict, frozen=True, kw_only=True):
+    """`ratio`: after over idle with its widened interval; `idle_ratio`: idle over before."""
 
-    verdict: Word
-    ratio: float | None
-    ci95: tuple[float, float] | None
-    idle_ratio: float | None
-    smallest_effect: float | None
-    blocks: int
-    margin: float
-    reason: str | None = None
+    idle_ratio: float | None = None
+    blocks: int = 0
 
     def explain(self, treatment: str) -> str:
         """How it came about, in one line. treatment: "the trim"."""
@@ -43,7 +37,7 @@ class Change(NamedTuple):
             f"after {treatment} {units.effect(self.ratio)} (95 % CI {units.between(*self.ci95, self.ratio)}); "
             f"after idling alone {units.effect(self.idle_ratio)}"
         )
-        if self.verdict == "no material difference":
+        if self.equal:
             text += f"; the interval lies within the margin of {units.percent(self.margin)}"
         return text
 
@@ -82,7 +76,7 @@ def before_after(
         reason = (
             "a block without a value" if len(logs) < 3 else f"fewer than {LEAST_BLOCKS} blocks in a phase"
         )
-        return Change("inconclusive", None, None, None, None, blocks, margin, reason)
+        return Change(margin=margin, reason=reason, blocks=blocks)
     means = [math.fsum(phase) / len(phase) for phase in logs]
     shares = [mean_variance_share(len(phase)) for phase in logs]
     squares = math.fsum((y - m) ** 2 for phase, m in zip(logs, means, strict=True) for y in phase)
@@ -97,14 +91,14 @@ def before_after(
 
 def concluded(effect: float, low: float, high: float, wandered: float, blocks: int, margin: float) -> Change:
     """The verdict on an effect and its interval, and on what the idle control gave; all of them log ratios."""
-    edge = math.log1p(margin)
-    word: Word = "inconclusive"
-    if high < 0 and effect < -edge:
-        word = "slower"
-    elif low > 0 and effect > edge:
-        word = "faster"
-    elif low >= -edge and high <= edge:
-        word = "no material difference"
-    interval = (math.exp(low), math.exp(high))
-    smallest = (interval[1] - interval[0]) / 2
-    return Change(word, math.exp(effect), interval, math.exp(wandered), smallest, blocks, margin)
+    ruling = decide(Estimate(effect, low, high, margin_edge(margin)))
+    interval, smallest = interval_of(low, high)
+    return Change(
+        verdict=ruling.word,
+        ratio=ratio_of(effect),
+        ci95=interval,
+        smallest_effect=smallest,
+        margin=margin,
+        idle_ratio=ratio_of(wandered),
+        blocks=blocks,
+    )

@@ -21,6 +21,8 @@ from scenarios import events as ev
 from scenarios.experiment.groups import Group, Pair
 from scenarios.experiment.stats import Spread, over_groups
 from scenarios.experiment.wording import carry_over_text
+from scenarios.verdict.rule import margin_edge, of_ratio, still
+from scenarios.verdict.word import Word
 
 LEVEL = 0.01  # of a test
 LOOKS = 4  # among which it is shared
@@ -81,7 +83,7 @@ def carry_over(
     share = (after_other - len(orders) / len(set(orders[0]))) / slices
     bias = Spread(*(2 * share * x for x in spread))
     found = bias.low > 0 or bias.high < 0
-    return CarryOver(bias, len(shifts), found and abs(bias.estimate) > math.log1p(margin) / _PART_OF_MARGIN)
+    return CarryOver(bias, len(shifts), found and abs(bias.estimate) > margin_edge(margin) / _PART_OF_MARGIN)
 
 
 def what_next(carried: CarryOver, *, slice_s: float, block_s: float, margin: float) -> Next:
@@ -92,7 +94,7 @@ def what_next(carried: CarryOver, *, slice_s: float, block_s: float, margin: flo
     """
     if not carried.found or carried.bias is None:
         return Next("nothing", slice_s, carried)
-    tolerated = math.log1p(margin) / _PART_OF_MARGIN
+    tolerated = margin_edge(margin) / _PART_OF_MARGIN
     grown = slice_s * max(2.0, abs(carried.bias.estimate) / tolerated)
     if grown >= block_s:
         return Next("blocks", max(slice_s, block_s), carried)
@@ -141,21 +143,20 @@ class CarryLooks:
 
     def told(self, verdict: ev.Verdict) -> ev.Verdict:
         """Where a side may still leave work to the other, only what would hold without that is claimed."""
-        pair = verdict.baseline, verdict.variant
-        bias = self._found[pair].bias if pair in self._found else None
-        if bias is None or verdict.ci95 is None:
+        found = self._found.get((verdict.baseline, verdict.variant))
+        if found is None or found.bias is None or verdict.ratio is None or verdict.ci95 is None:
             return verdict
-        most = max(abs(bias.low), abs(bias.high))
-        low, high = (math.log(edge) for edge in verdict.ci95)
-        holds = {
-            "slower": high + most < 0,
-            "faster": low - most > 0,
-            "no material difference": max(-low, high) + most < math.log1p(verdict.margin),
-        }
-        word = verdict.verdict if holds.get(verdict.verdict, True) else "inconclusive"
-        said = carry_over_text(bias, self.block_s if self.in_blocks else None)
+        said = carry_over_text(found.bias, self.block_s if self.in_blocks else None)
         reason = "; ".join(r for r in (verdict.reason, said) if r)
+        word = weighed(verdict.verdict, verdict.ratio, verdict.ci95, found.bias, verdict.margin)
         return msgspec.structs.replace(verdict, verdict=word, reason=reason)
+
+
+def weighed(word: Word, ratio: float, ci95: tuple[float, float], bias: Spread, margin: float) -> Word:
+    """The word, as far as it holds whatever part of the bias the ratio suffers."""
+    most = max(abs(bias.low), abs(bias.high))
+    seen = of_ratio(ratio, ci95, margin)
+    return still(word, seen._replace(low=seen.low - most, high=seen.high + most))
 
 
 def _gone(before: CarryOver | None, now: CarryOver) -> bool:

@@ -28,6 +28,7 @@ from scenarios.experiment.wording import not_measured
 from scenarios.guards.watch import Watch
 from scenarios.model import Run
 from scenarios.plan import Workload
+from scenarios.verdict.word import Word
 
 # A run whose groups are disturbed more often than not tells of the neighbour, not of the variants. Counted
 # from the sixth group on (the fourth where blocks are long), so that one burst at the start does not end it.
@@ -164,8 +165,8 @@ class _Experiment:
             f"{worse} stalled (no operation finished in a block) in {max(here, there)} groups, {better} in "
             f"{min(here, there) or 'none'}; those groups are not in the ratio"
         )
-        contradicted = ("no material difference", "faster" if worse == verdict.variant else "slower")
-        word: ev.VerdictWord = "inconclusive" if verdict.verdict in contradicted else verdict.verdict
+        contradicted = verdict.equal or (verdict.faster if worse == verdict.variant else verdict.slower)
+        word = Word.UNDECIDED if contradicted else verdict.verdict
         reason = "; ".join(r for r in (stalls, verdict.reason) if r)
         return msgspec.structs.replace(verdict, verdict=word, reason=reason)
 

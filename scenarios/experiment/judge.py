@@ -16,6 +16,7 @@ from scenarios.experiment.sequential import Comparison, Decision
 from scenarios.experiment.stats import Spread
 from scenarios.experiment.wording import drift_text, places_text
 from scenarios.plan import Metric, Workload
+from scenarios.verdict.word import Word
 
 
 class Judge:
@@ -103,15 +104,15 @@ class Judge:
         if drifting := drifts(*self.sides, self.pair):
             drift = {d.variant: (d.first, d.last) for d in drifting}
             said = drift_text(drifting, self.metric.unit)
-            return self._event(t, "not applicable", reason=said, seconds=pace.spent_s, drift=drift)
+            return self._event(t, Word.NOT_APPLICABLE, reason=said, seconds=pace.spent_s, drift=drift)
         if not self.decided:
             self._keep(self.comparison.final(pace.group_s), pace, final=True)
         decision = self.decision
         reason = decision.reason if decision else why_ended
-        if decision is not None and decision.verdict == "inconclusive":
+        if decision is not None and decision.undecided:
             places = places_text(decision.scatter) if decision.by_places and decision.scatter else ""
             reason = "; ".join(r for r in (why_ended, decision.reason, places) if r)
-        word = decision.verdict if decision else "inconclusive"
+        word = decision.verdict if decision else Word.UNDECIDED
         return self._event(t, word, reason=reason, decision=decision, delta=self.delta, seconds=self.seconds)
 
     def broken_off(self, t: float, pace: Pace, reason: str) -> ev.Verdict:
@@ -124,18 +125,16 @@ class Judge:
         self._keep(self.comparison.final(pace.group_s), pace, final=True)
         decision = self.decision
         if decision is None or decision.ratio is None:
-            return self._event(t, "inconclusive", reason=reason, seconds=pace.spent_s)
-        if decision.verdict != "inconclusive":
-            decision = decision._replace(verdict="inconclusive")
+            return self._event(t, Word.UNDECIDED, reason=reason, seconds=pace.spent_s)
         return self._event(
-            t, "inconclusive", reason=reason, decision=decision, delta=self.delta, seconds=self.seconds
+            t, Word.UNDECIDED, reason=reason, decision=decision, delta=self.delta, seconds=self.seconds
         )
 
     def not_applicable(self, t: float, pace: Pace, reason: str) -> ev.Verdict:
-        return self._event(t, "not applicable", reason=reason, seconds=pace.spent_s)
+        return self._event(t, Word.NOT_APPLICABLE, reason=reason, seconds=pace.spent_s)
 
     def not_started(self, t: float, reason: str, needs_s: float | None = None) -> ev.Verdict:
-        found = self._event(t, "not measured", reason=reason)
+        found = self._event(t, Word.NOT_MEASURED, reason=reason)
         return msgspec.structs.replace(found, seconds_to_decide=needs_s)
 
     def _keep(self, decision: Decision | None, pace: Pace, *, final: bool) -> None:
@@ -147,7 +146,7 @@ class Judge:
     def _event(
         self,
         t: float,
-        word: ev.VerdictWord,
+        word: Word,
         *,
         reason: str | None,
         decision: Decision | None = None,
@@ -155,7 +154,8 @@ class Judge:
         seconds: float = 0.0,
         drift: dict[str, tuple[float, float]] | None = None,
     ) -> ev.Verdict:
-        scatter = decision.scatter if decision else None
+        found = decision or Decision(alpha=self.comparison.share)
+        scatter = found.scatter
         return ev.Verdict(
             t=t,
             workload=self.workload.id,
@@ -164,35 +164,35 @@ class Judge:
             variant=self.pair[1],
             verdict=word,
             reason=reason or None,
-            ratio=decision.ratio if decision else None,
-            ci95=decision.ci95 if decision else None,
+            ratio=found.ratio,
+            ci95=found.ci95,
             delta=delta.estimate if delta else None,
             delta_ci95=(delta.low, delta.high) if delta else None,
             delta_unit=self.metric.unit,
-            groups=decision.groups if decision else len(self.differences) if drift else 0,
+            groups=len(self.differences) if drift else found.groups,
             drift=drift or {},
-            look=decision.look if decision else 0,
+            look=found.look,
             alpha=self.comparison.share,
-            smallest_effect=decision.smallest_effect if decision else None,
+            smallest_effect=found.smallest_effect,
             seconds=round(seconds, 3),
             control=self.workload.control or self.pair[1] in self.workload.controls,
             margin=self.comparison.margin,
-            slower_in=decision.slower_in if decision else 0,
-            batch=decision.batch if decision else 1,
+            slower_in=found.slower_in,
+            batch=found.batch,
             pairs=scatter.pairs if scatter else 0,
             place_scatter=round(scatter.place, 5) if scatter else None,
             slice_scatter=round(scatter.slice, 5) if scatter else None,
             scope=self.scope,
-            seconds_to_decide=decision.seconds_to_decide if decision else None,
+            seconds_to_decide=found.seconds_to_decide,
         )
 
 
 def in_bytes(verdict: ev.Verdict, spent: Spent | None) -> ev.Verdict:
     """How much the whole run would have to write to decide it, where its write limit ended it; as it is otherwise."""
-    if spent is None or not spent.most_bytes or verdict.verdict not in ("inconclusive", "not measured"):
+    if spent is None or not spent.most_bytes or not (verdict.undecided or verdict.not_measured):
         return verdict
     more = float(spent.lacking_bytes)
-    if verdict.verdict == "inconclusive":
+    if verdict.undecided:
         if verdict.seconds_to_decide is None or not verdict.seconds:
             return verdict
         more = max(more, spent.load_bytes * verdict.seconds_to_decide / verdict.seconds)

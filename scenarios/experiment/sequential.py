@@ -5,13 +5,8 @@ stop at different times, and each may be the only one that is read), spent over 
 `boundary`. The interval of a look is the repeated confidence interval at that look's nominal level, so it
 holds whenever the run stops.
 
-A word is given by the rule of the design: `slower`/`faster` when that interval excludes 1 and the estimate
-is beyond the margin, `no material difference` when it lies within [1/(1+margin), 1+margin], else
-`inconclusive`. With fewer than 8 groups a run stops early only for a large effect: the whole interval must
-lie beyond the margin. With so few groups that their drawn orders alone cannot tell (`exact_from`: seven, for one
-pair in wall and CPU time), the single blocks must show it too (`AGREED`). The estimate must be clearly beyond the
-margin, else every look is one more chance for an effect just below it; and before the last look, in great noise, the
-interval must end well away from 1: what is called there too early may even have the wrong sign.
+The word is given by the one rule (`scenarios/verdict`). With so few groups that their drawn orders alone cannot tell
+(`exact_from`: seven, for one pair in wall and CPU time), the single blocks must show the difference too.
 """
 
 from __future__ import annotations
@@ -20,7 +15,7 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from scenarios.experiment import looks
 from scenarios.experiment.dependence import batch_length, batched
@@ -37,17 +32,11 @@ from scenarios.experiment.stats import (
     slower_pairs,
     usual_scatter,
 )
+from scenarios.verdict import rule
+from scenarios.verdict.rule import Why
+from scenarios.verdict.verdict import Verdict, interval_of, ratio_of
 
-Word: TypeAlias = Literal["slower", "faster", "no material difference", "inconclusive"]
-LARGE_ONLY_BELOW = 8  # groups
-AGREED = 0.95  # of the pairs of blocks, over all groups, with fewer groups than `exact_from`
 BATCH = 6  # groups, as many as the first look has
-# How far beyond the margin the estimate must be, in half-widths: a true 3 % is called in at most 10 % of the runs ...
-CLEARLY = 0.5
-CLEARLY_AT_LAST = 0.36  # there it costs power: 10 % on the busiest recorded disk found in 81 % instead of 84
-# ... and before the last look how far from 1 the interval must end, in parts of what the half-width exceeds twice the
-# margin.
-CAUTION = 1.0
 _FEWEST = 3  # with two groups Student's interval spans everything
 
 
@@ -60,22 +49,13 @@ class Estimated(NamedTuple):
     look: int
 
 
-class Decision(NamedTuple):
-    """What a verdict event needs. `alpha` is this comparison's share of the family's error.
+class Decision(Verdict, frozen=True, kw_only=True):
+    """Over groups: `ci95` holds at 95 % for all looks and all comparisons of the run together."""
 
-    `ci95` holds at 95 % for all looks and all comparisons of the run together, so it is wider than one alone.
-    """
-
-    verdict: Word
-    ratio: float | None
-    ci95: tuple[float, float] | None
-    groups: int
-    look: int
-    alpha: float
-    smallest_effect: float | None
-    seconds_to_decide: float | None
-    slower_in: int  # groups in which the variant was slower
-    reason: str | None = None
+    groups: int = 0
+    look: int = 0
+    seconds_to_decide: float | None = None
+    slower_in: int = 0  # groups in which the variant was slower
     batch: int = 1  # so many neighbouring groups are one unit of inference
     scatter: Scatter | None = None  # where the unit is the pair of places
     by_places: bool = False  # no further group would decide it: the places differ by too much
@@ -160,14 +140,13 @@ class Comparison:
         """Groups from which on the drawn orders alone can hold the level: all fall alike in 2 of 2**groups draws."""
         return math.ceil(1 - math.log2(self.share))
 
-    def agreed(self, groups: int) -> bool:
-        """Whether so few groups may call a difference: nearly every block of one side is slower than nearly every one
-        of the other. A neighbour who comes and goes in the groups' rhythm slows blocks of both sides.
+    def agreement(self, groups: int) -> float:
+        """The share of the pairs of blocks, one of each side over all groups, that fall alike; 1 where the groups are
+        enough. A neighbour who comes and goes in the groups' rhythm slows blocks of both sides.
         """
         if groups >= self.exact_from:
-            return True
-        slower = slower_pairs(self.sides)
-        return max(slower, slower_pairs([(b, a) for a, b in self.sides])) >= AGREED
+            return 1.0
+        return max(slower_pairs(self.sides), slower_pairs([(b, a) for a, b in self.sides]))
 
     @property
     def look(self) -> int:
@@ -243,7 +222,8 @@ class Comparison:
         spread = self.spread()
         if spread is None:
             return None
-        return Estimated(_ratio(spread.estimate), _ratios(spread), len(self.log_ratios), self.look)
+        interval, _ = interval_of(spread.low, spread.high)
+        return Estimated(ratio_of(spread.estimate), interval, len(self.log_ratios), self.look)
 
     def at_look(self, group_seconds: float | None = None) -> Decision | None:
         """The decision, if a look is due now and it decides (the last planned one always does)."""
@@ -255,77 +235,58 @@ class Comparison:
         spread = self.spread()
         if spread is None:
             return None
-        word = self._word(spread, groups, last=False)
-        return None if word == "inconclusive" else self._decision(word, spread, group_seconds)
+        ruling = self._decide(spread, groups, last=False)
+        return self._decision(ruling, spread, group_seconds) if ruling.decided else None
 
     def final(self, group_seconds: float | None = None) -> Decision:
         """The decision now, whatever was planned: what is left of alpha is spent here."""
         spread = self.spread(final=True)
         if spread is None:
-            look = len(self._looked())
-            groups = len(self.log_ratios)
-            few = "too few groups"
             return Decision(
-                "inconclusive", None, None, groups, look, self.share, None, None, self._slower_in, few
+                groups=len(self.log_ratios),
+                look=len(self._looked()),
+                alpha=self.share,
+                margin=self.margin,
+                slower_in=self._slower_in,
+                reason="too few groups",
             )
-        return self._decision(self._word(spread, len(self.log_ratios), last=True), spread, group_seconds)
+        return self._decision(self._decide(spread, len(self.log_ratios), last=True), spread, group_seconds)
 
     def _looked(self) -> list[int]:
         return [look for look in self.looks if look <= len(self.log_ratios)]
 
-    def _word(self, spread: Spread, groups: int, last: bool) -> Word:
-        word = self._by_interval(spread, groups, last)
-        return "inconclusive" if word in ("slower", "faster") and not self.agreed(groups) else word
+    def _decide(self, spread: Spread, groups: int, last: bool) -> rule.Ruling:
+        edge = rule.margin_edge(self.margin)
+        return rule.decide(
+            rule.Estimate(*spread, edge, groups, self.min_groups, self.agreement(groups), last)
+        )
 
-    def _by_interval(self, spread: Spread, groups: int, last: bool) -> Word:
-        edge = math.log1p(self.margin)
-        large_only = groups < (self.min_groups if last else max(self.min_groups, LARGE_ONLY_BELOW))
-        if large_only:
-            if spread.high < -edge:
-                return "slower"
-            return "faster" if spread.low > edge else "inconclusive"
-        beyond = edge + (CLEARLY_AT_LAST if last else CLEARLY) * spread.half_width
-        apart = 0.0 if last else CAUTION * max(0.0, spread.half_width - 2 * edge)
-        if spread.high < -apart and spread.estimate < -beyond:
-            return "slower"
-        if spread.low > apart and spread.estimate > beyond:
-            return "faster"
-        return "no material difference" if spread.low >= -edge and spread.high <= edge else "inconclusive"
-
-    def _decision(self, word: Word, spread: Spread, group_seconds: float | None) -> Decision:
-        interval = _ratios(spread)
-        smallest = (interval[1] - interval[0]) / 2
+    def _decision(self, ruling: rule.Ruling, spread: Spread, group_seconds: float | None) -> Decision:
+        interval, smallest = interval_of(spread.low, spread.high)
         groups = len(self.log_ratios)
         spreads = self.scatter()
-        needed: float | None = None
-        if word == "inconclusive":
-            needed = groups_needed(spread, groups, self.margin, spreads)
+        needed = None if ruling.decided else groups_needed(spread, groups, self.margin, spreads)
         by_places = needed is not None and math.isinf(needed)
-        needed = None if by_places else needed
-        seconds = None if needed is None or group_seconds is None else needed * group_seconds
-        look = max(1, len(self._looked()) if groups in self.looks else len(self._looked()) + 1)
-        reason = None
-        if word == "inconclusive" and groups < self.min_groups:
-            reason = f"{groups} groups where {self.min_groups} are needed"
-        elif word == "inconclusive" and self._by_interval(spread, groups, last=True) in ("slower", "faster"):
-            reason = (
-                f"{groups} groups are too few where blocks of both sides overlap ({self.exact_from} needed)"
-            )
-        ratio = _ratio(spread.estimate)
+        seconds = None if needed is None or by_places or group_seconds is None else needed * group_seconds
+        reasons = {
+            Why.FEW: f"{groups} groups where {self.min_groups} are needed",
+            Why.OVERLAP: f"{groups} groups are too few where blocks of both sides overlap ({self.exact_from} needed)",
+        }
         return Decision(
-            word,
-            ratio,
-            interval,
-            groups,
-            look,
-            self.share,
-            smallest,
-            seconds,
-            self._slower_in,
-            reason,
-            self.batch,
-            spreads,
-            by_places,
+            verdict=ruling.word,
+            ratio=ratio_of(spread.estimate),
+            ci95=interval,
+            groups=groups,
+            look=max(1, len(self._looked()) if groups in self.looks else len(self._looked()) + 1),
+            alpha=self.share,
+            margin=self.margin,
+            smallest_effect=smallest,
+            seconds_to_decide=seconds,
+            slower_in=self._slower_in,
+            reason=reasons.get(ruling.why),
+            batch=self.batch,
+            scatter=spreads,
+            by_places=by_places,
         )
 
     @property
@@ -353,7 +314,7 @@ class Comparison:
                 units, error = places.all_pairs, places.error(look)
             half = t_quantile(1 - level / 2, units - 1) * error
             then = Spread(now.estimate, now.estimate - half, now.estimate + half)
-            if self._word(then, look, last=look == self.planned_groups) != "inconclusive":
+            if self._decide(then, look, last=look == self.planned_groups).decided:
                 return look - groups
         return max(0, self.planned_groups - groups)
 
@@ -370,7 +331,7 @@ def groups_needed(spread: Spread, groups: int, margin: float, scatter: Scatter |
     counts, and what did not decide until now needs one more at least. Near the margin no number of groups decides
     soon; a quarter of the margin is the finest that is promised.
     """
-    edge = math.log1p(margin)
+    edge = rule.margin_edge(margin)
     size = abs(spread.estimate)
     room = max(size if size > edge else edge - size, edge / 4)
     reach = max(spread.high - spread.estimate, spread.estimate - spread.low)
@@ -379,11 +340,3 @@ def groups_needed(spread: Spread, groups: int, margin: float, scatter: Scatter |
         return needed
     then = scatter.groups_for(reach, room)
     return then if math.isinf(then) else max(groups + 1, math.ceil(then))
-
-
-def _ratio(log: float) -> float:
-    return math.exp(min(700.0, max(-700.0, log)))
-
-
-def _ratios(spread: Spread) -> tuple[float, float]:
-    return _ratio(spread.low), _ratio(spread.high)

@@ -120,9 +120,7 @@ class TrainExperiment:
     @property
     def _held_back(self) -> bool:
         """A difference was called, and whether the sides carry work over to each other cannot be told yet."""
-        called = any(
-            j.decision is not None and j.decision.verdict in ("slower", "faster") for j in self.judges
-        )
+        called = any(j.decision is not None and j.decision.differs for j in self.judges)
         if self.carry.untold(len(self.groups)):  # something was found already
             return called or (not self.carry.in_blocks and any(j.decided for j in self.judges))
         missing = TELLING_GROUPS - len(self.groups)

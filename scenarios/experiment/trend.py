@@ -14,13 +14,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+
+import msgspec
 
 from probes.units import percent
 from scenarios.experiment.distributions import t_quantile
 from scenarios.experiment.least_squares import Estimate, Fit, least_squares
-from scenarios.experiment.sequential import Word
 from scenarios.experiment.stats import Better
+from scenarios.verdict import rule
+from scenarios.verdict.word import Judged, Word
 
 LEAST_ROUNDS = 6
 CALLED_AT = 0.01
@@ -31,7 +33,7 @@ _GB = 1e9
 _MOST_ROUNDS = 120
 
 
-class Trend(NamedTuple):
+class Trend(msgspec.Struct, Judged, frozen=True):
     """Slopes are fractions of round 1 a round (a GB), below 0 is slower; the interval is 95 %.
 
     `smallest_effect`: half the width of the interval, a round. `shows_after`: the rounds after which a loss
@@ -116,7 +118,7 @@ def trend(
     ys = _ratios(values, references, better)
     if ys is None or n < LEAST_ROUNDS:
         reason = "a round without a value" if ys is None else f"{n} rounds, {LEAST_ROUNDS} are needed"
-        return Trend("inconclusive", n, None, None, None, None, None, None, None, reason, reason)
+        return Trend(Word.UNDECIDED, n, None, None, None, None, None, None, None, reason, reason)
     xs = [float(i) for i in range(n)]
     line = fit_line(xs, ys, correlation_of(xs, ys))
     span = n - 1.0
@@ -126,7 +128,7 @@ def trend(
     per_gb, per_gb_interval = _per_gb(ys, bytes_written, line.correlation)
     shows_after = rounds_to_show(line)
     total = math.expm1(slope * span)
-    word = word_of(line, total, interval, shows_after, n)
+    word = rule.decide(estimated(line, interval, shows_after, n)).word
     text = explain_trend(word, n, _a_round(slope, span), interval, total, shows_after)
     smallest = (interval[1] - interval[0]) / 2
     return Trend(
@@ -134,15 +136,17 @@ def trend(
     )
 
 
-def word_of(
-    line: Estimate, total: float, interval: tuple[float, float], shows_after: int | None, rounds: int
-) -> Word:
-    """`total`: the change over all rounds; `interval`: of the change a round, both as fractions."""
-    if line.p < CALLED_AT and abs(total) >= LEAST_TOTAL:
-        return "slower" if line.value < 0 else "faster"
-    if max(map(abs, interval)) < MATTERS_A_ROUND and shows_after is not None and shows_after <= rounds:
-        return "no material difference"
-    return "inconclusive"
+def estimated(
+    line: Estimate, interval: tuple[float, float], shows_after: int | None, rounds: int, family: int = 1
+) -> rule.Estimate:
+    """For the rule. The change over all rounds at the level of `CALLED_AT`; none is told by the one a round.
+
+    `interval`: of the change a round, in fractions; family: of how many such lines together the level is shared.
+    """
+    total, half = ((rounds - 1) * x for x in (line.value, line.half_width(CALLED_AT / family)))
+    telling = shows_after is not None and shows_after <= rounds
+    within = rule.Within(*interval, MATTERS_A_ROUND, telling)
+    return rule.Estimate(total, total - half, total + half, rule.margin_edge(LEAST_TOTAL), within=within)
 
 
 def gigabytes(written: Sequence[float] | None, rounds: int) -> list[float] | None:
@@ -167,7 +171,7 @@ def explain_trend(
     word: Word, n: int, slope: float, interval: tuple[float, float], total: float, shows_after: int | None
 ) -> str:
     low, high = interval
-    if word in ("slower", "faster"):
+    if word.differs:
         verb = "lost" if slope < 0 else "gained"
         inner, outer = sorted(map(abs, interval))
         return (
@@ -176,7 +180,7 @@ def explain_trend(
         )
     shown = f"{low * 100:+.1f} to {high * 100:+.1f} % a round"
     matters = f"{percent(MATTERS_A_ROUND)} a round"
-    if word == "no material difference":
+    if word.equal:
         return f"No degradation seen in {n} rounds ({shown}): {matters} would have been visible after {shows_after}"
     if shows_after is None:
         return f"Inconclusive after {n} rounds ({shown}): the noise is too large for {matters}"

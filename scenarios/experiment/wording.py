@@ -32,7 +32,7 @@ def effect_words(verdict: ev.Verdict) -> str:
 
 def effect_cells(verdict: ev.Verdict) -> tuple[str, str]:
     """Size and interval, for a table whose head says what they are: `27 % slower`, `24 to 30 %`."""
-    decided = verdict.verdict in ("slower", "faster") and verdict.ratio is not None
+    decided = verdict.differs and verdict.ratio is not None
     size = units.effect(verdict.ratio) if decided else verdict.verdict
     if verdict.ci95 is None:
         return size, ""
@@ -44,7 +44,7 @@ def effect_cells(verdict: ev.Verdict) -> tuple[str, str]:
 def _possible(low: float, high: float) -> str:
     """An undecided estimate has no direction of its own: its interval says what is possible."""
     words = units.between(low, high)
-    return words if low < 1 < high else f"{words} {'slower' if high <= 1 else 'faster'}"
+    return words if low < 1 < high else f"{words} {units.direction(low)}"
 
 
 def groups_words(verdict: ev.Verdict) -> str:
@@ -52,14 +52,14 @@ def groups_words(verdict: ev.Verdict) -> str:
     if not verdict.groups:
         return ""
     groups = units.counted(verdict.groups, "group")
-    if verdict.verdict == "faster":
+    if verdict.faster:
         return f"{verdict.variant} was faster in {verdict.groups - verdict.slower_in} of {groups}"
     return f"{verdict.variant} was slower in {verdict.slower_in} of {groups}"
 
 
 def resolution_words(verdict: ev.Verdict) -> str:
     """What was too small to be decided, and how long it would take; empty where it was decided."""
-    if verdict.verdict != "inconclusive":
+    if not verdict.undecided:
         return ""
     parts = []
     if verdict.smallest_effect is not None:
@@ -74,7 +74,7 @@ def explanation(verdict: ev.Verdict) -> str:
     if verdict.explain:
         return verdict.explain
     parts = [groups_words(verdict)]
-    if verdict.verdict == "no material difference":
+    if verdict.equal:
         parts.append(f"the interval lies within the margin of {units.percent(verdict.margin)}")
     if verdict.batch > 1 and not verdict.pairs:
         parts.append(

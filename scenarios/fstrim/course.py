@@ -10,24 +10,25 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from probes.units import percent
 from scenarios.experiment.distributions import t_quantile
-from scenarios.experiment.least_squares import Estimate, Fit, least_squares, p_value
-from scenarios.experiment.sequential import Word
+from scenarios.experiment.least_squares import Estimate, Fit, least_squares
 from scenarios.experiment.trend import (
-    CALLED_AT,
-    LEAST_TOTAL,
     MATTERS_A_ROUND,
     Trend,
     correlation_of,
+    estimated,
     explain_trend,
     gigabytes,
     rounds_to_show,
     trend,
-    word_of,
 )
 from scenarios.fstrim.measurement.reference import shared, weakened
 from scenarios.fstrim.measurement.reference import steps as steps_of
+from scenarios.verdict.rule import decide, still
+from scenarios.verdict.word import Word
 
 LEAST_FREEDOM = 3
 TRIM = "trim"
@@ -121,26 +122,26 @@ def _held_by_both(part: Course, whole: Course) -> Course:
     treatment = part.jumps[0].treatment if part.jumps else ""
     slope = mine.slope_per_round
     interval = _widened(mine.ci95, slope, other.slope_per_round)
-    p = _both_p(slope, mine.ci95, other.slope_per_round, freedom)
-    word, text = mine.verdict, mine.explain
-    if word in ("slower", "faster") and p >= CALLED_AT:
-        word = "inconclusive"
+    least = _smaller(slope, mine.ci95, other.slope_per_round, freedom)
+    word = still(mine.verdict, estimated(least, interval, mine.shows_after, mine.rounds))
+    text = mine.explain
+    if mine.differs and not word.differs:
         text = (
             f"Inconclusive after {mine.rounds} rounds: by themselves {percent(abs(slope))} a round "
             f"{'lost' if slope < 0 else 'gained'}, which the reference reads do not confirm"
         )
-    elif word in ("slower", "faster"):
+    elif mine.differs:
         text = _said(word, mine.rounds, slope, interval, mine.shows_after, treatment)
         if other.verdict != word:
             text += "; the reference reads scatter too much to exclude that the host got slower as well"
-    elif word == "no material difference" and max(map(abs, interval)) >= MATTERS_A_ROUND:
-        word = "inconclusive"
+    elif word != mine.verdict:
         text = _said(word, mine.rounds, slope, interval, mine.shows_after, treatment)
     per_gb = mine.per_gb_ci95
     if per_gb is not None and mine.per_gb is not None and other.per_gb is not None:
         per_gb = _widened(per_gb, mine.per_gb, other.per_gb)
-    told = mine._replace(
-        verdict=word, ci95=interval, p=p, per_gb_ci95=per_gb, smallest_effect=(interval[1] - interval[0]) / 2,
+    told = msgspec.structs.replace(
+        mine, verdict=word, ci95=interval, p=least.p, per_gb_ci95=per_gb,
+        smallest_effect=(interval[1] - interval[0]) / 2,
         explain=text,
     )  # fmt: skip
     if len(part.jumps) != len(whole.jumps):
@@ -154,20 +155,20 @@ def _widened(ci: tuple[float, float], own: float, other: float) -> tuple[float, 
     return ci[0] + min(0.0, other - own), ci[1] + max(0.0, other - own)
 
 
-def _both_p(own: float, ci: tuple[float, float], other: float, freedom: int) -> float:
-    """Of the smaller of two estimates with the first one's error; 1 where they differ in sign."""
+def _smaller(own: float, ci: tuple[float, float], other: float, freedom: int) -> Estimate:
+    """Of two estimates, with the first one's error; none where they differ in sign."""
     if own * other <= 0 or freedom < 1:
-        return 1.0
+        return Estimate(0.0, 0.0, 1, 0.0, 0.0)
     error = (ci[1] - ci[0]) / 2 / t_quantile(0.975, freedom)
-    return p_value(min(abs(own), abs(other)), error, freedom)
+    return Estimate(math.copysign(min(abs(own), abs(other)), own), error, freedom, 0.0, 0.0)
 
 
 def _jump_by_both(mine: Jump, other: Jump, freedom: int) -> Jump:
-    p = _both_p(mine.gave, mine.ci95, other.gave, freedom)
+    least = _smaller(mine.gave, mine.ci95, other.gave, freedom)
     return mine._replace(
         ci95=_widened(mine.ci95, mine.gave, other.gave),
-        p=max(mine.p, p),
-        called=mine.called and p < CALLED_AT,
+        p=max(mine.p, least.p),
+        called=mine.called and decide(estimated(least, mine.ci95, None, 2)).word.differs,
     )
 
 
@@ -187,7 +188,7 @@ def _fitted(xs: Sequence[float], steps: Sequence[Sequence[float]], ys: Sequence[
 def _jump(line: Estimate, before_round: int, family: int, treatment: str) -> Jump:
     gave = math.expm1(line.value)
     low, high = line.ci95
-    called = line.p < CALLED_AT / family and abs(gave) >= LEAST_TOTAL
+    called = decide(estimated(line, (low, high), None, 2, family)).word.differs
     return Jump(before_round, gave, (math.expm1(low), math.expm1(high)), line.p, called, treatment)
 
 
@@ -198,7 +199,7 @@ def _trend(
     interval = (math.expm1(low), math.expm1(high))
     shows_after = rounds_to_show(line)
     a_round = math.expm1(line.value)
-    word = word_of(line, math.expm1(line.value * (n - 1)), interval, shows_after, n)
+    word = decide(estimated(line, interval, shows_after, n)).word
     text = _said(word, n, a_round, interval, shows_after, treatment)
     smallest = (interval[1] - interval[0]) / 2
     return Trend(word, n, a_round, interval, line.p, per_gb, per_gb_ci, smallest, shows_after, text)
@@ -211,10 +212,10 @@ def _said(
         total = math.expm1(math.log1p(a_round) * (n - 1)) if a_round > -1 else -1.0
         return explain_trend(word, n, a_round, interval, total, shows_after)
     shown = f"{interval[0] * 100:+.1f} to {interval[1] * 100:+.1f} % a round"
-    if word in ("slower", "faster"):
+    if word.differs:
         verb = "lost" if a_round < 0 else "gained"
         return f"{percent(abs(a_round))} {verb} a round between the {treatment}s ({shown})"
-    if word == "no material difference":
+    if word.equal:
         return (
             f"No degradation seen in {n} rounds between the {treatment}s ({shown}): {percent(MATTERS_A_ROUND)} a round "
             f"would have shown after {shows_after}"

@@ -73,12 +73,12 @@ def effect(
     undecided: str = "",
 ) -> Finding:
     """What the trim did to the speed of new files; `undecided`: why it is not known, where it is not."""
-    moved = control.verdict in ("slower", "faster")
+    moved = control.differs
     measured = Evidence(
         f"write speed, corrected by reads of an untouched file: {change.explain(TREATMENT)}",
         source="new files",
     )
-    hidden = change.verdict == "inconclusive" and undecided != ""
+    hidden = change.undecided and undecided != ""
     # A wide interval is no evidence to begin with: first why it is wide.
     evidence = [Evidence(undecided, source="new files")] if hidden else [measured]
     if control.ratio is not None:
@@ -92,16 +92,16 @@ def effect(
     evidence += [measured] if hidden and change.ratio is not None else []
     severity: Severity = "notice"
     todo: tuple[Remedy, ...] = ()
-    if change.verdict == "faster":
+    if change.faster:
         severity, todo = "warning", remedies(host, layout, timer)
         title = f"The trim made new files on {layout.device} {units.effect(change.ratio or 1.0)}"
         if moved:
             title += ", but reads of an untouched file changed too: the disk is not the only cause"
             severity = "notice"
-    elif change.verdict == "no material difference":
+    elif change.equal:
         severity = "ok"
         title = f"The trim made no material difference on {layout.device}: its speed does not need one now"
-    elif change.verdict == "slower":
+    elif change.slower:
         title = (
             f"After the trim new files on {layout.device} are {units.effect(change.ratio or 1.0)}: thin and virtual "
             "disks give discarded space away and must allocate it again"
@@ -190,7 +190,7 @@ def degradation(
         )
     severity: Severity = "notice"
     todo: tuple[Remedy, ...] = ()
-    if trend.verdict == "slower":
+    if trend.slower:
         severity = "warning"
         each = units.percent(abs(trend.slope_per_round or 0))
         title = f"{layout.device} gets slower from round to round: {each} each"
@@ -199,10 +199,10 @@ def degradation(
         a_week = abs(trend.slope_per_round or 0.0) * 7 * (daily_rounds or 0.0)
         if weekly and a_week > MATTERS and timer.exists:
             todo = (*todo, DAILY)
-    elif trend.verdict == "no material difference":
+    elif trend.equal:
         severity = "ok"
         title = f"No degradation seen on {layout.device} in {rounds} rounds"
-    elif trend.verdict == "faster":
+    elif trend.faster:
         title = f"{layout.device} got faster from round to round: something else changed"
     else:
         title = f"Inconclusive after {counted(rounds, 'round')}: whether {layout.device} gets slower"

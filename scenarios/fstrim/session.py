@@ -19,6 +19,7 @@ from scenarios.fstrim.plan import AFTER, BEFORE, CLOSING, IDLE, trim_action
 from scenarios.fstrim.results import TrimLedger
 from scenarios.model import Run
 from scenarios.plan import Plan, Workload
+from scenarios.verdict.word import Word
 
 TICK_S = 1.0
 
@@ -137,7 +138,7 @@ class Session:
         still = before_after(before.references, idle.references, after.references, margin=margin)
         self._verdict(load, change)
         self._verdict(control, still)
-        if still.verdict in ("slower", "faster"):
+        if still.differs:
             changed = f"the control ({control.title}) changed too ({still.explain(TREATMENT)})"
             text = f"{changed}: the trim is not the only cause"
             self.run.emit(ev.Guard(t=self.run.time(), kind="control", text=text, severity="warning"))
@@ -152,7 +153,7 @@ class Session:
             self.run.emit(
                 ev.Verdict(
                     t=self.run.time(), workload=load.id, metric=metric.name, baseline=IDLE, variant=AFTER,
-                    verdict="not applicable", reason=reason, delta_unit=metric.unit, control=load.control,
+                    verdict=Word.NOT_APPLICABLE, reason=reason, delta_unit=metric.unit, control=load.control,
                 )
             )  # fmt: skip
             return
@@ -172,7 +173,7 @@ class Session:
         )  # fmt: skip
 
     def _why_undecided(self, change: Change) -> str | None:
-        if change.verdict != "inconclusive":
+        if not change.undecided:
             return None
         wandered = abs((change.idle_ratio or 1.0) - 1)
         if wandered >= 0.05:

@@ -6,9 +6,9 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from scenarios import events as ev
 from scenarios import ranges as of
 from scenarios.results.result import Result
+from scenarios.verdict.word import Judged, Word
 
 
 class ImportedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +105,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     ratio: of.Ratio
 
 
-class History(msgspec.Struct, frozen=True, kw_only=True):
+class History(msgspec.Struct, Judged, frozen=True, kw_only=True):
     """One workload over the results. Slopes are fractions of the first result a result, below 0 is slower."""
 
     workload: str
@@ -113,7 +113,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     better: str
     values: tuple[of.Value, ...]
-    verdict: ev.VerdictWord
+    verdict: Word
     slope: of.Change | None = None
     ci95: tuple[of.Change, of.Change] | None = None
     p: of.Probability | None = None
@@ -124,7 +124,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def degrades(self) -> bool:
-        return self.verdict == "slower" or any(s.ratio < 1 for s in self.steps)
+        return self.slower or any(s.ratio < 1 for s in self.steps)
 
 
 class Course(msgspec.Struct, frozen=True):

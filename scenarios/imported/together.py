@@ -189,7 +189,7 @@ def _step(h: History, order: Sequence[Snapshot]) -> Finding:
 
 
 def _scatters(h: History) -> bool:
-    undecided = h.verdict == "inconclusive" and not h.steps and len(h.values) >= LEAST_ROUNDS
+    undecided = h.undecided and not h.steps and len(h.values) >= LEAST_ROUNDS
     return undecided and max(h.values) >= _SCATTER * min(h.values)
 
 
@@ -206,8 +206,8 @@ def _scatter(h: History) -> Finding:
 
 def _overview(leading: Sequence[History], results: int) -> Finding:
     worse = [h for h in leading if h.degrades]
-    better = [h for h in leading if not h.degrades and (h.verdict == "faster" or h.steps)]
-    same = [h for h in leading if not h.steps and h.verdict == "no material difference"]
+    better = [h for h in leading if not h.degrades and (h.faster or h.steps)]
+    same = [h for h in leading if not h.steps and h.equal]
     rest = len(leading) - len(worse) - len(better) - len(same)
     parts = [f"{len(worse)} of {len(leading)} workloads degrade over {results} results"]
     parts += [f"{len(better)} gained"] if better else []

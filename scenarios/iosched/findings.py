@@ -42,9 +42,9 @@ class Phase(msgspec.Struct, frozen=True):
 def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence[ev.Verdict]) -> Finding:
     """One pair of schedulers over all its loads."""
     judged = [v for v in verdicts if not v.control]
-    faster = [v for v in judged if v.verdict == "faster"]
-    slower = [v for v in judged if v.verdict == "slower"]
-    moved = [v for v in verdicts if v.control and v.verdict in ("slower", "faster")]
+    faster = [v for v in judged if v.faster]
+    slower = [v for v in judged if v.slower]
+    moved = [v for v in verdicts if v.control and v.differs]
     evidence = tuple(Evidence(_line(v)) for v in verdicts)
     current, device = target.current, target.names
     base = Finding(
@@ -63,7 +63,7 @@ def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence
             "too"
         )
         return replace(base, severity="notice", title=text)
-    open_ones = [v for v in judged if v.verdict == "inconclusive"]
+    open_ones = [v for v in judged if v.undecided]
     rest = f"; inconclusive for {_loads(open_ones)}" if open_ones else ""
     if faster and slower:
         title = f"{variant} on {device} is faster for {_loads(faster)} and slower for {_loads(slower)}{rest}"
@@ -79,7 +79,7 @@ def verdict_finding(host: Host, target: Target, variant: str, verdicts: Sequence
             )
         return replace(base, title=title)
     if open_ones:
-        equal = [v for v in judged if v.verdict == "no material difference"]
+        equal = [v for v in judged if v.equal]
         same = f"no material difference for {_loads(equal)}; " if equal else ""
         title = f"{variant} against {current} on {device}: {same}inconclusive for {_loads(open_ones)}"
         return replace(base, severity="notice", title=title)
@@ -98,7 +98,7 @@ def _line(verdict: ev.Verdict) -> str:
     text = f"{title}, {verdict.metric}: {effect_words(verdict)}, {counted(verdict.groups, 'group')}"
     seconds = verdict.seconds_to_decide
     mix = next((m.id for m in MIXES if verdict.workload in (m.id, f"{m.id}-{verdict.variant}")), "")
-    if verdict.verdict != "inconclusive" or seconds is None or seconds > A_DAY_S or not mix:
+    if not verdict.undecided or seconds is None or seconds > A_DAY_S or not mix:
         return text
     alone = f"--scheduler {verdict.variant} --load {mix} --budget {math.ceil(seconds / 10) * 10}"
     return f"{text}; to decide it, in about {duration(seconds)}: {alone}"

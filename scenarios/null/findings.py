@@ -42,7 +42,7 @@ def quote(answer: Answer) -> str:
         return ""
     parts = [f"{smallest_effect(r.in_a_minute or 0.0)} ({r.title})" for r in known]
     where = f" in {answer.directory}" if answer.directory else ""
-    odd = [r.title for r in known if r.verdict in ("slower", "faster")]
+    odd = [r.title for r in known if r.differs]
     told = f"; it found a difference where there is none ({', '.join(odd)})" if odd else ""
     return (
         f"measured against itself{where}, this host has a resolution after one minute of {', '.join(parts)}{told}"
@@ -56,10 +56,10 @@ def _left_out(answer: Answer) -> str:
 
 def findings(answer: Answer, verdicts: Sequence[ev.Verdict], culprits: Sequence[str]) -> list[Finding]:
     """Whether this host can be measured, and what was called different though it was the same."""
-    clean = not any(v.verdict in ("slower", "faster") for v in verdicts)
+    clean = not any(v.differs for v in verdicts)
     found = [_resolution(answer, culprits, clean)]
     for verdict in verdicts:
-        if verdict.verdict in ("slower", "faster"):
+        if verdict.differs:
             found.append(_alike_but_different(answer, verdict))
     return found
 

@@ -8,15 +8,16 @@ import msgspec
 
 from scenarios import ranges as of
 from scenarios.results.result import Result
+from scenarios.verdict.word import Judged, Word
 
 
-class Reach(msgspec.Struct, frozen=True, omit_defaults=True):
+class Reach(msgspec.Struct, Judged, frozen=True, omit_defaults=True):
     """One workload: the smallest effect (a share) that a minute of it can show; None where it was not found out."""
 
     workload: str
     title: str
     in_a_minute: of.Edge | None
-    verdict: str
+    verdict: Word
     groups: of.Number = 0
     seconds: of.Duration = 0.0
     reason: str = ""

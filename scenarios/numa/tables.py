@@ -132,7 +132,7 @@ def placement_findings(layout: Layout, verdicts: Mapping[str, Sequence[ev.Verdic
         if workload.startswith("placement")
         and v.baseline == UNPINNED
         and v.variant != RANDOM
-        and v.verdict == "faster"
+        and v.faster
         and v.metric == CPU_TIME
         and v.ratio
     ]
@@ -157,7 +157,7 @@ def undecided(plan: Plan, verdicts: Mapping[str, Sequence[ev.Verdict]]) -> str:
     titles = [
         workload.title
         for workload in plan.workloads
-        if any(v.verdict == "inconclusive" for v in verdicts.get(workload.id, ()))
+        if any(v.undecided for v in verdicts.get(workload.id, ()))
     ]
     if not titles:
         return ""

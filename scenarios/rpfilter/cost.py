@@ -89,11 +89,11 @@ def severity(found: Answer, *, loaded: bool, narrowed: bool = False) -> Severity
     One whose cost was not decided is what the rule says, for it could not be refuted.
     """
     fast = not isinstance(found.bits_per_s, Absent) and found.bits_per_s >= FAST_MBIT * 1e6
-    if not loaded or found.verdict.verdict not in ("slower", "inconclusive"):
+    if not loaded or not (found.verdict.slower or found.verdict.undecided):
         return "ok"
     if narrowed:
         return "notice"
-    if found.verdict.verdict == "inconclusive":
+    if found.verdict.undecided:
         return "warning" if fast else "notice"
     now = found.now.cores if found.now is not None else 0.0
     if now >= SHARE_WARNS:

@@ -82,7 +82,7 @@ def _cores(value: Share) -> str:
 
 def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
     """Severity by the share of a core now, and by what the card could bring where the check is loaded."""
-    word, rule, loaded = found.verdict.verdict, chosen.rule, chosen.here == "loaded"
+    rule, loaded = chosen.rule, chosen.here == "loaded"
     lines = []
     if rule is not None and not rule.every_packet:
         who = (
@@ -118,10 +118,10 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
         severity=severity(
             found, loaded=paid, narrowed=chosen.setting > 0 or (rule is not None and bool(rule.conditions))
         ),
-        confidence="measured" if word != "inconclusive" else "hint",
+        confidence="hint" if found.verdict.undecided else "measured",
         title=_title(found, chosen),
         evidence=tuple(lines),
-        remedy=_remedies(facts, chosen) if paid and word in ("slower", "inconclusive") else (),
+        remedy=_remedies(facts, chosen) if paid and (found.verdict.slower or found.verdict.undecided) else (),
         references=remedies.REFERENCES,
         subject=chosen.protocol,
         answers=not loaded,
@@ -130,7 +130,7 @@ def finding(found: Answer, facts: Facts, chosen: Chosen) -> Finding:
 
 def _title(found: Answer, chosen: Chosen) -> str:
     """Where no check is loaded that stands first: nobody is told to be slowed by what is not there."""
-    word, ns, rule = found.verdict.verdict, found.cost.ns, chosen.rule
+    ns, rule = found.cost.ns, chosen.rule
     name = "the firewall's reverse-path check" if rule is not None else chosen.name
     whom = f"every {chosen.protocol} packet"
     if rule is not None:
@@ -140,9 +140,9 @@ def _title(found: Answer, chosen: Chosen) -> str:
         "not loaded": "the firewall here has no reverse-path check: ",
         "unknown": "whether a reverse-path check is loaded could not be read: ",
     }[chosen.here]
-    if word == "slower":
+    if found.verdict.slower:
         return f"{before}{name} {'costs' if chosen.here == 'loaded' else 'would cost'} {ns:.0f} ns on {whom}"
-    if word == "inconclusive":
+    if found.verdict.undecided:
         return f"{before}inconclusive: the cost of {name}"
     makes = "makes" if chosen.here == "loaded" else "would make"
     return f"{before}{name} {makes} no material difference to a packet's cost ({ns:+.0f} ns)"

@@ -16,8 +16,6 @@ from scenarios.rpfilter.measurement.variants import SETTINGS, Trial
 from scenarios.rpfilter.setting_change import switched_off
 
 SETTING_IDS = {variant.id: mode for mode, variant in SETTINGS.items()}
-EQUAL = "no material difference"
-WORDS = ("slower", "faster", "inconclusive")  # the order in a title; then what was not measured
 MOST_NAMED = 4  # in a title; the evidence names all
 
 
@@ -30,18 +28,13 @@ def finding(
         return None
     setting = facts.rp_filter
     modes = () if isinstance(setting, Absent) else tuple(setting.active.values())
-    costs = [
-        verdict
-        for _, verdicts in judged
-        for verdict in verdicts
-        if verdict.verdict == "slower" and SETTING_IDS.get(verdict.variant) in modes
-    ]
-    words = {verdict.verdict for _, verdicts in judged for verdict in verdicts}
+    every = [verdict for _, verdicts in judged for verdict in verdicts]
+    costs = [v for v in every if v.slower and SETTING_IDS.get(v.variant) in modes]
     off = not isinstance(setting, Absent) and bool(costs)
     return Finding(
         id="rpfilter.beside",
-        severity="ok" if words == {EQUAL} else "notice",
-        confidence="measured" if words & {EQUAL, "slower", "faster"} else "hint",
+        severity="ok" if all(v.equal for v in every) else "notice",
+        confidence="measured" if any(v.decided for v in every) else "hint",
         title=_title(judged, costs),
         evidence=tuple(lines),
         remedy=(switched_off(setting),) if off and not isinstance(setting, Absent) else (),
@@ -58,12 +51,12 @@ def _title(judged: Sequence[tuple[Trial, Sequence[ev.Verdict]]], costs: Sequence
         (trial, verdict)
         for trial, verdicts in judged
         for verdict in verdicts
-        if verdict.verdict != EQUAL and not (parts and verdict is costs[0])
+        if not verdict.equal and not (parts and verdict is costs[0])
     ]
-    rest.sort(key=lambda one: WORDS.index(one[1].verdict) if one[1].verdict in WORDS else len(WORDS))
+    rest.sort(key=lambda one: (not one[1].slower, not one[1].faster, not one[1].undecided))
     parts += [f"{_name(trial, verdict)}: {effect_cells(verdict)[0]}" for trial, verdict in rest[:MOST_NAMED]]
     if not parts:
-        return f"{EQUAL} in what --all compares besides the host's own check"
+        return "no material difference in what --all compares besides the host's own check"
     more = f" and {len(rest) - MOST_NAMED} more" if len(rest) > MOST_NAMED else ""
     return "; ".join(parts) + more
 

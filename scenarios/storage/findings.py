@@ -182,7 +182,7 @@ def job_finding(waited: float, interval: tuple[float, float] | None, what: str, 
 
 def lesson(verdicts: Sequence[Verdict]) -> Finding | None:
     """The AlmaLinux 9 talk's lesson: what a slower disk costs depends on how long the job waits for it."""
-    slower = [v for v in verdicts if not v.control and v.verdict == "slower" and v.ratio]
+    slower = [v for v in verdicts if not v.control and v.slower and v.ratio]
     if not slower:
         return None
     worst = min(slower, key=lambda v: v.ratio or 1.0)

@@ -375,6 +375,6 @@ def conclude(
     learned = lesson(verdicts)
     for finding in (*findings, *((learned,) if learned else ())):
         run.found(finding)
-    moved = [v for v in verdicts if v.control and v.verdict in ("slower", "faster")]
+    moved = [v for v in verdicts if v.control and v.differs]
     for verdict in moved:
         run.found(control_moved(verdict))

@@ -51,7 +51,7 @@ def undecided(verdict: ev.Verdict, found: Split, limit: AtLimit | None = None) -
     """Of a verdict on the wall time that names no direction: system CPU may be told apart where the whole is not."""
     return Finding(
         id="workload.where",
-        severity="ok" if verdict.verdict == "no material difference" else "notice",
+        severity="ok" if verdict.equal else "notice",
         confidence="measured",
         title=f"{found.variant} against {found.baseline}: {verdict.verdict}; the mean difference by its parts, each "
         "with an interval of its own",

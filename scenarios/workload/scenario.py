@@ -241,7 +241,7 @@ async def _compare(run: Run, wanted: Request, arms: list[JobArm]) -> None:
         if verdict.metric != WALL or found is None:
             continue
         limit = limits.get((verdict.baseline, verdict.variant))
-        told = finding if verdict.verdict in ("slower", "faster") else undecided
+        told = finding if verdict.differs else undecided
         run.found(told(verdict, found, limit))
 
 

@@ -81,6 +81,8 @@ def _value(info: inspect.Type, name: str, copy: int) -> Any:
             return text
         case inspect.LiteralType():
             return info.values[copy % len(info.values)]
+        case inspect.EnumType():
+            return list(info.cls)[copy % len(info.cls)]
         case inspect.UnionType():
             some = [one for one in info.types if not isinstance(one, inspect.NoneType)]
             return _value(some[copy % len(some)], name, copy)
@@ -107,7 +109,7 @@ def _value(info: inspect.Type, name: str, copy: int) -> Any:
 
 def _spoilt(info: inspect.Type, name: str, value: Any) -> Any:
     match info, value:
-        case (inspect.LiteralType(), _) | (_, None):
+        case (inspect.LiteralType() | inspect.EnumType(), _) | (_, None):
             return value
         case inspect.UnionType(), _:
             some = [one for one in info.types if not isinstance(one, inspect.NoneType)]

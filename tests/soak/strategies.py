@@ -79,6 +79,8 @@ def of(info: inspect.Type, name: str = "") -> st.SearchStrategy[Any]:
             return st.sampled_from(_TEXTS.get(name, _NAMES))
         case inspect.LiteralType():
             return st.sampled_from(info.values)
+        case inspect.EnumType():
+            return st.sampled_from([member.value for member in info.cls])
         case inspect.UnionType():
             return st.one_of(*(of(one, name) for one in info.types))
         case inspect.NoneType():

@@ -10,6 +10,7 @@ from app.recording.bounds import pair
 from app.recording.outlook import next_look
 from app.recording.session import Session
 from app.report.interval_chart import common_scale
+from app.report.verdict_style import role_of
 from app.report.wording import load_title, measured, metric_title, workload_title
 from app.tui.glyphs import clean
 from app.tui.lines import Line, cells, crop, pad, ruled, split, text
@@ -134,16 +135,6 @@ class RunningEffects(SessionPanel):
         # the last line stays where nothing is to be said: a panel that grows and shrinks repaints the screen
         foot = [text(_foot(session, width), "dim"), text(_outlook(session), "strong")]
         return [*effect_lines(effects, width, margin_of(session), 4), *foot]
-
-
-ROLES = {"slower": "critical", "faster": "ok", "no material difference": "strong"}
-
-
-def role_of(verdict: ev.Verdict) -> str:
-    """A control is no result: one that moved is a warning."""
-    if verdict.control and verdict.verdict in ("slower", "faster"):
-        return "warning"
-    return ROLES.get(verdict.verdict, "unknown")
 
 
 def judged_lines(session: Session, width: int, most: int) -> list[Line]:

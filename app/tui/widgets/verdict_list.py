@@ -9,12 +9,12 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from app.recording.session import Session
-from app.report import wording
+from app.report import verdict_style, wording
 from app.report.interval_chart import Scale, common_scale
 from app.report.verdict_table import pair, rows, short_size
 from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, pad, shortened, text
-from app.tui.widgets.effects import ROLES, margin_of, role_of, title_of
+from app.tui.widgets.effects import margin_of, title_of
 from app.tui.widgets.interval_bar import axis, bar
 from app.tui.widgets.picker import Picker, Row
 from probes.units import Quantity, brief
@@ -88,7 +88,7 @@ def entries(session: Session) -> list[Entry]:
         out.append(
             Entry(
                 key_of(verdict), clean(name), row.left or NONE, row.right or NONE, row.size, row.interval,
-                role_of(verdict), verdict.ratio, verdict.ci95, True, verdict,
+                verdict_style.role_of(verdict), verdict.ratio, verdict.ci95, True, verdict,
             )
         )  # fmt: skip
     for verdict in session.verdicts.values():
@@ -105,7 +105,7 @@ def entries(session: Session) -> list[Entry]:
         if trend.slope_per_round is not None:
             words += f", {trend.slope_per_round * 100:+.1f} % a round"
         name = f"{title_of(session, trend.workload)}, {trend.rounds} rounds"
-        role = ROLES.get(trend.verdict, "unknown")
+        role = verdict_style.role(trend.verdict)
         out.append(
             Entry(f"series|{trend.workload}", name, NONE, NONE, words, "", role, None, None, False, None)
         )

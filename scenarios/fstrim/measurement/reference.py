@@ -21,6 +21,8 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+import msgspec
+
 from scenarios.experiment.before_after import WIDENED_BY, Change, before_after, concluded
 
 Steps = list[tuple[float, float]]  # from one to the next: of the load, of the reference; logarithms
@@ -79,9 +81,9 @@ def change_beside(
         part.blocks,
         margin,
     )
-    if found.verdict == "inconclusive" and part.verdict in ("slower", "faster"):
-        found = found._replace(
-            reason=TOO_LONG if longer > 1.1 and whole.verdict == part.verdict else MAY_BE_THE_HOST
+    if found.undecided and part.differs:
+        found = msgspec.structs.replace(
+            found, reason=TOO_LONG if longer > 1.1 and whole.verdict == part.verdict else MAY_BE_THE_HOST
         )
     return found
 

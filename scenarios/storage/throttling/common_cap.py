@@ -11,8 +11,8 @@ from scenarios.events import Verdict
 from scenarios.storage.throttling.caps import SAME, Throttle, near
 from scenarios.storage.throttling.course import STEP_S, Course
 from scenarios.storage.throttling.findings import cap_words
+from scenarios.verdict.word import Word
 
-UNDECIDED = ("inconclusive", "no material difference")
 NEARLY_EQUAL = 0.25  # of the sides' rates: a cap that is shared out slice by slice scatters
 
 
@@ -39,7 +39,7 @@ def courses_of(
 def recast(verdict: Verdict, caps: Mapping[str, Throttle]) -> Verdict:
     """`no material difference` with the reason where both sides stand at the same cap; a clear difference stays."""
     base, other = caps.get(verdict.baseline), caps.get(verdict.variant)
-    if base is None or other is None or verdict.verdict not in UNDECIDED:
+    if base is None or other is None or not (verdict.equal or verdict.undecided):
         return verdict
     if base.unit != other.unit or not near(base.value, other.value, SAME):
         return verdict
@@ -47,7 +47,7 @@ def recast(verdict: Verdict, caps: Mapping[str, Throttle]) -> Verdict:
         return verdict  # they had unlike shares of it: what lies under the cap is not known
     reason = f"both at the cap of {cap_words(base)}"
     return msgspec.structs.replace(
-        verdict, verdict="no material difference", reason=reason, explain=reason, smallest_effect=None,
+        verdict, verdict=Word.EQUAL, reason=reason, explain=reason, smallest_effect=None,
         seconds_to_decide=None, ci95=None, delta_ci95=None,
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ NS = Metric(name="ns/packet", unit="ns", better="less")
 
 def judged(
     workload: str,
-    word: ev.VerdictWord,
+    word: str,
     ratio: float | None = None,
     *,
     variant: str = "B",
@@ -29,7 +29,7 @@ def judged(
     )  # fmt: skip
 
 
-def told(own: ev.VerdictWord, ratio: float, controls: tuple[str, ...]) -> str:
+def told(own: str, ratio: float, controls: tuple[str, ...]) -> str:
     """The host's own check at `ratio`, a dearer variant of it, another workload that is clearer still."""
     session = Session()
     plan = Plan(
@@ -43,7 +43,7 @@ def told(own: ev.VerdictWord, ratio: float, controls: tuple[str, ...]) -> str:
         ),
     )
     session.apply(ev.Planned(t=0, plan=plan))
-    words: list[tuple[str, str, ev.VerdictWord, float]] = [
+    words: list[tuple[str, str, str, float]] = [
         ("six", "mark", "slower", 0.5),
         ("six", "trivial", "slower", 0.3),
         ("six", "check", own, ratio),
@@ -72,7 +72,7 @@ def told(own: ev.VerdictWord, ratio: float, controls: tuple[str, ...]) -> str:
     ],
 )
 def test_the_pair_that_was_asked_about_is_the_answer(
-    own: ev.VerdictWord, ratio: float, controls: tuple[str, ...], begins: str
+    own: str, ratio: float, controls: tuple[str, ...], begins: str
 ) -> None:
     said = told(own, ratio, controls)
     assert said.startswith(DISTRUST) and f". {begins}" in said
@@ -92,7 +92,7 @@ def test_what_a_control_that_moved_does_to_the_answer() -> None:
 
 
 @pytest.mark.parametrize("word", ["not measured", "not applicable"])
-def test_a_run_that_could_compare_nothing_is_not_said_to_have_stopped_early(word: ev.VerdictWord) -> None:
+def test_a_run_that_could_compare_nothing_is_not_said_to_have_stopped_early(word: str) -> None:
     session = Session()
     session.apply(judged("read", word))
     session.apply(ev.Ended(t=2, status="skipped", reason="none: served by a cache", exit=3))

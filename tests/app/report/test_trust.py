@@ -143,3 +143,19 @@ def test_how_often_is_of_the_time_in_which_that_was_looked_at(kind: str, field: 
     looks = [(seen, (Disturbance(kind, figure=1.0),)), *[(seen, ())] * 9]
     assert "10 %" in disturbances(looks)[0].text
     assert "10 %" in disturbances([*looks, *[(SEEN, ())] * 5])[0].text
+
+
+@pytest.mark.parametrize(("reached", "state"), [(96, "ok"), (94, "notice"), (60, "notice")])
+def test_a_load_that_a_cache_served_in_part_has_no_check_mark(reached: int, state: str) -> None:
+    session = Session()
+    session.apply(judged("reads", variant="B", verdict="slower"))
+    before = len(trust.trust(session))
+    session.apply(
+        ev.Block(
+            t=1, workload="reads", variant="B", index=0, group=0, seconds=1, values={},
+            bytes=100 << 20, device_bytes=reached << 20,
+        )
+    )  # fmt: skip
+    said = trust.trust(session)
+    assert len(said) == before + 1
+    assert (state == "notice") == any(sign.state == "notice" for sign in said)

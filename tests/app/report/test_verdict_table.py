@@ -21,7 +21,7 @@ from scenarios.plan import Metric, Plan, Variant, Workload
 DEMOS = Path(__file__).parents[3] / "app" / "recording" / "demos"
 
 
-def verdict(workload: str, word: ev.VerdictWord, ratio: float | None, **more: object) -> ev.Verdict:
+def verdict(workload: str, word: str, ratio: float | None, **more: object) -> ev.Verdict:
     given = {"t": 9.0, "metric": "IOPS", "baseline": "A", "variant": "B", "groups": 6 if ratio else 0, **more}
     return ev.Verdict(workload=workload, verdict=word, ratio=ratio, **given)  # type: ignore[arg-type]
 
@@ -63,7 +63,7 @@ def test_both_sides_medians_and_the_largest_effect_first() -> None:
 
 @pytest.mark.parametrize(("ratio", "word", "told"), [(3.0, "faster", ""), (1.05, "inconclusive", MEDIANS)])
 def test_what_the_values_are_is_said_where_they_do_not_fit_the_effect(
-    ratio: float, word: ev.VerdictWord, told: str
+    ratio: float, word: str, told: str
 ) -> None:
     blocks = (block("A", 2000, 0), block("B", 6000, 0))
     assert beside(session(verdict("large", word, ratio), *blocks)) == told

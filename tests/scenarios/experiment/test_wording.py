@@ -11,7 +11,7 @@ from scenarios.experiment.places import Scatter
 from scenarios.experiment.wording import effect_words, explanation, places_text
 
 
-def verdict(word: ev.VerdictWord, **fields: Any) -> ev.Verdict:
+def verdict(word: str, **fields: Any) -> ev.Verdict:
     return ev.Verdict(
         t=0, workload="w", metric="IOPS", baseline="A", variant="B", verdict=word, **{"groups": 12, **fields}
     )

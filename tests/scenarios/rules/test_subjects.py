@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from probes.host import Host
+from scenarios.rules.subjects.cpu import policy_rows
 from scenarios.rules.subjects.disk import disk_rows
 from scenarios.rules.subjects.net import card_rows
 from scenarios.rules.subjects.pci import pci_rows
@@ -96,3 +97,13 @@ def test_48_volumes_do_not_crowd_out_the_disks_and_an_emulated_one_is_known(tmp_
     rows = disk_rows(tree.host())
     assert isinstance(rows, list)
     assert [(row["name"], row["virtual"]) for row in rows] == [("sda", False), ("sdb", True)]
+
+
+def test_the_firmwares_limit_of_the_clock_is_in_the_clocks_own_unit(tmp_path: Path) -> None:
+    """1.2 of 3.4 GHz: the kernel gives all of a policy's frequencies in kHz, and the rule compares two of them."""
+    policy = "sys/devices/system/cpu/cpufreq/policy0"
+    tree = Tree(tmp_path).put(f"{policy}/scaling_governor", "performance\n")
+    tree.put(f"{policy}/bios_limit", "1200000\n").put(f"{policy}/cpuinfo_max_freq", "3400000\n")
+    rows = policy_rows(Host(str(tmp_path)))
+    assert isinstance(rows, list)
+    assert [(row["bios_khz"], row["hw_max_khz"]) for row in rows] == [(1_200_000, 3_400_000)]

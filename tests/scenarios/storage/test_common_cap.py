@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from scenarios.events import Verdict, VerdictWord
+from scenarios.events import Verdict
 from scenarios.experiment.wording import explanation
 from scenarios.storage.throttling.caps import Limit, Throttle, throttles
 from scenarios.storage.throttling.common_cap import courses_of, recast
@@ -32,7 +32,7 @@ def caps(
     }
 
 
-def verdict(word: VerdictWord = "inconclusive") -> Verdict:
+def verdict(word: str = "inconclusive") -> Verdict:
     return Verdict(t=1.0, workload=READS, metric="IOPS", baseline="A", variant="B", verdict=word, ratio=0.97,
                    ci95=(0.8, 1.2), groups=40, smallest_effect=0.2)  # fmt: skip
 

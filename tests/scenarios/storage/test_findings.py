@@ -15,7 +15,7 @@ from probes.system.disk.link import Link
 from probes.system.disk.mounts import Mount, Placement
 from probes.system.disk.queue import QueueLimits
 from probes.types import Absent
-from scenarios.events import Verdict, VerdictWord
+from scenarios.events import Verdict
 from scenarios.knowledge.disks import disk_class, endurance_share
 from scenarios.plan import Plan, Variant, Workload, Written
 from scenarios.storage.arms import level_interval
@@ -111,7 +111,7 @@ def test_the_job_that_waited_four_per_cent_gains_at_most_two() -> None:
     assert job_finding(0.4, (0.3, 0.5), "pid 7", 200).severity == "warning"
 
 
-def verdict(word: VerdictWord, ratio: float | None, *, control: bool = False) -> Verdict:
+def verdict(word: str, ratio: float | None, *, control: bool = False) -> Verdict:
     return Verdict(
         t=1.0, workload="fsync-4k-qd1", metric="IOPS", baseline="A", variant="B", verdict=word, ratio=ratio,
         control=control, explain="12 pairs",

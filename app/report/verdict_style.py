@@ -1,0 +1,22 @@
+"""How a verdict looks, wherever one is drawn: its role in the theme and its colour in a picture."""
+
+from __future__ import annotations
+
+from scenarios import events as ev
+from scenarios.verdict.word import Word
+
+_ROLES = {Word.SLOWER: "critical", Word.FASTER: "ok", Word.EQUAL: "strong"}
+_COLOURS = {Word.SLOWER: "#d64545", Word.FASTER: "#2f9e5b"}
+
+
+def role(word: Word) -> str:
+    return _ROLES.get(word, "unknown")
+
+
+def role_of(verdict: ev.Verdict) -> str:
+    """A control is no result: one that moved is a warning."""
+    return "warning" if verdict.control and verdict.differs else role(verdict.verdict)
+
+
+def colour(word: Word) -> str:
+    return _COLOURS.get(word, "currentColor")
