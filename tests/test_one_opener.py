@@ -39,7 +39,7 @@ ALLOWED = {
     **dict.fromkeys(("app/output_file.py", "app/recording/imported.py", "app/tui/requests.py"), OUTPUT),
     **dict.fromkeys(
         (
-            "app/locks.py", "app/recording/baselines.py", "app/recording/rescue.py", "app/recording/writer.py",
+            "app/locks.py", "app/recording/baselines.py", "app/recording/fallback_store.py", "app/recording/writer.py",
             "app/run/launch.py", "app/tui/theme.py", "app/undo/journal.py", "app/undo/killed_ending.py",
             "scenarios/fstrim/rounds.py",
         ),
@@ -48,7 +48,7 @@ ALLOWED = {
     **dict.fromkeys(
         (
             "app/undo/attribute.py", "app/undo/namespace_holders.py", "app/undo/own_groups.py",
-            "probes/bench/climate.py", "probes/bench/energy.py", "probes/bench/group_counters.py",
+            "probes/bench/thermal_sampler.py", "probes/bench/energy.py", "probes/bench/group_counters.py",
             "probes/bench/net/lab.py", "probes/bench/net/quiet_cpu.py", "probes/bench/net/scheduling_delay.py",
             "probes/bench/process_tree.py", "probes/bench/supervisor.py", "probes/system/apic.py",
             "probes/system/kernel_log.py", "probes/system/pcie_tags.py", "probes/system/processes.py",

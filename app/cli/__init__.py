@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from probes.inherited import withhold
+from probes.child_environment import withhold
 
 
 def main() -> None:

@@ -128,7 +128,7 @@ class Recorder:
     def _rescued(self) -> Path | None:
         if not self._waiting or self._dropped:
             return None
-        from app.recording.rescue import rescued
+        from app.recording.fallback_store import rescued
 
         return rescued(self.path, self._good, self._waiting)
 

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 
 from app.recording.session import Session
-from app.report import proof
+from app.report import confirmation
 from app.report.wording import measured
 from app.state import recordings_dir
 from probes import units
@@ -141,7 +141,7 @@ def _compared(session: Session, recording: str) -> tuple[NextStep, ...]:
     for found in known[:MOST_SUSPECTS]:
         step = found.remedy[0].step if found.remedy else NextStep("")
         if found.prove:
-            step = NextStep("", proof.command(found, session))
+            step = NextStep("", confirmation.command(found, session))
         steps.append(NextStep(f"Suspected on this host: {found.title}", step.command, step.then))
     return tuple(steps)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.recording.session import Session
-from app.report import proof, wording
+from app.report import confirmation, wording
 from app.report.answer import answer
 from app.report.first_page import first_page
 from app.report.inside import inside
@@ -98,7 +98,7 @@ def _finding(found: Finding, session: Session) -> list[Part]:
     for remedy in found.remedy:
         parts += _remedy(remedy)
     if found.prove:
-        parts.append(say("A measurement that would prove it:", Mono(proof.command(found, session))))
+        parts.append(say("A measurement that would prove it:", Mono(confirmation.command(found, session))))
     if found.references:
         parts.append(say("References:"))
         parts.append(Bullets(tuple((Mono(reference),) for reference in found.references)))

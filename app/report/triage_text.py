@@ -6,8 +6,8 @@ from collections import Counter
 
 from app.recording.session import Session
 from app.report import wording
+from app.report.confirmation import command
 from app.report.markdown import rendered
-from app.report.proof import command
 from probes.units import counted, size
 from scenarios import events as ev
 from scenarios.finding import Finding, Remedy

@@ -29,8 +29,8 @@ from probes.host import Host
 from probes.secrets import masked_words
 from probes.types import Json
 from scenarios import events as ev
-from scenarios.discretion import Discretion
 from scenarios.model import Options, Refused, Scenario, Usage
+from scenarios.option_redaction import Discretion
 from scenarios.plan import Option, Plan
 
 

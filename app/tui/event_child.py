@@ -14,7 +14,7 @@ import msgspec
 
 from app.recording.bounds import LINE_LIMIT
 from app.recording.session import Session
-from probes.inherited import for_hostdx
+from probes.child_environment import for_hostdx
 from probes.lossless_json import Decoder
 from scenarios import events as ev
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from app.recording.session import Session
-from app.report.proof import AT_HOME, MOST_SUSPECTS, directories, mounts, own
+from app.report.confirmation import AT_HOME, MOST_SUSPECTS, directories, mounts, own
 from scenarios import events as ev
 
 MOST_DIRECTORIES = 3

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from probes.bench import process_tree
-from probes.bench.climate import Climate
+from probes.bench.thermal_sampler import Climate
 from probes.process_stat import own_stat
 
 EVERY_S = 1.0

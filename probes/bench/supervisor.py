@@ -15,7 +15,7 @@ import signal
 import time
 from typing import Any
 
-from probes.bench import energy, exits, group_counters, perf_events, process_tree
+from probes.bench import energy, group_counters, perf_events, process_tree, taskstats
 from probes.bench.engine.lifetime import tie_to
 from probes.bench.engine.memory_policy import prefer_node
 from probes.bench.engine.priority import set_priority
@@ -73,7 +73,7 @@ class Supervisor:
         self.peak_pss = self.pss_samples = 0
         self.pss: int | None = None  # since the last sample inside the run
         self.inside = Inside(_tell)
-        self.exits = exits.Exits()
+        self.exits = taskstats.Exits()
         self.reaped: set[int] = set()
         self.began_ns = 0
         self.next_pss = self.next_energy = 0.0
@@ -116,7 +116,7 @@ class Supervisor:
         cpu_s = self.user_s + self.system_s
         looked = min(1.0, spent.ran_ns / 1e9 / cpu_s) if cpu_s > 0 else 1.0
         self.exits.hear()
-        told = exits.spent(self.exits.of(os.getpid()), self.reaped, cpu_s)
+        told = taskstats.spent(self.exits.of(os.getpid()), self.reaped, cpu_s)
         self.exits.end()
         delays = _delays_on()
         blocked_s = spent.blocked_ticks / os.sysconf("SC_CLK_TCK") if told is None else told.blocked_s

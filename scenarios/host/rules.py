@@ -18,9 +18,9 @@ from probes.types import Absent, present
 from probes.units import number, percent
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.host import priority
+from scenarios.host.culprit_visibility import unseen
 from scenarios.host.quota import LEAST_PERIODS, PERIODS_SPEAK, Quota, less_tight, stopped_groups
 from scenarios.host.top_users import User, last_look, top_users
-from scenarios.host.unseen import unseen
 from scenarios.knowledge.kernel_threads import kernel_thread
 from scenarios.rule import Inapplicable, Rule, Unreadable
 

@@ -17,6 +17,7 @@ from scenarios.finding import Evidence, Finding
 from scenarios.imported import SCENARIO
 from scenarios.imported.applications import placed, points_of
 from scenarios.imported.box import boxes
+from scenarios.imported.cross_run import box_findings, history_findings, series
 from scenarios.imported.findings import findings
 from scenarios.imported.history import histories
 from scenarios.imported.phrases import TROUBLES
@@ -32,7 +33,6 @@ from scenarios.imported.results import (
     ImportedFiles,
 )
 from scenarios.imported.snapshot import MOST_WORKLOADS, Imported, Snapshot, dated, snapshots
-from scenarios.imported.together import box_findings, history_findings, series
 from scenarios.plan import Metric, Plan, Variant, Workload
 
 VARIANT = "imported"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from probes import units
-from probes.bench.leaf_bytes import LeafBytes
+from probes.bench.device_bytes import LeafBytes
 from probes.bench.measured import Measured, NotApplicable, Spent
 from probes.bench.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
 from probes.units import duration, size

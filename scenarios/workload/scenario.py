@@ -7,15 +7,15 @@ from contextlib import AsyncExitStack
 from itertools import chain
 from typing import ClassVar
 
-from probes.bench.leaf_bytes import LeafBytes, named_directories
+from probes.bench.device_bytes import LeafBytes, named_directories
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
-from scenarios.discretion import Discretion
 from scenarios.experiment.interleaved import compare
 from scenarios.guards.watch import watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Usage
+from scenarios.option_redaction import Discretion
 from scenarios.plan import Option, Plan, PlannedStep
 from scenarios.workload.arm import WALL, Allowance, JobArm
 from scenarios.workload.cold import Cold, paths, unfit

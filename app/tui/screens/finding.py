@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from app.report.proof import options
+from app.report.confirmation import options
 from app.tui.details import commands_of, finding_lines
 from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader

@@ -8,17 +8,17 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from app.recording.outlook import share_done, time_left
+from app.recording.progress import share_done, time_left
 from app.recording.session import Session
 from app.report.wording import measured
 from app.tui.glyphs import clean
 from app.tui.lines import Line, crop, text
 from app.tui.screens.run import RunScreen, left_changed
 from app.tui.widgets.effects import Judged, RunningEffects
+from app.tui.widgets.event_log import Remarks
 from app.tui.widgets.group_plot import GroupPlot, under_way
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.pulse_line import PulseLine
-from app.tui.widgets.remarks import Remarks
 from app.tui.widgets.stepper import step_rows
 from app.tui.widgets.suspects import Suspects
 from app.tui.widgets.transport import Transport

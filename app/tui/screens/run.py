@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from app.recording.outlook import time_left
+from app.recording.progress import time_left
 from app.recording.session import Session
 from app.report.numbers import imported
 from app.tui.feed import RunFeed

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from app.recording.bounds import pair
-from app.recording.outlook import next_look
+from app.recording.progress import next_look
 from app.recording.session import Session
 from app.report.interval_chart import common_scale
 from app.report.verdict_style import role_of

@@ -20,7 +20,7 @@ from typing import Any
 
 from probes.bench.engine import loops
 from probes.bench.engine.lifetime import partner
-from probes.bench.engine.placed import placed
+from probes.bench.engine.pinned_loads import placed
 
 PAGE = mmap.PAGESIZE
 PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # Python's own default is shared: another kind of page

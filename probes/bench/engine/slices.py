@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from probes.bench.engine import histogram, loops
+from probes.bench.engine.barrier import Meeting
 from probes.bench.engine.completions import completions
-from probes.bench.engine.meeting import Meeting
 from probes.bench.engine.operations import MOST_OFFSETS, Source, cpu_s, prepared
 
 TRAIN_OVERRUN = 3.0  # a train may take so many times as long as planned before no further slice is begun

@@ -18,9 +18,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from probes.bench.engine.barrier import Meeting
 from probes.bench.engine.fill import fill
 from probes.bench.engine.lifetime import be_expendable, tie_to
-from probes.bench.engine.meeting import Meeting
 from probes.bench.engine.operations import Source, run_block
 from probes.bench.engine.slices import run_train
 

@@ -12,7 +12,7 @@ import os
 import shlex
 from pathlib import Path
 
-from probes.inherited import PASSWORD, USER, kept
+from probes.child_environment import PASSWORD, USER, kept
 from probes.named_file import opened
 from probes.types import Absent
 

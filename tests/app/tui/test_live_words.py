@@ -17,10 +17,10 @@ from app.tui.lines import Line
 from app.tui.screens.plan import PlanScreen
 from app.tui.widgets.block_plot import plot_lines
 from app.tui.widgets.effects import _outlook, effect_lines, judged_lines, running
+from app.tui.widgets.event_log import remark_lines
 from app.tui.widgets.figures_table import figure_lines
 from app.tui.widgets.group_plot import WAY, courses, group_plot_lines, under_way
 from app.tui.widgets.pulse_line import pulse_lines
-from app.tui.widgets.remarks import remark_lines
 from app.tui.widgets.stepper import step_rows
 from app.tui.widgets.word_list import WORDS
 from probes import units

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.recording import store
-from app.recording.outlook import next_look, share_done, time_left
+from app.recording.progress import next_look, share_done, time_left
 from app.recording.reader import events_of, load
 from app.recording.session import Session
 from app.report.interval_chart import Scale

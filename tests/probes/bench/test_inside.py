@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from probes.bench import inside, process_tree
-from probes.bench.climate import Climate
+from probes.bench.thermal_sampler import Climate
 from probes.process_stat import ProcessStat, parse_stat
 
 TICKS = inside._TICKS

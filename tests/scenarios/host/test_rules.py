@@ -11,10 +11,10 @@ from probes.system import quota_groups
 from probes.system.cpulist import parse_list
 from probes.system.processes import Look, look
 from scenarios.host import priority, rules
+from scenarios.host.culprit_visibility import INITIAL, Cause, Unseen
+from scenarios.host.culprit_visibility import cause as reason
 from scenarios.host.quota import Quota, one_thread
 from scenarios.host.top_users import User
-from scenarios.host.unseen import INITIAL, Cause, Unseen
-from scenarios.host.unseen import cause as reason
 from scenarios.numa import remedies as numa_remedies
 from scenarios.rule import Inapplicable, Unreadable
 from tests.fakes.tree import Tree

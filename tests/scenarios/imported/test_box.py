@@ -7,9 +7,9 @@ import pytest
 
 from probes.imports.model import Measure
 from scenarios.imported.box import boxes, position
+from scenarios.imported.cross_run import box_findings
 from scenarios.imported.results import Box, Placed
 from scenarios.imported.snapshot import Snapshot
-from scenarios.imported.together import box_findings
 
 GIB = float(1 << 30)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from probes.bench import energy
-from probes.bench.leaf_bytes import LeafBytes, Moved, named_directories
+from probes.bench.device_bytes import LeafBytes, Moved, named_directories
 from probes.bench.measured import Measured
 from probes.bench.supervised import JobRun
 from probes.host import Host

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from probes.bench.engine import histogram
-from probes.bench.engine.meeting import Meeting
+from probes.bench.engine.barrier import Meeting
 from probes.bench.engine.metadata import LINKED
 from probes.bench.engine.operations import Source
 from probes.bench.engine.slices import quarters, run_train

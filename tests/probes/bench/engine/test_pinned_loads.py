@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.engine import placed as engine
+from probes.bench.engine import pinned_loads as engine
 from probes.bench.engine.chase import LINE, Chain, _successors
 from probes.bench.engine.memory_policy import NoPolicy, bind, nodes_of
 from probes.bench.engine.pool import WorkerFailed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.recording.session import Session
-from app.report.proof import command, options
+from app.report.confirmation import command, options
 from scenarios import events as ev
 from scenarios.finding import Finding
 

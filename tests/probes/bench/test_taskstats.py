@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from probes.bench.exits import Ended, Exits, descendants, ended_tasks, spent
+from probes.bench.taskstats import Ended, Exits, descendants, ended_tasks, spent
 
 FAMILY = 31
 
