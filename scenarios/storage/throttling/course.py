@@ -19,7 +19,7 @@ from probes.bench.engine.completions import STEP_NS
 Form: TypeAlias = Literal["pauses", "even"]
 
 STEP_S = STEP_NS / 1e9
-STEPS_A_WINDOW = (1, 2, 5, 10, 20)  # the finest in which the disk finishes enough operations to see a pause
+STEPS_A_WINDOW = (1, 2, 5, 10, 20)  # those in which the disk finishes enough operations to see a pause
 LEAST_IN_A_WINDOW = 4
 LOW = 0.25  # of what a busy window holds
 GAP_S = 0.05  # between two blocks at most, to follow the clock across it
@@ -106,13 +106,18 @@ def _held(blocks: Sequence[Course]) -> Cap | None:
 
 
 def _pauses(blocks: Sequence[Course]) -> Cap | None:
-    """Periods of the same length with the same number of operations in each, and then none or few."""
-    for steps in STEPS_A_WINDOW:
-        windows = [_windows(block, steps) for block in blocks]
-        busy = _busy([count for own in windows for count in own])
-        if busy >= LEAST_IN_A_WINDOW:
-            break
-    else:
+    """Periods of the same length with the same number of operations in each, and then none or few.
+
+    In wider windows too: what one period lets pass comes in several parts where the CPUs are busy.
+    """
+    found = (_periodic(blocks, steps) for steps in STEPS_A_WINDOW)
+    return next((cap for cap in found if cap is not None), None)
+
+
+def _periodic(blocks: Sequence[Course], steps: int) -> Cap | None:
+    windows = [_windows(block, steps) for block in blocks]
+    busy = _busy([count for own in windows for count in own])
+    if busy < LEAST_IN_A_WINDOW:
         return None
     width = steps * STEP_S
     every = [_periods(line, LOW * busy, width) for line in _lines(blocks, windows, width)]

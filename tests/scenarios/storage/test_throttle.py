@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from scenarios.storage.throttling.course import Course, cap_of
@@ -31,6 +33,23 @@ def test_pauses_at_a_fixed_rate_give_the_cap(
     assert cap.rate == pytest.approx(rate, rel=0.05)
     assert cap.period_s == pytest.approx(period_s, rel=0.1)
     assert not cap.burst_operations
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_period_whose_operations_come_in_parts_is_seen(seed: int) -> None:
+    """As measured where the CPUs were busy: 200 reads in each 100 ms, in some steps of its first 40 ms."""
+    rng = random.Random(seed)
+    blocks = []
+    for number in range(7):
+        counts = [0] * 250
+        for first in range(0, 250, 50):
+            parts = rng.sample(range(20), 10)
+            for _ in range(200):
+                counts[first + rng.choice(parts)] += 1
+        blocks.append(Course(began_s=0.6 * number, seconds=0.5, completions=counts))
+    cap = cap_of(blocks)
+    assert cap is not None and cap.form == "pauses"
+    assert cap.rate == pytest.approx(2000, rel=0.05)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
