@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
+import msgspec
+
 from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.system.disk.block import BlockDevice
@@ -192,7 +194,7 @@ def _next(wrong: Sequence[Finding]) -> Remedy:
         for remedy in each.remedy:
             for command in remedy.commands:
                 if "\n" not in command:
-                    return Remedy(title=remedy.title, commands=(command,))
+                    return msgspec.structs.replace(remedy, commands=(command,))
     return Remedy(
         title="Measure how long your job really waits for this disk",
         commands=("hostdx run storage --pid PID",),

@@ -57,7 +57,7 @@ def levels(device: BlockDevice = DISK, **changed: float) -> list[Level]:
 
 
 def throttled() -> Finding:
-    remedy = Remedy(title="Raise it", commands=("cat /limit", "second"))
+    remedy = Remedy(title="Raise it", commands=("cat /limit", "second"), undo=("undone",))
     title = "sda is throttled to 200 MB/s"
     return Finding(id="storage.throttled", severity="warning", subject="sda", title=title, remedy=(remedy,))
 
@@ -88,6 +88,7 @@ def test_the_worst_that_was_found_decides_the_next_command() -> None:
     assert command(throttled(), found("critical", "echo 2")) == ("echo 2",)
     assert command(found("warning", "cat <<E\nx\nE", "echo 3"), found("notice", "echo 1")) == ("echo 3",)
     [said] = first_answer(HERE, target(), levels(), [found("warning"), throttled()], 62.0, single=True)
+    assert said.remedy[0].undo == ("undone",)
     assert any("200 MB/s" in e.text for e in said.evidence)
     assert any("suspicious" in e.text for e in said.evidence)
 
