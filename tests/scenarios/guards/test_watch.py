@@ -8,7 +8,7 @@ import pytest
 
 from probes.bench.measured import Measured
 from probes.host import Host
-from probes.system.throttle import quota_files
+from probes.system.throttle import ThrottleReader, quota_files
 from scenarios import events as ev
 from scenarios.disturbance import Culprit, Disturbance
 from scenarios.guards.watch import Watch, told, watch_for
@@ -242,6 +242,7 @@ def test_quota_files_of_both_versions(tmp_path: Path) -> None:
         "/slurm/cpu.stat",
         "/cpu.stat",
     ]
+    assert ThrottleReader(Host(str(tmp_path))).read().quota_s == 3 * 5.0  # nanoseconds in version 1
 
 
 async def test_a_busy_host_is_told_before_the_first_block_and_once_only(tmp_path: Path) -> None:
