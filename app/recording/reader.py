@@ -157,10 +157,11 @@ class Follower:
                 self._time = event.t
                 yield event
             except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-                if self.line > 1 and _OUT_OF_RANGE.search(str(error)):
-                    yield ev.LeftOut(t=self._time, why=f"line {self.line}: {_short(error)}")
-                elif _unknown(line):
+                tag = _tag(line)
+                if tag and tag not in _KNOWN:
                     yield from self._result(line)
+                elif tag and self.line > 1 and _OUT_OF_RANGE.search(str(error)):
+                    yield ev.LeftOut(t=self._time, why=f"line {self.line}: {_short(error)}")
                 else:
                     raise self._broken(self.line, f"is damaged: {_short(error)}") from None
 
@@ -243,12 +244,12 @@ def _opened(path: Path) -> io.BufferedIOBase | gzip.GzipFile:
     return gzip.GzipFile(fileobj=file) if magic == b"\x1f\x8b" else file
 
 
-def _unknown(line: bytes) -> bool:
-    """A well-formed event whose type this version does not know."""
+def _tag(line: bytes) -> str:
+    """Its event's type; empty where the line is no JSON object with one, whichever of its fields is damaged."""
     try:
-        return _tag_decoder.decode(line).type not in _KNOWN
+        return _tag_decoder.decode(line).type
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        return False
+        return ""
 
 
 def _short(error: Exception) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -135,6 +136,18 @@ def test_a_wrong_type_is_still_a_damaged_recording(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b'"seconds":0.5', b'"seconds":"half"'))
     with pytest.raises(BrokenRecording, match=": line 2: "):
         load(path)
+
+
+@pytest.mark.parametrize("read", [load, lambda path: takes([path])])
+def test_a_line_that_is_no_json_is_damaged_whatever_was_out_of_range_before(
+    read: Callable[[Path], object], tmp_path: Path
+) -> None:
+    """A reader of some fields only came as far as the damage, and refused what the others had left out."""
+    path = written(tmp_path / "r.jsonl", block(1.0))
+    line = b'{"type":"block","t":1.0,"seconds":-1.0,"workload":"w","variant":"A","histogram":[[1,2]x]}'
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    with pytest.raises(BrokenRecording, match=": line 3: "):
+        read(path)
 
 
 def test_a_headline_that_cannot_be_made_ends_no_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
