@@ -87,6 +87,26 @@ def test_a_check_mark_stands_only_where_nobody_disturbed() -> None:
     assert "dd [7]" in both[1].text and "22 %" in both[1].text
 
 
+@pytest.mark.parametrize(("repeated", "state"), [(0, "ok"), (10, "notice"), (11, "critical")])
+def test_more_than_half_of_the_groups_disturbed_is_no_mere_notice(repeated: int, state: str) -> None:
+    assert disturbances([(SEEN, ())] * 9, repeated=repeated)[0].state == state
+
+
+@pytest.mark.parametrize(
+    ("word", "state"),
+    [
+        ("slower", "critical"),
+        ("faster", "critical"),
+        ("no material difference", "ok"),
+        ("inconclusive", "unknown"),
+    ],
+)
+def test_a_control_that_differs_either_way_forbids_the_run(word: str, state: str) -> None:
+    session = Session()
+    session.apply(judged("cpu", variant="B", verdict=word, control=True, ratio=1.1))
+    assert next(sign.state for sign in trust.trust(session)) == state
+
+
 def test_what_lasts_all_the_time_is_said_of_the_figures() -> None:
     [disk] = disturbances([(SEEN, (DD,))] * 9)
     assert disk.state == "notice" and "300 MB/s" in disk.text and "dd [7]" in disk.text

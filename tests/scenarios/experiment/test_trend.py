@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as oracle
 
-from scenarios.experiment.trend import correlation_of, fit_line, rounds_to_show, trend
+from scenarios.experiment.trend import correlation_of, estimated, fit_line, rounds_to_show, trend
 
 
 def noise(rng: random.Random, n: int, deviation: float, correlation: float) -> list[float]:
@@ -138,6 +138,13 @@ def test_none_seen_says_when_it_would_have_shown() -> None:
     loud = trend(rounds(rng, 6, 0.0, 0.1), [1.0] * 6)
     assert loud.verdict == "inconclusive"
     assert loud.explain
+
+
+@pytest.mark.parametrize(("shows_after", "telling"), [(8, True), (9, False), (None, False)])
+def test_none_may_be_said_only_where_a_loss_would_have_shown(shows_after: int | None, telling: bool) -> None:
+    line = fit_line([float(i) for i in range(8)], [1e-4 * (-1) ** i for i in range(8)], 0.6)
+    asked = estimated(line, (-1e-3, 1e-3), shows_after, 8)
+    assert asked.within is not None and asked.within.telling is telling
 
 
 def test_what_would_have_shown_does_show() -> None:
