@@ -76,7 +76,7 @@ async def test_a_block_ends_with_its_bytes_and_leaves_files(bench_directory: Pat
 async def test_a_spent_budget_writes_nothing_more(bench_directory: Path) -> None:
     bench = ChurnBench(Host(), held(bench_directory), (), 1, WriteBudget(least_bytes() - 1))
     try:
-        with pytest.raises(NotApplicable, match=r"0\.0 of 0\.0 GiB"):
+        with pytest.raises(NotApplicable, match="write limit is reached"):
             await bench.block(1.0, MIB)
         assert list(bench_directory.iterdir()) == []
     finally:
