@@ -257,7 +257,7 @@ async def test_a_full_file_system_is_one_line_and_is_given_back(ext4: Make) -> N
     place = ext4(60)
     before = free_mib(place)
     refused = suitability(Host(), str(place), explicit=True).refusal
-    assert refused.startswith(f"{place}: ") and "1.6 GiB" in refused
+    assert refused.startswith(f"{place}: ") and "1.56 GiB" in refused
     bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, [])
     with pytest.raises(BenchRefused) as caught:
         await bench.prepare()
