@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from probes.lossless_json import Decoder
+from scenarios.ranges import sound
 from scenarios.results import types as result_types
 from scenarios.results.result import Result
 
@@ -23,4 +24,6 @@ def result_in(line: bytes) -> Result | None:
     if kind is None:
         return None
     found: Result = msgspec.convert({**tree, "type": kind.__struct_config__.tag}, kind, str_keys=True)
+    if not sound(tree.get("value")):  # another package's type may say nothing of ranges
+        raise msgspec.ValidationError("value out of range")
     return found

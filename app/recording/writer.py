@@ -53,7 +53,7 @@ def _without_secrets(event: ev.AnyEvent) -> ev.AnyEvent:
 
 def _mended(event: ev.AnyEvent) -> bytes:
     try:
-        tree = msgspec.to_builtins(event)
+        tree = masked_tree(msgspec.to_builtins(event))
         line = encode(_clean(tree))
         Decoder(type(event)).decode(line)
         return line

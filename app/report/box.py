@@ -20,7 +20,8 @@ _BLANK = 0x2800
 
 def drawable(boxes: Sequence[Box]) -> list[Box]:
     """Without those of a value that has no place on a logarithmic scale."""
-    return [box for box in boxes[:8] if all(min(c.median, c.low, c.high) > 0 for c in box.corners)]
+    # a denormal times 1.25 is itself: an axis of no length
+    return [box for box in boxes[:8] if all(min(c.median, c.low, c.high) > 1e-300 for c in box.corners)]
 
 
 class Frame(NamedTuple):

@@ -16,7 +16,7 @@ from probes import units
 from scenarios.experiment.distributions import t_quantile
 from scenarios.experiment.stats import Better
 from scenarios.experiment.trend import ASSUMED_CORRELATION
-from scenarios.verdict.rule import Estimate, decide, margin_edge
+from scenarios.verdict.rule import Estimate, Within, decide, margin_edge
 from scenarios.verdict.verdict import Verdict, interval_of, ratio_of
 
 LEAST_BLOCKS = 6
@@ -49,7 +49,7 @@ def mean_variance_share(n: int, correlation: float = ASSUMED_CORRELATION) -> flo
 
 def _logs(values: Sequence[float], references: Sequence[float] | None, better: Better) -> list[float] | None:
     below = references if references is not None else [1.0] * len(values)
-    if any(not (v > 0 and r > 0) for v, r in zip(values, below, strict=True)):
+    if any(not (0 < v < math.inf and 0 < r < math.inf) for v, r in zip(values, below, strict=True)):
         return None
     sign = 1.0 if better == "more" else -1.0
     return [sign * math.log(v / r) for v, r in zip(values, below, strict=True)]
@@ -91,7 +91,9 @@ def before_after(
 
 def concluded(effect: float, low: float, high: float, wandered: float, blocks: int, margin: float) -> Change:
     """The verdict on an effect and its interval, and on what the idle control gave; all of them log ratios."""
-    ruling = decide(Estimate(effect, low, high, margin_edge(margin)))
+    edge = margin_edge(margin)
+    near = high - effect if effect < 0 else effect - low  # an end still farther from no effect is no doubt
+    ruling = decide(Estimate(effect, effect - near, effect + near, edge, within=Within(low, high, edge)))
     interval, smallest = interval_of(low, high)
     return Change(
         verdict=ruling.word,

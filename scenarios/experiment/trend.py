@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import msgspec
 
-from probes.units import percent
+from probes.units import counted, percent
 from scenarios.experiment.distributions import t_quantile
 from scenarios.experiment.least_squares import Estimate, Fit, least_squares
 from scenarios.experiment.stats import Better
@@ -117,7 +117,9 @@ def trend(
     n = len(values)
     ys = _ratios(values, references, better)
     if ys is None or n < LEAST_ROUNDS:
-        reason = "a round without a value" if ys is None else f"{n} rounds, {LEAST_ROUNDS} are needed"
+        reason = (
+            "a round without a value" if ys is None else f"{counted(n, 'round')}, {LEAST_ROUNDS} are needed"
+        )
         return Trend(Word.UNDECIDED, n, None, None, None, None, None, None, None, reason, reason)
     xs = [float(i) for i in range(n)]
     line = fit_line(xs, ys, correlation_of(xs, ys))
@@ -144,9 +146,13 @@ def estimated(
     `interval`: of the change a round, in fractions; family: of how many such lines together the level is shared.
     """
     total, half = ((rounds - 1) * x for x in (line.value, line.half_width(CALLED_AT / family)))
-    telling = shows_after is not None and shows_after <= rounds
+    edge = rule.margin_edge(LEAST_TOTAL)
+    sure = abs(total) > max(
+        half, edge
+    )  # something is there: whether clearly more than the least says the rule
+    telling = shows_after is not None and shows_after <= rounds and not sure
     within = rule.Within(*interval, MATTERS_A_ROUND, telling)
-    return rule.Estimate(total, total - half, total + half, rule.margin_edge(LEAST_TOTAL), within=within)
+    return rule.Estimate(total, total - half, total + half, edge, within=within)
 
 
 def gigabytes(written: Sequence[float] | None, rounds: int) -> list[float] | None:

@@ -168,7 +168,7 @@ class Session:
                 ratio=change.ratio, ci95=change.ci95, delta=delta, delta_unit=metric.unit,
                 groups=len(after.values), smallest_effect=change.smallest_effect,
                 seconds=sum(p.seconds for p in self.phases), control=load.control, explain=change.explain(TREATMENT),
-                scope="this stack",
+                scope="this stack", margin=change.margin,
             )
         )  # fmt: skip
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from probes.bench.battery_loads import Slot
 from probes.bench.measured import Measured
-from probes.units import number, percent, prefixed, times
+from probes.units import counted, number, percent, prefixed, times
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.kernel import RECORDED
 from scenarios.plan import Plan
@@ -59,7 +59,7 @@ def _recorded(plan: Plan, figures: Figures) -> Finding:
         severity="notice",  # one run alone compares nothing: no green for what is not known
         confidence="measured",
         answers=True,
-        title=f"{len(figures.values)} figures recorded in {figures.rounds} rounds{middle} (standard error): "
+        title=f"{len(figures.values)} figures recorded in {counted(figures.rounds, 'round')}{middle} (standard error): "
         "a difference shows when they are compared with another host or day",
         evidence=tuple(Evidence(line) for line in _lines(plan, figures)),
         remedy=(

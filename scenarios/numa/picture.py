@@ -186,7 +186,7 @@ def _distances(it: Machine) -> Iterator[str]:
     own, same, other, bare = "own memory", "same socket", "other sockets", "nodes without CPUs"
     by_way: dict[str, set[int]] = {own: set(), same: set(), other: set(), bare: set()}
     for here, p in enumerate(rows):
-        for there, value in enumerate(p.distances):
+        for there, value in enumerate(p.distances[: len(rows)]):
             near = bool(p.sockets) and p.sockets == rows[there].sockets
             way = same if near else other if p.cpus and rows[there].cpus else bare
             by_way[own if here == there else way].add(value)

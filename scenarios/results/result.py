@@ -26,7 +26,7 @@ class Result(Event, frozen=True):
     @property
     def plain(self) -> Json:
         """As the `--json` document holds it."""
-        told: Json = msgspec.to_builtins(self.value)
+        told: Json = msgspec.to_builtins(self.value, str_keys=True)
         return told
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module, metadata
 from pathlib import Path
 from types import ModuleType
@@ -28,15 +28,24 @@ def named(name: object) -> type[Result] | None:
 
 
 @cache
+def _others() -> dict[str, metadata.EntryPoint]:
+    return {entry.name: entry for entry in metadata.entry_points(group=GROUP)}
+
+
+@lru_cache(maxsize=1024)  # a foreign recording may hold a hundred thousand
 def tagged(tag: str) -> type[Result] | None:
     """Of ours, or of another package's scenario: it stands beside that one's class. None: not known here."""
     if tag in own():
         return own()[tag]
     scenario, dot, _ = tag.partition(".")
-    for entry in metadata.entry_points(group=GROUP, name=scenario) if dot else ():
+    entry = _others().get(scenario) if dot else None
+    if entry is None:
+        return None
+    try:
         entry.load()
-        return _made_in(sys.modules[entry.module]).get(tag)
-    return None
+    except Exception:  # another package's module raises what it likes: its results are not known here, then
+        return None
+    return _made_in(sys.modules[entry.module]).get(tag)
 
 
 def _made_in(module: ModuleType) -> dict[str, type[Result]]:

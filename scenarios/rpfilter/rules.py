@@ -62,7 +62,7 @@ def loaded(host: Host) -> Iterator[Finding]:
     """A check in the live ruleset that every packet meets, in whatever form."""
     facts = read(host)
     if isinstance(facts.ruleset, Absent):
-        raise Unreadable(f"the ruleset: {facts.ruleset.reason}")
+        raise Unreadable(facts.ruleset.reason)
     for rule in facts.checks:
         if not rule.every_flow:
             continue

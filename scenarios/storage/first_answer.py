@@ -176,10 +176,7 @@ def _standing_words(host: Host, one: Target, nearest: Sequence[tuple[str, float]
 def _throttle_words(throttle: Finding | None, watched_s: float) -> str:
     if throttle is not None:
         return throttle.title
-    return (
-        f"not throttled in the {duration(watched_s)} measured: no pauses at a fixed rate, no step, no fixed rate; "
-        "a burst that lasts longer would not show"
-    )
+    return f"no throttle recognised in the {duration(watched_s)} measured; a burst that lasts longer would not show"
 
 
 def _setting_words(one: Target, suspicious: Sequence[Finding]) -> str:

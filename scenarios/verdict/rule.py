@@ -104,7 +104,7 @@ def still(word: Word, e: Estimate) -> Word:
 
 def of_ratio(ratio: float, ci95: tuple[float, float], margin: float) -> Estimate:
     """Of an effect as it is shown and recorded."""
-    effect, low, high = (math.log(x) if x > 0 else -math.inf for x in (ratio, *ci95))
+    effect, low, high = (-math.inf if x <= 0 else math.log(x) for x in (ratio, *ci95))
     return Estimate(effect, low, high, margin_edge(margin))
 
 

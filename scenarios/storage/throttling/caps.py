@@ -10,7 +10,7 @@ import msgspec
 from probes.bench.storage import LARGE_BYTES
 from probes.bench.workloads import load_of
 from probes.system.cgroup import IoLimit
-from scenarios.storage.throttling.course import Cap, Course, cap_of
+from scenarios.storage.throttling.course import LEAST_BLOCKS, Cap, Course, cap_of
 
 SAME = 0.05  # two loads at one cap
 ALIKE = 0.015  # two even ones: so near only at one cap
@@ -96,7 +96,8 @@ def looked_at(courses: Mapping[str, Sequence[Course]]) -> list[str]:
 def watched_s(courses: Mapping[str, Sequence[Course]]) -> float:
     """Seconds of load in which a throttle would have been named."""
     loads = looked_at(courses) if cpu_unmetered(courses) else []
-    return sum(block.seconds for name in loads for block in courses[name])
+    parts = {name: [part for block in courses[name] for part in block.cut()] for name in loads}
+    return sum(part.seconds for cut in parts.values() if len(cut) > LEAST_BLOCKS for part in cut)
 
 
 def cpu_unmetered(courses: Mapping[str, Sequence[Course]]) -> bool:

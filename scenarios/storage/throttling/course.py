@@ -241,7 +241,8 @@ def _step(blocks: Sequence[Course]) -> int:
     rates = [block.rate for block in blocks]
     best, at = LEAST_STEP, 0
     for place in range(2, len(rates) - LEAST_BLOCKS + 1):  # the burst may end within the block before
-        drop = min(rates[: place - 1]) / max(rates[place:])
+        low = max(rates[place:])
+        drop = min(rates[: place - 1]) / low if low else 0.0
         if drop > best:
             best, at = drop, place
     return at

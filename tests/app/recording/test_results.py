@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import msgspec
@@ -19,6 +23,7 @@ from app.report.summary import summary
 from scenarios import events as ev
 from scenarios.results import types as result_types
 from scenarios.storage.results import Levels
+from scenarios.verdict.word import Word
 from tests.app.recording.test_recording import written
 from tests.fakes.hostile import _built
 from tests.soak.strategies import types
@@ -112,16 +117,35 @@ class Told(ev.Result, frozen=True, tag="thp.told/1"):
     value: str
 
 
+def brought(monkeypatch: pytest.MonkeyPatch, loaded: Callable[[], None]) -> None:
+    """The scenario `thp` of another package, which stands in this file."""
+    entry = SimpleNamespace(name="thp", module=__name__, load=loaded)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [entry])
+    for cached in (result_types.tagged, result_types._others):
+        monkeypatch.setattr(result_types, cached.__name__, cache(cached.__wrapped__))
+
+
+def test_another_packages_module_that_does_not_load_leaves_its_results_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> None:
+        raise ImportError("no module named thp")
+
+    brought(monkeypatch, broken)
+    path = written(tmp_path / "r.jsonl", Told(t=1.0, value="so"), ev.Note(t=2.0, text="after"))
+    assert [type(e) for e in events_of(path)] == [ev.Began, ev.Note]
+
+
 def test_another_packages_scenario_brings_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Entry:
-        module = __name__
-
-        def load(self) -> None:
-            pass
-
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [Entry()])
-    result_types.tagged.cache_clear()
+    brought(monkeypatch, lambda: None)
     session = load(written(tmp_path / "r.jsonl", Told(t=1.0, value="so")))
-    result_types.tagged.cache_clear()
     assert session.result(Told) == Told(t=1.0, value="so")
     assert "so" in markdown.rendered(report(session, "r.jsonl")).splitlines()
+
+
+def test_a_figure_that_is_none_unmasks_no_secret() -> None:
+    told = ev.Verdict(
+        t=1.0, workload="w", metric="m", baseline="a", variant="b", verdict=Word.UNDECIDED, ratio=math.nan,
+        explain="ran PGPASSWORD=hunter2 psql",
+    )  # fmt: skip
+    assert b"hunter2" not in encoded(told)

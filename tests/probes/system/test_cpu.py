@@ -38,7 +38,7 @@ def test_lists(text: str, cpus: set[int]) -> None:
     assert parse_list(text) == cpus
 
 
-@pytest.mark.parametrize("text", ["x", "3-1", "1-", "0-4000000000", "(null)", "1;2", "²"])
+@pytest.mark.parametrize("text", ["x", "3-1", "1-", "0-4000000000", "(null)", "1;2", "²", "0-65535," * 9])
 def test_lists_that_are_none(text: str) -> None:
     assert parse_list(text) is None
 

@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from scenarios.experiment.before_after import before_after, mean_variance_share
+from scenarios.experiment.before_after import before_after, concluded, mean_variance_share
 
 
 def phase(rng: random.Random, level: float, n: int = 20, deviation: float = 0.05) -> list[float]:
@@ -81,6 +81,15 @@ def test_a_sure_change_must_be_beyond_the_margin_and_beyond_what_idling_did(
     change = before_after(steady(0.0), steady(idle), steady(after))
     assert change.verdict == word
     assert change.ratio == pytest.approx(math.exp(after - idle))
+
+
+def test_an_end_that_is_farther_from_no_effect_is_no_doubt() -> None:
+    assert concluded(-0.08, -0.25, -0.02, 0.0, 60, 0.05).verdict == "slower"
+    assert concluded(0.08, 0.02, 0.25, 0.0, 60, 0.05).verdict == "faster"
+
+
+def test_a_figure_without_end_is_a_block_without_a_value() -> None:
+    assert before_after([1.0] * 6, [1.0] * 6, [math.inf] * 6).ratio is None
 
 
 def test_references_take_the_hosts_level_out() -> None:

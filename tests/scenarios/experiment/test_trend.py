@@ -168,6 +168,12 @@ def test_a_sure_but_tiny_trend_is_not_called() -> None:
     assert trend([1 - 1e-4 * i for i in range(10)], [1.0] * 10).verdict == "no material difference"
 
 
+def test_a_sure_loss_beyond_the_least_is_not_called_none() -> None:
+    lost = [998.6, 996.5, 996.9, 993.1, 992.8, 989.6, 991.2, 990.6, 991, 988.6, 987.7, 985.8]
+    assert trend(lost, [1.0] * 12).verdict == "inconclusive"
+    assert trend(lost[::-1], [1.0] * 12).verdict == "inconclusive"
+
+
 @given(st.lists(st.floats(0.5, 2.0), min_size=6, max_size=12), st.floats(0.1, 10))
 def test_a_common_factor_changes_nothing(values: list[float], factor: float) -> None:
     ones = [1.0] * len(values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from app.report.box import drawable
 from probes.imports.model import Measure
 from scenarios.imported.box import boxes, position
 from scenarios.imported.cross_run import box_findings
@@ -88,3 +89,9 @@ def test_a_full_result_has_a_box_for_writing_and_one_for_reading() -> None:
     measures = tuple(Measure(workload=n, metric="x", value=1.0 + i, unit="") for i, n in enumerate(names))
     snapshot = Snapshot(name="a", kind="io500", began=None, host=None, measures=measures)
     assert [b.title for b in boxes([snapshot])] == ["write", "read"]
+
+
+def test_what_a_logarithmic_axis_cannot_hold_is_not_drawn() -> None:
+    sound = box(run(1), run(2))
+    foreign = [msgspec.structs.replace(c, median=5e-324, low=5e-324, high=5e-324) for c in sound.corners]
+    assert drawable([sound, msgspec.structs.replace(sound, corners=tuple(foreign))]) == [sound]

@@ -116,3 +116,9 @@ def test_real_machines(name: str, tmp_path: Path) -> None:
     lines = picture(shape)
     assert lines and all(len(line) <= COLUMNS for line in lines)
     assert msgspec.convert(msgspec.to_builtins(shape), Machine) == shape
+
+
+def test_more_distances_than_places_are_left_out() -> None:
+    large = _large()
+    foreign = [msgspec.structs.replace(p, distances=(*p.distances, 99)) for p in large.places]
+    assert picture(msgspec.structs.replace(large, places=tuple(foreign))) == picture(large)
