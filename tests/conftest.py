@@ -21,7 +21,7 @@ from probes.bench.supervised import Supervisors
 from tests.needs import need
 
 WORKERS = 2
-AGAIN = 2  # runs more, of a test that is marked `noisy`; any other that fails once is a failure
+AGAIN, PAUSE_S = 4, 5  # runs more, of a test that is marked `noisy`; any other that fails once is a failure
 
 # machines are shared and noisy: how long an example takes is no property of the code
 settings.register_profile("untimed", deadline=None)
@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             raise pytest.UsageError(f"{item.nodeid}: only a real test may be noisy, and it says why")
         item.user_properties.append(("noisy", mark.args[0]))
         if again:
-            item.add_marker(pytest.mark.flaky(reruns=AGAIN))
+            item.add_marker(pytest.mark.flaky(reruns=AGAIN, reruns_delay=PAUSE_S))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
