@@ -32,7 +32,7 @@ def picture(it: Machine, columns: int = COLUMNS) -> tuple[str, ...]:
     for run in folded[:_MOST_RUNS]:
         lines += _place(it, run)
     if more := sum(map(len, folded[_MOST_RUNS:])):
-        lines.append(f"and {more} more nodes, no two alike")
+        lines.append(f"and {more} more nodes, unlike these")
     elsewhere = [d for d in it.devices if d.node is None]
     lines += [f"node unknown: {words}" for words in _devices(elsewhere)]
     lines += [*_distances(it), *_limits(it)]
@@ -82,10 +82,10 @@ def _folded(it: Machine) -> tuple[tuple[Place, ...], ...]:
 
 
 def _classes(places: tuple[Place, ...]) -> tuple[tuple[Place, ...], ...]:
-    """Wherever they stand: two kinds of nodes in turn."""
+    """Wherever they stand: two kinds of nodes in turn. What is only counted is not sorted: it may be thousands."""
     found: list[list[Place]] = []
     for place in places:
-        alike = next((some for some in found if _alike(some[0], place)), None)
+        alike = next((some for some in found[:_MOST_RUNS] if _alike(some[0], place)), None)
         found.append([place]) if alike is None else alike.append(place)
     return tuple(map(tuple, found))
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from probes.host import Host
+from scenarios.numa import picture as numa_picture
 from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, Place, machine
 from scenarios.numa.picture import COLUMNS, picture
 from tests.fakes.tree import Tree
@@ -122,3 +123,14 @@ def test_more_distances_than_places_are_left_out() -> None:
     large = _large()
     foreign = [msgspec.structs.replace(p, distances=(*p.distances, 99)) for p in large.places]
     assert picture(msgspec.structs.replace(large, places=tuple(foreign))) == picture(large)
+
+
+def test_thousands_of_unlike_nodes_are_counted_and_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+    alike = numa_picture._alike
+    monkeypatch.setattr(numa_picture, "_alike", lambda *two: compared.append(two) or alike(*two))
+    place = _large().places[0]
+    many = tuple(msgspec.structs.replace(place, number=n, cores=(CoreGroup(n + 1, 1),)) for n in range(5000))
+    lines = picture(msgspec.structs.replace(_large(), places=many))
+    assert "and 4984 more nodes, unlike these" in lines
+    assert len(compared) < 20 * len(many)
