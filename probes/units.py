@@ -1,7 +1,8 @@
 """Every size, rate, duration, share and effect as a person reads it: one way for screen, command line and report.
 
-A number has three digits that count and never an exponent; everywhere number, blank, unit (`99 %`, `4.2 GiB`,
-`12.3 µs`). Sizes are binary (as `ls -h` and `free -h` say them), rates decimal (as disks and links are sold).
+A number has three digits that count (a size of 1000 to 1023 four) and never an exponent; everywhere number, blank,
+unit (`99 %`, `4.2 GiB`, `12.3 µs`). Sizes are binary (as `ls -h` and `free -h` say them), rates decimal (as disks
+and links are sold).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def bytes_of(text: str) -> int | None:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """So many digits that count: `0.0021`, `12.4`, `14080`; trailing noughts are left out."""
+    """So many digits that count: `0.0021`, `12.4`, `14100`; trailing noughts are left out."""
     if not abs(value) < _MOST:
         return "?"
     if value == 0:
@@ -48,7 +49,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def size(value: float, digits: int = 3) -> str:
-    """Bytes: `512 B`, `4.2 GiB`, `1.5 MiB`."""
+    """Bytes: `512 B`, `4.2 GiB`, `1.5 MiB`; of a unit's whole numbers none is rounded: `1016 MiB`."""
     if not abs(value) < _MOST:
         return "? B"
     if abs(value) < 1024:
@@ -57,7 +58,7 @@ def size(value: float, digits: int = 3) -> str:
         if abs(value) < 1023.5 or unit == _BINARY[-1]:
             break
         value /= 1024
-    return f"{number(value, digits)} {unit}"
+    return f"{number(value, max(digits, 4) if abs(value) >= 1000 else digits)} {unit}"
 
 
 _NANOSECONDS = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}

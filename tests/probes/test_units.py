@@ -28,6 +28,8 @@ def test_a_change_has_its_direction_and_no_exponent(share: float, said: str) -> 
         (units.size(1536), "1.5 KiB"),
         (units.size(10**12), "931 GiB"),
         (units.size(1023.9 * 2**30), "1 TiB"),
+        (units.size(1016 << 20), "1016 MiB"),
+        (units.size(1023 << 20), "1023 MiB"),
         (units.capacity(1_920_383_410_176), "1.92 TB"),
         (units.rate(98_400_000), "98.4 MB/s"),
         (units.rate(999_600), "1 MB/s"),
@@ -86,6 +88,12 @@ def test_said(words: str, expected: str) -> None:
 )  # fmt: skip
 def test_a_size_that_is_typed(text: str, size: int | None) -> None:
     assert units.bytes_of(text) == size
+
+
+@given(st.integers(1, 1023), st.sampled_from("KMGT"))
+def test_a_whole_size_that_is_typed_is_said_as_typed(whole: int, unit: str) -> None:
+    size = units.bytes_of(f"{whole}{unit}")
+    assert size and units.size(size) == f"{whole} {unit}iB"
 
 
 SAYERS = [
