@@ -1,6 +1,6 @@
 """Text from the host on its way out: no control character, no hidden direction change, on a terminal or in a file.
 
-Every way out ends in one of these: a screen's cells in `app/tui/glyphs.clean` (which also shows combining marks), lines
+Every way out ends in one of these: a screen's cells in `app/glyphs.clean` (which also shows combining marks), lines
 of text in `printable`, a whole text in `printable_lines`, JSON in `printable_json`.
 """
 

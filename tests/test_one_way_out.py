@@ -25,7 +25,7 @@ DOORS = {
     "app/tui/shell.py": {"Text"},  # the one line of a crash, through `printable`
     "app/cli/progress_rich.py": {"Console", "Text", "print"},
     "app/run/consent.py": {"sys.stderr"},  # a fixed question
-    "app/tui/glyphs.py": {"sys.__stderr__"},  # its encoding
+    "app/glyphs.py": {"sys.__stderr__"},  # its encoding
     "probes/imports/confinement.py": {"print"},  # the kernel's word on an error, to the process that asked
     "probes/hang_safe/child.py": {"sys.stdout"},  # a pipe to the process that asked
 }

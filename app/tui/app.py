@@ -42,7 +42,7 @@ def open_app(
     gc.disable()  # what is imported never becomes garbage: a tenth of the start; `Shell` turns it on again
     child = EventChild([*HOSTDX, "triage", "--events", "-"]) if recording is None else None
     try:
-        from app.tui.glyphs import wants_ascii
+        from app.glyphs import wants_ascii
         from app.tui.shell import Shell
 
         feed = None if recording is None else _feed(mode, Path(recording), speed)

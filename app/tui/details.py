@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, cells, columns, crop, half, ruled, split, text, wrapped
+from app.glyphs import clean
+from app.lines import BLANK, Line, cells, columns, crop, half, ruled, split, text, wrapped
 from app.tui.widgets.suspects import severity_words
 from scenarios.finding import Evidence, Finding, Remedy
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from rich.cells import cell_len
 
-from app.tui.lines import BLANK, Line, cells, crop, pad, text, wrapped
+from app.lines import BLANK, Line, cells, crop, pad, text, wrapped
 from scenarios.results.document import (
     Bullets,
     Code,

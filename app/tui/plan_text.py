@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
+from app.glyphs import clean
+from app.lines import BLANK, Line, pad, text, wrapped
 from app.report.plan_text import NAME, WARNED, Row, change_rows, plan_rows
-from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, pad, text, wrapped
 from probes.action import Action
 from scenarios.plan import Plan
 

@@ -13,12 +13,12 @@ from textual.app import App
 
 from app import state
 from app.failure import Failure
+from app.glyphs import clean
 from app.printable import printable_lines
 from app.recording.session import Session
 from app.run import launch
 from app.tui.command import Outcome, hostdx
 from app.tui.event_child import EventChild
-from app.tui.glyphs import clean
 from probes.safe_read import read_named
 from probes.units import duration
 from scenarios.events import Offer, Verdict

@@ -17,11 +17,11 @@ from textual.dom import DOMNode
 from textual.screen import Screen
 
 from app.failure import COULD_NOT, Failure
+from app.glyphs import clean
 from app.printable import printable
 from app.tui import theme
 from app.tui.ending import ends_from_outside
 from app.tui.event_child import EventChild
-from app.tui.glyphs import clean
 from app.tui.requests import Errands
 from app.tui.screens.base import LEAST, Base
 from app.tui.suspension import resume_only_after_suspend

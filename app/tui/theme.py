@@ -12,8 +12,8 @@ from rich.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
 
 from app.failure import Failure
+from app.lines import HIGHLIGHT
 from app.state import private, state_dir
-from app.tui.lines import HIGHLIGHT
 
 KEPT = "theme"  # the file in the state directory
 MOST_KEPT = 64

@@ -22,6 +22,7 @@ import msgspec
 
 from app.cli import progress
 from app.failure import Failure
+from app.lines import cleaned
 from app.printable import printable
 from app.recording.playback import Playback
 from app.recording.reader import events_of, load
@@ -33,7 +34,6 @@ from app.report.comparison import comparison
 from app.report.report import report
 from app.report.summary import summary
 from app.tui.document_lines import document_lines
-from app.tui.lines import cleaned
 from app.tui.screens.recordings import Listing, _line, _second
 from probes.units import duration
 from scenarios.compare import worse

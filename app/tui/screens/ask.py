@@ -15,8 +15,8 @@ from textual import events
 from textual.app import ComposeResult
 from textual.screen import ModalScreen
 
-from app.tui.glyphs import clean
-from app.tui.lines import HIGHLIGHT, Line, wrapped
+from app.glyphs import clean
+from app.lines import HIGHLIGHT, Line, wrapped
 from app.tui.widgets.panel import Panel
 
 Completer: TypeAlias = Callable[[str, Callable[[str, str], None]], None]

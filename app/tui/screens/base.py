@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.tui.lines import Line, grounded, split, text
+from app.lines import Line, grounded, split, text
 from app.tui.widgets.keybar import KeyBar
 from app.tui.widgets.panel import Box, Panel
 from app.tui.widgets.picker import Picker

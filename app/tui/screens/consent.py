@@ -10,7 +10,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from app.tui.lines import BLANK, Line, text, wrapped
+from app.lines import BLANK, Line, text, wrapped
 from app.tui.plan_text import change_lines
 from app.tui.screens.base import Base, TopBar
 from app.tui.widgets.reader import Reader

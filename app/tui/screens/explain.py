@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from textual.widget import Widget
 
-from app.tui.lines import BLANK, Line, crop, split, text, wrapped
+from app.lines import BLANK, Line, crop, split, text, wrapped
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.reader import Reader

@@ -9,9 +9,9 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.widget import Widget
 
+from app.glyphs import clean
+from app.lines import BLANK, Line, cells, pad, text, wrapped
 from app.recording.session import Session
-from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, cells, pad, text, wrapped
 from app.tui.screens.base import Base
 from app.tui.widgets.fact_words import value_words
 from app.tui.widgets.reader import Reader

@@ -8,9 +8,9 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from app.glyphs import clean
+from app.lines import BLANK, Line, grounded, split, text, wrapped
 from app.recording.session import Session
-from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, grounded, split, text, wrapped
 from app.tui.screens.base import Base
 from app.tui.widgets.effects import title_of
 from app.tui.widgets.group_plot import Chosen, GroupPlot

@@ -11,9 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widget import Widget
 
+from app.lines import Line, text
 from app.run.launch import HOSTDX
 from app.tui.event_child import EventChild
-from app.tui.lines import Line, text
 from app.tui.questions import QUESTIONS, filled_in, scenario_for
 from app.tui.screens.base import Base
 from app.tui.widgets.host_glance import Headline

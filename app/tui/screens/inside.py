@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from app.tui.lines import Line
+from app.lines import Line
 from app.tui.screens.run import RunScreen
 from app.tui.widgets.inside_plot import inside_lines
 from app.tui.widgets.panel import Panel

@@ -8,11 +8,11 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from app.glyphs import clean
+from app.lines import Line, crop, text
 from app.recording.progress import share_done, time_left
 from app.recording.session import Session
 from app.report.wording import measured
-from app.tui.glyphs import clean
-from app.tui.lines import Line, crop, text
 from app.tui.screens.run import RunScreen, left_changed
 from app.tui.widgets.effects import Judged, RunningEffects
 from app.tui.widgets.event_log import Remarks

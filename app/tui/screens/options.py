@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from app.tui.glyphs import clean
-from app.tui.lines import Line, pad, wrapped
+from app.glyphs import clean
+from app.lines import Line, pad, wrapped
 from app.tui.option_values import shown
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel

@@ -9,13 +9,13 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from app.glyphs import clean
+from app.lines import BLANK, Line, cells, grounded, split, text, wrapped
 from app.locks import Holder, measuring_now
 from app.recording.session import Session
 from app.report.plan_text import NAME
 from app.run.launch import HOSTDX
 from app.tui.event_child import EventChild
-from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, cells, grounded, split, text, wrapped
 from app.tui.option_values import parsed, proposed, shown, wrong
 from app.tui.plan_text import exact_lines, plan_lines
 from app.tui.screens.ask import AskScreen

@@ -11,10 +11,10 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from app.failure import Failure
+from app.glyphs import SIGNS, clean
+from app.lines import Line, crop, split, wrapped
 from app.recording import store as recordings
 from app.report.answer import Answer, headline_of
-from app.tui.glyphs import SIGNS, clean
-from app.tui.lines import Line, crop, split, wrapped
 from app.tui.screens.ask import ChoiceScreen
 from app.tui.screens.base import Base
 from app.tui.widgets.picker import Picker, Row

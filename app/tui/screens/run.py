@@ -8,12 +8,12 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from app.glyphs import clean
+from app.lines import Line, cells, grounded, split, text
 from app.recording.progress import time_left
 from app.recording.session import Session
 from app.report.numbers import imported
 from app.tui.feed import RunFeed
-from app.tui.glyphs import clean
-from app.tui.lines import Line, cells, grounded, split, text
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.base import Base
 from app.tui.widgets.panel import Panel

@@ -9,8 +9,8 @@ import msgspec
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from app.lines import BLANK, Line, text, wrapped
 from app.tui.command import Outcome, hostdx
-from app.tui.lines import BLANK, Line, text, wrapped
 from app.tui.screens.base import Base
 from app.tui.widgets.reader import Reader
 from app.undo.told import Change, Told

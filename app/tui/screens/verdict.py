@@ -10,6 +10,8 @@ import msgspec
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
+from app.glyphs import clean
+from app.lines import Line, crop, flowed, grounded, split, text, wrapped
 from app.recording import store
 from app.recording.session import Session
 from app.report.answer import answer
@@ -21,8 +23,6 @@ from app.report.verdict_table import beside as values_beside
 from app.report.wording import beyond_bounds
 from app.tui.details import commands_of, finding_lines, to_do_lines
 from app.tui.feed import RunFeed
-from app.tui.glyphs import clean
-from app.tui.lines import Line, crop, flowed, grounded, split, text, wrapped
 from app.tui.screens.run import RunScreen
 from app.tui.widgets.checkup_lines import checkup_lines
 from app.tui.widgets.group_plot import Chosen, GroupPlot, ValuesPlot, courses

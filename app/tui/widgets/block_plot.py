@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from app.glyphs import MARKERS, clean
+from app.lines import Line, cells, crop, split, text
 from app.recording.session import Session
 from app.report.plot import Axis, Series, nice_axis, plot
 from app.report.verdict_table import counts
-from app.tui.glyphs import MARKERS, clean
-from app.tui.lines import Line, cells, crop, split, text
 from probes import units
 
 ROLES = ("a", "b", "c", "d")

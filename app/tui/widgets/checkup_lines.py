@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from app.glyphs import clean
+from app.lines import Line, crop, ruled, text, wrapped
 from app.recording.session import Session
 from app.report.checkup import Ranked, ranked
-from app.tui.glyphs import clean
-from app.tui.lines import Line, crop, ruled, text, wrapped
 from scenarios.finding import NextStep
 
 MOST_BRIEF = 2  # lines of an item where there is not room for all of them

@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from app.glyphs import clean
+from app.lines import Line, cells, crop, pad, ruled, split, text
 from app.recording.bounds import pair
 from app.recording.progress import next_look
 from app.recording.session import Session
 from app.report.interval_chart import common_scale
 from app.report.verdict_style import role_of
 from app.report.wording import load_title, measured, metric_title, workload_title
-from app.tui.glyphs import clean
-from app.tui.lines import Line, cells, crop, pad, ruled, split, text
 from app.tui.widgets.block_plot import variants
 from app.tui.widgets.interval_bar import MARGIN, axis, bar
 from app.tui.widgets.panel import SessionPanel

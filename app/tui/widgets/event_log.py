@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from app.glyphs import SIGNS, clean
+from app.lines import Line, crop, text, wrapped
 from app.recording.session import Session
-from app.tui.glyphs import SIGNS, clean
-from app.tui.lines import Line, crop, text, wrapped
 from app.tui.widgets.panel import SessionPanel
 from app.tui.widgets.transport import clock
 from scenarios.events import ActionEvent

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from app.glyphs import clean
 from app.recording.session import Session
-from app.tui.glyphs import clean
 from probes import units
 from probes.types import Json
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
+from app.glyphs import clean, spark
+from app.lines import Line, crop, pad, ruled, text
 from app.recording.session import Session
-from app.tui.glyphs import clean, spark
-from app.tui.lines import Line, crop, pad, ruled, text
 from probes import units
 from scenarios import events as ev
 

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
+from app.glyphs import clean
+from app.lines import Line, cells, crop, merged, split, text
 from app.recording.session import Session
 from app.report.wording import metric_title
-from app.tui.glyphs import clean
-from app.tui.lines import Line, cells, crop, merged, split, text
 from app.tui.widgets.block_plot import label, leading_metric, plot_lines, variants
 from app.tui.widgets.checkup_lines import checkup_lines
 from app.tui.widgets.effects import margin_of, title_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from app.glyphs import clean
+from app.lines import Line, cells, crop, grounded, shortened, text
 from app.recording.session import Session
-from app.tui.glyphs import clean
-from app.tui.lines import Line, cells, crop, grounded, shortened, text
 from app.tui.widgets.fact_words import fact_words, missing, value_words
 from app.tui.widgets.panel import SessionPanel
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from app.glyphs import clean
+from app.lines import BLANK, Line, flowed, pad, split, text, wrapped
 from app.recording.session import Session
-from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, flowed, pad, split, text, wrapped
 from app.tui.widgets.fact_words import fact_words, missing, value_words
 from app.tui.widgets.panel import SessionPanel
 from probes import units

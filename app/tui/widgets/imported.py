@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from app.lines import BLANK, Line, text
 from app.recording.session import Session
-from app.tui.lines import BLANK, Line, text
 from scenarios.imported.results import Boxes, Courses
 
 _WIDEST, _HIGHEST = 100, 16

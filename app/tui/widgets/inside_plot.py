@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from app.glyphs import clean
+from app.lines import BLANK, Line, crop, split, text
 from app.recording.session import Session
 from app.report.inside import FIELDS, QUARTERS, Field, amount, axes, curves, middle, quarters
 from app.report.plot import Series, plot
-from app.tui.glyphs import clean
-from app.tui.lines import BLANK, Line, crop, split, text
 from app.tui.widgets.block_plot import coloured, label, variants
 
 _NAME, _FIRST, _CELL = 15, 12, 10

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from app.lines import Line, merged
 from app.report.interval_chart import Scale, row
-from app.tui.lines import Line, merged
 
 MARGIN = 0.05
 

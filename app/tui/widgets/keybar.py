@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.binding import Binding
 
-from app.tui.lines import Line, cells, grounded, wrapped
+from app.lines import Line, cells, grounded, wrapped
 from app.tui.widgets.panel import Panel
 
 MOST = 7

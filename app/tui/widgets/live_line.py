@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tui.lines import Line, crop, text
+from app.lines import Line, crop, text
 from app.tui.widgets.panel import SessionPanel
 from probes import units
 from scenarios import events as ev

@@ -15,8 +15,8 @@ from textual.reactive import Reactive
 from textual.strip import Strip
 from textual.widget import Widget
 
-from app.tui.glyphs import plain
-from app.tui.lines import Line, cleaned, merged, pad
+from app.glyphs import plain
+from app.lines import Line, cleaned, merged, pad
 from app.tui.theme import style
 
 if TYPE_CHECKING:

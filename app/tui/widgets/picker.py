@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.errors import NoWidget
 from textual.message import Message
 
-from app.tui.lines import Line, highlight, ruled, text
+from app.lines import Line, highlight, ruled, text
 from app.tui.widgets.panel import Panel
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from app.glyphs import spark
+from app.lines import Line, cells, text
 from app.recording.session import Session
-from app.tui.glyphs import spark
-from app.tui.lines import Line, cells, text
 from app.tui.widgets.panel import SessionPanel
 from probes import units
 from scenarios import events as ev

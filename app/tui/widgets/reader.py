@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from app.tui.lines import Line, text
+from app.lines import Line, text
 from app.tui.widgets.panel import Panel
 
 

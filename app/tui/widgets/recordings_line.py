@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tui.lines import Line, crop, ruled, text
+from app.lines import Line, crop, ruled, text
 from app.tui.widgets.panel import Panel
 from probes.units import counted
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from app.glyphs import clean
+from app.lines import Line, Span, cells, crop, flowed, pad, split
 from app.recording.session import Session
-from app.tui.glyphs import clean
-from app.tui.lines import Line, Span, cells, crop, flowed, pad, split
 from app.tui.questions import QUESTIONS, scenario_for
 from app.tui.widgets.picker import Picker, Row
 from scenarios.events import Offer

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tui.lines import BLANK, Line, crop, split, text
+from app.lines import BLANK, Line, crop, split, text
 from app.tui.widgets.panel import Panel
 from app.tui.widgets.picker import Picker
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from app.glyphs import clean
+from app.lines import Line, Span, cells
 from app.recording.session import Session
-from app.tui.glyphs import clean
-from app.tui.lines import Line, Span, cells
 
 _SIGNS = {
     "started": ("▸", "accent"),

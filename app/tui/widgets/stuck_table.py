@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
+from app.glyphs import clean, spark
+from app.lines import Line, crop, pad, ruled, split, text
 from app.recording.session import Session
 from app.report import stuck
-from app.tui.glyphs import clean, spark
-from app.tui.lines import Line, crop, pad, ruled, split, text
 from probes import units
 
 _TRACE = 60  # looks drawn

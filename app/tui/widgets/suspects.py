@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
+from app.glyphs import SIGNS, clean
+from app.lines import Line, cells, crop, text, wrapped
 from app.recording.session import Session
 from app.report.checkup import beside
-from app.tui.glyphs import SIGNS, clean
-from app.tui.lines import Line, cells, crop, text, wrapped
 from app.tui.widgets.picker import Picker, Row
 from probes.units import counted
 from scenarios.finding import SEVERITIES, Finding

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from app.glyphs import clean
+from app.lines import Line, cells, crop, split, text
 from app.report.numbers import imported
 from app.tui.feed import RunFeed
-from app.tui.glyphs import clean
-from app.tui.lines import Line, cells, crop, split, text
 from app.tui.widgets.panel import Panel
 
 

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
+from app.glyphs import clean
+from app.lines import Line, crop, pad, shortened, text
 from app.recording.session import Session
 from app.report import verdict_style, wording
 from app.report.interval_chart import Scale, common_scale
 from app.report.verdict_table import pair, rows, short_size
-from app.tui.glyphs import clean
-from app.tui.lines import Line, crop, pad, shortened, text
 from app.tui.widgets.effects import margin_of, title_of
 from app.tui.widgets.interval_bar import axis, bar
 from app.tui.widgets.picker import Picker, Row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from app.tui.lines import Line, wrapped
+from app.lines import Line, wrapped
 from app.tui.widgets.picker import Picker, Row
 
 _WORD = 14

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from app.lines import Line
 from app.recording import store
 from app.recording.playback import Playback, mark
 from app.recording.reader import load
@@ -14,7 +15,6 @@ from app.report.answer import answer
 from app.report.following import following
 from app.report.interval_chart import Scale
 from app.tui.feed import RunFeed
-from app.tui.lines import Line
 from app.tui.widgets.block_plot import label
 from app.tui.widgets.figures_table import figure_lines
 from app.tui.widgets.interval_bar import axis

@@ -9,9 +9,9 @@ import pytest
 from textual._compositor import LayoutUpdate
 from textual.screen import Screen
 
+from app.lines import Line, cells, flowed
 from app.recording.session import Session
 from app.tui import theme
-from app.tui.lines import Line, cells, flowed
 from app.tui.questions import QUESTIONS
 from app.tui.screens.finding import FindingScreen
 from app.tui.screens.home import HomeScreen

@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from app.glyphs import clean, plain, wants_ascii
 from app.process import identity
 from app.recording.session import Session
 from app.tui.app import prepare_environment
 from app.tui.feed import RunFeed
-from app.tui.glyphs import clean, plain, wants_ascii
 from app.tui.screens.base import Base
 from app.tui.screens.live import LiveScreen
 from app.tui.screens.verdict import VerdictScreen

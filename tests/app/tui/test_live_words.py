@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from app.lines import Line
 from app.recording import store
 from app.recording.playback import Playback
 from app.recording.reader import events_of
 from app.recording.session import Session
 from app.report.plot import _ticks, nice_axis
 from app.tui.feed import RunFeed
-from app.tui.lines import Line
 from app.tui.screens.plan import PlanScreen
 from app.tui.widgets.block_plot import plot_lines
 from app.tui.widgets.effects import _outlook, effect_lines, judged_lines, running

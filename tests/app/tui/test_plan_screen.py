@@ -9,9 +9,9 @@ import msgspec
 import pytest
 from textual import events
 
+from app.lines import Line
 from app.locks import Holder
 from app.tui.event_child import EventChild
-from app.tui.lines import Line
 from app.tui.option_values import parsed, shown
 from app.tui.screens.ask import AskScreen
 from app.tui.screens.consent import ConsentScreen

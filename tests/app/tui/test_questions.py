@@ -12,9 +12,9 @@ import pytest
 from rich.cells import cell_len
 from textual import events
 
+from app.lines import wrapped
 from app.recording.session import Session
 from app.tui.command import Outcome
-from app.tui.lines import wrapped
 from app.tui.questions import QUESTIONS, filled_in, scenario_for
 from app.tui.screens.ask import AskScreen, Words
 from app.tui.screens.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen, Place

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from app.lines import cells, wrapped
 from app.recording.reader import load
 from app.report.report import report
 from app.tui.document_lines import document_lines
-from app.tui.lines import cells, wrapped
 from scenarios.results.document import (
     Bullets,
     Code,

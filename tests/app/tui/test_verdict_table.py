@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from app.lines import cells
 from app.recording import store
 from app.recording.progress import next_look, share_done, time_left
 from app.recording.reader import events_of, load
 from app.recording.session import Session
 from app.report.interval_chart import Scale
 from app.tui.feed import RunFeed
-from app.tui.lines import cells
 from app.tui.screens.groups import GroupsScreen
 from app.tui.screens.verdict import VerdictScreen, headline_lines, trust_lines
 from app.tui.widgets.block_plot import plot_lines

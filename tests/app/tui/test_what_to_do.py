@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from app.lines import Line, cells
 from app.recording import store
 from app.report.following import to_do
 from app.tui.details import commands_of, finding_lines, to_do_lines
 from app.tui.feed import RunFeed
-from app.tui.lines import Line, cells
 from app.tui.screens.verdict import VerdictScreen, advice
 from app.tui.widgets.group_plot import GroupPlot, ValuesPlot
 from app.tui.widgets.suspects import Suspects, _said, subject_words

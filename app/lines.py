@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
-from app.tui.glyphs import clean
+from app.glyphs import clean
 
 Span: TypeAlias = tuple[str, str]  # text, role
 Line: TypeAlias = list[Span]
