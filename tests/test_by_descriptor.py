@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.syntax import ROOT, modules, tree
+
 IN_APP = ("own_files", "resources", "effects", "undo", "changes")
 # Calls of `os` that make, change or remove a name: with `dir_fd` (or `src_dir_fd` and `dst_dir_fd`) only.
 BY_NAME = {
@@ -41,9 +42,8 @@ ALLOWED = {
 }
 
 
-def modules() -> list[Path]:
-    below = [path for room in ("probes", "scenarios") for path in (ROOT / room).rglob("*.py")]
-    return sorted(below + [path for path in (ROOT / "app").rglob("*.py") if path.stem in IN_APP])
+def _held() -> list[Path]:
+    return [*modules("probes", "scenarios"), *(path for path in modules("app") if path.stem in IN_APP)]
 
 
 def trouble(call: ast.Call) -> str:
@@ -97,8 +97,8 @@ def found(tree: ast.AST, where: str) -> Iterator[tuple[str, str]]:
 def test_nothing_is_written_or_deleted_by_its_path() -> None:
     seen = [
         (place, f"{path.relative_to(ROOT)}: {place.rpartition('.')[2]}: {text}")
-        for path in modules()
-        for place, text in found(ast.parse(path.read_text(encoding="utf-8")), path.stem)
+        for path in _held()
+        for place, text in found(tree(path), path.stem)
     ]
     assert [line for place, line in seen if place not in ALLOWED] == []
     assert ALLOWED.keys() - {place for place, _ in seen} == set(), "allowed, and no longer needed"

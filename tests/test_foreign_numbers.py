@@ -6,18 +6,18 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.syntax import ROOT, modules, nodes
+
 ASKS = {"isdecimal", "isdigit", "isnumeric"}
 
 
 def test_no_function_asks_for_digits_and_then_calls_int() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{function.lineno} {function.name}"
-        for folder in ("probes", "scenarios", "app")
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        for function in ast.walk(ast.parse(path.read_text()))
+        for path in modules("probes", "scenarios", "app")
+        if any(asked in path.read_text() for asked in ASKS)
+        for function in nodes(path)
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         and _asks(function)
         and _calls_int(function)

@@ -7,12 +7,12 @@ the reason for which the path is nobody's choice.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.syntax import ROOT, modules, nodes
+
 READS = {"open", "read_text", "read_bytes"}  # of Path, and `open` alone
 BY_NAME = {
     "tarfile.open",
@@ -59,10 +59,6 @@ ALLOWED = {
 }  # fmt: skip
 
 
-def modules() -> list[Path]:
-    return sorted(path for room in ("app", "probes", "scenarios") for path in (ROOT / room).rglob("*.py"))
-
-
 def trouble(call: ast.Call) -> str:
     """Why this call must not be there; empty for a good one."""
     named = {keyword.arg for keyword in call.keywords}
@@ -102,16 +98,16 @@ def _of_path(call: ast.Call) -> bool:
     )
 
 
-def found(tree: ast.AST) -> Iterator[str]:
+def found(read: Iterable[ast.AST]) -> Iterator[str]:
     """Every call that opens by a path."""
-    return (text for node in ast.walk(tree) if isinstance(node, ast.Call) and (text := trouble(node)))
+    return (text for node in read if isinstance(node, ast.Call) and (text := trouble(node)))
 
 
 def test_only_these_open_by_a_path() -> None:
     seen = {
         str(path.relative_to(ROOT)): texts
-        for path in modules()
-        if (texts := list(found(ast.parse(path.read_text(encoding="utf-8")))))
+        for path in modules("app", "probes", "scenarios")
+        if (texts := list(found(nodes(path))))
     }
     assert {path: texts for path, texts in seen.items() if path not in ALLOWED} == {}
     assert ALLOWED.keys() - seen.keys() == set(), "allowed, and no longer needed"
@@ -126,7 +122,7 @@ def test_only_these_open_by_a_path() -> None:
     ],
 )  # fmt: skip
 def test_it_is_seen(code: str) -> None:
-    assert list(found(ast.parse(code)))
+    assert list(found(ast.walk(ast.parse(code))))
 
 
 @pytest.mark.parametrize(
@@ -138,4 +134,4 @@ def test_it_is_seen(code: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_right_is_not(code: str) -> None:
-    assert not list(found(ast.parse(code)))
+    assert not list(found(ast.walk(ast.parse(code))))

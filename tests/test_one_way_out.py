@@ -6,12 +6,12 @@ Read off the syntax of every module of `app`, `scenarios` and `probes`.
 from __future__ import annotations
 
 import ast
-from pathlib import Path
+from collections.abc import Iterable
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-MODULES = sorted(path for room in ("app", "scenarios", "probes") for path in (ROOT / room).rglob("*.py"))
+from tests.syntax import ROOT, modules, nodes
+
 # What shows text, however it was imported or reached.
 SHOWS = {
     "print", "echo", "secho", "Segment", "Strip", "Text", "Content", "Console", "Static", "Label", "Markdown", "Toast",
@@ -31,10 +31,10 @@ DOORS = {
 }
 
 
-def shown(tree: ast.Module) -> set[str]:
+def shown(read: Iterable[ast.AST]) -> set[str]:
     """To ask a stream whether it is a terminal shows nothing; a child's own streams (`process.stdout`) are pipes."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in read:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
             ("rich", "textual", "sys", "click")
         ):
@@ -54,7 +54,7 @@ def shown(tree: ast.Module) -> set[str]:
 
 
 def test_text_is_shown_through_the_doors_only() -> None:
-    found = {str(p.relative_to(ROOT)): shown(ast.parse(p.read_text("utf-8"))) for p in MODULES}
+    found = {str(p.relative_to(ROOT)): shown(nodes(p)) for p in modules("app", "scenarios", "probes")}
     assert {name: through for name, through in found.items() if through} == DOORS
 
 
@@ -64,4 +64,4 @@ def test_text_is_shown_through_the_doors_only() -> None:
      "self.notify('x')", "import click\nclick.echo('x')"],
 )  # fmt: skip
 def test_a_new_way_would_be_seen(code: str) -> None:
-    assert shown(ast.parse(code))
+    assert shown(ast.walk(ast.parse(code)))

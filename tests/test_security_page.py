@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.syntax import ROOT, nodes
+
 PAGE = ROOT / "app" / "undo" / "SECURITY.md"
 
 
@@ -18,7 +18,7 @@ def test_every_test_that_holds_a_promise_is_there() -> None:
     assert len(named) > 25 and all("`tests/" in row for row in rows if "Held by" not in row)
     missing = []
     for file, name in named:
-        tree = ast.parse((ROOT / file).read_text()) if (ROOT / file).exists() else ast.Module([], [])
-        functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+        read = nodes(ROOT / file) if (ROOT / file).exists() else ()
+        functions = (n for n in read if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
         missing += [] if name in {f.name for f in functions} else [f"{file}::{name}"]
     assert missing == []

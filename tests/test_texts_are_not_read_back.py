@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.syntax import ROOT, modules, tree
+
 # ruff: noqa: SIM905
 FIELDS = frozenset(
     "title text reason explain sentence headline question why detail label answer remark blocked refusal brief risk "
@@ -30,6 +31,7 @@ TESTS = frozenset(
 )
 PATTERNS = frozenset("match search fullmatch findall finditer sub subn split".split())
 KEEPS = frozenset("strip lstrip rstrip lower upper casefold title format join".split())  # a text stays one
+LEAVES = frozenset({ast.Name, ast.Constant, ast.Load, ast.Store})  # most of a tree, and nothing below them
 PASSES = frozenset("clean str".split())
 PHRASE = re.compile(r"\b(?!hostdx )[a-z]{2,}[,;:]? [a-z]{2,}")  # words of ours; a number or a name is data
 # the tests of where sentences are made
@@ -39,18 +41,22 @@ OF_WORDING = frozenset("test_wording test_answer test_verdict_table test_units t
 class Reader(ast.NodeVisitor):
     """One module's; `found` holds (line, what). `phrases`: only where words of ours are looked for, as in tests."""
 
-    def __init__(self, tree: ast.Module, phrases: bool = False) -> None:
+    def __init__(self, module: ast.Module, phrases: bool = False) -> None:
         self._phrases = phrases
         self.found: list[tuple[int, str]] = []
         self._texts: list[set[str]] = [set()]
         self._makers: set[str] = set()
         self._modules: set[str] = set()
-        for node in ast.walk(tree):
+        for node in ast.walk(module):
             if isinstance(node, ast.ImportFrom) and node.module:
                 wording = node.module.rsplit(".", 1)[-1] in WORDING
                 self._makers |= {a.asname or a.name for a in node.names if wording and a.name.islower()}
                 self._modules |= {a.asname or a.name for a in node.names if a.name in WORDING}
-        self.visit(tree)
+        self.visit(module)
+
+    def visit(self, node: ast.AST) -> None:
+        if type(node) not in LEAVES:
+            super().visit(node)
 
     def _text(self, node: ast.expr | None) -> bool:
         match node:
@@ -168,17 +174,14 @@ def read_back(source: str, phrases: bool = False) -> list[tuple[int, str]]:
 
 
 def _modules(*folders: str) -> Iterator[Path]:
-    for folder in folders:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            if path.stem not in WORDING and path.stem not in OF_WORDING:
-                yield path
+    return (path for path in modules(*folders) if path.stem not in (*WORDING, *OF_WORDING))
 
 
 def test_nothing_outside_the_wording_reads_a_text_back() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {what}"
         for path in _modules("app", "scenarios", "probes")
-        for line, what in read_back(path.read_text())
+        for line, what in Reader(tree(path)).found
     ]
     assert not found, "a text that a person reads is tested or taken apart:\n" + "\n".join(found)
 
@@ -187,7 +190,7 @@ def test_no_test_looks_for_our_words() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {what}"
         for path in _modules("tests")
-        for line, what in read_back(path.read_text(), phrases=True)
+        for line, what in Reader(tree(path), phrases=True).found
     ]
     assert not found, "a test looks for words that a person reads:\n" + "\n".join(found)
 
