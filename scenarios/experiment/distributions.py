@@ -77,13 +77,12 @@ def t_quantile(p: float, df: float) -> float:
     while t_tail(high, df) > tail:
         high *= 2
     low = 0.0
-    for _ in range(100):
-        middle = (low + high) / 2
+    while low < (middle := (low + high) / 2) < high:  # some 55 times: until no number lies between them
         if t_tail(middle, df) > tail:
             low = middle
         else:
             high = middle
-    return (low + high) / 2
+    return middle
 
 
 def binomial_tail(k: int, n: int, p: float) -> float:

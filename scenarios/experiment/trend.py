@@ -12,7 +12,9 @@ and 12 % with 6, 8 and 12 rounds of a pure random walk, in which nothing can tel
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 import msgspec
@@ -77,18 +79,26 @@ def correlation_of(xs: Sequence[float], ys: Sequence[float]) -> float:
     return min(1.0, max(ASSUMED_CORRELATION, corrected + (0.1 if n < 12 else 0.3)))
 
 
+@lru_cache(maxsize=1024)
+def _slope_spread(rounds: int, correlation: float) -> float:
+    """Of a line through evenly spaced rounds."""
+    return _line([float(i) for i in range(rounds)], [0.0] * rounds, correlation).spreads[1]
+
+
 def rounds_to_show(line: Estimate, slope: float = MATTERS_A_ROUND) -> int | None:
     """After how many rounds such a log slope would be called some eight times out of ten; None: never soon."""
     rho = line.correlation
-    for n in range(LEAST_ROUNDS, _MOST_ROUNDS):
+
+    def shown(n: int) -> bool:
         if rho >= 0.995:
             error = line.noise / math.sqrt(n - 1)
         else:
-            spread = _line([float(i) for i in range(n)], [0.0] * n, rho).spreads[1]
-            error = line.noise * math.sqrt((1 - rho * rho) * spread)
-        if slope >= (t_quantile(1 - CALLED_AT / 2, n - 2) + t_quantile(0.9, n - 2)) * error:
-            return n
-    return None
+            error = line.noise * math.sqrt((1 - rho * rho) * _slope_spread(n, rho))
+        return slope >= (t_quantile(1 - CALLED_AT / 2, n - 2) + t_quantile(0.9, n - 2)) * error
+
+    counts = range(LEAST_ROUNDS, _MOST_ROUNDS)
+    first = bisect_left(counts, True, key=shown)  # every round more makes the error smaller
+    return counts[first] if first < len(counts) else None
 
 
 def _a_round(log_slope: float, span: float) -> float:
