@@ -359,20 +359,23 @@ def test_completion(capsys: pytest.CaptureFixture[str], shell: str) -> None:
         ("hostdx 'run' dsta", ["dstate"]),
     ],
 )
-def test_bash_itself_completes(tmp_path: Path, line: str, replies: list[str]) -> None:
+def test_bash_itself_completes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, replies: list[str]
+) -> None:
     """As bash calls it: the words split at its own COMP_WORDBREAKS, the function from the printed script."""
     (tmp_path / "hostdx").write_text(
         f"#!{sys.executable} -P\nimport sys; sys.argv[0] = 'hostdx'; from app.cli import main; main()\n"
     )
     (tmp_path / "hostdx").chmod(0o755)
     ask = """
-    source <(hostdx completion bash)
+    eval "$2"
     COMP_LINE=$1 COMP_POINT=${#1}
     _hostdx_completion hostdx
     printf '%s,' "${COMPREPLY[@]}"
     """  # COMP_WORDBREAKS as bash sets it
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    _, script, _ = typed(capsys, "completion", "bash")
     done = subprocess.run(
-        ["bash", "-c", ask, "bash", line], env=environment, capture_output=True, text=True, timeout=60
+        ["bash", "-c", ask, "bash", line, script], env=environment, capture_output=True, text=True, timeout=60
     )
     assert (done.stderr, done.stdout.rstrip(",").split(",")) == ("", replies)

@@ -30,7 +30,7 @@ time.sleep(60)
 SAYS = """#!{python}
 import os, time
 os.write(1, b"\\n")
-for _ in range(30):
+for _ in range(18):
     os.write(1, b" ")
     time.sleep(0.1)
 os.write(1, b"7")
