@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import os
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -21,6 +22,7 @@ from probes.bench.supervised import Supervisors
 from tests.needs import need
 
 WORKERS = 2
+SLOW = re.compile(r"_real\.py$|/tui/")  # files with few tests that take long
 AGAIN, PAUSE_S = 4, 5  # runs more, of a test that is marked `noisy`; any other that fails once is a failure
 
 # machines are shared and noisy: how long an example takes is no property of the code
@@ -96,25 +98,31 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     @cache
-    def alone(file: str) -> frozenset[str]:
-        """The tests of a file that are real and not beside; one name may stand for the whole file: ""."""
-        tree = ast.parse((config.rootpath / file).read_text(encoding="utf-8"))
-        marked = {
-            "" if isinstance(node, ast.Assign) else node.name: [ast.unparse(one) for one in marks]
-            for node in tree.body
-            if (marks := _marks(node))
+    def marks(file: str) -> dict[str, str]:
+        """Of each marked test of a file, and of all that it holds: ""."""
+        text = (config.rootpath / file).read_text(encoding="utf-8")
+        return {
+            "" if isinstance(node, ast.Assign) else node.name: " ".join(map(ast.unparse, marked))
+            for node in ast.parse(text if "mark.real" in text else "").body
+            if (marked := _marks(node))
         }
-        whole = marked.get("", [])
-        return frozenset(
-            name
-            for name, marks in marked.items()
-            if "mark.real" in str(marks + whole) and "mark.beside" not in str(marks + whole)
-        )
+
+    def alone(file: str, test: str) -> bool:
+        both = marks(file).get("", "") + marks(file).get(test, "")
+        return "mark.real" in both and "mark.beside" not in both
 
     class RealOnesTogether(LoadScopeScheduling):  # type: ignore[misc,unused-ignore]
         def _split_scope(self, nodeid: str) -> str:
             file, _, test = nodeid.partition("::")
-            return "real" if alone(file) & {"", test.partition("[")[0]} else file
+            if file.startswith("tests/test_"):
+                return "tests"  # they read the same modules: each is parsed once in a process
+            return "real" if alone(file, test.partition("[")[0]) else file
+
+        def _assign_work_unit(self, node: Any) -> None:
+            """Files that take long go first, lest one process waits for the other at the end."""
+            first = min(self.workqueue, key=lambda scope: (scope != "real", not SLOW.search(scope)))
+            self.workqueue.move_to_end(first, last=False)
+            super()._assign_work_unit(node)
 
     return RealOnesTogether(config, log)
 

@@ -17,7 +17,7 @@ from probes.system.disk.mounts import mount_of, placement
 from probes.types import Absent, present
 from tests.needs import ROOT, need, not_here, program
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.beside]
 
 
 def run(*argv: str, **more: object) -> str:

@@ -12,6 +12,7 @@ from tests.real.written_paths import traced, written
 
 pytestmark = [
     pytest.mark.real,
+    pytest.mark.beside,
     needs(ROOT, program("strace")),
 ]
 

@@ -26,7 +26,7 @@ from tests.real.loop_disk import LoopDisk
 from tests.real.polled import within
 from tests.real.trim_disk import TrimDisk, sh
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.beside]
 
 SHORT = ("--budget", "9", "--idle", "1")
 ONE_ROUND = ("--round", "--budget", "3")

@@ -113,6 +113,7 @@ def test_to_its_end(tmp_path: Path, net: PrivateNet) -> None:
     assert journal(tmp_path) == []
 
 
+@pytest.mark.beside
 def test_told_to_stop(tmp_path: Path, net: PrivateNet) -> None:
     process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
     holder, namespace = measuring(process, net)
@@ -123,6 +124,7 @@ def test_told_to_stop(tmp_path: Path, net: PrivateNet) -> None:
     assert journal(tmp_path) == []
 
 
+@pytest.mark.beside
 def test_killed_and_undone(tmp_path: Path, net: PrivateNet) -> None:
     process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
     holder, namespace = measuring(process, net)
@@ -137,6 +139,7 @@ def test_killed_and_undone(tmp_path: Path, net: PrivateNet) -> None:
     assert journal(tmp_path) == []
 
 
+@pytest.mark.beside
 def test_the_namespaces_end_under_it(tmp_path: Path, net: PrivateNet) -> None:
     process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
     holder, namespace = measuring(process, net)
@@ -148,6 +151,7 @@ def test_the_namespaces_end_under_it(tmp_path: Path, net: PrivateNet) -> None:
     assert journal(tmp_path) == []
 
 
+@pytest.mark.beside
 def test_two_at_once(tmp_path: Path, net: PrivateNet) -> None:
     """Two users' runs: states and locks of their own. On one state the second waits its turn: that is a lock's test."""
     places = [tmp_path / "one", tmp_path / "two"]

@@ -19,7 +19,7 @@ def rules_from_json(text: str) -> tuple[ReversePathRule, ...] | Absent:
     return listing if isinstance(listing, Absent) else listing.rules
 
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.beside]
 RULES = (
     'iifname "eth1" meta nfproto ipv6 fib saddr . mark . iif oif missing drop',
     "udp dport 53 fib saddr oif missing drop",
