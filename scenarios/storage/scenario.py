@@ -237,19 +237,24 @@ class Storage(Scenario):
         for index, load in enumerate(loads):
             arm = arm_of(one, benches[one.letter], load)
             blocks = GuardedBlocks(run, watch)
+            why = ""
             with run.step(load.id, load.title) as step:
                 try:
                     await arm.ready()
                     own = courses.setdefault(load.id, [])
-                    await measure_alone(run, load, arm, budget.left_s / (len(loads) - index), blocks, own)
+                    why = await measure_alone(
+                        run, load, arm, budget.left_s / (len(loads) - index), blocks, own
+                    )
                 finally:
                     counted = blocks.counted(load.id)
                     values = values_of(counted, arm.variant, load.metrics[0].name)
                     if values and not arm.unfit:
                         latencies = [pair for block in counted for pair in block.histogram]
                         levels.append(level_of(one, load, values, sorted(arm.remarks)[-1:], latencies))
+                        if why:
+                            run.note(f"{load.title}: {why}")
                     else:
-                        step.skip(arm.unfit or "nothing could be measured")
+                        step.skip(arm.unfit or why or "nothing could be measured")
 
     async def _prepare(
         self, run: Run, layout: Layout, loads: list[Workload], written: WriteBudget, stack: AsyncExitStack

@@ -16,8 +16,11 @@ BLOCKS_AT_MOST = 24
 
 async def measure_alone(
     run: Run, load: Workload, arm: StorageArm, seconds: float, blocks: GuardedBlocks, courses: list[Course]
-) -> None:
-    """Blocks one after another, the first a warm-up; `blocks` keeps those that count, `courses` gets how all went."""
+) -> str:
+    """Blocks one after another, the first a warm-up; `blocks` keeps those that count, `courses` gets how all went.
+
+    Returns why it ended early, or "".
+    """
     ends = run.clock.now() + seconds
     if blocks.watch is not None:
         await blocks.watch.settle()
@@ -46,8 +49,7 @@ async def measure_alone(
                 ev.Progress(t=run.time(), step=load.id, text=load.title, seconds_left=ends - run.clock.now())
             )
     except Spent as why:  # what was measured until now holds
-        run.note(f"{load.title}: ended after {done} blocks: {why}")
+        return f"ended after {done} blocks: {why}"
     except NotApplicable as why:
-        run.note(f"{load.title}: not applicable: {why}")
-    if blocks.stopped:
-        run.note(f"{load.title}: stopped: {blocks.stopped}")
+        return f"not applicable: {why}"
+    return f"stopped: {blocks.stopped}" if blocks.stopped else ""

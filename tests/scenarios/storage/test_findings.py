@@ -17,7 +17,7 @@ from probes.system.disk.queue import QueueLimits
 from probes.types import Absent
 from scenarios.events import Verdict
 from scenarios.knowledge.disks import disk_class, endurance_share
-from scenarios.plan import Plan, Variant, Workload, Written
+from scenarios.plan import Plan, Variant, Written
 from scenarios.storage.arms import level_interval
 from scenarios.storage.findings import (
     class_findings,
@@ -28,7 +28,7 @@ from scenarios.storage.findings import (
     level,
     link_findings,
 )
-from scenarios.storage.plan import alone, sentences, workloads
+from scenarios.storage.plan import alone, sentences
 from scenarios.storage.scenario import scope_of
 from scenarios.storage.targets import Target, differences, fill_level, same_device, variant
 from tests.fakes.tree import Tree
@@ -215,10 +215,6 @@ def test_a_level_that_wanders_slowly_is_not_surer_for_many_slices() -> None:
     wandering = [100.0 + 30.0 * math.sin(n / 40) for n in range(400)]
     middle, interval = level_interval(wandering)
     assert interval is not None and interval[0] < middle - 10 and middle + 10 < interval[1]
-
-
-def loads() -> tuple[Workload, ...]:
-    return workloads(1 << 30, "/a")
 
 
 def test_a_single_directory_is_promised_only_what_can_be_held_against_it() -> None:

@@ -1,0 +1,52 @@
+"""One directory alone: what a load's end is said by, once."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from probes.bench.measured import Measured, NotApplicable, Spent
+from probes.bench.storage import StorageBench
+from probes.bench.workloads import load_of
+from scenarios import events as ev
+from scenarios.experiment.budget import Budget
+from scenarios.storage.plan import workloads
+from scenarios.storage.results import Level
+from scenarios.storage.scenario import Storage
+from tests.fakes.clock import FakeClock
+from tests.fakes.run import FakeRun
+from tests.fakes.watch import FakeWatch
+from tests.scenarios.storage.test_findings import target
+
+
+class Bench:
+    """Blocks of half a second until `why` is raised."""
+
+    def __init__(self, clock: FakeClock, blocks: int, why: Exception | None) -> None:
+        self.clock, self.left, self.why = clock, blocks, why
+
+    async def ready(self, _load: str) -> None:
+        return
+
+    async def block(self, load: str, seconds: float) -> Measured:
+        if not self.left and self.why is not None:
+            raise self.why
+        self.left -= 1
+        self.clock.advance(seconds)
+        return Measured(seconds=seconds, values={load_of(load).metric: 100.0})
+
+
+@pytest.mark.parametrize("blocks", [0, 3])
+@pytest.mark.parametrize("why", [Spent("nothing is left"), NotApplicable("not here"), None])
+async def test_why_a_load_ended_is_one_line(blocks: int, why: Exception | None) -> None:
+    """As a note beside what was measured, else as the reason why the step was skipped; None: its watch stopped it."""
+    clock = FakeClock()
+    run = FakeRun(clock=clock)
+    load, levels = workloads(1 << 30, "/data", 1)[0], list[Level]()
+    watch = FakeWatch(run, stop_after=None if why else max(1, blocks))
+    bench = cast(StorageBench, Bench(clock, blocks, why))
+    await Storage()._alone(run, [load], Budget(60.0, clock), target(), {"A": bench}, watch, levels, {})
+    [_, ended] = run.of(ev.Step)
+    assert len(levels) == (blocks > 0) == (ended.state == "done")
+    assert len(run.of(ev.Note)) == (blocks > 0) and bool(ended.reason) == (blocks == 0)
