@@ -108,6 +108,11 @@ def refused_file_system(placed: Placement, explicit: bool) -> str:
     directory, kind = placed.directory, placed.mount.fstype
     if kind in _MEMORY:
         return f"{directory} is on {kind}: that is memory, not a disk; name a directory on a disk"
+    if placed.memory:
+        return (
+            f"{directory} is on {kind}, whose upper layer lies on {placed.memory}: that is memory, not a disk; "
+            "name a directory on a disk"
+        )
     if kind in _NOT_FOR_FILES:
         return f"{directory} is on {kind}, which cannot hold test files; name a directory on a disk"
     if any(leaf.startswith(("zram", "ram")) for leaf in placed.leaves):

@@ -11,7 +11,7 @@ from probes.bench.refusals import Suitability, suitability
 from probes.host import Host
 from probes.number_text import whole
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.mounts import IN_MEMORY, Mount, Placement, mounts, placement
+from probes.system.disk.mounts import Mount, Placement, memory_of, mounts, placement
 from probes.types import Absent, present
 from scenarios.model import Options, Usage
 from scenarios.plan import Variant
@@ -80,7 +80,7 @@ def could_be_named(host: Host, taken: Sequence[Target]) -> tuple[str, ...]:
     seen = {t.place.mount.devno for t in taken}
     lines: list[str] = []
     for mount in table:
-        if mount.fstype in _NO_DATA | IN_MEMORY or mount.devno in seen or "ro" in mount.options:
+        if mount.fstype in _NO_DATA or mount.devno in seen or "ro" in mount.options or memory_of(host, mount):
             continue
         seen.add(mount.devno)
         lines.append(f"{mount.mountpoint} ({mount.fstype} on {mount.source})")

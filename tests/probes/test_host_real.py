@@ -151,14 +151,14 @@ def test_btrfs_over_two_devices(workshop: Workshop) -> None:
     assert sorted(found.leaves) == sorted(map(name_of, devices))
 
 
-def test_overlay_says_that_it_has_no_device(workshop: Workshop) -> None:
+def test_an_overlay_over_memory_says_that_it_lies_there(workshop: Workshop) -> None:
     need(ROOT, program("mount"))
     base = Path(workshop.mount("-t", "tmpfs", "none", at="base"))
     for name in ("lower", "upper", "work"):
         (base / name).mkdir()
     options = f"lowerdir={base}/lower,upperdir={base}/upper,workdir={base}/work"
     found = placement(Host(), workshop.mount("-t", "overlay", "overlay", "-o", options, at="merged"))
-    assert present(found) and found.mount.fstype == "overlay" and isinstance(found.device, Absent)
+    assert present(found) and found.mount.fstype == "overlay" and found.memory == "tmpfs"
 
 
 def test_a_file_system_that_never_answers_does_not_hang_us(workshop: Workshop) -> None:

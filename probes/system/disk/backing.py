@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from probes.host import Host
-from probes.system.disk.mounts import IN_MEMORY, NETWORK, Placement, placement
+from probes.system.disk.mounts import NETWORK, Placement, placement
 from probes.types import Absent, present
 
 
@@ -27,7 +27,7 @@ def devices_under(host: Host, directory: str) -> dict[str, tuple[str, ...]] | Ab
         if isinstance(place, Absent):
             return place
         if isinstance(place.device, Absent):
-            if place.mount.fstype in IN_MEMORY | NETWORK:
+            if place.memory or place.mount.fstype in NETWORK:
                 continue
             return place.device  # an overlay, zfs: on some disk, but nobody says on which
         for name in (place.device, *place.layers, *place.leaves):
@@ -80,7 +80,7 @@ def served_by_memory(host: Host, leaves: Iterable[str]) -> str:
             )
         place = file_place(host, leaf)
         if isinstance(place, Placement):
-            if place.mount.fstype in IN_MEMORY:
-                return f"served by memory: the file of {leaf} lies on {place.mount.fstype}"
+            if place.memory:
+                return f"served by memory: the file of {leaf} lies on {place.memory}"
             waiting += place.leaves
     return ""

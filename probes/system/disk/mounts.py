@@ -37,13 +37,16 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Placement(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a directory lies. `device` is the kernel name on top; `layers` go down to the `leaves`."""
+    """Where a directory lies. `device` is the kernel name on top; `layers` go down to the `leaves`. `memory`: see
+    `memory_of`.
+    """
 
     directory: str
     mount: Mount
     device: str | Absent
     layers: tuple[str, ...] = ()
     leaves: tuple[str, ...] = ()
+    memory: str = ""
 
 
 @once_if_still
@@ -149,12 +152,28 @@ def placement(host: Host, directory: str) -> Placement | Absent:
     mount = mount_of(host, path)
     if isinstance(mount, Absent):
         return mount
+    if memory := memory_of(host, mount):
+        none = Absent(f"{mount.fstype} lies in memory, on no device", "unsupported", mount.mountpoint)
+        return Placement(directory=path, mount=mount, device=none, memory=memory)
     tops = _devices(host, mount)
     if isinstance(tops, Absent):
         return Placement(directory=path, mount=mount, device=tops)
     down = tuple(dict.fromkeys(n for top in tops for n in layers(host, top)))
     ends = tuple(dict.fromkeys(n for top in tops for n in leaves(host, top)))
     return Placement(directory=path, mount=mount, device=tops[0], layers=down, leaves=ends)
+
+
+def memory_of(host: Host, mount: Mount) -> str:
+    """The file system in memory that holds what is written there: itself, or what an overlay's upper layer lies on.
+
+    "" where there is none, and in a container, where the upper layer's path is another name space's.
+    """
+    if mount.fstype in IN_MEMORY:
+        return mount.fstype
+    upper = next((o.removeprefix("upperdir=") for o in mount.options if o.startswith("upperdir=/")), "")
+    path = host.real(upper, may_hang=True) if upper else ""
+    below = mount_of(host, path) if present(path) and path else None
+    return below.fstype if isinstance(below, Mount) and below.fstype in IN_MEMORY else ""
 
 
 def file_systems(host: Host) -> dict[str, tuple[str, ...]]:
@@ -181,8 +200,6 @@ def _holds(mountpoint: str, path: str) -> bool:
 
 def _devices(host: Host, mount: Mount) -> tuple[str, ...] | Absent:
     """The kernel names under a mount, first the one that it names; several for a btrfs over several."""
-    if mount.fstype in IN_MEMORY:
-        return Absent(f"{mount.fstype} lies in memory, on no device", "unsupported", mount.mountpoint)
     if mount.devno and not mount.devno.startswith("0:"):
         name = device_name(host, mount.devno)
         return name if isinstance(name, Absent) else (name,)

@@ -6,6 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from probes.bench import refusals
@@ -79,6 +80,12 @@ def test_what_is_no_disk_of_ours_only_when_named_and_then_noted(kind: str) -> No
 def test_a_container_s_root_is_measured_without_being_named_and_noted() -> None:
     assert refused_file_system(placed("overlay"), False) == ""
     assert len(list(notes(Host("/nonexistent"), placed("overlay")))) == 1
+
+
+@pytest.mark.parametrize("explicit", [True, False])
+def test_an_overlay_over_memory_is_memory(explicit: bool) -> None:
+    over_memory = msgspec.structs.replace(placed("overlay"), memory="tmpfs")
+    assert refused_file_system(over_memory, explicit)
 
 
 @pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "f2fs", "zfs", "ext3"])

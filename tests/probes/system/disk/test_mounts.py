@@ -104,6 +104,19 @@ def test_over_the_root_itself(tree: Tree) -> None:
     assert mountpoint(tree, "/anything")[1] == "overlay"
 
 
+@pytest.mark.parametrize(
+    ("upper", "memory"), [("/cow/upper", "tmpfs"), ("/cow/gone", ""), ("/data/upper", ""), ("", "")]
+)
+def test_an_overlay_lies_in_memory_where_its_upper_layer_does(tree: Tree, upper: str, memory: str) -> None:
+    """A live image's root; a container's path is not there."""
+    options = f"rw,lowerdir=/lower{upper and ',upperdir='}{upper}"
+    table(tree, "29 30 0:30 / /cow rw - tmpfs tmpfs rw", f"30 20 0:40 / / rw - overlay overlay {options}")
+    tree.put("/cow/upper/file", "").put("/data/upper/file", "")
+    found = placement(tree.host(), "/var/tmp")
+    assert present(found) and found.mount.fstype == "overlay" and isinstance(found.device, Absent)
+    assert found.memory == memory
+
+
 def test_parents_that_are_not_listed(tree: Tree) -> None:
     """In a container or a chroot the table begins in the middle."""
     tree.put(
