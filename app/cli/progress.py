@@ -84,4 +84,4 @@ def _worded(session: Session, event: ev.AnyEvent) -> str:
 
 
 def left(seconds: float | None) -> str:
-    return "" if seconds is None else f", {duration(seconds)} left"
+    return f", {duration(seconds)} left" if seconds is not None and seconds > 0 else ""  # late: nobody knows

@@ -32,7 +32,7 @@ def time_left(session: Session) -> float | None:
         elif now.state not in _OVER:
             own = max(0.0, step.seconds - (session.time - now.t))
             known = told.seconds_left if told is not None and told.step == step.id else None
-            left += own if known is None else known
+            left += own if known is None else max(0.0, known)
     return left
 
 

@@ -62,3 +62,14 @@ def test_a_reason_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     view.show(ev.Step(t=1, id="s", title="stream", state="skipped", reason=reason))
     view.show(ev.Step(t=2, id="t", title="next", state="started"))
     assert capsys.readouterr().err.count("\n") == 2
+
+
+@pytest.mark.parametrize("seconds_left", [0.0, -2.9, None])
+def test_a_load_that_is_late_has_no_time_left(
+    seconds_left: float | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A guest without a CPU of its own said "-10 s left"."""
+    from scenarios import events as ev
+
+    Plain().show(ev.Progress(t=1, step="stream", text="stream", seconds_left=seconds_left))
+    assert capsys.readouterr().err.split("  ")[-1] == "stream\n"
