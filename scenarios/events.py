@@ -257,6 +257,7 @@ class Estimate(Event, frozen=True, tag="estimate"):
     ci95: Interval | None = None
     seconds_left: of.Duration | None = None
     planned_groups: of.Number = 0  # at most
+    next_look: of.Number = 0  # after so many groups; 0: not told
     p99_ns: tuple[of.Count, of.Count] | None = None  # of baseline and variant in the last group; never judged
 
 

@@ -151,6 +151,11 @@ class Run(Protocol):
 
     def emit(self, event: ev.AnyEvent) -> None: ...
 
+    @property
+    def margin(self) -> float:
+        """The smallest effect that matters, as a share."""
+        return self.options.number("margin", 0.05)
+
     def change(self, action: Action) -> AbstractAsyncContextManager[Applied]: ...
 
     async def other(

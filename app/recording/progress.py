@@ -59,10 +59,10 @@ def next_look(session: Session, estimate: ev.Estimate, margin: float) -> NextLoo
         return None
     load = session.load(estimate.workload)
     least = load.min_groups if load is not None else 8
-    planned = looks(estimate.planned_groups, least)
-    following = next((n for n in planned if n > estimate.groups), None)
+    planned = looks(estimate.planned_groups, least)  # of a former recording
+    following = estimate.next_look or next((n for n in planned if n > estimate.groups), 0)
     taken = [g.t for g in session.groups.get(estimate.workload, ()) if not g.disturbed]
-    if following is None or len(taken) < 2:
+    if not following or len(taken) < 2:
         return None
     began = session.steps.get(estimate.workload)
     since = began.t if began is not None and began.t < taken[-1] else taken[0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from scenarios.model import Clock
@@ -94,50 +95,42 @@ def next_undecided(left_s: float, undecided: Sequence[Undecided]) -> Undecided |
 
 
 class Pace:
-    """How long a group of this workload really takes, switching included, and how many still fit."""
+    """How long a group really takes, with all that lies around it (switches, readings, the workers' answers), and how
+    many still fit. Its seconds pass only while its load is measured.
+    """
 
-    def __init__(
-        self, clock: Clock, budget_s: float, expected_group_s: float, most_s: float | None = None
-    ) -> None:
+    def __init__(self, clock: Clock, budget_s: float, group_s: float) -> None:
         self._clock = clock
-        self._began = clock.now()
         self.budget_s = budget_s
-        self.most_s = budget_s if most_s is None else max(budget_s, most_s)
-        self._group_s = expected_group_s
-        self._measured = 0
-        self._since = self._began
+        self.expect(group_s)
+        self._spent_s = 0.0
+        self._since: float | None = None
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        self._since = self._clock.now()
+        try:
+            yield
+        finally:
+            self._spent_s, self._since = self.spent_s, None
 
     @property
     def spent_s(self) -> float:
-        return self._clock.now() - self._began
+        return self._spent_s + (0.0 if self._since is None else self._clock.now() - self._since)
 
     @property
     def left_s(self) -> float:
         return max(0.0, self.budget_s - self.spent_s)
 
-    @property
-    def group_s(self) -> float:
-        return self._group_s
-
     def expect(self, group_s: float) -> None:
-        """What the warm-up tells of a group's length."""
-        self._group_s = group_s
+        """Of another length than before: what was measured until now tells nothing of it."""
+        self.group_s = group_s
+        self._measured = 0
 
-    def make_room(self, groups: int) -> bool:
-        """Whether so many groups fit; the budget grows up to `most_s` where only that lets them."""
-        need_s = groups * self._group_s
-        if need_s > self.left_s * 1.001 and self.spent_s + need_s <= self.most_s:
-            self.budget_s = min(self.most_s, self.spent_s + need_s * OVERHEAD)
-        return need_s <= self.left_s * 1.001
-
-    def group_began(self) -> None:
-        self._since = self._clock.now()
-
-    def group_ended(self) -> None:
-        took = self._clock.now() - self._since
-        self._measured += 1
-        self._group_s += (took - self._group_s) / self._measured
+    def took(self, groups: int, seconds: float) -> None:
+        self._measured += groups
+        self.group_s += (seconds / groups - self.group_s) * groups / self._measured
 
     @property
     def groups_that_fit(self) -> int:
-        return int(self.left_s / self._group_s + 1e-9) if self._group_s > 0 else 0
+        return int(self.left_s / self.group_s + 1e-9) if self.group_s > 0 else 0

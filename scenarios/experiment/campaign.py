@@ -1,13 +1,15 @@
-"""All loads of a run in trains: each gets its share of the budget; what remains undecided gets what is left."""
+"""All loads of a run: each gets its share of the budget; what remains undecided gets what is left."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget, next_undecided
-from scenarios.experiment.train_experiment import Recast, TrainExperiment
+from scenarios.experiment.experiment import Experiment, Recast
+from scenarios.experiment.groups import Pair
+from scenarios.experiment.scheduler import Scheduler
 from scenarios.model import Run
 
 BEGUN_WITH_S = 1.0
@@ -22,61 +24,64 @@ SPARE = 1.2  # of the seconds until a first look: some trains are measured again
 
 
 class Entry(NamedTuple):
-    """One load: `make` builds its experiment when its turn comes, given the seconds it may get at most.
+    """One load. `done` is called once, when its verdicts are given."""
 
-    `done` is called once, when its verdicts are given.
-    """
-
-    id: str
-    title: str
-    make: Callable[[float], Awaitable[TrainExperiment]]
-    done: Callable[[TrainExperiment], None]
-    control: bool = False
-    steps: bool = True  # whether the load is a step of the plan
+    scheduler: Scheduler
+    done: Callable[[Experiment], None]
     recast: Recast | None = None  # of a verdict, what else is known of how it came about
 
 
-async def campaign(run: Run, budget: Budget, entries: Sequence[Entry]) -> None:
-    """Measures and judges.
+async def campaign(
+    run: Run,
+    budget: Budget,
+    entries: Sequence[Entry],
+    *,
+    family: int,
+    pairs: Sequence[Pair] | None = None,
+    scope: str = "",
+    steps: bool = True,
+) -> None:
+    """Measures and judges. `family`, `pairs`, `scope`: as of `Experiment`; `steps`: whether the loads are the plan's.
 
     First all loads in their order, then again those that are undecided, the widest interval first. It ends as soon
     as everything is decided. What was measured before a stop keeps its events; no verdict is given then.
     """
-    open_entries: list[tuple[Entry, TrainExperiment]] = []
+    open_entries: list[tuple[Entry, Experiment]] = []
 
-    def finish(entry: Entry, experiment: TrainExperiment) -> None:
+    def tell(entry: Entry, state: ev.StepState, reason: str = "") -> None:
+        load = entry.scheduler.workload
+        if steps:
+            run.emit(ev.Step(t=run.time(), id=load.id, title=load.title, state=state, reason=reason))
+
+    def finish(entry: Entry, experiment: Experiment) -> None:
         verdicts = experiment.conclude(recast=entry.recast)
         nothing = bool(verdicts) and all(v.groups == 0 for v in verdicts)
         state: ev.StepState = "skipped" if nothing else "done"
         reason = next((v.reason for v in verdicts if v.reason), "") if nothing else ""
-        if entry.steps:
-            run.emit(ev.Step(t=run.time(), id=entry.id, title=entry.title, state=state, reason=reason))
+        tell(entry, state, reason)
         entry.done(experiment)
 
     for number, entry in enumerate(entries):
         waiting = entries[number:]
-        controls_s = CONTROL_S * sum(other.control for other in waiting[1:])
+        controls_s = CONTROL_S * sum(other.scheduler.workload.control for other in waiting[1:])
         free = max(0.0, budget.left_s - controls_s)
-        if entry.steps:
-            run.emit(ev.Step(t=run.time(), id=entry.id, title=entry.title, state="started"))
-        began_s = budget.left_s
-        experiment = await entry.make(free)
-        if free < BEGUN_WITH_S:
-            experiment.leave_out(f"{free:.0f} s of the budget were left (raise --budget)")
-        else:
-            await experiment.begin(free / len(waiting) * WARM_UP_PART)
+        tell(entry, "started")
+        began_s, share_s, left_s = budget.left_s, free / len(waiting), free
+        experiment = Experiment(entry.scheduler, most_s=free, family=family, pairs=pairs, scope=scope)
+        need_s = max(BEGUN_WITH_S, experiment.least_s)
+        if need_s <= free:
+            await experiment.begin(share_s * WARM_UP_PART)
             left_s = budget.left_s - controls_s
-            share_s = free / len(waiting) - (began_s - budget.left_s)
+            share_s -= began_s - budget.left_s
             experiment.shorten(share_s / SPARE)
             need_s = experiment.first_look_s
-            if need_s > left_s and not experiment.over:
-                experiment.leave_out(
-                    f"its first interim look needs {need_s:.0f} s, and {max(0.0, left_s):.0f} s of the "
-                    "budget were left "
-                    "(raise --budget)",
-                    budget.total_s - left_s + need_s,
-                )
-            await experiment.go(min(max(share_s, SPARE * need_s), left_s))
+        if need_s > left_s and not experiment.reason:
+            experiment.leave_out(
+                f"its first interim look needs {need_s:.0f} s, and {max(0.0, left_s):.0f} s of the budget were left "
+                "(raise --budget)",
+                budget.total_s - left_s + need_s,
+            )
+        await experiment.go(min(max(share_s, SPARE * need_s), left_s))
         if experiment.over:
             finish(entry, experiment)
         else:
@@ -85,7 +90,7 @@ async def campaign(run: Run, budget: Budget, entries: Sequence[Entry]) -> None:
         chosen = next_undecided(budget.left_s, [experiment.undecided for _, experiment in open_entries])
         if chosen is None:
             break
-        entry, experiment = next(both for both in open_entries if both[0].id == chosen.load)
+        entry, experiment = next(both for both in open_entries if both[1].workload.id == chosen.load)
         before = experiment.measured
         await experiment.go(min(chosen.next_s * 1.001 + 0.01, budget.left_s))
         if experiment.over or experiment.measured == before:

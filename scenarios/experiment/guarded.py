@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
 
 from probes.bench.measured import Measured
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
-from scenarios.experiment.blocks import block_events
 from scenarios.guards.watch import Watch, told
 from scenarios.model import Run
+
+# Two blocks of a variant make a group, and p99 is shown from 1000 operations a group on: ten of them lie beyond it.
+P99_FROM_OPERATIONS = 500
+
+T = TypeVar("T")
+
+
+async def watched(
+    watch: Watch | None,
+    load: str,
+    work: Awaitable[T],
+    as_block: Callable[[T], Measured],
+    variant: str = "",
+) -> tuple[T, Disturbance | None]:
+    """What `work` measured, and what disturbed it; `variant`: whose it is, "" for all of them in turn."""
+    if watch is not None:
+        watch.begin()
+    done = await work
+    return done, None if watch is None else watch.end(load, variant, as_block(done))
 
 
 class GuardedBlocks:
@@ -37,12 +56,9 @@ class GuardedBlocks:
         phase: ev.Phase = "steady",
     ) -> tuple[Measured, Disturbance | None]:
         """What `block` measured, and what disturbed it; a warm-up is recorded and never disturbed."""
-        if self.watch is not None:
-            self.watch.begin()
-        measured = await block()
-        found = self.watch.end(workload, variant, measured) if self.watch is not None else None
+        measured, found = await watched(self.watch, workload, block(), lambda m: m, variant)
         disturbed = self._told(found, workload, group) if phase != "warmup" else None
-        for event in block_events(
+        for event in _events(
             self.run.time(),
             measured,
             workload=workload,
@@ -84,3 +100,50 @@ def values_of(blocks: list[ev.Block], variant: str, metric: str, phase: ev.Phase
     return [
         b.values[metric] for b in blocks if b.variant == variant and b.phase == phase and metric in b.values
     ]
+
+
+def _events(
+    t: float,
+    measured: Measured,
+    *,
+    workload: str,
+    variant: str,
+    group: int,
+    index: int,
+    phase: ev.Phase = "steady",
+    disturbed: tuple[Disturbance, ...] = (),
+) -> Iterator[ev.AnyEvent]:
+    """What happened inside the block, its onset apart, then the block itself; all at its end, `t`."""
+    began = t - measured.seconds
+    for within in measured.within:
+        yield ev.SampleTaken(
+            t=t,
+            series=within.series,
+            variant=variant,
+            block=index,
+            value=within.value,
+            unit=within.unit,
+            at_s=max(0.0, began + within.offset_s),
+        )
+    parts: list[tuple[Measured, ev.Phase, tuple[Disturbance, ...]]] = [(measured, phase, disturbed)]
+    if measured.onset is not None:
+        parts.insert(0, (measured.onset, "onset", ()))
+    for part, name, trouble in parts:
+        yield ev.Block(
+            t=t,
+            workload=workload,
+            variant=variant,
+            group=group,
+            index=index,
+            seconds=part.seconds,
+            values=part.values,
+            phase=name,
+            operations=part.operations,
+            bytes=part.bytes,
+            device_bytes=part.device_bytes,
+            cpu_s=part.cpu_s,
+            p50_ns=part.p50_ns,
+            p99_ns=part.p99_ns if part.operations >= P99_FROM_OPERATIONS else None,
+            histogram=part.histogram,
+            disturbed=trouble,
+        )

@@ -93,6 +93,7 @@ class Judge:
             ci95=now.ci95,
             seconds_left=None if left is None else min(left, pace.left_s),
             planned_groups=self.comparison.planned_groups,
+            next_look=self.comparison.next_look,
             p99_ns=None if base is None or other is None else (base, other),
         )
 
@@ -238,8 +239,7 @@ def undecided(load: str, judges: Sequence[Judge], pace: Pace) -> Undecided:
         now = judge.comparison.spread()
         widths.append(math.inf if now is None else now.half_width)
         done = len(judge.comparison.log_ratios)
-        due = min((look for look in judge.comparison.looks if look > done), default=done + 1)
-        next_s.append((due - done) * pace.group_s)
+        next_s.append((max(judge.comparison.next_look, done + 1) - done) * pace.group_s)
         decides_s.append(judge.seconds_left(pace))
     known = [s for s in decides_s if s is not None]
     return Undecided(load, max(widths), max(next_s), max(known) if len(known) == len(decides_s) else None)

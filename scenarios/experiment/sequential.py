@@ -154,6 +154,11 @@ class Comparison:
         groups = len(self.log_ratios)
         return self.looks.index(groups) + 1 if groups in self.looks else 0
 
+    @property
+    def next_look(self) -> int:
+        """After how many groups it comes; 0 where none is to come."""
+        return next((look for look in self.looks if look > len(self.log_ratios)), 0)
+
     def level(self, final: bool = False) -> float:
         """The nominal two-sided level of an interval taken now, paid for by the looks there were."""
         groups = len(self.log_ratios)

@@ -21,7 +21,8 @@ from probes.private_directory import PrivateDirectory
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import Entry, campaign
-from scenarios.experiment.train_experiment import TrainExperiment
+from scenarios.experiment.experiment import Experiment
+from scenarios.experiment.train_scheduler import TrainScheduler
 from scenarios.guards.watch import watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, own_directory
 from scenarios.null.findings import findings, reach
@@ -83,25 +84,17 @@ class Null(Scenario):
             blamed: list[str] = []
 
             def entry(workload: Workload) -> Entry:
-                async def make(most_s: float) -> TrainExperiment:
-                    return TrainExperiment(
-                        run,
-                        workload,
-                        StorageTrains(dict(zip((ITSELF, AGAIN), benches, strict=True)), workload.id),
-                        most_s=most_s,
-                        family=len(plan.workloads),
-                        margin=run.options.number("margin", 0.05),
-                        watch=watch,
-                    )
+                sides = dict(zip((ITSELF, AGAIN), benches, strict=True))
 
-                def done(experiment: TrainExperiment) -> None:
-                    verdicts[workload.id] = experiment.conclude()[0]
+                def done(experiment: Experiment) -> None:
+                    verdicts[workload.id] = experiment.verdicts[0]
                     if blame := watch.blame(workload.id):
                         blamed.append(f"{workload.title}: {blame}")
 
-                return Entry(workload.id, workload.title, make, done, workload.control)
+                return Entry(TrainScheduler(run, workload, StorageTrains(sides, workload.id), watch), done)
 
-            await campaign(run, budget, [entry(workload) for workload in plan.workloads])
+            entries = [entry(workload) for workload in plan.workloads]
+            await campaign(run, budget, entries, family=len(entries))
         _conclude(run, place, plan.workloads, [verdicts[w.id] for w in plan.workloads], blamed)
 
     async def _prepare(self, run: Run, place: Place, stack: AsyncExitStack) -> list[StorageBench]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import lru_cache
 
 import msgspec
 
@@ -100,6 +101,8 @@ def budget_s(options: Options) -> float:
     return options.number("budget") or DEFAULT_BUDGET_S
 
 
+# Made once: the run has the very plan that was agreed to.
+@lru_cache(maxsize=1)
 def lay_out(host: Host, options: Options) -> Layout:
     placed = host.once(topology)
     table = host.once(numa)

@@ -17,7 +17,8 @@ from probes.types import Absent, present
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import Entry, campaign
-from scenarios.experiment.train_experiment import TrainExperiment
+from scenarios.experiment.experiment import Experiment
+from scenarios.experiment.train_scheduler import TrainScheduler
 from scenarios.finding import Finding
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step
@@ -232,21 +233,10 @@ class Numa(Scenario):
         watch = watch_for(run)
 
         def entry(workload: Workload, trains: PlacedTrains) -> Entry:
-            async def build(most_s: float) -> TrainExperiment:
-                return TrainExperiment(
-                    run,
-                    workload,
-                    trains,
-                    most_s=most_s,
-                    family=len(layout.entries) + (len(layout.disk.workloads) if layout.disk else 0),
-                    margin=run.options.number("margin", 0.05),
-                    watch=watch,
-                )
+            def done(experiment: Experiment) -> None:
+                verdicts[workload.id] = experiment.verdicts
 
-            def done(experiment: TrainExperiment) -> None:
-                verdicts[workload.id] = experiment.conclude()
-
-            return Entry(workload.id, workload.title, build, done, workload.control)
+            return Entry(TrainScheduler(run, workload, trains, watch), done)
 
         trains = {
             workload.id: PlacedTrains(bench, work, sides, SIZES.get(work, 0))
@@ -258,7 +248,8 @@ class Numa(Scenario):
                     with suppress(NotApplicable):  # said by the comparison itself
                         await one.ready()
             entries = [entry(workload, trains[workload.id]) for workload, _, _ in layout.entries]
-            await campaign(run, Budget(seconds, run.clock), entries)
+            family = len(layout.entries) + (len(layout.disk.workloads) if layout.disk else 0)
+            await campaign(run, Budget(seconds, run.clock), entries, family=family)
         except BenchRefused as why:
             raise Refused(str(why)) from None
         return list(tables.placement_findings(layout, verdicts))

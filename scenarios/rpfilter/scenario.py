@@ -17,11 +17,13 @@ from probes.host import Host
 from probes.system.packet_rates import PacketRates, packet_counters, rates
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.experiment.budget import Budget, Need, least_seconds, share
+from scenarios.experiment.blocks import Blocks
+from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import LEAST_LOAD_S, Entry, campaign
+from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
-from scenarios.experiment.interleaved import compare
-from scenarios.experiment.train_experiment import TrainExperiment
+from scenarios.experiment.scheduler import Scheduler
+from scenarios.experiment.train_scheduler import TrainScheduler
 from scenarios.guards.watch import watch_for
 from scenarios.model import Options, Refused, Run, Scenario, Step
 from scenarios.plan import Option, Plan
@@ -42,6 +44,7 @@ from scenarios.rpfilter.plan import (
     RATES_S,
     STEPS,
     budget_s,
+    least_s,
     planned,
     routes_of,
     trials_of,
@@ -165,43 +168,34 @@ class Rpfilter(Scenario):
         tried = trials_of(facts, run.options)
         budget = Budget(budget_s(run.options), run.clock)
         family = sum(len(trial.pairs) for trial in tried)
-        margin = run.options.number("margin", 0.05)
         watch = watch_for(run)
         beside: list[tuple[Trial, list[ev.Verdict]]] = []
         pairs = Pairs(bench, routes_of(facts, run.options.integer("routes", -1)), ipv6=facts.ipv6)
 
         def entry(trial: Trial) -> Entry:
-            async def make(most_s: float) -> TrainExperiment:
-                trains = NetworkTrains(bench, pairs, trial)
-                return TrainExperiment(
-                    run, trial.workload, trains, most_s=most_s, family=family, margin=margin, watch=watch
-                )
+            scheduler: Scheduler
+            if trial.load == "udp":
+                scheduler = TrainScheduler(run, trial.workload, NetworkTrains(bench, pairs, trial), watch)
+            else:
+                arms = [NetworkArm(bench, run.clock, trial, compared) for compared in trial.compared]
+                scheduler = Blocks(run, trial.workload, arms, watch)
 
-            def done(experiment: TrainExperiment) -> None:
-                verdicts = experiment.conclude()
+            def done(experiment: Experiment) -> None:
+                verdicts = experiment.verdicts
                 if trial is tried[0]:
                     path = level_values(experiment.groups, NONE, trial.workload.metrics[0], verdicts)
                     self._conclude(run, facts, verdicts, path, now)
                 else:
                     beside.append((trial, verdicts))
 
-            return Entry(trial.workload.id, trial.workload.title, make, done, steps=False)
+            return Entry(scheduler, done)
 
-        in_blocks = tuple(trial for trial in tried if trial.load == "tcp")
-        blocks_s = sum(least_seconds(t.workload, len(t.compared)) for t in in_blocks)
-        await campaign(
-            run,
-            Budget(max(LEAST_LOAD_S, budget.left_s - blocks_s), run.clock),
-            [entry(trial) for trial in tried if trial.load == "udp"],
-        )
-        for number, trial in enumerate(in_blocks):
-            arms = [NetworkArm(bench, run.clock, trial, compared) for compared in trial.compared]
-            needs = [Need(least_seconds(t.workload, len(t.compared))) for t in in_blocks[number:]]
-            share_s = share(budget.left_s, needs)
-            verdicts, _ = await compare(
-                run, trial.workload, arms, budget_s=share_s, family=family, margin=margin, watch=watch
-            )
-            beside.append((trial, verdicts))
+        packets = [entry(trial) for trial in tried if trial.load == "udp"]
+        streams = [trial for trial in tried if trial.load == "tcp"]
+        kept_s = sum(map(least_s, streams))
+        for_packets = Budget(max(LEAST_LOAD_S, budget.left_s - kept_s), run.clock)
+        await campaign(run, for_packets, packets, family=family, steps=False)
+        await campaign(run, budget, [entry(trial) for trial in streams], family=family, steps=False)
         also = other_costs.finding(beside, facts, now)
         if also is not None:
             run.found(also)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import msgspec
 
@@ -214,6 +214,8 @@ def job_refusal(host: Host, options: Options) -> str:
     return f"--cgroup {cgroup}: {folders.reason}" if isinstance(folders, Absent) else ""
 
 
+# Made once: the run has the very plan that was agreed to.
+@lru_cache(maxsize=1)
 def make(
     host: Host, options: Options, *, title: str, question: str, why: str, only: Sequence[str] = ()
 ) -> tuple[Plan, Layout]:

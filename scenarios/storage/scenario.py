@@ -16,7 +16,7 @@ from probes.bench.budget import WriteBudget
 from probes.bench.engine.pool import Crew
 from probes.bench.job import JobWait as Waited
 from probes.bench.job import watch_job
-from probes.bench.measured import BenchRefused
+from probes.bench.measured import BenchRefused, Train
 from probes.bench.refusals import indirect
 from probes.bench.storage import StorageBench
 from probes.bench.trains import StorageTrains
@@ -25,9 +25,10 @@ from probes.types import Absent
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import Entry, campaign
+from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.groups import level_values
 from scenarios.experiment.guarded import GuardedBlocks, values_of
-from scenarios.experiment.train_experiment import TrainExperiment
+from scenarios.experiment.train_scheduler import TrainScheduler
 from scenarios.finding import Finding
 from scenarios.guards.watch import Watch, watch_for
 from scenarios.model import COMMON_OPTIONS, Options, Refused, Run, Scenario, Step, Usage, own_directory
@@ -180,22 +181,17 @@ class Storage(Scenario):
         shared = same_device(layout.targets)
         limits = {one.letter: limits_below(run.host, one) for one in layout.targets}
         virtual, turns = all(is_virtual(one) for one in layout.targets), 1 if shared else len(letters)
-        experiments: dict[str, TrainExperiment] = {}
+        counted: dict[str, Sequence[Train]] = {}
 
         def by_side() -> dict[str, dict[str, list[Course]]]:
-            return courses_of(letters, {load: e.counted for load, e in experiments.items()}, shared=shared)
+            return courses_of(letters, counted, shared=shared)
 
         def entry(load: Workload) -> Entry:
             trains = StorageTrains(benches, load.id)
-
-            async def make(most_s: float) -> TrainExperiment:
-                experiments[load.id] = TrainExperiment(
-                    run, load, trains, most_s=most_s, family=len(loads) * (len(layout.targets) - 1),
-                    margin=run.options.number("margin", 0.05), watch=watch, scope=scope,
-                )  # fmt: skip
-                return experiments[load.id]
+            scheduler = TrainScheduler(run, load, trains, watch)
 
             def capped(verdict: ev.Verdict) -> ev.Verdict:
+                counted[load.id] = scheduler.counted
                 caps = {
                     letter: one
                     for letter, own in by_side().items()
@@ -204,21 +200,22 @@ class Storage(Scenario):
                 }
                 return recast(verdict, caps)
 
-            def done(experiment: TrainExperiment) -> None:
-                judged = experiment.conclude()
+            def done(experiment: Experiment) -> None:
+                judged, counted[load.id] = experiment.verdicts, scheduler.counted
                 verdicts.extend(judged)
                 for one in layout.targets:
                     values = level_values(experiment.groups, one.letter, load.metrics[0], judged)
                     if values and one.letter not in experiment.gone:
-                        side = experiment.trains.variants.index(one.letter)
+                        side = scheduler.variants.index(one.letter)
                         latencies = [
-                            pair for train in experiment.counted for pair in train.sides[side].histogram
+                            pair for train in scheduler.counted for pair in train.sides[side].histogram
                         ]
                         levels.append(level_of(one, load, values, sorted(trains.remarks)[-1:], latencies))
 
-            return Entry(load.id, load.title, make, done, load.control, recast=capped)
+            return Entry(scheduler, done, recast=capped)
 
-        await campaign(run, budget, [entry(load) for load in loads])
+        family = len(loads) * (len(layout.targets) - 1)
+        await campaign(run, budget, [entry(load) for load in loads], family=family, scope=scope)
         if shared:
             courses |= by_side()[letters[0]]
 

@@ -144,7 +144,7 @@ async def words(
     exactly so many groups (an int).
     """
     rng = random.Random(f"{model} {effect} {budget} {margin} {seed}")
-    run = FakeRun(seed=rng.randrange(1 << 30))
+    run = FakeRun(seed=rng.randrange(1 << 30), options={"margin": margin})
     noise = noise_of(model, rng)
     wanted = request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
     arms = [
@@ -156,7 +156,7 @@ async def words(
         verdicts = await of_groups(run, wanted, arms, budget, margin)
     else:
         verdicts, _ = await compare(
-            run, wanted.load, arms, budget_s=budget, family=family, margin=margin, pairs=wanted.pairs
+            run, wanted.load, arms, budget_s=budget, family=family, pairs=wanted.pairs
         )
     return {verdict.metric: verdict.verdict for verdict in verdicts}
 

@@ -18,7 +18,10 @@ from probes.system.disk.block import block_devices
 from probes.system.numa import Numa
 from probes.types import Absent
 from scenarios import events as ev
-from scenarios.experiment.interleaved import compare
+from scenarios.experiment.blocks import Blocks
+from scenarios.experiment.budget import Budget
+from scenarios.experiment.campaign import Entry, campaign
+from scenarios.experiment.experiment import Experiment
 from scenarios.guards.watch import watch_for
 from scenarios.model import Refused, Run, own_directory
 from scenarios.plan import Variant, Workload, Written
@@ -126,6 +129,10 @@ async def measure(run: Run, place: Place, budget_s: float, family: int) -> dict[
     """Writes the file, reads it from both sides, gives the verdicts."""
     crew = Crew()
     verdicts: dict[str, list[ev.Verdict]] = {}
+
+    def done(experiment: Experiment) -> None:
+        verdicts[experiment.workload.id] = experiment.verdicts
+
     async with own_directory(run, place.fit.directory) as private:
         bench = StorageBench(
             run.host,
@@ -141,23 +148,15 @@ async def measure(run: Run, place: Place, budget_s: float, family: int) -> dict[
             with run.step("disk", "write the test file"):
                 await bench.prepare(None, LOADS)
             watch = watch_for(run, place.leaves, directories=[place.fit.directory])
+            entries = []
             for load in place.workloads:
-                with run.step(load.id, load.title):
-                    arms = [
-                        LocalityArm(name, bench, load, cpus, lambda: crew.pool.pids)
-                        for name, cpus in ((DISK_NEAR, place.near), (DISK_FAR, place.far))
-                    ]
-                    await arms[0].ready()
-                    compared = await compare(
-                        run,
-                        load,
-                        arms,
-                        budget_s=budget_s / len(place.workloads),
-                        family=family,
-                        margin=run.options.number("margin", 0.05),
-                        watch=watch,
-                    )
-                    verdicts[load.id] = compared.verdicts
+                arms = [
+                    LocalityArm(name, bench, load, cpus, lambda: crew.pool.pids)
+                    for name, cpus in ((DISK_NEAR, place.near), (DISK_FAR, place.far))
+                ]
+                await arms[0].ready()
+                entries.append(Entry(Blocks(run, load, arms, watch), done))
+            await campaign(run, Budget(budget_s, run.clock), entries, family=family)
         except BenchRefused as why:
             raise Refused(str(why)) from None
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.lines import cells
@@ -148,6 +149,8 @@ def test_the_next_look_is_a_planned_one_and_decides_only_beyond_the_margin() -> 
 
     clear = next_look(session, estimate(0.7, 0.8), 0.05)
     assert clear is not None and clear.groups == 6 and clear.decides and clear.seconds > 0
+    told = next_look(session, msgspec.structs.replace(estimate(0.7, 0.8), next_look=8), 0.05)
+    assert told is not None and told.groups == 8  # of places, which the planned groups alone do not tell
     vague = next_look(session, estimate(0.8, 1.1), 0.05)
     assert vague is not None and not vague.decides
 

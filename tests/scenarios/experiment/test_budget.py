@@ -60,15 +60,6 @@ def test_a_plan_gives_out_what_the_run_will() -> None:
     assert allotted(45.0, needs(20, 20, 20)) == [25.0, 20.0, 0.0]
 
 
-def test_a_slow_disk_gets_the_seconds_that_its_blocks_need() -> None:
-    clock = FakeClock()
-    pace = Pace(clock, 30.0, 2.0, most_s=90.0)
-    pace.expect(8.0)
-    assert pace.make_room(8) and pace.budget_s == pytest.approx(70.4)
-    pace.expect(12.0)
-    assert not pace.make_room(8) and pace.budget_s == pytest.approx(70.4)
-
-
 def test_what_is_left_is_never_less_than_nothing() -> None:
     clock = FakeClock()
     budget = Budget(10.0, clock)
@@ -82,11 +73,12 @@ def test_the_pace_is_learnt_from_the_groups() -> None:
     clock = FakeClock()
     pace = Pace(clock, 60.0, 2.0)
     assert pace.groups_that_fit == 30
-    for _ in range(4):
-        pace.group_began()
-        clock.advance(3.0)
-        pace.group_ended()
+    with pace.running():
+        for groups in (1, 3):
+            clock.advance(3.0 * groups)
+            pace.took(groups, 3.0 * groups)
     assert pace.group_s == pytest.approx(3.0)
+    clock.advance(100.0)  # of another load
     assert pace.groups_that_fit == (60 - 12) // 3
     assert pace.left_s == pytest.approx(48.0)
 

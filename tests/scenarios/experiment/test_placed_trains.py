@@ -9,7 +9,8 @@ import pytest
 
 from scenarios import events as ev
 from scenarios.disturbance import Disturbance
-from scenarios.experiment.train_experiment import TrainExperiment
+from scenarios.experiment.experiment import Experiment
+from scenarios.experiment.train_scheduler import TrainScheduler
 from scenarios.experiment.wording import places_text
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeRun
@@ -20,8 +21,8 @@ from tests.fakes.watch import FakeWatch
 READS = Workload(id="reads", title="random read", metrics=(Metric("IOPS", "IOPS"),))
 
 
-async def measured(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> TrainExperiment:
-    experiment = TrainExperiment(run, READS, trains, most_s=seconds, family=1)
+async def measured(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> Experiment:
+    experiment = Experiment(TrainScheduler(run, READS, trains), most_s=seconds, family=1)
     await experiment.begin()
     await experiment.go(seconds)
     experiment.conclude()
@@ -58,7 +59,7 @@ async def test_the_places_of_a_disturbed_train_are_visited_again() -> None:
         run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=white(2, 0.3), factors=uneven(2, 16, 0.02)
     )
     watch = FakeWatch(run, lambda number: Disturbance("device") if number in (1, 6) else None)
-    experiment = TrainExperiment(run, READS, trains, most_s=12.0, family=1, watch=watch)
+    experiment = Experiment(TrainScheduler(run, READS, trains, watch), most_s=12.0, family=1)
     await experiment.begin()
     await experiment.go(12.0)
     steady = [event for event in run.of(ev.Train) if event.phase == "steady"]
@@ -82,6 +83,18 @@ async def test_like_directories_on_uneven_places_are_not_called_and_the_verdict_
         assert verdict.pairs == 16 and verdict.groups > 16
         assert verdict.place_scatter == pytest.approx(places, rel=0.6)
         assert verdict.slice_scatter == pytest.approx(slices, rel=0.3)
+
+
+async def test_the_next_look_is_told_as_it_is_planned_where_sides_have_places() -> None:
+    run = FakeRun(seed=2)
+    rates = {"A": 1_000.0, "B": 1_000.0}
+    trains = FakeTrains(run.clock, rates, noise=white(2, 0.1), factors=uneven(2, 16, 0.05))
+    experiment = await measured(run, trains, 10.0)
+    [judge] = experiment.judges
+    assert 30 < judge.comparison.planned_groups < 60 and judge.comparison.looks[0] == 8
+    told = [(e.groups, e.next_look) for e in run.of(ev.Estimate)]
+    assert told[0][1] in judge.comparison.looks
+    assert all(look > groups or not look for groups, look in told)
 
 
 async def test_exchanged_sides_give_the_mirrored_verdict() -> None:

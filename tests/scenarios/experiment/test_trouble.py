@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
 from probes.bench.measured import Measured, Spent
 from scenarios import events as ev
 from scenarios.disturbance import Culprit, Disturbance
+from scenarios.experiment.blocks import Blocks
+from scenarios.experiment.budget import Budget
+from scenarios.experiment.campaign import Entry, campaign
+from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.interleaved import compare
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeArm, FakeRun
@@ -222,12 +227,41 @@ async def test_a_budget_that_is_spent_before_the_first_group_is_said() -> None:
 async def test_a_slow_disk_is_judged_within_the_whole_budget() -> None:
     """110 IOPS: 200 operations are 1.8 s, twice that on the other one; a third of two minutes holds no eight groups."""
     run = FakeRun(seed=5)
-    arms = [
-        FakeArm("A", run.clock, {"IOPS": 110.0}, noise=white(5, 0.03), operations_per_s=110.0),
-        FakeArm("B", run.clock, {"IOPS": 55.0}, noise=white(5, 0.03), operations_per_s=55.0),
-    ]
-    [verdict], _ = await compare(run, READS, arms, budget_s=33, family=6, most_s=110)
-    assert verdict.verdict == "slower" and run.clock.now() <= 110
+
+    def entry(name: str) -> Entry:
+        arms = [
+            FakeArm(v, run.clock, {"IOPS": rate}, noise=white(5, 0.03), operations_per_s=rate)
+            for v, rate in (("A", 110.0), ("B", 55.0))
+        ]
+        return Entry(Blocks(run, msgspec.structs.replace(READS, id=name), arms), lambda _: None)
+
+    await campaign(run, Budget(110.0, run.clock), [entry("first"), entry("second"), entry("third")], family=6)
+    words = {verdict.workload: verdict.verdict for verdict in run.of(ev.Verdict)}
+    assert words["first"] == "slower" and run.clock.now() <= 110
+
+
+async def test_blocks_that_stay_undecided_get_what_is_left_and_are_made_active_again() -> None:
+    run = FakeRun(seed=5)
+    calls: list[tuple[str, str]] = []
+    spent: dict[str, float] = {}
+
+    def entry(name: str, sigma: float) -> Entry:
+        noise = white(5, sigma)
+        arms = [FakeArm(f"{name}-{v}", run.clock, noise=noise, calls=calls) for v in "AB"]
+
+        def done(experiment: Experiment) -> None:
+            spent[name] = experiment.pace.spent_s
+
+        return Entry(Blocks(run, msgspec.structs.replace(READS, id=name), arms), done)
+
+    loads = [entry("noisy", 0.3), entry("calm", 0.01)]
+    await campaign(run, Budget(120.0, run.clock), loads, family=2)
+    assert spent["noisy"] > 60 > spent["calm"]
+    assert {v.workload: v.verdict for v in run.of(ev.Verdict)}["calm"] == "no material difference"
+    active = ""
+    for what, variant in calls:
+        active = variant if what == "activate" else active
+        assert what != "block" or variant == active
 
 
 async def test_cancelling_stops_the_load_and_claims_nothing() -> None:

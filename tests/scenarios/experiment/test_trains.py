@@ -12,8 +12,9 @@ from scenarios import events as ev
 from scenarios.disturbance import Disturbance
 from scenarios.experiment.budget import Budget
 from scenarios.experiment.campaign import Entry, campaign
+from scenarios.experiment.experiment import Experiment
 from scenarios.experiment.recorded_trains import blocks_in, groups_in
-from scenarios.experiment.train_experiment import TrainExperiment
+from scenarios.experiment.train_scheduler import TrainScheduler
 from scenarios.guards.watch import watch_for
 from scenarios.plan import Metric, Workload
 from tests.fakes import FakeRun
@@ -24,8 +25,8 @@ from tests.fakes.watch import FakeWatch
 READS = Workload(id="reads", title="random read", metrics=(Metric("IOPS", "IOPS"),))
 
 
-async def measured(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> TrainExperiment:
-    experiment = TrainExperiment(run, READS, trains, most_s=seconds, family=1)
+async def measured(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> Experiment:
+    experiment = Experiment(TrainScheduler(run, READS, trains), most_s=seconds, family=1)
     await experiment.begin()
     await experiment.go(seconds)
     experiment.conclude()
@@ -144,15 +145,11 @@ async def test_all_loads_of_a_slow_disk_are_measured_within_the_budget() -> None
 
     def entry(number: int) -> Entry:
         workload = Workload(id=f"load {number}", title=f"load {number}", metrics=READS.metrics)
+        rates = {"A": 110.0, "B": 55.0}
+        trains = FakeTrains(run.clock, rates, noise=white(number, 0.05), cold=0.1)
+        return Entry(TrainScheduler(run, workload, trains), lambda _: None)
 
-        async def make(most_s: float) -> TrainExperiment:
-            rates = {"A": 110.0, "B": 55.0}
-            trains = FakeTrains(run.clock, rates, noise=white(number, 0.05), cold=0.1)
-            return TrainExperiment(run, workload, trains, most_s=most_s, family=7)
-
-        return Entry(workload.id, workload.title, make, lambda _: None)
-
-    await campaign(run, Budget(60.0, run.clock), [entry(number) for number in range(7)])
+    await campaign(run, Budget(60.0, run.clock), [entry(number) for number in range(7)], family=7)
     assert {verdict.verdict for verdict in run.of(ev.Verdict)} == {"slower"}
     assert run.clock.now() <= 61
     assert "budget" in {length.why for length in run.of(ev.SliceLength)}
@@ -272,17 +269,14 @@ async def test_what_is_undecided_gets_what_the_others_left() -> None:
 
     def entry(name: str) -> Entry:
         workload = Workload(id=name, title=name, metrics=READS.metrics)
+        trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=noises[name])
 
-        async def make(most_s: float) -> TrainExperiment:
-            trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=noises[name])
-            return TrainExperiment(run, workload, trains, most_s=most_s, family=3)
-
-        def done(experiment: TrainExperiment) -> None:
+        def done(experiment: Experiment) -> None:
             spent[name] = experiment.pace.spent_s
 
-        return Entry(name, name, make, done)
+        return Entry(TrainScheduler(run, workload, trains), done)
 
-    await campaign(run, Budget(21.0, run.clock), [entry(name) for name in noises])
+    await campaign(run, Budget(21.0, run.clock), [entry(name) for name in noises], family=3)
     words = {verdict.workload: verdict.verdict for verdict in run.of(ev.Verdict)}
     assert words["quiet"] == words["late"] == "no material difference"
     assert spent["noisy"] > 8 > spent["late"]  # more than its third of the budget
@@ -293,12 +287,9 @@ async def test_what_is_undecided_gets_what_the_others_left() -> None:
 
 async def test_all_is_over_as_soon_as_all_is_decided() -> None:
     run = FakeRun(seed=5)
-
-    async def make(most_s: float) -> TrainExperiment:
-        trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 5_000.0}, noise=white(5, 0.02))
-        return TrainExperiment(run, READS, trains, most_s=most_s, family=1)
-
-    await campaign(run, Budget(600.0, run.clock), [Entry("reads", "reads", make, lambda _: None)])
+    trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 5_000.0}, noise=white(5, 0.02))
+    one = Entry(TrainScheduler(run, READS, trains), lambda _: None)
+    await campaign(run, Budget(600.0, run.clock), [one], family=1)
     assert run.clock.now() < 5
 
 
@@ -308,14 +299,10 @@ async def test_what_is_too_slow_for_the_budget_is_left_out_and_the_others_are_me
 
     def entry(name: str) -> Entry:
         workload = Workload(id=name, title=name, metrics=READS.metrics)
+        trains = FakeTrains(run.clock, dict.fromkeys("AB", rates[name]), noise=white(5, 0.02))
+        return Entry(TrainScheduler(run, workload, trains), lambda _: None)
 
-        async def make(most_s: float) -> TrainExperiment:
-            trains = FakeTrains(run.clock, dict.fromkeys("AB", rates[name]), noise=white(5, 0.02))
-            return TrainExperiment(run, workload, trains, most_s=most_s, family=2)
-
-        return Entry(name, name, make, lambda _: None)
-
-    await campaign(run, Budget(20.0, run.clock), [entry(name) for name in rates])
+    await campaign(run, Budget(20.0, run.clock), [entry(name) for name in rates], family=2)
     slow, quick = run.of(ev.Verdict)
     assert slow.verdict == "not measured" and "raise --budget" in (slow.reason or "")
     assert quick.verdict == "no material difference"
@@ -327,7 +314,7 @@ async def test_what_another_load_ended_is_judged_by_what_there_is() -> None:
     run = FakeRun(seed=5)
     watch = watch_for(run)
     trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 8_700.0}, noise=white(5, 0.35))
-    experiment = TrainExperiment(run, READS, trains, most_s=60.0, family=1, watch=watch)
+    experiment = Experiment(TrainScheduler(run, READS, trains, watch), most_s=60.0, family=1)
     await experiment.begin()
     await experiment.go(5.0)
     watch.stopped = "others' I/O waits"
@@ -351,7 +338,7 @@ async def test_others_are_looked_after_also_once_a_train_was_disturbed() -> None
 
     watch = Waiting(run, lambda _: Disturbance("device"))
     trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 8_700.0}, noise=white(5, 0.35))
-    experiment = TrainExperiment(run, READS, trains, most_s=60.0, family=1, watch=watch)
+    experiment = Experiment(TrainScheduler(run, READS, trains, watch), most_s=60.0, family=1)
     await experiment.begin()
     await experiment.go(60.0)
     assert (watch.asked, len(watch.seen)) == (3, 3) and experiment.broken_off == "others' I/O waits"

@@ -1,0 +1,284 @@
+"""The experiment: one load on all its variants, group by group, until it is decided.
+
+Order, unit of inference, looks, budget and guards are fixed before the first group (design: "The experiment"). What is
+measured next, and how long that takes, is the scheduler's: groups of blocks, or trains of slices. It can be measured
+for a while, left, and taken up again: what remains undecided gets what is left of the budget (see `campaign`).
+Cancelling it propagates into what is under way, which stops its own load.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from probes.bench.measured import NotApplicable, Spent, Unfit
+from probes.units import counted
+from scenarios import events as ev
+from scenarios.disturbance import Disturbance, too_disturbed
+from scenarios.experiment.budget import Pace, Undecided
+from scenarios.experiment.groups import Group, Pair
+from scenarios.experiment.judge import Judge, in_bytes, judges_for, undecided
+from scenarios.experiment.scheduler import Lap, Scheduler
+from scenarios.experiment.sequential import BATCH, orders
+from scenarios.experiment.stats import sign_test
+from scenarios.experiment.wording import not_measured
+from scenarios.verdict.word import Word
+
+Recast = Callable[[ev.Verdict], ev.Verdict]
+T = TypeVar("T")
+
+# A run that is disturbed more often than not tells of the neighbour, not of the variants. Counted from the sixth lap on
+# (the fourth where blocks are long), so that one burst at the start does not end it.
+DISTURBED_AT_MOST = 0.5
+DISTURBED_COUNTED_FROM = 6
+# How likely stalls of one variant alone may be by chance, to be held against it: 5 %, by the exact sign test.
+STALLS_BY_CHANCE = 0.05
+
+
+class Experiment:
+    """`begin`, then `go` as often as there is time, then `conclude`.
+
+    most_s  wall seconds that it may get at most, over all its turns.
+    family  how many comparisons (workload x pair) the whole run makes: its family-wise error is 5 %.
+    pairs   (baseline, variant); without it the first variant is everybody's baseline.
+    scope   "this stack" or "this disk": what the verdicts speak of.
+    """
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        *,
+        most_s: float,
+        family: int,
+        pairs: Sequence[Pair] | None = None,
+        scope: str = "",
+    ) -> None:
+        first, *others = scheduler.variants
+        if not others:
+            raise ValueError("an experiment needs two variants")
+        self.scheduler = scheduler
+        self.run, self.workload, self.watch = scheduler.run, scheduler.workload, scheduler.watch
+        self.all_pairs = list(pairs) if pairs is not None else [(first, v) for v in others]
+        self.pairs = scheduler.pairs = list(self.all_pairs)
+        self.family, self.scope = family, scope
+        self.pace = Pace(self.run.clock, most_s, scheduler.group_s)
+        self.judges: list[Judge] = []
+        self.verdicts: list[ev.Verdict] = []
+        self.groups: list[Group] = []  # that count, measured as now
+        self.reason = ""  # why nothing further may be measured
+        self.needs_s: float | None = None  # of a run's budget, where it was not begun
+        self.spent: Spent | None = None  # its write limit ended it
+        self.broken_off = ""  # why nothing may be claimed
+        self.gone: dict[str, str] = {}  # variant -> why it is not applicable
+        self.disturbed: list[Disturbance] = []
+        self.measured = 0  # laps, the disturbed ones too
+        self._begun = 0  # groups of them
+        self._stalls: Counter[str] = Counter()  # groups in which a variant alone gave nothing
+
+    @property
+    def over(self) -> bool:
+        """Nothing more can or need be measured."""
+        return bool(self.reason or self.broken_off) or not (self._open or self._held_back)
+
+    @property
+    def undecided(self) -> Undecided:
+        """For the planner: who gets what is left of the budget."""
+        return undecided(self.workload.id, self._open, self.pace)
+
+    @property
+    def least_s(self) -> float:
+        """Wall seconds for which there must be room, as far as is known before the warm-up."""
+        return self.workload.min_groups * self.pace.group_s
+
+    @property
+    def first_look_s(self) -> float:
+        """Wall seconds until anything can be decided."""
+        return max((judge.comparison.looks[0] * self.pace.group_s for judge in self._open), default=0.0)
+
+    @property
+    def _open(self) -> list[Judge]:
+        return [judge for judge in self.judges if not judge.decided and judge.pair in self.pairs]
+
+    @property
+    def _held_back(self) -> bool:
+        called = any(judge.decision is not None and judge.decision.differs for judge in self.judges)
+        decided = any(judge.decided for judge in self.judges)
+        return self.scheduler.untold(len(self.groups), called=called, decided=decided)
+
+    async def begin(self, warm_up_s: float = math.inf) -> None:
+        """The look at the host, then the warm-up: it finds how long a block or a slice must be."""
+        with self.pace.running():
+            if self.watch is not None:
+                await self.watch.settle()
+                self.reason = self.watch.stopped
+            while self.pairs and not self.reason:
+                if await self._attempt(self.scheduler.warm_up(warm_up_s)):
+                    break
+        if self.watch is not None:
+            self.reason = self.reason or self.watch.stopped
+        self._plan_looks()
+        if self.reason:
+            self.leave_out(self.reason)
+
+    def shorten(self, seconds: float) -> None:
+        """Groups so short that the first look comes within `seconds`, where the scheduler can."""
+        for _ in range(2):  # of shorter ones more fit, and the looks are planned anew
+            if not self.scheduler.shorten(max(0.0, seconds) / max(1e-9, self.first_look_s)):
+                return
+            self._plan_looks()
+
+    def leave_out(self, why: str, needs_s: float | None = None) -> None:
+        """It is not measured; its verdicts say why, and how many seconds of a budget it needs."""
+        self.needs_s = needs_s
+        if not self.judges:
+            self._plan_looks()
+        self.reason = why
+        self.run.note(not_measured(self.workload.title, why))
+
+    async def go(self, seconds: float) -> None:
+        """Until everything is decided or the seconds are over; once at least where it fits."""
+        until = self.run.clock.now() + seconds
+        if self.watch is not None and self.watch.stopped:  # under another load: what there is may be judged
+            self.reason = self.reason or self.watch.stopped
+        with self.pace.running():
+            while not self.over:
+                left = min(until - self.run.clock.now(), self.pace.left_s)
+                groups = min(self.scheduler.most_groups, int(left / self.pace.group_s + 1e-9))
+                if groups < 1:
+                    break
+                self._progress()
+                await self._lap(groups)
+            await self.scheduler.pause()
+
+    def conclude(self, recast: Recast | None = None) -> list[ev.Verdict]:
+        """The verdicts, as events and in the result; once. `recast`: what else is known of how they came about."""
+        if not self.verdicts:
+            judged = [self._verdict(judge) for judge in self.judges]
+            told = recast is not None and not self.broken_off
+            self.verdicts = [recast(v) if recast and told and v.ratio is not None else v for v in judged]
+            for verdict in self.verdicts:
+                self.run.emit(verdict)
+        return self.verdicts
+
+    def _verdict(self, judge: Judge) -> ev.Verdict:
+        t = self.run.time()
+        gone = next((v for v in judge.pair if v in self.gone), None)
+        if gone is not None and not judge.decided:
+            verdict = judge.not_applicable(t, self.pace, f"{gone}: {self.gone[gone]}")
+        elif self.broken_off:
+            verdict = judge.broken_off(t, self.pace, self.broken_off)
+        elif self.reason and not self.measured:
+            verdict = judge.not_started(t, self.reason, self.needs_s)
+        else:
+            why = self.reason or f"not decided within {self.pace.spent_s:.0f} s"
+            blame = self.watch.blame(self.workload.id) if self.watch is not None else ""
+            verdict = judge.conclude(t, self.pace, f"{why}; {blame}" if blame else why)
+            verdict = self._with_stalls(self.scheduler.told(verdict))
+        return in_bytes(verdict, self.spent)
+
+    def _with_stalls(self, verdict: ev.Verdict) -> ev.Verdict:
+        """A variant that alone stands still again and again is not "no different", whatever the other groups say."""
+        here, there = self._stalls[verdict.variant], self._stalls[verdict.baseline]
+        worse = verdict.variant if here >= there else verdict.baseline
+        if sign_test(here, there) > STALLS_BY_CHANCE / max(1, len(self.pairs)):
+            return verdict
+        better = verdict.baseline if worse == verdict.variant else verdict.variant
+        stalls = (
+            f"{worse} stalled (no operation finished) in {max(here, there)} groups, {better} in "
+            f"{min(here, there) or 'none'}; those groups are not in the ratio"
+        )
+        contradicted = verdict.equal or (verdict.faster if worse == verdict.variant else verdict.slower)
+        word = Word.UNDECIDED if contradicted else verdict.verdict
+        reason = "; ".join(r for r in (stalls, verdict.reason) if r)
+        return msgspec.structs.replace(verdict, verdict=word, reason=reason)
+
+    def _plan_looks(self) -> None:
+        """By what is known of a group's length now; what was judged until now does not count any more."""
+        self.pace.expect(self.scheduler.group_s)
+        self.judges = judges_for(
+            self.workload,
+            self.all_pairs,
+            family=self.family,
+            margin=self.run.margin,
+            planned_groups=max(self.scheduler.fewest, self.pace.groups_that_fit),
+            scope=self.scope,
+            all_pairs=self.scheduler.places if self.scheduler.places > 1 else 0,
+        )
+        self._draw_orders()
+
+    def _draw_orders(self) -> None:
+        """Few groups of long blocks: a batch that must hold both orders has then only as many."""
+        first = min((judge.comparison.looks[0] for judge in self.judges), default=BATCH)
+        self._draw = orders(self.scheduler.variants, self.run.rng, min(BATCH, first))
+
+    async def _attempt(self, work: Awaitable[T]) -> T | None:
+        """None where nothing could be measured, with the reason kept."""
+        try:
+            return await work
+        except Spent as why:  # when it ends does not hang on how it looks: what there is may be judged
+            self.reason, self.spent = str(why), why
+        except NotApplicable as why:
+            self._drop(why.variants if isinstance(why, Unfit) else self.scheduler.variants, str(why))
+        return None
+
+    def _drop(self, variants: Sequence[str], reason: str) -> None:
+        """Goes on with the others; what is compared with these is not applicable."""
+        self.gone.update(dict.fromkeys(variants, reason))
+        self.pairs = self.scheduler.pairs = [pair for pair in self.pairs if not set(pair) & set(self.gone)]
+        needed = {variant for pair in self.pairs for variant in pair}
+        if needed:
+            self.scheduler.drop([v for v in self.scheduler.variants if v not in needed])
+            self._draw_orders()
+            self.groups = []
+            self.pace.expect(self.scheduler.group_s)
+
+    async def _lap(self, groups: int) -> None:
+        began = self.run.clock.now()
+        lap = await self._attempt(self.scheduler.measure([next(self._draw) for _ in range(groups)]))
+        if lap is None:
+            return
+        self.measured += 1
+        self._begun += len(lap.groups)
+        self._stalls.update(lap.stalled)
+        if self.watch is not None:
+            self.broken_off = self.watch.stopped
+        if lap.groups:
+            self.pace.took(len(lap.groups), self.run.clock.now() - began)
+        if not lap.disturbed:
+            self._count(lap)
+            return
+        self.disturbed.append(lap.disturbed[0])
+        enough = self.measured >= min(DISTURBED_COUNTED_FROM, self.workload.min_groups)
+        if enough and len(self.disturbed) > DISTURBED_AT_MOST * self.measured:
+            why = too_disturbed(self.disturbed, self.measured, f"{self.scheduler.noun}s")
+            self.broken_off = self.broken_off or why
+
+    def _count(self, lap: Lap) -> None:
+        self.groups += lap.groups
+        for judge in self._open:
+            for group in lap.groups:
+                judge.add(group, self.pace)
+            if estimate := judge.estimate(self.run.time(), lap.whole, self.pace):
+                self.run.emit(estimate)
+        if self.scheduler.anew(self.groups):
+            self.groups = []
+            self._plan_looks()
+
+    def _progress(self) -> None:
+        left = [judge.seconds_left(self.pace) for judge in self._open]
+        known = [s for s in left if s is not None]
+        again = (
+            f", {counted(len(self.disturbed), self.scheduler.noun)} measured again" if self.disturbed else ""
+        )
+        self.run.emit(
+            ev.Progress(
+                t=self.run.time(),
+                step=self.workload.id,
+                text=f"{self.workload.title}: {counted(self._begun, 'group')}{again}",
+                seconds_left=min(max(known), self.pace.left_s) if known else None,
+            )
+        )

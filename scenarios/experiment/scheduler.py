@@ -1,0 +1,94 @@
+"""What an experiment measures next, and how: one group of blocks at a time, or a train of slices.
+
+The loop (`experiment`) is one for both: guards, looks, budget, what is given up and what is said of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, Protocol
+
+from scenarios import events as ev
+from scenarios.disturbance import Disturbance
+from scenarios.experiment.groups import Group, Pair
+from scenarios.guards.watch import Watch
+from scenarios.model import Run
+from scenarios.plan import Workload
+
+
+class Lap(NamedTuple):
+    """What was measured in one go, and recorded.
+
+    groups     the complete ones; `whole`: all of it as one, for what needs many operations (p99).
+    disturbed  not empty: none of it counts, and it is measured again.
+    stalled    for each group in which a variant alone gave nothing, that variant.
+    """
+
+    groups: Sequence[Group]
+    whole: Group
+    disturbed: tuple[Disturbance, ...]
+    stalled: Sequence[str] = ()
+
+
+class Scheduler(Protocol):
+    """One load on all its variants. `warm_up` and `measure` raise NotApplicable (Unfit where it is some variants only)
+    and Spent; cancelling stops the load at once.
+
+    noun    what is measured again as a whole where it was disturbed.
+    pairs   those whose log ratios are recorded; the experiment keeps them.
+    fewest  groups for which there must be room, else no group is measured.
+    places  how many pairs of places the variants have; 1: none of their own.
+    """
+
+    run: Run
+    workload: Workload
+    watch: Watch | None
+    noun: Literal["group", "train"]
+    fewest: int
+    pairs: Sequence[Pair] = ()
+    places: int = 1
+
+    @property
+    def variants(self) -> tuple[str, ...]: ...
+
+    @property
+    def group_s(self) -> float:
+        """Of a group, as far as it is known beforehand."""
+        ...
+
+    @property
+    def most_groups(self) -> int:
+        """In one go."""
+        return 1
+
+    async def warm_up(self, most_s: float) -> bool:
+        """A further part of the warm-up; True once it is known how long a block or a slice must be."""
+        ...
+
+    async def measure(self, orders: Sequence[Sequence[str]]) -> Lap:
+        """A group in each of these orders."""
+        ...
+
+    async def pause(self) -> None:
+        """Another load may be measured before the next group."""
+        return
+
+    def drop(self, variants: Sequence[str]) -> None:
+        """Goes on without them."""
+        ...
+
+    def shorten(self, factor: float) -> bool:
+        """Groups that take so many times the seconds, or as near as may be; False where they stay as long."""
+        return False
+
+    def anew(self, groups: Sequence[Group]) -> bool:
+        """After these groups: whether all begins anew, measured otherwise."""
+        return False
+
+    def untold(self, groups: int, *, called: bool, decided: bool) -> bool:
+        """Whether what was called or decided after so many groups cannot be believed yet."""
+        return False
+
+    def told(self, verdict: ev.Verdict) -> ev.Verdict:
+        """The verdict, with what is known of how its values came about."""
+        return verdict
