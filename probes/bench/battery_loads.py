@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.bench.engine import calls
+from probes.bench.engine.pinned_loads import BLOCK, SYSTEM_CALLS
 from probes.bench.workloads import MIB, Load
 
 Slot: TypeAlias = Literal["one", "all"]
@@ -38,15 +39,15 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 CALLS: tuple[Call, ...] = (
     Call(id="cpu-integer", title="CPU, integer arithmetic", call="integer", unit="loops/s", control=True,
          why="makes no system calls: a kernel alone must not change it; if it changes, clock or hypervisor did"),
-    Call(id="cpu-hash", title="CPU, SHA-256", call="hash", unit="MB/s", bytes=calls.BLOCK_BYTES,
+    Call(id="cpu-hash", title="CPU, SHA-256", call="hash", unit="MB/s", bytes=BLOCK,
          why="vector and SHA instructions, in OpenSSL"),
-    Call(id="cpu-compress", title="CPU, zlib", call="compress", unit="MB/s", bytes=calls.BLOCK_BYTES,
+    Call(id="cpu-compress", title="CPU, zlib", call="compress", unit="MB/s", bytes=BLOCK,
          why="branches and the first-level cache"),
     Call(id="memory-copy", title="memory copy", call="copy", unit="MB/s", bytes=MIB,
          why="memory bandwidth; on all CPUs the limit of the memory channels"),
     Call(id="page-fault", title="page fault, 4 KiB", call="fault", unit="faults/s", calls=calls.FAULTED_PAGES,
          why="starting and growing processes: nested paging and memory control groups cost time here"),
-    Call(id="syscall", title="system call", call="syscall", unit="calls/s", calls=calls.SYSTEM_CALLS,
+    Call(id="syscall", title="system call", call="syscall", unit="calls/s", calls=SYSTEM_CALLS,
          why="entering the kernel: mitigations, audit and seccomp cost time here"),
     Call(id="context-switch", title="context switch", call="switch", unit="switches/s", calls=2 * calls.SWITCHES,
          why="two processes on one CPU: scheduler and the mitigations between processes"),

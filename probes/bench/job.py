@@ -19,6 +19,7 @@ import msgspec
 from probes.bench import members
 from probes.host import Host
 from probes.process_stat import ProcessStat
+from probes.system.cgroup import group_pids
 from probes.system.kernel import kernel
 from probes.types import Absent, present
 
@@ -77,7 +78,7 @@ async def watch_job(
         if not isinstance(pressure, Absent):
             return await _by_pressure(host, folder, seconds, clock)
         why = why or f"no pressure figures ({pressure.reason})"
-    return await _by_tasks(host, lambda: members.group_pids(host, folders[0]), seconds, clock, why)
+    return await _by_tasks(host, lambda: group_pids(host, folders[0]), seconds, clock, why)
 
 
 async def _by_pressure(host: Host, folder: str, seconds: float, clock: Waiting) -> JobWait | Absent:
@@ -100,7 +101,7 @@ async def _by_pressure(host: Host, folder: str, seconds: float, clock: Waiting) 
         samples=len(shares),
         seconds=at - began,
         source=f"{folder}/io.pressure",
-        processes=len(members.group_pids(host, folder)),
+        processes=len(group_pids(host, folder)),
     )
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from probes.host import Host
-from probes.number_text import whole
 from probes.process_stat import ProcessStat, stat_at
 from probes.system.disk.mounts import mounts
 from probes.types import Absent
 
 MOST_TASKS = 512  # threads looked at, twenty times a second
-MOST_GROUPS = 512
 
 
 def descendants(host: Host, pids: tuple[int, ...]) -> tuple[int, ...]:
@@ -67,19 +65,3 @@ def group_folders(host: Host, name: str) -> tuple[str, ...] | Absent:
     if not found:
         return Absent(f"no control group {name} (systemd-cgls lists them)", "missing", roots[0])
     return tuple(dict.fromkeys(found))
-
-
-def group_pids(host: Host, folder: str) -> tuple[int, ...]:
-    """The processes in a group and the groups below it."""
-    found: dict[int, None] = {}
-    waiting, seen = [folder], 0
-    while waiting and seen < MOST_GROUPS:
-        at = waiting.pop()
-        seen += 1
-        text = host.text(f"{at}/cgroup.procs")
-        if isinstance(text, str):
-            found.update(dict.fromkeys(pid for word in text.split() if (pid := whole(word)) is not None))
-        names = host.listing(at)
-        if not isinstance(names, Absent):
-            waiting += [f"{at}/{name}" for name in names if host.exists(f"{at}/{name}/cgroup.procs")]
-    return tuple(found)

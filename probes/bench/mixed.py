@@ -177,7 +177,7 @@ class MixedBench:
         whole = _merged(mix, parts, lead)
         first = [p.onset for p in parts if p.onset is not None]
         if len(first) == len(parts):
-            return _with_onset(whole, _merged(mix, first, first[0]))
+            return msgspec.structs.replace(whole, onset=_merged(mix, first, first[0]))
         return whole
 
     async def settle(self) -> None:
@@ -260,10 +260,6 @@ def _second_by_second(lead: Measured) -> list[Within]:
     """The leading metric inside the block; a long one once a second, which is enough to see an onset fade."""
     own = [w for w in lead.within if w.series in lead.values]
     return own[1::2] if len(own) > 10 else own
-
-
-def _with_onset(whole: Measured, onset: Measured) -> Measured:
-    return msgspec.structs.replace(whole, onset=onset)
 
 
 def _moved(before: list[DiskCounters] | None, after: list[DiskCounters] | None, kind: str) -> int | None:

@@ -11,8 +11,8 @@ import re
 import msgspec
 
 from probes.imports.dates import epoch
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble
-from probes.imports.numbers import number
+from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, noted
+from probes.imports.numbers import number, truncated
 from probes.imports.source import Source
 
 MODULES = ("POSIX", "MPI-IO", "STDIO", "H5D")
@@ -170,11 +170,11 @@ def parse(source: Source) -> Result:
     detail = Darshan(
         exe=head.get("exe"),
         command=head.get("exe"),
-        nprocs=_int(head.get("nprocs")),
-        jobid=_int(head.get("jobid")),
+        nprocs=truncated(head.get("nprocs")),
+        jobid=truncated(head.get("jobid")),
         run_time_s=number(head.get("run time")),
-        start=_int(head.get("start_time")),
-        end=_int(head.get("end_time")),
+        start=truncated(head.get("start_time")),
+        end=truncated(head.get("end_time")),
         log_version=head.get("darshan log version"),
         lib_version=library,
         modules={name: len(records) for name, records in modules.items()},
@@ -204,14 +204,10 @@ def result(detail: Darshan, kind: str, partial: bool = False) -> Result:
                     Trouble(id="darshan.negative-time", subject=f"{name} {what}", said=f"{seconds:.1f}")
                 )
         found += _histogram(name, part)
-    facts = [
-        Noted(name=n, value=v, unit=u)
-        for n, v, u in (
-            ("program", detail.exe, ""), ("command", detail.command, ""), ("processes", detail.nprocs, ""),
-            ("job", detail.jobid, ""), ("run time", detail.run_time_s, "s"), ("log version", detail.log_version, ""),
-        )
-        if v is not None
-    ]  # fmt: skip
+    facts = noted(
+        ("program", detail.exe), ("command", detail.command), ("processes", detail.nprocs), ("job", detail.jobid),
+        ("run time", detail.run_time_s, "s"), ("log version", detail.log_version),
+    )  # fmt: skip
     for name, part in detail.io.items():
         sizes = sorted(part.common_access_sizes.items(), key=lambda item: -item[1])[:4]
         if sizes:
@@ -278,8 +274,3 @@ def _histogram(name: str, part: Module) -> list[Contradiction]:
                 )
             )  # fmt: skip
     return found
-
-
-def _int(text: str | None) -> int | None:
-    value = number(text)
-    return int(value) if value is not None else None

@@ -7,8 +7,8 @@ from functools import lru_cache
 import msgspec
 
 from probes.imports import fio_json
-from probes.imports.model import Contradiction
-from probes.imports.numbers import KIB, close, integer, number
+from probes.imports.model import Contradiction, compared
+from probes.imports.numbers import KIB, integer, number
 
 DIRECTIONS = ("read", "write", "trim", "mixed")
 _RATE_SLACK = 0.01  # relative: fio rounds run times to a millisecond
@@ -127,21 +127,13 @@ def contradictions(job: Job) -> list[Contradiction]:
         if seconds < 0.05:
             continue
         if rate.bytes is not None and rate.bw_kib_s is not None:
-            gives = rate.bytes / seconds / KIB
-            if not close(rate.bw_kib_s, gives, _RATE_SLACK, 1.5):
-                found.append(
-                    Contradiction(
-                        id="fio.bandwidth", subject=subject, claimed=rate.bw_kib_s * KIB, unit="B/s",
-                        recomputed=gives * KIB, rule="bytes moved ÷ run time",
-                    )
-                )  # fmt: skip
+            found += compared(
+                "fio.bandwidth", subject, rate.bw_kib_s * KIB, rate.bytes / seconds, "bytes moved ÷ run time",
+                _RATE_SLACK, 1.5 * KIB, unit="B/s",
+            )  # fmt: skip
         if rate.total_ios and rate.iops is not None:
-            gives = rate.total_ios / seconds
-            if not close(rate.iops, gives, _RATE_SLACK, 1.0):
-                found.append(
-                    Contradiction(
-                        id="fio.iops", subject=subject, claimed=rate.iops, unit="IOPS",
-                        recomputed=gives, rule="operations ÷ run time",
-                    )
-                )  # fmt: skip
+            found += compared(
+                "fio.iops", subject, rate.iops, rate.total_ios / seconds, "operations ÷ run time", _RATE_SLACK, 1.0,
+                unit="IOPS",
+            )  # fmt: skip
     return found

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import msgspec
 
 from probes.imports.fio_job import ALL_CLIENTS, Job, Rate, contradictions
-from probes.imports.model import Contradiction, Measure
-from probes.imports.numbers import KIB, close
+from probes.imports.model import Contradiction, Measure, compared
+from probes.imports.numbers import KIB
 
 MOST_JOBS = 1000  # kept whole
 _MOST_PLACES = 1000
@@ -97,16 +97,12 @@ class Sums:
 
     def client_sums(self) -> list[Contradiction]:
         """The entry "All clients" against the sum of the clients. Only IOPS: run times differ a little."""
-        found = []
+        found: list[Contradiction] = []
         for direction, rate in (self.all_clients.rates if self.all_clients is not None else {}).items():
             gives = sum(group.get(direction, {}).get("iops", 0.0) for group in self.totals.values())
-            if rate.iops is not None and gives and not close(rate.iops, gives, 0.02, 1.0):
-                found.append(
-                    Contradiction(
-                        id="fio.all-clients", subject=f"{ALL_CLIENTS} {direction}", claimed=rate.iops, unit="IOPS",
-                        recomputed=gives, rule="sum over the clients",
-                    )
-                )  # fmt: skip
+            if rate.iops is not None and gives:
+                subject, rule = f"{ALL_CLIENTS} {direction}", "sum over the clients"
+                found += compared("fio.all-clients", subject, rate.iops, gives, rule, 0.02, 1.0, unit="IOPS")
         return found
 
 

@@ -10,8 +10,8 @@ import msgspec
 from probes.imports import hepscore, json_text
 from probes.imports.dates import iso
 from probes.imports.json_text import mapping, text
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble
-from probes.imports.numbers import number
+from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, noted
+from probes.imports.numbers import number, truncated
 from probes.imports.source import Source
 
 _UNKNOWN = ("not_available", "not_defined", "")
@@ -91,21 +91,18 @@ def parse(source: Source) -> Result:
         start=_known(document.get("_timestamp")), end=_known(document.get("_timestamp_end")),
         profiles=tuple(profiles),
     )  # fmt: skip
-    facts = [
-        Noted(name=n, value=v)
-        for n, v in (
-            ("CPU model", detail_suite.cpu_model),
-            ("CPUs", _number(detail_suite.cpus)),
-            ("sockets", _number(detail_suite.sockets)),
-            ("threads per core", _number(detail_suite.threads_per_core)),
-            ("memory", _number(memory.get("Mem_Total"), 1024)),
-            ("kernel", _known(software.get("kernel_version"))),
-            ("operating system", _known(software.get("os_version"))),
-            ("microcode", _known(cpu.get("Microcode"))),
-            ("power policy", _known(cpu.get("Power_Policy"))),
-        )
-        if v is not None
-    ]
+    kib = number(memory.get("Mem_Total"))
+    facts = noted(
+        ("CPU model", detail_suite.cpu_model),
+        ("CPUs", truncated(detail_suite.cpus)),
+        ("sockets", truncated(detail_suite.sockets)),
+        ("threads per core", truncated(detail_suite.threads_per_core)),
+        ("memory", int(kib * 1024) if kib is not None else None),
+        ("kernel", _known(software.get("kernel_version"))),
+        ("operating system", _known(software.get("os_version"))),
+        ("microcode", _known(cpu.get("Microcode"))),
+        ("power policy", _known(cpu.get("Power_Policy"))),
+    )
     if not measures:
         troubles.append(Trouble(id="suite.nothing", fatal=True))
     return Result(
@@ -154,8 +151,3 @@ def parse_text(source: Source) -> Result:
 def _known(value: Any) -> str | None:
     """Text or a number as text; what the suite fills in for "could not be read" is absent."""
     return None if value in _UNKNOWN else text(value)
-
-
-def _number(value: Any, scale: int = 1) -> int | None:
-    read = number(value)
-    return int(read * scale) if read is not None else None

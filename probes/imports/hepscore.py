@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from statistics import median
 from typing import Any
 
 import msgspec
@@ -16,8 +17,8 @@ import msgspec
 from probes.imports import json_text
 from probes.imports.dates import iso
 from probes.imports.json_text import mapping, numbers, text
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble
-from probes.imports.numbers import close, geometric_mean, integer, median, number
+from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, compared, noted
+from probes.imports.numbers import geometric_mean, integer, number
 from probes.imports.source import Source
 
 _MOST_WORKLOADS = 200
@@ -183,12 +184,11 @@ def judged(detail: HepScore) -> tuple[list[Measure], list[Contradiction], list[T
         measures.append(Measure(workload=name, metric="score", value=detail.score, unit=""))
         if detail.recomputed is None:
             troubles.append(Trouble(id="hepscore.not-recomputed", subject=name))
-        elif not close(detail.score, detail.recomputed, 1e-5, 2e-4 * max(1.0, detail.scaling or 1.0) / 2):
-            found.append(
-                Contradiction(
-                    id="hepscore.score", subject=name, claimed=detail.score, recomputed=detail.recomputed,
-                    rule="weighted geometric mean of the workloads' median runs × scaling",
-                )
+        else:
+            found += compared(
+                "hepscore.score", name, detail.score, detail.recomputed,
+                "weighted geometric mean of the workloads' median runs × scaling",
+                1e-5, 2e-4 * max(1.0, detail.scaling or 1.0) / 2,
             )  # fmt: skip
     if detail.status is not None and detail.status.lower() != "success":
         troubles.append(Trouble(id="hepscore.status", subject=name, said=detail.status))
@@ -234,23 +234,17 @@ def _stored_medians(w: HepWorkload) -> list[Contradiction]:
 
 
 def facts(detail: HepScore) -> list[Noted]:
-    made = [
-        Noted(name=name, value=value)
-        for name, value in (
-            ("scaling", detail.scaling),
-            ("repetitions", detail.repetitions),
-            ("reference machine", detail.reference),
-            ("status", detail.status),
-            ("score per core", detail.score_per_core),
-        )
-        if value is not None
-    ]
+    made = noted(
+        ("scaling", detail.scaling),
+        ("repetitions", detail.repetitions),
+        ("reference machine", detail.reference),
+        ("status", detail.status),
+        ("score per core", detail.score_per_core),
+    )
     for w in detail.workloads:
         if w.copies is not None and w.threads_per_copy is not None:
-            made.append(Noted(name="copies", value=w.copies, subject=f"workload:{w.name}"))
-            made.append(
-                Noted(name="threads per copy", value=w.threads_per_copy, subject=f"workload:{w.name}")
-            )
+            both = (("copies", w.copies), ("threads per copy", w.threads_per_copy))
+            made += noted(*both, subject=f"workload:{w.name}")
     return made
 
 
@@ -280,18 +274,18 @@ def parse_workload(source: Source) -> Result:
     done = text(mapping(report.get("status")).get("successful/all"))
     if done and done.partition("/")[0] != done.partition("/")[2]:
         troubles.append(Trouble(id="hepscore.copies-failed", subject=name, said=done))
-    noted = [("copies", copies), ("threads per copy", threads)]
-    noted.append(("events per thread", integer(info.get("events_per_thread"))))
+    events = integer(info.get("events_per_thread"))
     return Result(
         kind="hep-workload", tool="hep-workload", version=text(app.get("version")),
         measures=tuple(
             Measure(workload=f"{name} {key}"[:200], metric="throughput", value=v, unit="events/s")
             for key, v in scores.items()
         ),
-        facts=tuple(Noted(name=n, value=v) for n, v in noted if v is not None), troubles=tuple(troubles),
+        facts=tuple(noted(("copies", copies), ("threads per copy", threads), ("events per thread", events))),
+        troubles=tuple(troubles),
         detail=HepWorkload(
             name=name, version=text(app.get("version")), copies=copies, threads_per_copy=threads,
-            events_per_thread=integer(info.get("events_per_thread")), chosen=scores,
+            events_per_thread=events, chosen=scores,
         ),
     )  # fmt: skip
 

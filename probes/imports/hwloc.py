@@ -9,7 +9,7 @@ from xml.parsers import expat
 
 import msgspec
 
-from probes.imports.model import Noted, Refused, Result
+from probes.imports.model import Refused, Result, noted
 from probes.imports.numbers import number
 from probes.imports.source import Source
 
@@ -91,16 +91,11 @@ def parse(source: Source) -> Result:
         cache_bytes=reader.caches,
         memory_bytes=reader.memory,
     )
-    facts = [
-        Noted(name=n, value=v, unit=u)
-        for n, v, u in (
-            ("CPUs", detail.pus, ""), ("cores", detail.cores, ""), ("packages", detail.packages, ""),
-            ("memory nodes", detail.numa, ""), ("CPU model", detail.cpu_model, ""),
-            ("memory", detail.memory_bytes or None, "B"),
-        )
-        if v is not None
-    ]  # fmt: skip
-    facts += [Noted(name=f"{n} size", value=v, unit="B") for n, v in detail.cache_bytes.items()]
+    facts = noted(
+        ("CPUs", detail.pus), ("cores", detail.cores), ("packages", detail.packages), ("memory nodes", detail.numa),
+        ("CPU model", detail.cpu_model), ("memory", detail.memory_bytes or None, "B"),
+        *((f"{name} size", size, "B") for name, size in detail.cache_bytes.items()),
+    )  # fmt: skip
     return Result(
         kind="hwloc", tool="hwloc", version=reader.infos.get("hwlocVersion"), host=reader.infos.get("HostName"),
         facts=tuple(facts), detail=detail,

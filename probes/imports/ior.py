@@ -11,8 +11,8 @@ import re
 import msgspec
 
 from probes.imports.dates import iso
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble
-from probes.imports.numbers import MIB, close, number, size
+from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, compared, noted
+from probes.imports.numbers import MIB, close, number, size, truncated
 from probes.imports.source import Source
 
 _BANNER = re.compile(r"^(?:.{0,40}\s)?IOR-(\S+?): MPI Coordinated")
@@ -163,9 +163,9 @@ class _Reader:
             case "clients" if found := _CLIENTS.match(value):
                 run.tasks, run.tasks_per_node = int(found[1][:9]), int(found[2][:9])
             case "tasks" | "nodes" | "segments" | "repetitions":
-                setattr(run, name, _count(value))
+                setattr(run, name, truncated(value))
             case "clients per node":
-                run.tasks_per_node = _count(value)
+                run.tasks_per_node = truncated(value)
             case "xfersize":
                 run.transfer_bytes = size(value)
             case "blocksize":
@@ -256,16 +256,16 @@ def contradictions(run: Run, prefix: str = "") -> list[Contradiction]:
             slack = 0.02 + 0.005 / row.total_s + 0.01 / max(row.mib_s, 0.01)
             if run.segments is None and run.aggregate_bytes:  # 3.0 and 3.1 do not print the segments
                 gives = run.aggregate_bytes / row.total_s / MIB
-            if not close(row.mib_s, gives, slack):
-                found.append(_rate("ior.bandwidth", subject, row.mib_s, gives, "bytes planned ÷ total time"))
-        ops = [r.iops for r in rows if r.iops is not None]
-        if ops and op in run.max_ops and not close(max(ops), run.max_ops[op], 0.01):
-            found.append(
-                Contradiction(
-                    id="ior.iops", subject=subject, claimed=max(ops), recomputed=run.max_ops[op], unit="IOPS",
-                    rule="maximum of the summary",
-                )
+            found += compared(
+                "ior.bandwidth", subject, row.mib_s * MIB, gives * MIB, "bytes planned ÷ total time", slack,
+                unit="B/s",
             )  # fmt: skip
+        ops = [r.iops for r in rows if r.iops is not None]
+        if ops and op in run.max_ops:
+            most_ops = run.max_ops[op]
+            found += compared(
+                "ior.iops", subject, max(ops), most_ops, "maximum of the summary", 0.01, unit="IOPS"
+            )
     return found
 
 
@@ -282,14 +282,8 @@ def _rate(identifier: str, subject: str, said: float, gives: float, rule: str) -
 
 
 def _facts(run: Run, subject: str) -> list[Noted]:
-    named = (
-        ("API", run.api, ""), ("access", run.access, ""), ("tasks", run.tasks, ""), ("nodes", run.nodes, ""),
-        ("tasks per node", run.tasks_per_node, ""), ("transfer size", run.transfer_bytes, "B"),
-        ("block size", run.block_bytes, "B"), ("stonewall", run.stonewall_s, "s"),
+    return noted(
+        ("API", run.api), ("access", run.access), ("tasks", run.tasks), ("nodes", run.nodes),
+        ("tasks per node", run.tasks_per_node), ("transfer size", run.transfer_bytes, "B"),
+        ("block size", run.block_bytes, "B"), ("stonewall", run.stonewall_s, "s"), subject=subject,
     )  # fmt: skip
-    return [Noted(name=n, value=v, unit=u, subject=subject) for n, v, u in named if v is not None]
-
-
-def _count(text: str) -> int | None:
-    value = number(text)
-    return int(value) if value is not None else None

@@ -9,8 +9,8 @@ import msgspec
 from probes.imports import json_text
 from probes.imports.dates import epoch
 from probes.imports.json_text import mapping
-from probes.imports.model import Contradiction, Measure, Noted, Point, Refused, Result, Trouble
-from probes.imports.numbers import close, integer, number
+from probes.imports.model import Contradiction, Measure, Point, Refused, Result, Trouble, compared, noted
+from probes.imports.numbers import integer, number
 from probes.imports.source import Source
 
 _MOST_POINTS = 4000  # kept for the drawing, evenly spread
@@ -93,17 +93,13 @@ def parse(source: Source) -> Result:
         troubles.append(Trouble(id="iperf3.several-runs", said=str(len(documents))))
     if detail.retransmits:
         troubles.append(Trouble(id="iperf3.retransmits", said=str(detail.retransmits)))
-    facts = [
-        Noted(name=n, value=v, unit=u)
-        for n, v, u in (
-            ("protocol", detail.protocol, ""),
-            ("streams", detail.streams, ""),
-            ("duration", detail.duration_s, "s"),
-            ("other end", json_text.text(mapping(start.get("connecting_to")).get("host")), ""),
-            ("congestion control", json_text.text(end.get("sender_tcp_congestion"), 40), ""),
-        )
-        if v is not None
-    ]
+    facts = noted(
+        ("protocol", detail.protocol),
+        ("streams", detail.streams),
+        ("duration", detail.duration_s, "s"),
+        ("other end", json_text.text(mapping(start.get("connecting_to")).get("host"))),
+        ("congestion control", json_text.text(end.get("sender_tcp_congestion"), 40)),
+    )
     points = []
     for one in sums[:: -(-len(sums) // _MOST_POINTS) or 1]:
         at, rate = number(one.get("end")), number(one.get("bits_per_second"))
@@ -155,16 +151,13 @@ def _measures(detail: Iperf3, rates: tuple[float, ...]) -> list[Measure]:
 def _contradictions(
     sent: dict[str, Any], got: dict[str, Any], sums: list[dict[str, Any]]
 ) -> list[Contradiction]:
-    found = []
+    found: list[Contradiction] = []
     for name, part in (("sum_sent", sent), ("sum_received", got)):
         rate, moved, seconds = (number(part.get(k)) for k in ("bits_per_second", "bytes", "seconds"))
-        if rate and moved and seconds and not close(rate, moved * 8 / seconds, 0.01):
-            found.append(
-                Contradiction(
-                    id="iperf3.rate", subject=name, claimed=rate / 8, recomputed=moved / seconds, unit="B/s",
-                    rule="bytes ÷ seconds",
-                )
-            )  # fmt: skip
+        if rate and moved and seconds:
+            found += compared(
+                "iperf3.rate", name, rate / 8, moved / seconds, "bytes ÷ seconds", 0.01, unit="B/s"
+            )
     parts = [number(s.get("bytes")) for s in sums if not s.get("omitted")]
     total = sum(p for p in parts if p is not None)
     both = sorted(v for v in (number(sent.get("bytes")), number(got.get("bytes"))) if v)

@@ -11,8 +11,8 @@ import re
 import msgspec
 
 from probes.imports.dates import iso
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble
-from probes.imports.numbers import close, number
+from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, compared, noted
+from probes.imports.numbers import number
 from probes.imports.source import Source
 
 _BANNER = re.compile(r"mdtest-(\S+) was launched with (\d{1,12}) total task\(s\) on (\d{1,12}) node\(s\)")
@@ -130,7 +130,7 @@ def _result(runs: list[Run]) -> Result:
             troubles.append(Trouble(id="mdtest.unfinished", subject=prefix.rstrip(": ")))
         subject = f"run:{index + 1}" if prefix else ""
         named = (("tasks", run.tasks), ("nodes", run.nodes), (run.item_kind or "items", run.items))
-        facts += [Noted(name=n, value=v, subject=subject) for n, v in named if v is not None]
+        facts += noted(*named, subject=subject)
     if len(measured) < len(runs):
         troubles.append(Trouble(id="mdtest.runs-without-result", said=str(len(runs) - len(measured))))
     return Result(
@@ -156,14 +156,8 @@ def contradictions(run: Run, prefix: str = "") -> list[Contradiction]:
         whole = run.item_kind == "files" and name.startswith("File") and run.iterations == 1
         if time is None or time.max < 0.1 or not whole or not run.items or _stonewalled(run):
             continue
-        gives = run.items / time.max
-        if not close(stat.max, gives, 0.02):
-            found.append(
-                Contradiction(
-                    id="mdtest.rate", subject=f"{prefix}{name}", claimed=stat.max, recomputed=gives, unit="IOPS",
-                    rule="items ÷ time of the phase",
-                )
-            )  # fmt: skip
+        gives, rule = run.items / time.max, "items ÷ time of the phase"
+        found += compared("mdtest.rate", f"{prefix}{name}", stat.max, gives, rule, 0.02, unit="IOPS")
     return found
 
 

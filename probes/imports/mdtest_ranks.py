@@ -11,8 +11,8 @@ import csv
 
 import msgspec
 
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result
-from probes.imports.numbers import close, integer, number
+from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, compared, noted
+from probes.imports.numbers import integer, number
 from probes.imports.source import Source
 
 _HEAD = b"rank,items,rate-"
@@ -106,16 +106,11 @@ def _result(runs: list[Ranks]) -> Result:
                     seconds=run.time[name], judged=not name.startswith("Tree"),
                 )
             )  # fmt: skip
-            gives = run.done[name] / run.time[name] if run.done.get(name) and run.time[name] > 0 else None
-            if gives is not None and not close(rate, gives, 1e-6):
-                found.append(
-                    Contradiction(
-                        id="mdtest.rate", subject=f"{prefix}{name}", claimed=rate, recomputed=gives, unit="IOPS",
-                        rule="sum of rate × time of the ranks ÷ time of all",
-                    )
-                )  # fmt: skip
+            if run.done.get(name) and run.time[name] > 0:
+                gives, rule = run.done[name] / run.time[name], "sum of rate × time of the ranks ÷ time of all"
+                found += compared("mdtest.rate", f"{prefix}{name}", rate, gives, rule, 1e-6, unit="IOPS")
         named = (("tasks", run.tasks or None), ("items a task", run.items), ("iterations", run.iterations))
-        facts += [Noted(name=n, value=v, subject=subject) for n, v in named if v is not None]
+        facts += noted(*named, subject=subject)
     return Result(
         kind="mdtest-csv", tool="mdtest", measures=tuple(measures), facts=tuple(facts[:1000]),
         contradictions=tuple(found[:200]), recomputed=("rate from the ranks' own",),

@@ -5,10 +5,11 @@ Units: bytes, seconds, operations a second. `detail` holds the values as the too
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from probes.imports.numbers import close
 from probes.types import Json
 
 Better: TypeAlias = Literal["more", "less"]
@@ -49,6 +50,12 @@ class Noted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     subject: str = ""
 
 
+def noted(*named: tuple[Any, ...], subject: str = "") -> list[Noted]:
+    """Of (name, value) and (name, value, unit) those that the file has."""
+    there = [(name, value, unit) for name, value, *unit in named if value is not None]
+    return [Noted(name=n, value=v, unit=u[0] if u else "", subject=subject) for n, v, u in there]
+
+
 class Missing(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A value that such a file usually has and this one has not."""
 
@@ -68,6 +75,20 @@ class Contradiction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     recomputed: float | str
     unit: str = ""
     rule: str = ""
+
+
+def compared(
+    identifier: str, subject: str, claimed: float, recomputed: float, rule: str, relative: float,
+    absolute: float = 0.0, *, unit: str = "",
+) -> list[Contradiction]:  # fmt: skip
+    """Empty where the claim is as close to its parts as that."""
+    if close(claimed, recomputed, relative, absolute):
+        return []
+    return [
+        Contradiction(
+            id=identifier, subject=subject, claimed=claimed, recomputed=recomputed, unit=unit, rule=rule
+        )
+    ]
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -56,6 +56,11 @@ def plain(column: Sequence[str]) -> list[float]:
     return read
 
 
+def truncated(text: object) -> int | None:
+    value = number(text)
+    return int(value) if value is not None else None
+
+
 def integer(text: object) -> int | None:
     value = number(text)
     return int(value) if value is not None and value == int(value) else None
@@ -84,12 +89,6 @@ def geometric_mean(values: Iterable[float]) -> float | None:
     """Of the positive values; None where there is none."""
     logs = [math.log(v) for v in values if v > 0]
     return math.exp(math.fsum(logs) / len(logs)) if logs else None
-
-
-def median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def close(claimed: float, recomputed: float, relative: float, absolute: float = 0.0) -> bool:

@@ -120,14 +120,11 @@ class _Reader:
         if "LINUX RESTART" in rest:
             self.restarts += 1
             self._fresh = True
-        elif self._fresh or self._is_heading(rest):
+        elif self._fresh or (self._columns and rest.split() == self._columns):
             self._heading(rest)
             self._fresh = False
         else:
             self._row(rest, found)
-
-    def _is_heading(self, rest: str) -> bool:
-        return bool(self._columns) and rest.split() == self._columns
 
     def _heading(self, rest: str) -> None:
         self._columns = rest.split()[:200]

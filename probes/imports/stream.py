@@ -6,8 +6,8 @@ import re
 
 import msgspec
 
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble
-from probes.imports.numbers import close, number
+from probes.imports.model import Contradiction, Measure, Refused, Result, Trouble, compared, noted
+from probes.imports.numbers import number
 from probes.imports.source import Source
 
 _ROW = re.compile(r"^\s*(Copy|Scale|Add|Triad):\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)", re.IGNORECASE)
@@ -56,19 +56,13 @@ def parse(source: Source) -> Result:
             validates = True
     if not rates:
         raise Refused("STREAM: no rate in it", "import the benchmark's whole output")
-    found_all = []
+    found_all: list[Contradiction] = []
     for name, rate in rates.items():
         gives = _ARRAYS[name] * element * (size or 0) / times[name] / 1e6 if times[name] > 0 else 0.0
-        if gives and not close(rate, gives, 0.01 + 1e-6 / times[name]):
-            found_all.append(
-                Contradiction(
-                    id="stream.rate", subject=name, claimed=rate * 1e6, recomputed=gives * 1e6, unit="B/s",
-                    rule=f"{_ARRAYS[name]} arrays ÷ least time",
-                )
-            )  # fmt: skip
-    facts = [
-        Noted(name=n, value=v) for n, v in (("threads", threads), ("array elements", size)) if v is not None
-    ]
+        if gives:
+            rule, slack = f"{_ARRAYS[name]} arrays ÷ least time", 0.01 + 1e-6 / times[name]
+            found_all += compared("stream.rate", name, rate * 1e6, gives * 1e6, rule, slack, unit="B/s")
+    facts = noted(("threads", threads), ("array elements", size))
     detail = Stream(
         mb_s=rates,
         threads=threads,

@@ -7,8 +7,8 @@ import re
 import msgspec
 
 from probes.imports.dates import epoch
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble
-from probes.imports.numbers import close, number
+from probes.imports.model import Contradiction, Measure, Refused, Result, Trouble, compared, noted
+from probes.imports.numbers import number, truncated
 from probes.imports.source import Source
 
 _PAIR = re.compile(r"^\s+(- )?([a-z][\w-]*):\s*(.*?)\s*$")
@@ -66,10 +66,7 @@ def parse(source: Source) -> Result:
     if not stressors:
         raise Refused("stress-ng: no metrics in it", "run stress-ng with --metrics --yaml FILE")
     troubles = [Trouble(id="stress-ng.nothing-done", subject=s.name) for s in stressors if s.bogo_ops <= 0]
-    cpus = number(system.get("cpus-online"))
-    facts = [Noted(name="CPUs", value=int(cpus))] if cpus is not None else []
-    if "release" in system:
-        facts.append(Noted(name="kernel", value=system["release"]))
+    facts = noted(("CPUs", truncated(system.get("cpus-online"))), ("kernel", system.get("release")))
     return Result(
         kind="stress-ng", tool="stress-ng", version=system.get("stress-ng-version"),
         host=system.get("hostname"), began=epoch(number(system.get("epoch-secs"))), facts=tuple(facts),
@@ -107,16 +104,13 @@ def _measures(s: Stressor) -> list[Measure]:
 def _contradictions(s: Stressor) -> list[Contradiction]:
     """Text prints times with two decimals, so short runs carry their rounding."""
     cpu = (s.user_s or 0.0) + (s.system_s or 0.0)
-    found = []
+    found: list[Contradiction] = []
     for name, claimed, seconds in (
         ("real time", s.per_s_real, s.wall_s or 0.0),
         ("CPU time", s.per_s_cpu, cpu),
     ):
-        if claimed and seconds > 0.05 and not close(claimed, s.bogo_ops / seconds, 0.01 + 0.01 / seconds):
-            found.append(
-                Contradiction(
-                    id="stress-ng.rate", subject=f"{s.name} {name}", claimed=claimed, unit="1/s",
-                    recomputed=s.bogo_ops / seconds, rule=f"operations ÷ {name}",
-                )
-            )  # fmt: skip
+        if claimed and seconds > 0.05:
+            gives, slack = s.bogo_ops / seconds, 0.01 + 0.01 / seconds
+            rule = f"operations ÷ {name}"
+            found += compared("stress-ng.rate", f"{s.name} {name}", claimed, gives, rule, slack, unit="1/s")
     return found

@@ -9,8 +9,8 @@ import re
 
 import msgspec
 
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble
-from probes.imports.numbers import MIB, close, number
+from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, compared
+from probes.imports.numbers import MIB, number, truncated
 from probes.imports.source import Source
 
 _BANNER = re.compile(r"^(.{0,60}?)\s*\bsysbench (\d[\w.-]*)[: ]")
@@ -105,11 +105,11 @@ def _pair(run: Run, name: str, value: str) -> None:
     per_second = number(rate[1]) if rate else None
     match name:
         case "number of threads":
-            run.threads = int(v) if (v := number(value)) is not None else None
+            run.threads = truncated(value)
         case "total time" | "time elapsed":
             run.total_s = number(value.removesuffix("s"))
         case "total number of events":
-            run.events = int(v) if (v := number(value)) is not None else None
+            run.events = truncated(value)
         case "transactions":
             run.tps = per_second
         case "queries" | "read/write requests":
@@ -155,13 +155,9 @@ def _contradictions(run: Run, prefix: str) -> list[Contradiction]:
     if not run.events or not run.total_s or run.total_s < 2:
         return []
     gives = run.events / run.total_s
-    found = []
+    found: list[Contradiction] = []
     for name, claimed in (("transactions", run.tps), ("operations", run.ops_s), ("events", run.events_s)):
-        if claimed and not close(claimed, gives, 0.02):
-            found.append(
-                Contradiction(
-                    id="sysbench.rate", subject=f"{prefix}{name}", claimed=claimed, recomputed=gives, unit="1/s",
-                    rule="events ÷ total time",
-                )
-            )  # fmt: skip
+        if claimed:
+            subject, rule = f"{prefix}{name}", "events ÷ total time"
+            found += compared("sysbench.rate", subject, claimed, gives, rule, 0.02, unit="1/s")
     return found

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from probes.imports.dates import iso
-from probes.imports.model import Contradiction, Measure, Noted, Point, Refused, Result, Trouble
+from probes.imports.model import Contradiction, Measure, Point, Refused, Result, Trouble, noted
 from probes.imports.numbers import KIB, MIB, number
 
 _HEADER = re.compile(r"^(\S+) (\S+) \((.+?)\)\s+(\S+)\s+_(\S+?)_\s+\((\d{1,9}) CPU\)")
@@ -228,17 +228,14 @@ def result(detail: Sysstat, tables: Tables, *, since_boot: bool = False) -> Resu
     """`since_boot`: the file holds one report only, which is the mean since boot."""
     if not detail.tables:
         raise Refused(f"{detail.tool}: no value in it", "export it again")
-    facts = [
-        Noted(name=n, value=v)
-        for n, v in (("kernel", detail.kernel), ("architecture", detail.arch), ("CPUs", detail.cpus))
-        if v is not None
-    ]
     troubles = [Trouble(id="sysstat.since-boot")] if since_boot else []
     if detail.restarts:
         troubles.append(Trouble(id="sysstat.restart", said=str(detail.restarts)))
     if tables.left_out:
         troubles.append(Trouble(id="sysstat.left-out", said=str(tables.left_out)))
-    facts.append(Noted(name="samples", value=detail.samples))
+    facts = noted(
+        ("kernel", detail.kernel), ("architecture", detail.arch), ("CPUs", detail.cpus), ("samples", detail.samples)
+    )  # fmt: skip
     return Result(
         kind=detail.tool, tool=detail.tool, host=detail.host, began=iso(detail.date), facts=tuple(facts),
         measures=tuple(measures(detail.tables)), troubles=tuple(troubles), points=tuple(tables.points),

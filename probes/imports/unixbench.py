@@ -6,8 +6,8 @@ import re
 
 import msgspec
 
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble
-from probes.imports.numbers import close, geometric_mean, number
+from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, compared
+from probes.imports.numbers import geometric_mean, number
 from probes.imports.source import Source
 
 _COPIES = re.compile(r"^(\d{1,9}) CPUs? in system; running (\d{1,9}) parallel cop(?:y|ies)")
@@ -60,19 +60,16 @@ def parse(source: Source) -> Result:
     done = [run for run in runs if run.tests]
     if not done:
         raise Refused("UnixBench: no result in it", "import the report of a finished run")
-    measures, found_all = [], []
+    measures: list[Measure] = []
+    found_all: list[Contradiction] = []
     for run in done:
         name = f"UnixBench {run.copies} {'copy' if run.copies == 1 else 'copies'}"
         if run.index_score is not None:
             measures.append(Measure(workload=name, metric="index", value=run.index_score, unit=""))
             gives = geometric_mean(run.indices.values())
-            if gives is not None and not close(run.index_score, gives, 0.002):
-                found_all.append(
-                    Contradiction(
-                        id="unixbench.index", subject=name, claimed=run.index_score, recomputed=gives,
-                        rule="geometric mean of the tests' indices",
-                    )
-                )  # fmt: skip
+            if gives is not None:
+                rule = "geometric mean of the tests' indices"
+                found_all += compared("unixbench.index", name, run.index_score, gives, rule, 0.002)
         for test, (value, unit) in run.tests.items():
             kilo = unit == "KBps"
             measures.append(

@@ -228,6 +228,11 @@ def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:
     folder = next(iter(cgroup_folders(host, path)), None)
     if folder is None:
         return Absent(f"there is no control group {path}", "missing", path)
+    return group_pids(host, folder)
+
+
+def group_pids(host: Host, folder: str) -> tuple[int, ...]:
+    """As `cgroup_processes`, of a folder that is there."""
     found: set[int] = set()
     waiting = [folder]
     while waiting and len(found) < _MOST_MEMBERS:

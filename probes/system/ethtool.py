@@ -116,13 +116,17 @@ def _number(text: str, name: str) -> list[int]:
 
 
 def _ask(card: str, command: int, words: int) -> tuple[int, ...] | Absent:
-    """struct ifreq: the name in 16 bytes, then the pointer."""
-    data = array.array("I", [command, *([0] * (words - 1))])
-    address, _ = data.buffer_info()
-    request = struct.pack("16sP16x", os.fsencode(card)[:15], address)
     try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as control:
-            fcntl.ioctl(control, _SIOCETHTOOL, request)
+        return asked(card, command, *([0] * (words - 1)))
     except OSError as error:
         return Absent(f"{card}: {error.strerror}", "unsupported", f"ioctl SIOCETHTOOL, {card}")
+
+
+def asked(card: str, *words: int) -> tuple[int, ...]:
+    """A command with its data, as the driver leaves them; by reference in struct ifreq. Raises OSError."""
+    data = array.array("I", words)
+    address, _ = data.buffer_info()
+    request = struct.pack("16sP16x", os.fsencode(card)[:15], address)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as control:
+        fcntl.ioctl(control, _SIOCETHTOOL, request)
     return tuple(data)

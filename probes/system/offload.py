@@ -5,19 +5,14 @@ The reverse-path check runs once for what GRO has merged, so this decides whethe
 
 from __future__ import annotations
 
-import array
-import fcntl
-import os
 import re
-import socket
-import struct
 
 import msgspec
 
 from probes.host import Host
+from probes.system.ethtool import asked
 from probes.types import Absent
 
-_SIOCETHTOOL = 0x8946  # linux/sockios.h
 _GGRO, _SGRO = 0x2B, 0x2C  # linux/ethtool.h
 _GTSO, _STSO = 0x1E, 0x1F
 _GGSO, _SGSO = 0x23, 0x24
@@ -75,7 +70,7 @@ def _live(interface: str) -> Offload | Absent:
 def set_offload(interface: str, *, tso: bool, gso: bool, gro: bool) -> None:
     """Sets an interface of the caller's network namespace. Only the measurement calls it, inside its own."""
     for command, value in ((_STSO, tso), (_SGSO, gso), (_SGRO, gro)):
-        _call(interface, command, int(value))
+        asked(interface, command, int(value))
 
 
 def segmentation(interface: str) -> tuple[bool, bool]:
@@ -84,14 +79,4 @@ def segmentation(interface: str) -> tuple[bool, bool]:
 
 
 def _get(interface: str, command: int) -> int:
-    return _call(interface, command, 0)
-
-
-def _call(interface: str, command: int, value: int) -> int:
-    """struct ethtool_value {cmd, data}, by reference in struct ifreq (name of 16 bytes, then the pointer)."""
-    data = array.array("I", [command, value])
-    address, _ = data.buffer_info()
-    request = struct.pack("16sP16x", os.fsencode(interface)[:15], address)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as control:
-        fcntl.ioctl(control, _SIOCETHTOOL, request)
-    return data[1]
+    return asked(interface, command, 0)[1]

@@ -57,7 +57,7 @@ def read_counters(host: Host, now_s: float | None = None) -> Counters:
     disks = disk_counters(host)
     return Counters(
         time_s=time.monotonic() if now_s is None else now_s,
-        load1=_number(load.split()[0]) if load.split() else None,
+        load1=real(load.split()[0]) if load.split() else None,
         cpu=known.all,
         cpus=len(known.cpus),
         psi_cpu=pressure(host, "cpu"),
@@ -132,7 +132,3 @@ def _share(part: float, whole: float) -> float:
 def _text(host: Host, path: str) -> str:
     text = host.text(path, 4096)
     return "" if isinstance(text, Absent) else text
-
-
-def _number(text: str) -> float | None:
-    return real(text)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import median
 
-from probes.imports.numbers import median
 from scenarios.imported.results import Box, Corner, Odd
 from scenarios.imported.snapshot import Snapshot
 

@@ -8,25 +8,20 @@ the slices, and die with it.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
 import mmap
 import os
 import signal
 import socket
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from probes.bench.engine import loops
 from probes.bench.engine.lifetime import partner
-from probes.bench.engine.pinned_loads import placed
+from probes.bench.engine.pinned_loads import Operation, compressing, hashing, integer, placed, system_call
 
 PAGE = mmap.PAGESIZE
 PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # Python's own default is shared: another kind of page
-SYSTEM_CALLS = 200
-INTEGER_STEPS = 1000
-BLOCK_BYTES = 64 << 10
 FAULTED_PAGES = 256
 PIPED_BYTES = 64 << 10  # a pipe's default size: pipe(7)
 SENT_BYTES = 256 << 10
@@ -34,7 +29,6 @@ DATAGRAM_BYTES = 1024
 SWITCHES = 10
 REPLY_S = 10.0
 
-Operation = Callable[[int], None]
 Made = tuple[Operation, Callable[[int], None]]  # the operation, and what must be done after a slice
 
 # What a worker keeps from slice to slice: buffers, partners, the names of the files it made.
@@ -60,28 +54,9 @@ def _nothing(_done: int) -> None:
     pass
 
 
-def integer(_spec: dict[str, Any]) -> Made:
-    """A linear congruential generator in the interpreter: branches, integer arithmetic, no system call."""
-
-    def operation(_number: int) -> None:
-        value = 1
-        for step in range(INTEGER_STEPS):
-            value = (value * 1103515245 + step) & 0xFFFFFFFF
-
-    return operation, _nothing
-
-
-def hashing(_spec: dict[str, Any]) -> Made:
-    """SHA-256 of 64 KiB in OpenSSL, which uses the CPU's SHA or vector instructions."""
-    data = bytes(range(256)) * (BLOCK_BYTES // 256)
-    return lambda _number: (hashlib.sha256(data).digest(), None)[1], _nothing
-
-
-def compression(_spec: dict[str, Any]) -> Made:
-    """zlib of 64 KiB that are half repetition."""
-    half = hashlib.shake_128(b"hostdx").digest(BLOCK_BYTES // 2)
-    data = b"".join(half[at : at + 512] + bytes(512) for at in range(0, len(half), 512))
-    return lambda _number: (zlib.compress(data, 1), None)[1], _nothing
+def _alone(maker: Callable[[dict[str, Any]], Operation]) -> Callable[[dict[str, Any]], Made]:
+    """An operation that leaves nothing to be done after a slice."""
+    return lambda spec: (maker(spec), _nothing)
 
 
 def copying(spec: dict[str, Any]) -> Made:
@@ -114,17 +89,6 @@ def faulting(_spec: dict[str, Any]) -> Made:
     def operation(_number: int) -> None:
         area[::PAGE] = ones
         area.madvise(mmap.MADV_DONTNEED)
-
-    return operation, _nothing
-
-
-def system_calls(_spec: dict[str, Any]) -> Made:
-    """getppid, which does nothing in the kernel: the way in and out."""
-    getppid, many = os.getppid, range(SYSTEM_CALLS)
-
-    def operation(_number: int) -> None:
-        for _ in many:
-            getppid()
 
     return operation, _nothing
 
@@ -309,12 +273,12 @@ def udp(_spec: dict[str, Any]) -> Made:
 
 
 MAKERS: dict[str, Callable[[dict[str, Any]], Made]] = {
-    "integer": integer,
-    "hash": hashing,
-    "compress": compression,
+    "integer": _alone(integer),
+    "hash": _alone(hashing),
+    "compress": _alone(compressing),
     "copy": copying,
     "fault": faulting,
-    "syscall": system_calls,
+    "syscall": _alone(system_call),
     "switch": switching,
     "pipe": piping,
     "fork": forking,

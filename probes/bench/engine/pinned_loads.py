@@ -84,7 +84,9 @@ def _key(spec: dict[str, Any], which: int) -> Key:
     return which, spec.get("node"), spec.get("page", ""), spec["bytes"], spec.get("store", "")
 
 
-def _integer(_spec: dict[str, Any]) -> Operation:
+def integer(_spec: dict[str, Any]) -> Operation:
+    """A linear congruential generator in the interpreter: branches, integer arithmetic, no system call."""
+
     def operation(_number: int) -> None:
         value = 1
         for step in range(STEPS):
@@ -103,12 +105,14 @@ def _large_numbers(_spec: dict[str, Any]) -> Operation:
     return lambda _number: (one * other, None)[1]
 
 
-def _hashing(_spec: dict[str, Any]) -> Operation:
+def hashing(_spec: dict[str, Any]) -> Operation:
+    """SHA-256 of 64 KiB in OpenSSL, which uses the CPU's SHA or vector instructions."""
     data = bytes(range(256)) * (BLOCK // 256)
     return lambda _number: (hashlib.sha256(data).digest(), None)[1]
 
 
-def _compressing(_spec: dict[str, Any]) -> Operation:
+def compressing(_spec: dict[str, Any]) -> Operation:
+    """zlib of 64 KiB that are half repetition."""
     half = hashlib.shake_128(b"hostdx").digest(BLOCK // 2)
     data = b"".join(half[at : at + 512] + bytes(512) for at in range(0, len(half), 512))
     return lambda _number: (zlib.compress(data, 1), None)[1]
@@ -169,7 +173,8 @@ def _clock(_spec: dict[str, Any]) -> Operation:
     return operation
 
 
-def _system_call(_spec: dict[str, Any]) -> Operation:
+def system_call(_spec: dict[str, Any]) -> Operation:
+    """getppid, which does nothing in the kernel: the way in and out."""
     getppid, many = os.getppid, range(SYSTEM_CALLS)
 
     def operation(_number: int) -> None:
@@ -189,17 +194,17 @@ def _forget(_spec: dict[str, Any]) -> Operation:
 
 
 WORKS: dict[str, Callable[[dict[str, Any]], Operation]] = {
-    "integer": _integer,
+    "integer": integer,
     "floating": _floating,
     "large-numbers": _large_numbers,
-    "hash": _hashing,
-    "compress": _compressing,
+    "hash": hashing,
+    "compress": compressing,
     "matrix": _matrix,
     "copy": _copying,
     "chase": _chasing,
     "own-cache": _own_cache,
     "clock": _clock,
-    "system-call": _system_call,
+    "system-call": system_call,
     "loopback-stream": streaming,
     "loopback-ask": asking,
     "forget": _forget,

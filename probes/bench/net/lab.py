@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from probes.bench.engine.lifetime import tie_to
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.net import rules as netrules
 from probes.bench.net.copied_routes import copy_routes
@@ -35,7 +36,6 @@ from probes.bench.net.namespaces import (
     Addresses,
     Namespaces,
     connect,
-    die_with_parent,
     draw_addresses,
 )
 from probes.bench.net.quiet_cpu import quietest
@@ -74,11 +74,8 @@ class Pair:
         self.sockets[protocol] = udp_socket(self.namespaces, ends[0], ends[1])
         self._spoofing[protocol] = udp_socket(self.namespaces, spoofed, ends[1])
 
-    def activate(self, treatment: Treatment, *, offload: bool) -> int:
-        """Loads the variant and proves it: honest packets arrive, and spoofed ones only where they should.
-
-        Returns how many of the spoofed packets were dropped.
-        """
+    def activate(self, treatment: Treatment, *, offload: bool) -> None:
+        """Loads the variant and proves it: honest packets arrive, and spoofed ones only where they should."""
         if treatment.protocol not in self.sockets:
             raise NotApplicable(f"no {treatment.protocol} in the private namespaces")
         self.namespaces.assert_private()
@@ -103,7 +100,6 @@ class Pair:
         if treatment.what == "check" and after.caught != _PROOF:
             raise NotApplicable(f"the check's own counter saw {after.caught} of {_PROOF} spoofed packets")
         self.treatment = treatment
-        return _PROOF - came_through
 
     def _set_offload(self, on: bool) -> None:
         if on == self._offload:
@@ -161,7 +157,8 @@ class Lab:
                 ipv6_routes=added[0],
                 ipv4_routes=added[1],
             )
-        return Ready(spoofed=pair.activate(request.treatment, offload=request.offload))
+        pair.activate(request.treatment, offload=request.offload)
+        return Ready()
 
     def _measure(self, request: Measure, pair: Pair) -> Moved:
         pair.namespaces.enter("receiver")
@@ -215,7 +212,7 @@ def answer(lab: Lab, line: bytes) -> Answer:
 
 
 def main() -> None:
-    die_with_parent(int(sys.argv[2]))
+    tie_to(int(sys.argv[2]))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # the parent decides; it closes stdin, or dies and takes us with it
         signal.signal(number, signal.SIG_IGN)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import os
 import secrets
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +21,6 @@ from probes.bench.measured import BenchRefused
 
 CLONE_NEWNET = 0x40000000  # linux/sched.h
 CLONE_NEWUSER = 0x10000000
-_PR_SET_PDEATHSIG = 1
 _NODAD = 0x02  # IFA_F_NODAD: no duplicate address detection, which would delay the address by a second
 _PERMANENT = 0x80  # NUD_PERMANENT: no neighbour discovery within a measurement
 SENDER_LINK, RECEIVER_LINK = "hdxs", "hdxr"
@@ -57,13 +55,6 @@ def draw_addresses() -> Addresses:
         spoofed4=f"10.{other}.{low}.1",
         spoofed4_net=f"10.{other}.{low}.0/24",
     )
-
-
-def die_with_parent(parent: int) -> None:
-    """The kernel kills this process when its parent's thread ends; at once where that has happened already."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def inode() -> int:

@@ -14,9 +14,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 
+from probes.bench.engine.lifetime import tie_to
 from probes.bench.measured import BenchRefused
 from probes.bench.net.lab_messages import Sent, Slice
-from probes.bench.net.namespaces import Namespaces, die_with_parent
+from probes.bench.net.namespaces import Namespaces
 from probes.bench.net.scheduling_delay import HeldUp
 
 MOST_SECONDS = 30.0
@@ -163,7 +164,7 @@ def tcp_block(namespaces: Namespaces, target: str, seconds: float, stop: Stop) -
 def _drain(listener: socket.socket, writing: int, parent: int) -> None:
     """The child: it dies with its parent, and never returns into the parent's code."""
     try:
-        die_with_parent(parent)
+        tie_to(parent)
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
         listener.settimeout(10.0)
         stream, _ = listener.accept()

@@ -36,12 +36,10 @@ class AtaPort(msgspec.Struct, frozen=True, kw_only=True):
 
 def ata_port(host: Host, path: str) -> AtaPort | Absent:
     """Of the disk at the real sysfs path `path`."""
-    found = re.match(r"(.*/ata(\d+))/host(\d+)/target\d+:(\d+):", path)
+    found = links_of(path)
     if found is None:
         return Absent(f"{path} is not behind a libata port", "unsupported", path)
-    port, number, scsi_host, channel = found.groups()
-    # Behind a port multiplier each device has a link of its own, numbered by the SCSI channel.
-    names = (f"{number}.{channel}", number)
+    port, scsi_host, names = found
     places = [p for n in names for p in (f"{port}/link{n}/ata_link/link{n}", f"/sys/class/ata_link/link{n}")]
     folder = next((p for p in places if host.exists(p)), places[2])
     now = host.text(f"{folder}/sata_spd")
@@ -63,6 +61,16 @@ def ata_port(host: Host, path: str) -> AtaPort | Absent:
         downshifts=host.integer(f"{device}/spdn_cnt"),
         downshifts_source=f"{device}/spdn_cnt",
     )
+
+
+def links_of(path: str) -> tuple[str, str, tuple[str, str]] | None:
+    """The port's folder, the number of its SCSI host, and by what names its link may go."""
+    found = re.match(r"(.*/ata(\d+))/host(\d+)/target\d+:(\d+):", path)
+    if found is None:
+        return None
+    port, number, scsi_host, channel = found.groups()
+    # Behind a port multiplier each device has a link of its own, numbered by the SCSI channel.
+    return port, scsi_host, (f"{number}.{channel}", number)
 
 
 def gigabits(text: str) -> float | None:

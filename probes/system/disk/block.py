@@ -9,7 +9,8 @@ import msgspec
 from probes.host import Host, once_if_still
 from probes.system.disk.ata import ata_port
 from probes.system.disk.link import Link, pcie_link, sas_link, sata_link
-from probes.system.disk.queue import QueueLimits, queue_limits, schedulers
+from probes.system.disk.queue import QueueLimits, queue_limits
+from probes.system.disk.scheduler import bracketed
 from probes.system.disk.transport import controllers, kind, transport, virtual
 from probes.system.disk.udev import udev_property
 from probes.types import Absent, present
@@ -117,7 +118,8 @@ def _disk(host: Host, name: str, path: str) -> BlockDevice:
     how = transport(host, name, path, what)
     folders = controllers(host, path) if name.startswith("nvme") else ()
     model = _model(host, name, path, folders)
-    active, offered = schedulers(host, path)
+    listed = host.text(f"{path}/queue/scheduler")
+    active, offered = (listed, ()) if isinstance(listed, Absent) else bracketed(listed)
     size = host.integer(f"{path}/size")
     slaves = host.listing(f"{path}/slaves")
     label = host.text(f"{path}/dm/name")

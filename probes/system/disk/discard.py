@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from probes.host import Host
+from probes.system.disk.ata import links_of
 from probes.system.disk.block import BlockDevice, block_devices, layers, leaves, under
 from probes.system.disk.mounts import Mount, btrfs_members, mounts, source_device
 from probes.types import Absent, present
@@ -143,12 +142,11 @@ def _sata_mode(host: Host, device: BlockDevice) -> str:
     """`forced_unqueued` and its kin; "" where it is no SATA disk or the kernel does not say."""
     if device.transport != "sata":
         return ""
-    found = re.match(r"(.*/ata(\d+))/host\d+/target\d+:(\d+):", device.path)
+    found = links_of(device.path)
     if found is None:
         return ""
-    port, number, channel = found.groups()
-    # Behind a port multiplier each device has a link of its own, numbered by the SCSI channel.
-    for link in (f"{number}.{channel}", number):
+    port, _, links = found
+    for link in links:
         name = f"dev{link}.0"
         for folder in (f"{port}/link{link}/{name}/ata_device/{name}", f"/sys/class/ata_device/{name}"):
             text = host.text(f"{folder}/trim")

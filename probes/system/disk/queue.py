@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
 from probes.host import Host
@@ -43,17 +41,3 @@ def queue_limits(host: Host, path: str) -> QueueLimits:
         hw_queues=names if isinstance(names, Absent) else len(names),
         device_queue_depth=host.integer(f"{path}/device/queue_depth"),
     )
-
-
-def schedulers(host: Host, path: str) -> tuple[str | Absent, tuple[str, ...]]:
-    """The active scheduler and those on offer: `[none] mq-deadline`; a bare `none` is the only one."""
-    text = host.text(f"{path}/queue/scheduler")
-    if isinstance(text, Absent):
-        return text, ()
-    offered = tuple(word.strip("[]") for word in text.split())
-    active = re.search(r"\[([^\[\]]+)\]", text)
-    if active:
-        return active[1], offered
-    if len(offered) == 1:
-        return offered[0], offered
-    return Absent(f"{path}/queue/scheduler marks none as active: {text[:60]!r}", "invalid", path), offered

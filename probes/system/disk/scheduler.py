@@ -48,10 +48,8 @@ def bracketed(text: str) -> tuple[str | Absent, tuple[str, ...]]:
     words = text.split()
     offered = tuple(w.strip("[]") for w in words)
     active = [w.strip("[]") for w in words if w.startswith("[") and w.endswith("]")]
-    if active:
-        return active[0], offered
-    if offered == ("none",):
-        return "none", offered
+    if active or len(offered) == 1:
+        return (active or offered)[0], offered
     return Absent("no scheduler is marked as active", kind="invalid"), offered
 
 
