@@ -12,7 +12,7 @@ from app import __version__
 from app.failure import Failure
 from app.printable import printable_lines
 from app.state import DESCRIPTORS, private, state_dir
-from probes.secrets import masked_words
+from probes.secrecy.secrets import masked_words
 
 _NO_MEMORY = "not enough memory; free some, or raise the limit (ulimit -v, the control group's memory.max)"
 _NO_PROCESS = (

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar, cast
 
-from probes import sosreport
-from probes.captured_paths import outside, resolve
+from probes.captured import sosreport
+from probes.captured.captured_paths import outside, resolve
 from probes.command import run_command
 from probes.hang_safe.client import GuardedReader, Hung, NotStarted
 from probes.number_text import hexadecimal, signed

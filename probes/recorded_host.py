@@ -15,9 +15,9 @@ import stat
 import tarfile
 from collections.abc import Callable
 
-from probes.captured_paths import resolve
+from probes.captured.captured_paths import resolve
+from probes.captured.sosreport import FOLDER, file_name
 from probes.host import Host
-from probes.sosreport import FOLDER, file_name
 from probes.types import Absent, present
 
 MOST_KEPT_BYTES = 256 << 20

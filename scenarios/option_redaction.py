@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 
-from probes.secrets import digest
+from probes.secrecy.secrets import digest
 from probes.types import Json
 from scenarios.plan import Option
 

@@ -71,7 +71,7 @@ class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def timed_command(id: str, title: str, *, controls: tuple[str, ...] = ()) -> Workload:
-    """A load each of whose blocks is one run of a command (`probes.bench.command`), as long as it takes, in seconds."""
+    """A load each of whose blocks is one run of a command (`probes.bench.run.command`), as long as it takes, in s."""
     return Workload(
         id=id,
         title=title,

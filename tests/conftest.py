@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from probes.bench.supervised import Supervisors
+from probes.bench.run.supervised import Supervisors
 from tests.needs import need
 
 WORKERS = 2

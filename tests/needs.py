@@ -17,7 +17,7 @@ from typing import NoReturn
 
 import pytest
 
-from probes.bench.taskstats import Exits
+from probes.bench.run.taskstats import Exits
 
 Need = Callable[[], str]  # the reason why it is not there; "" where it is
 MEMORY = ("tmpfs", "ramfs")

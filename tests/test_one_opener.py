@@ -33,9 +33,9 @@ OUTPUT = "written: tests/app/test_output_file.py"
 ALLOWED = {
     "probes/safe_read.py": "looks with O_PATH, its flags on a line of their own",
     "app/cli/explain.py": "a page of our own code",
-    "probes/system/disk/ebs.py": "the node of an EBS volume, by a checked name, to read its log page",
+    "probes/system/disk/drive/ebs.py": "the node of an EBS volume, by a checked name, to read its log page",
     "probes/system/disk/directory.py": "a directory only (O_DIRECTORY), to ask for its attributes",
-    "probes/archive.py": "a captured host's folder, made by mkdtemp",
+    "probes/captured/archive.py": "a captured host's folder, made by mkdtemp",
     **dict.fromkeys(("app/output_file.py", "app/recording/imported.py", "app/tui/requests.py"), OUTPUT),
     **dict.fromkeys(
         (
@@ -48,10 +48,10 @@ ALLOWED = {
     **dict.fromkeys(
         (
             "app/undo/attribute.py", "app/undo/namespace_holders.py", "app/undo/own_groups.py",
-            "probes/bench/thermal_sampler.py", "probes/bench/energy.py", "probes/bench/group_counters.py",
+            "probes/bench/run/thermal_sampler.py", "probes/bench/run/energy.py", "probes/bench/run/group_counters.py",
             "probes/bench/net/lab.py", "probes/bench/net/quiet_cpu.py", "probes/bench/net/scheduling_delay.py",
-            "probes/bench/process_tree.py", "probes/bench/supervisor.py", "probes/system/apic.py",
-            "probes/system/kernel_log.py", "probes/system/pcie_tags.py", "probes/system/processes.py",
+            "probes/bench/run/process_tree.py", "probes/bench/run/supervisor.py", "probes/system/apic.py",
+            "probes/system/kernel_log.py", "probes/system/pcie_tags.py", "probes/system/running/processes.py",
             "scenarios/workload/settings.py",
         ),
         KERNELS,

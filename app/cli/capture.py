@@ -11,7 +11,7 @@ from app.output import complain, out
 from app.output_file import write_bytes
 from app.printable import printable
 from probes.recorded_host import RecordedHost, write
-from probes.redaction import Redaction, kept, users
+from probes.secrecy.redaction import Redaction, kept, users
 from probes.time_limit import in_time
 from probes.units import size
 

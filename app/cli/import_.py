@@ -14,7 +14,7 @@ from app.printable import printable
 from app.recording import imported
 from app.report.result import encoded
 from probes.imports import kinds
-from probes.imports.prmon import PrmonJson, PrmonText, pair
+from probes.imports.hep.prmon import PrmonJson, PrmonText, pair
 from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.imported.applications import points_of

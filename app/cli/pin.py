@@ -39,12 +39,12 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
     """
     from probes.bench.engine.lifetime import as_a_shell_would
     from probes.host import Host
-    from probes.system.allowed import allowed
-    from probes.system.caches import caches
-    from probes.system.cpulist import as_list
-    from probes.system.numa import numa
-    from probes.system.pinned import pinned
-    from probes.system.topology import distinct, topology
+    from probes.system.nodes.numa import numa
+    from probes.system.processor.caches import caches
+    from probes.system.processor.cpulist import as_list
+    from probes.system.processor.topology import distinct, topology
+    from probes.system.running.allowed import allowed
+    from probes.system.running.pinned import pinned
     from probes.types import present
     from scenarios.numa.placements import slot
 

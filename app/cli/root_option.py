@@ -42,7 +42,7 @@ def captured_name(host: Host, root: str) -> str:
 
 def _unpacked(archive: str) -> Host:
     """In a private folder that goes with the host."""
-    from probes.archive import Refused, unpack  # not for the live host
+    from probes.captured.archive import Refused, unpack  # not for the live host
 
     folder = tempfile.TemporaryDirectory(prefix="hostdx-", ignore_cleanup_errors=True)
     try:

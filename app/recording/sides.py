@@ -10,9 +10,10 @@ from typing import Union
 from app.failure import USAGE, Failure
 from app.recording import store
 from app.recording.reader import BrokenRecording, events_of
-from probes.imports import io500_table, kinds
+from probes.imports import kinds
 from probes.imports.model import Refused
 from probes.imports.source import Source
+from probes.imports.storage import io500_table
 from probes.lossless_json import Decoder
 from scenarios.compare.imported import imported
 from scenarios.compare.take import READ, Take, take

@@ -16,7 +16,7 @@ from app.printable import printable_json
 from app.recording.bounds import LINE_LIMIT
 from app.state import remedy
 from probes.lossless_json import Decoder, encode
-from probes.secrets import masked_tree
+from probes.secrecy.secrets import masked_tree
 from scenarios import events as ev
 
 WAITING_LIMIT = 32 << 20  # bytes kept in memory while the disk is full

@@ -12,7 +12,7 @@ from statistics import median
 from app.recording.session import Session
 from app.report import wording
 from app.report.numbers import imported
-from probes.secrets import masked_words
+from probes.secrecy.secrets import masked_words
 from probes.units import duration, number, percent, size
 from scenarios.disturbance import most_often
 from scenarios.events import SliceLength

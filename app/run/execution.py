@@ -26,7 +26,7 @@ from app.undo.changes import Changes
 from app.undo.journal import SCHEMA as JOURNAL_SCHEMA
 from app.undo.journal import Header
 from probes.host import Host
-from probes.secrets import masked_words
+from probes.secrecy.secrets import masked_words
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.model import Options, Refused, Scenario, Usage

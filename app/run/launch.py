@@ -13,8 +13,8 @@ from pathlib import Path
 
 from app.process import Identity, lives, runs_hostdx, writes
 from app.state import check_room, private, recordings_dir
-from probes.child_environment import for_hostdx
 from probes.named_file import opened_where
+from probes.secrecy.child_environment import for_hostdx
 from scenarios.events import Began
 
 HOSTDX = (

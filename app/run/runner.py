@@ -19,7 +19,7 @@ from app.undo.changes import Changes
 from probes.action import Action
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.host import Host
-from probes.system.processes import family_of
+from probes.system.running.processes import family_of
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.finding import Evidence, Finding, Remedy

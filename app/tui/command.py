@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.run.launch import HOSTDX
-from probes.child_environment import for_hostdx
+from probes.secrecy.child_environment import for_hostdx
 
 if TYPE_CHECKING:
     from app.tui.requests import Errands

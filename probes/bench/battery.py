@@ -25,11 +25,11 @@ from probes.bench.battery_loads import (
     Slot,
     disk_loads,
 )
-from probes.bench.budget import WriteBudget
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.disk.preparation import Progress
+from probes.bench.disk.storage import StorageBench
 from probes.bench.engine.pool import Crew, Pool
 from probes.bench.measured import Measured, NotApplicable
-from probes.bench.preparation import Progress
-from probes.bench.storage import StorageBench
 from probes.bench.workloads import MIB, Load
 from probes.host import Host
 from probes.private_directory import PrivateDirectory

@@ -6,8 +6,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.bench.engine import calls
-from probes.bench.engine.pinned_loads import BLOCK, SYSTEM_CALLS
+from probes.bench.engine.loads import calls
+from probes.bench.engine.loads.pinned_loads import BLOCK, SYSTEM_CALLS
 from probes.bench.workloads import MIB, Load
 
 Slot: TypeAlias = Literal["one", "all"]

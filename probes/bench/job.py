@@ -19,8 +19,8 @@ import msgspec
 from probes.bench import members
 from probes.host import Host
 from probes.process_stat import ProcessStat
-from probes.system.cgroup import group_pids
-from probes.system.kernel import kernel
+from probes.system.running.cgroup import group_pids
+from probes.system.software.kernel import kernel
 from probes.types import Absent, present
 
 LOOKS_PER_S = 20

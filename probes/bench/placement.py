@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from probes.bench.engine.pinned_loads import BLOCK, CHASED, MIB, READINGS, SYSTEM_CALLS
+from probes.bench.engine.loads.pinned_loads import BLOCK, CHASED, MIB, READINGS, SYSTEM_CALLS
 from probes.bench.engine.pool import Pool
 
 LEAD_S = 0.002

@@ -14,8 +14,8 @@ import msgspec
 
 from probes.bench.measured import BenchRefused
 from probes.command import tool
-from probes.imports.stress_ng import METRICS_LINE
-from probes.system.cpulist import as_list
+from probes.imports.cpu.stress_ng import METRICS_LINE
+from probes.system.processor.cpulist import as_list
 
 START_S, A_CPU_S = 0.05, 0.002  # until all of its processes work
 END_S = 10.0

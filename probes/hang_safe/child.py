@@ -13,7 +13,7 @@ import json
 import os
 import sys
 
-from probes.captured_paths import outside, resolve
+from probes.captured.captured_paths import outside, resolve
 from probes.safe_read import list_directory, read_regular
 
 

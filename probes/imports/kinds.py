@@ -8,37 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from probes.imports import (
+from probes.imports import iperf3, refuse
+from probes.imports.cpu import hwloc, mlc, numactl, perf_stat, stream, stress_ng, sysbench, unixbench
+from probes.imports.hep import hep_suite, hepscore, prmon
+from probes.imports.model import Refused, Result
+from probes.imports.source import Source
+from probes.imports.storage import (
     darshan,
     darshan_log,
     fio,
     fio_terse,
-    hep_suite,
-    hepscore,
-    hwloc,
     io500,
     io500_table,
     ior,
     ior_json,
-    iostat,
-    iperf3,
     mdtest,
     mdtest_ranks,
-    mlc,
-    numactl,
-    perf_stat,
-    prmon,
-    refuse,
-    sar,
-    stream,
-    stress_ng,
-    sysbench,
-    sysstat_json,
-    unixbench,
-    vmstat,
 )
-from probes.imports.model import Refused, Result
-from probes.imports.source import Source
+from probes.imports.sysstat import iostat, sar, sysstat_json, vmstat
 
 
 class Kind(NamedTuple):

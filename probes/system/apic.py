@@ -14,7 +14,7 @@ import msgspec
 
 from probes.host import Host
 from probes.system.kernel_log import kernel_log
-from probes.system.topology import cpuinfo
+from probes.system.processor.topology import cpuinfo
 from probes.types import Absent
 
 _APIC_BASE, _X2APIC_BIT, _ENABLED_BIT = 0x1B, 10, 11

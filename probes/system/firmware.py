@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from probes.host import Host
-from probes.system.topology import cpuinfo
+from probes.system.processor.topology import cpuinfo
 from probes.types import Absent
 
 DMI = "/sys/class/dmi/id"

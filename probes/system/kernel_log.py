@@ -14,7 +14,7 @@ import msgspec
 
 from probes.host import Host
 from probes.number_text import whole
-from probes.system.tasks import frame
+from probes.system.running.tasks import frame
 from probes.types import Absent, present
 
 MOST_BYTES = 16 << 20

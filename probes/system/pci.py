@@ -8,9 +8,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.host import Host, once_if_still
-from probes.system.cpulist import read_cpus
-from probes.system.disk.link import Link, pcie_link
-from probes.system.numa import Numa, numa
+from probes.system.disk.drive.link import Link, pcie_link
+from probes.system.nodes.numa import Numa, numa
+from probes.system.processor.cpulist import read_cpus
 from probes.types import Absent, present
 
 DEVICES = "/sys/bus/pci/devices"

@@ -12,8 +12,8 @@ import msgspec
 
 from probes.host import Host
 from probes.number_text import real
-from probes.system.cpu_times import CpuTimes, ProcStat, proc_stat
 from probes.system.disk.diskstats import DiskCounters, disk_counters
+from probes.system.processor.cpu_times import CpuTimes, ProcStat, proc_stat
 from probes.types import Absent
 
 

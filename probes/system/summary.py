@@ -6,22 +6,22 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from probes.host import Host
-from probes.system.cgroup import cgroup
-from probes.system.cpu import ask, brand, cpu
-from probes.system.cpulist import as_list
 from probes.system.disk.arrays import md_arrays
 from probes.system.disk.block import BlockDevice, block_devices, layers
+from probes.system.disk.drive.transport import VIRTUAL_TRANSPORTS
 from probes.system.disk.mounts import file_systems, mounts
 from probes.system.disk.scheduler import queue_path, scheduling
 from probes.system.disk.scheduler_origin import why
-from probes.system.disk.transport import VIRTUAL_TRANSPORTS
-from probes.system.distribution import distribution
-from probes.system.frequency import frequency
-from probes.system.kernel import kernel
-from probes.system.memory import memory
-from probes.system.nic import nics
-from probes.system.numa import numa
-from probes.system.topology import ROOT
+from probes.system.network.nic import nics
+from probes.system.nodes.memory import memory
+from probes.system.nodes.numa import numa
+from probes.system.processor.cpu import ask, brand, cpu
+from probes.system.processor.cpulist import as_list
+from probes.system.processor.frequency import frequency
+from probes.system.processor.topology import ROOT
+from probes.system.running.cgroup import cgroup
+from probes.system.software.distribution import distribution
+from probes.system.software.kernel import kernel
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, Fact, Json, Unread, present
 

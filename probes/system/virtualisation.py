@@ -11,8 +11,8 @@ import re
 import msgspec
 
 from probes.host import Host, once_if_still
-from probes.system.cpu import cpu
 from probes.system.disk.mounts import mount_of
+from probes.system.processor.cpu import cpu
 from probes.types import Absent, present
 
 # Beginnings of DMI vendor and product names (systemd src/basic/virt.c has the same knowledge).

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from probes.bench.refusals import suitability
+from probes.bench.disk.refusals import suitability
 from probes.host import Host
 from probes.system.disk.mounts import Placement, mounts, placement
 from probes.types import Absent

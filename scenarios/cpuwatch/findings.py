@@ -10,14 +10,14 @@ import msgspec
 
 from probes import units
 from probes.host import Host
-from probes.system.allowed import allowed
-from probes.system.caches import caches
-from probes.system.cpulist import as_list
-from probes.system.job import JobTarget, JobUse
-from probes.system.numa import numa
-from probes.system.pinned import pinned
-from probes.system.quota_groups import QuotaGroup
-from probes.system.topology import topology
+from probes.system.nodes.numa import numa
+from probes.system.processor.caches import caches
+from probes.system.processor.cpulist import as_list
+from probes.system.processor.topology import topology
+from probes.system.running.allowed import allowed
+from probes.system.running.job import JobTarget, JobUse
+from probes.system.running.pinned import pinned
+from probes.system.running.quota_groups import QuotaGroup
 from probes.types import present
 from scenarios.experiment.stats import Spread, student
 from scenarios.finding import Evidence, Finding, Remedy

@@ -9,9 +9,9 @@ from typing import ClassVar
 import msgspec
 
 from probes.host import Host
-from probes.system.job import JobLook, JobTarget, JobUse, job_look, job_use
 from probes.system.pulse import pressure
-from probes.system.quota_groups import quotas_of, since
+from probes.system.running.job import JobLook, JobTarget, JobUse, job_look, job_use
+from probes.system.running.quota_groups import quotas_of, since
 from probes.types import Absent, present
 from probes.units import counted
 from scenarios import events as ev

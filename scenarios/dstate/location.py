@@ -12,7 +12,7 @@ import msgspec
 from probes.host import Host
 from probes.system.disk.block import device_name, layers, leaves
 from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, mounts, visible_mount
-from probes.system.tasks import OpenFile, Task, files_of
+from probes.system.running.tasks import OpenFile, Task, files_of
 from probes.types import Absent, present
 
 # Kernel threads carry what they serve in their names (jbd2/sda1-8, xfsaild/dm-0, loop0, md0_raid1, flush-254:0).

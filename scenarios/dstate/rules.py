@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from probes.host import Host
-from probes.system.kernel import kernel
 from probes.system.kernel_log import HungTask, KernelLog, hung_tasks, kernel_log, null_dereferences
-from probes.system.tasks import Scan, Task, stack, tasks_in_d
+from probes.system.running.tasks import Scan, Task, stack, tasks_in_d
+from probes.system.software.kernel import kernel
 from probes.types import Absent, present
 from probes.units import counted
 from scenarios.finding import Evidence, Finding, Remedy

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.system.tasks import Task
+from probes.system.running.tasks import Task
 from probes.types import present
 
 # A disk under load keeps tasks in D for milliseconds each; three samples, a second apart, of one and the same

@@ -9,12 +9,12 @@ from __future__ import annotations
 import msgspec
 
 from probes.host import Host
-from probes.system.cgroup import cgroup
 from probes.system.disk.block import layers
 from probes.system.disk.diskstats import disk_counters
 from probes.system.kernel_log import kernel_log
 from probes.system.pulse import read_counters
-from probes.system.tasks import Task, stack, tasks_in_d
+from probes.system.running.cgroup import cgroup
+from probes.system.running.tasks import Task, stack, tasks_in_d
 from probes.types import Absent, present
 from scenarios.dstate.cause import Cause, Limit, Stuck, cause_of
 from scenarios.dstate.devices import Devices, DeviceState

@@ -65,7 +65,7 @@ class Switch:
 
 
 class Load(Protocol):
-    """What a `SwitchedArm` measures: a bench such as `probes.bench.command.CommandBench`."""
+    """What a `SwitchedArm` measures: a bench such as `probes.bench.run.command.CommandBench`."""
 
     async def block(self, seconds: float) -> Measured: ...
 

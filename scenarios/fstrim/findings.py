@@ -8,7 +8,7 @@ from statistics import median
 
 from probes import units
 from probes.host import Host
-from probes.system.disk.trim_timer import TrimTimer
+from probes.system.disk.trim.trim_timer import TrimTimer
 from probes.types import present
 from probes.units import counted
 from scenarios.experiment.before_after import Change

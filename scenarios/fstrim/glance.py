@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 from probes import units
 from probes.host import Host
-from probes.system.disk.discard import DiscardChain, DiscardLayer, discard_chains, own_devices
 from probes.system.disk.diskstats import DiskCounters, disk_counters
-from probes.system.disk.trim_jobs import passed_over
-from probes.system.disk.trim_timer import TrimTimer, timer_would_miss, trim_timer, untrimmed_because
+from probes.system.disk.trim.discard import DiscardChain, DiscardLayer, discard_chains, own_devices
+from probes.system.disk.trim.trim_jobs import passed_over
+from probes.system.disk.trim.trim_timer import TrimTimer, timer_would_miss, trim_timer, untrimmed_because
 from probes.system.summary import Entry, entry
 from probes.types import Absent, Fact, Unread, present
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from probes import units
-from probes.bench.churn import LARGEST_FILE, STEP_BYTES, WORKERS, least_bytes
-from probes.bench.refusals import suitability
-from probes.bench.size import SHARE_OF_FREE
+from probes.bench.disk.churn import LARGEST_FILE, STEP_BYTES, WORKERS, least_bytes
+from probes.bench.disk.refusals import suitability
+from probes.bench.disk.size import SHARE_OF_FREE
 from probes.bench.workloads import UNIT
 from probes.command import tool
 from probes.host import Host
 from probes.system.disk.backing import served_by_memory
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.discard import TRIMMING, DiscardChain, discard_chain
 from probes.system.disk.mounts import Placement
+from probes.system.disk.trim.discard import TRIMMING, DiscardChain, discard_chain
 from probes.types import Absent, present
 
 MOST_BYTES = 8 << 30

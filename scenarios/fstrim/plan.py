@@ -11,11 +11,11 @@ import msgspec
 
 from probes import units
 from probes.action import Action
-from probes.bench.churn import CHURN
 from probes.bench.command_line import fio_directory, pasted
+from probes.bench.disk.churn import CHURN
 from probes.bench.workloads import fio_equivalent, load_of
 from probes.host import Host
-from probes.system.kernel import kernel
+from probes.system.software.kernel import kernel
 from probes.types import present
 from probes.units import counted
 from scenarios.experiment.before_after import LEAST_BLOCKS

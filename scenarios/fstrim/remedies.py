@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Sequence
 
 from probes.host import Host
-from probes.system.disk.trim_jobs import asked_not_to
-from probes.system.disk.trim_timer import TrimTimer, timer_would_miss, untrimmed_because
+from probes.system.disk.trim.trim_jobs import asked_not_to
+from probes.system.disk.trim.trim_timer import TrimTimer, timer_would_miss, untrimmed_because
 from scenarios.finding import Remedy
 
 ENABLE = Remedy(

@@ -16,9 +16,9 @@ import msgspec
 
 from probes.host import Host
 from probes.named_file import opened
-from probes.system.disk.discard import own_devices
-from probes.system.disk.trim_timer import stamp_time
-from probes.system.kernel import kernel
+from probes.system.disk.trim.discard import own_devices
+from probes.system.disk.trim.trim_timer import stamp_time
+from probes.system.software.kernel import kernel
 from probes.types import Absent, present
 from scenarios.fstrim.layout import Layout
 from scenarios.fstrim.measurement.trim import Discards, discards

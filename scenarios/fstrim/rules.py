@@ -9,10 +9,10 @@ import msgspec
 
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.discard import DiscardChain, discard_chains
 from probes.system.disk.diskstats import disk_counters
-from probes.system.disk.trim_jobs import asked_not_to
-from probes.system.disk.trim_timer import trim_timer, untrimmed_because
+from probes.system.disk.trim.discard import DiscardChain, discard_chains
+from probes.system.disk.trim.trim_jobs import asked_not_to
+from probes.system.disk.trim.trim_timer import trim_timer, untrimmed_because
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.fstrim.remedies import remedies

@@ -11,12 +11,12 @@ from contextlib import AsyncExitStack
 from typing import ClassVar
 
 from probes import units
-from probes.bench.budget import WriteBudget
+from probes.bench.disk.budget import WriteBudget
 from probes.bench.measured import BenchRefused
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.trim_timer import trim_timer
-from probes.system.kernel import kernel
+from probes.system.disk.trim.trim_timer import trim_timer
+from probes.system.software.kernel import kernel
 from probes.types import present
 from scenarios import events as ev
 from scenarios.fstrim.facts import facts

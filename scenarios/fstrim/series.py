@@ -9,8 +9,8 @@ from itertools import accumulate
 import msgspec
 
 from probes import units
-from probes.secrets import masked
-from probes.system.disk.trim_timer import TrimTimer
+from probes.secrecy.secrets import masked
+from probes.system.disk.trim.trim_timer import TrimTimer
 from scenarios import events as ev
 from scenarios.experiment.before_after import LEAST_BLOCKS
 from scenarios.fstrim.course import Course, course

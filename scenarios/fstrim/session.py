@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from probes.host import Host
-from probes.system.disk.trim_timer import TrimTimer
+from probes.system.disk.trim.trim_timer import TrimTimer
 from scenarios import events as ev
 from scenarios.experiment.before_after import Change, before_after
 from scenarios.fstrim.findings import TREATMENT, effect, idling, number

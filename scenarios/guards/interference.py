@@ -14,8 +14,8 @@ from typing import NamedTuple
 import msgspec
 
 from probes.bench.measured import Measured
+from probes.system.processor.throttle import ThrottleCounters
 from probes.system.pulse import Counters
-from probes.system.throttle import ThrottleCounters
 from scenarios.disturbance import Disturbance
 from scenarios.guards.thresholds import (
     BLOCKS_BEFORE_JUDGING,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from probes.host import Host
-from probes.system.processes import family_of, io_bytes
 from probes.system.pulse import Counters, pulse, read_counters
+from probes.system.running.processes import family_of, io_bytes
 from scenarios import events as ev
 
 # They repeat a whole disk's traffic or have none; partitions stay in, for they carry file systems.

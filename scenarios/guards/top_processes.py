@@ -10,9 +10,9 @@ import os
 from collections.abc import Sequence
 from typing import Literal
 
-from probes.system.culprit import Resource, busiest, used_by_others
-from probes.system.processes import Look, look, own_family
-from probes.system.tasks import tasks_hidden
+from probes.system.running.culprit import Resource, busiest, used_by_others
+from probes.system.running.processes import Look, look, own_family
+from probes.system.running.tasks import tasks_hidden
 from scenarios import events as ev
 from scenarios.disturbance import Culprit
 from scenarios.guards.interference import Others

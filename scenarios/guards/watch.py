@@ -13,9 +13,9 @@ from probes.bench.measured import Measured
 from probes.system.disk.backing import disks_beneath
 from probes.system.disk.mounts import mount_of
 from probes.system.disk.network_bytes import nfs_bytes
-from probes.system.processes import cpu_seconds, family_of, io_bytes
+from probes.system.processor.throttle import ThrottleReader
 from probes.system.pulse import pulse, read_counters
-from probes.system.throttle import ThrottleReader
+from probes.system.running.processes import cpu_seconds, family_of, io_bytes
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.disturbance import Culprit, Disturbance, most_named

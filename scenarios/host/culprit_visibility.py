@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.host import Host
-from probes.system.processes import Look
+from probes.system.running.processes import Look
 from probes.types import present
 from scenarios.finding import Remedy
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import msgspec
 
 from probes.host import Host
-from probes.system.cgroup import unit_of
-from probes.system.quota_groups import QuotaGroup
+from probes.system.running.cgroup import unit_of
+from probes.system.running.quota_groups import QuotaGroup
 from probes.types import present
 from probes.units import as_factor, change, counted, cpus, listed, number, percent, times
 from scenarios.finding import Evidence, Finding, Remedy

@@ -9,11 +9,11 @@ import msgspec
 
 from probes.host import Host
 from probes.number_text import real
-from probes.system.cgroup import cgroup, cpu_quota
-from probes.system.cpulist import as_list
-from probes.system.quota_groups import DEEPEST, MOST_GROUPS, quota_groups
-from probes.system.throttle import quota_counts, quota_files
-from probes.system.topology import ROOT, Topology, cpuinfo, topology
+from probes.system.processor.cpulist import as_list
+from probes.system.processor.throttle import quota_counts, quota_files
+from probes.system.processor.topology import ROOT, Topology, cpuinfo, topology
+from probes.system.running.cgroup import cgroup, cpu_quota
+from probes.system.running.quota_groups import DEEPEST, MOST_GROUPS, quota_groups
 from probes.types import Absent, present
 from probes.units import number, percent
 from scenarios.finding import Evidence, Finding, Remedy

@@ -11,8 +11,8 @@ import msgspec
 from probes import units
 from probes.host import Host
 from probes.number_text import whole
-from probes.system.culprit import ranking
-from probes.system.processes import Look, look, own_family
+from probes.system.running.culprit import ranking
+from probes.system.running.processes import Look, look, own_family
 from probes.types import Absent
 
 MOST = 3

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.imports.darshan import Darshan
-from probes.imports.ior import Ior
 from probes.imports.numbers import MIB
+from probes.imports.storage.darshan import Darshan
+from probes.imports.storage.ior import Ior
 from scenarios.imported.results import Box, Placed
 from scenarios.imported.snapshot import Imported
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from probes import units
-from probes.imports.io500_table import Io500Table
 from probes.imports.model import Contradiction, Measure, Trouble
+from probes.imports.storage.io500_table import Io500Table
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.imported.phrases import CONTRADICTIONS, TROUBLES, UNKNOWN, Phrase
 from scenarios.imported.snapshot import Imported

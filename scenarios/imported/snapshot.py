@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.imports.io500_table import Io500Table
 from probes.imports.model import Measure, Result
 from probes.imports.numbers import GIB
+from probes.imports.storage.io500_table import Io500Table
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from statistics import median
 
 import msgspec
 
-from probes.bench.mixes import MIXES
+from probes.bench.disk.mixes import MIXES
 from probes.host import Host
 from probes.system.disk.scheduler import Scheduling
 from probes.system.disk.scheduler_origin import why

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import msgspec
 
-from probes.bench.budget import GIB, MOST_WRITTEN_A_RUN
-from probes.bench.mixes import MIXES, Mix, files_bytes, fio_equivalent
-from probes.bench.refusals import suitability
+from probes.bench.disk.budget import GIB, MOST_WRITTEN_A_RUN
+from probes.bench.disk.mixes import MIXES, Mix, files_bytes, fio_equivalent
+from probes.bench.disk.refusals import suitability
 from probes.host import Host
 from probes.types import Absent, present
 from scenarios import events as ev

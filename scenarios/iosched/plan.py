@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from probes import units
 from probes.action import Action
-from probes.bench.mixes import files_bytes
+from probes.bench.disk.mixes import files_bytes
 from probes.host import Host
 from probes.types import present
 from scenarios.iosched.layout import Layout, layout, needed_seconds, seeks

@@ -9,8 +9,8 @@ from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
 from probes.system.disk.scheduler import Scheduling, scheduling
 from probes.system.disk.scheduler_origin import fits, rules_seen, tuned_asks, udev_rules, why
-from probes.system.ioprio import priorities
-from probes.system.kernel import kernel
+from probes.system.running.ioprio import priorities
+from probes.system.software.kernel import kernel
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.iosched.remedies import throughput_of_bfq, use

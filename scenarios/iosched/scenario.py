@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from probes import units
-from probes.bench.budget import WriteBudget
-from probes.bench.mixed import MixedBench
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.disk.mixed import MixedBench
 from probes.host import Host
 from probes.system.disk.block import block_devices
 from probes.system.disk.scheduler import scheduling
 from probes.system.disk.scheduler_origin import why
-from probes.system.tasks import tasks_in_d
+from probes.system.running.tasks import tasks_in_d
 from probes.types import present
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget, share

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 
+from probes.bench.disk.mixed import MixedBench
+from probes.bench.disk.mixes import Mix
 from probes.bench.measured import Measured
-from probes.bench.mixed import MixedBench
-from probes.bench.mixes import Mix
 from probes.system.disk.scheduler import Scheduling, queue_path, scheduling
 from probes.types import present
 from scenarios.disturbance import Disturbance

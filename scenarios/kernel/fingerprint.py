@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from probes.host import Host
-from probes.system.allowed import allowed
-from probes.system.cpulist import as_list
 from probes.system.disk.block import block_devices
 from probes.system.disk.mounts import Placement
 from probes.system.firmware import DMI, firmware
-from probes.system.kernel_build import kernel_build
-from probes.system.security import VULNERABILITIES, security
-from probes.system.sysctl import path_of, speed_settings
-from probes.system.topology import topology
-from probes.system.userland import userland
+from probes.system.processor.cpulist import as_list
+from probes.system.processor.topology import topology
+from probes.system.running.allowed import allowed
+from probes.system.software.kernel_build import kernel_build
+from probes.system.software.security import VULNERABILITIES, security
+from probes.system.software.sysctl import path_of, speed_settings
+from probes.system.software.userland import userland
 from probes.types import Absent, Json, present
 
 THP = "/sys/kernel/mm/transparent_hugepage"

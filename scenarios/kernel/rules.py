@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from probes.host import Host
-from probes.system.kernel import kernel
+from probes.system.software.kernel import kernel
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.kernel.symptoms import NEEDS, SYMPTOMS

@@ -13,7 +13,7 @@ from typing import ClassVar
 from probes import units
 from probes.bench.battery import Battery
 from probes.bench.battery_loads import SLOTS, Slot
-from probes.bench.budget import WriteBudget
+from probes.bench.disk.budget import WriteBudget
 from probes.bench.measured import BenchRefused, Measured, NotApplicable
 from probes.host import Host
 from scenarios import events as ev

@@ -13,16 +13,16 @@ from typing import TypeAlias
 
 from probes.host import Host
 from probes.process_stat import stat_at
-from probes.system.cgroup import cgroup
-from probes.system.cpu import cpu
-from probes.system.cpu_times import TICKS_PER_S
 from probes.system.disk.arrays import md_arrays
 from probes.system.disk.diskstats import disk_counters
 from probes.system.disk.mounts import mounts
 from probes.system.kernel_log import kernel_log
-from probes.system.memory import memory
+from probes.system.nodes.memory import memory
+from probes.system.processor.cpu import cpu
+from probes.system.processor.cpu_times import TICKS_PER_S
 from probes.system.pulse import Counters, read_counters
-from probes.system.security import VULNERABILITIES
+from probes.system.running.cgroup import cgroup
+from probes.system.software.security import VULNERABILITIES
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from probes.units import percent

@@ -9,7 +9,7 @@ import msgspec
 
 from probes.host import Host
 from probes.system.disk.block import BlockDevice
-from probes.system.disk.transport import virtual
+from probes.system.disk.drive.transport import virtual
 from probes.types import present
 from scenarios.knowledge.load import load
 

@@ -11,11 +11,11 @@ from contextlib import AsyncExitStack
 from typing import ClassVar
 
 from probes import units
-from probes.bench.budget import WriteBudget
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.disk.storage import StorageBench
+from probes.bench.disk.trains import StorageTrains
 from probes.bench.engine.pool import Crew
 from probes.bench.measured import BenchRefused
-from probes.bench.storage import StorageBench
-from probes.bench.trains import StorageTrains
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from scenarios import events as ev

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from probes import units
-from probes.system.clocksource import Clocksource
-from probes.system.cpulist import as_list
-from probes.system.nodes_per_socket import NodesPerSocket
+from probes.system.nodes.nodes_per_socket import NodesPerSocket
 from probes.system.pci import STORAGE, PciDevice
 from probes.system.pcie_tags import Tags
+from probes.system.processor.clocksource import Clocksource
+from probes.system.processor.cpulist import as_list
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding
 from scenarios.knowledge.bios import BiosReading

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from probes import units
 from probes.host import Host
-from probes.system.caches import caches, kinds
-from probes.system.nodes_per_socket import nodes_per_socket
-from probes.system.numa import ROOT
+from probes.system.nodes.nodes_per_socket import nodes_per_socket
+from probes.system.nodes.numa import ROOT
+from probes.system.processor.caches import caches, kinds
 from probes.system.summary import Entry
 from probes.types import Absent, Fact, Json, Unread, present
 from scenarios.numa.machine import Machine, Place, machine

@@ -8,14 +8,14 @@ from collections import Counter
 import msgspec
 
 from probes.host import Host
-from probes.system.allowed import allowed
-from probes.system.caches import CacheKind, caches, kinds
-from probes.system.cpu import Cpu, arm_parts, cpu
-from probes.system.cpulist import as_list, parse_list
-from probes.system.nodes_per_socket import nodes_per_socket
-from probes.system.numa import Numa, NumaNode, numa
+from probes.system.nodes.nodes_per_socket import nodes_per_socket
+from probes.system.nodes.numa import Numa, NumaNode, numa
 from probes.system.pci import STORAGE, PciDevice, pci_devices
-from probes.system.topology import ROOT, Topology, cpuinfo, distinct, topology
+from probes.system.processor.caches import CacheKind, caches, kinds
+from probes.system.processor.cpu import Cpu, arm_parts, cpu
+from probes.system.processor.cpulist import as_list, parse_list
+from probes.system.processor.topology import ROOT, Topology, cpuinfo, distinct, topology
+from probes.system.running.allowed import allowed
 from probes.types import Absent, present
 from scenarios import ranges as of
 

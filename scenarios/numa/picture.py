@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from probes import units
-from probes.system.caches import CacheKind
-from probes.system.cpulist import as_list, parse_list
+from probes.system.processor.caches import CacheKind
+from probes.system.processor.cpulist import as_list, parse_list
 from probes.units import counted, listed
 from scenarios.numa.machine import CoreGroup, DeviceShape, Machine, Place
 

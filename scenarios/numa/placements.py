@@ -17,10 +17,10 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from probes.bench.placement import Placement, Seat
-from probes.system.caches import Cache, last_level
-from probes.system.cpulist import as_list
-from probes.system.numa import Numa
-from probes.system.topology import Topology, distinct
+from probes.system.nodes.numa import Numa
+from probes.system.processor.caches import Cache, last_level
+from probes.system.processor.cpulist import as_list
+from probes.system.processor.topology import Topology, distinct
 
 UNPINNED, RANDOM, EACH_PINNED = "unpinned", "random", "each-pinned"
 SAME_OWN, APART_OWN, SAME_SHARED = "one-node", "nodes-apart", "shared-cores"

@@ -11,11 +11,11 @@ import msgspec
 from probes.bench.placement import Placement, Seat
 from probes.bench.stress import installed as stress_ng
 from probes.host import Host
-from probes.system.allowed import allowed
-from probes.system.caches import Cache, caches
-from probes.system.numa import Numa, numa
+from probes.system.nodes.numa import Numa, numa
 from probes.system.pci import pci_devices
-from probes.system.topology import Topology, topology
+from probes.system.processor.caches import Cache, caches
+from probes.system.processor.topology import Topology, topology
+from probes.system.running.allowed import allowed
 from probes.types import present
 from scenarios.experiment.campaign import MAY_BE_LEFT_OUT
 from scenarios.model import COMMON_OPTIONS, Options, Usage, directory_action

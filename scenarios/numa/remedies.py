@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 
-from probes.system.cgroup import unit_of
-from probes.system.clocksource import Clocksource
-from probes.system.culprit import Culprit
+from probes.system.processor.clocksource import Clocksource
+from probes.system.running.cgroup import unit_of
+from probes.system.running.culprit import Culprit
 from probes.units import counted
 from scenarios.finding import Remedy
 from scenarios.host.quota import lasting

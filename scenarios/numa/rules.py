@@ -8,10 +8,10 @@ from msgspec import structs
 
 from probes import units
 from probes.host import Host
-from probes.system.clocksource import clocksource
-from probes.system.nodes_per_socket import nodes_per_socket
-from probes.system.numa import numa
+from probes.system.nodes.nodes_per_socket import nodes_per_socket
+from probes.system.nodes.numa import numa
 from probes.system.pci import STORAGE, PciDevice, pci_devices
+from probes.system.processor.clocksource import clocksource
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding
 from scenarios.numa import findings, remedies

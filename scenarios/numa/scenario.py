@@ -9,10 +9,10 @@ from typing import ClassVar
 from probes.bench.measured import BenchRefused, NotApplicable
 from probes.bench.placement import PlacementBench
 from probes.host import Host
-from probes.system.clocksource import clocksource
-from probes.system.cpu import brand, cpu
-from probes.system.nodes_per_socket import nodes_per_socket
+from probes.system.nodes.nodes_per_socket import nodes_per_socket
 from probes.system.pci import pci_devices
+from probes.system.processor.clocksource import clocksource
+from probes.system.processor.cpu import brand, cpu
 from probes.types import Absent, present
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget

@@ -10,25 +10,25 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from probes.host import Host
-from probes.system.acpi import ROOT as ACPI
-from probes.system.acpi import acpi_tables
 from probes.system.apic import apic_mode
 from probes.system.bios.attribute_file import attribute_file
 from probes.system.bios.attributes import BiosAttributes
 from probes.system.bios.firmware_attributes import firmware_attributes
 from probes.system.bios.redfish import redfish_bios, url_problem
-from probes.system.clocksource import clocksource
-from probes.system.cpu import cpu
-from probes.system.frequency import Frequency, frequency
-from probes.system.idle import idle
-from probes.system.kernel import kernel
-from probes.system.memory import memory
-from probes.system.nodes_per_socket import nodes_per_socket
-from probes.system.numa import ROOT as NODES
-from probes.system.numa import numa
+from probes.system.nodes.acpi import ROOT as ACPI
+from probes.system.nodes.acpi import acpi_tables
+from probes.system.nodes.memory import memory
+from probes.system.nodes.nodes_per_socket import nodes_per_socket
+from probes.system.nodes.numa import ROOT as NODES
+from probes.system.nodes.numa import numa
 from probes.system.pci import pci_devices
 from probes.system.pcie_tags import Tags, tags
-from probes.system.topology import ROOT
+from probes.system.processor.clocksource import clocksource
+from probes.system.processor.cpu import cpu
+from probes.system.processor.frequency import Frequency, frequency
+from probes.system.processor.idle import idle
+from probes.system.processor.topology import ROOT
+from probes.system.software.kernel import kernel
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, Json, present
 from scenarios.knowledge.bios import BiosReading, readings, vendor_of, wanted

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from probes import units
-from probes.system.cpulist import as_list
 from probes.system.pci import PciDevice
+from probes.system.processor.cpulist import as_list
 from probes.types import Absent, present
 from scenarios import events as ev
 from scenarios.finding import SEVERITIES, Evidence, Finding, Severity

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from probes.host import Host
 from probes.system.firewall.rp_filter import dropped
-from probes.system.packet_rates import PacketCounters, packet_counters, rates
+from probes.system.network.packet_rates import PacketCounters, packet_counters, rates
 from probes.system.pulse import uptime_s
 from probes.types import Absent
 from scenarios.finding import Evidence

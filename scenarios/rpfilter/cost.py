@@ -7,8 +7,8 @@ from statistics import median
 
 import msgspec
 
-from probes.system.line_rate import Card
-from probes.system.packet_rates import PacketRates
+from probes.system.network.line_rate import Card
+from probes.system.network.packet_rates import PacketRates
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.finding import Severity

@@ -11,9 +11,9 @@ from probes.system.firewall.firewalld import Firewalld, firewalld
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import RpFilter, rp_filter
 from probes.system.firewall.rules import Ruleset, ruleset
-from probes.system.line_rate import Card, cards
-from probes.system.packet_rates import PacketRates
-from probes.system.routes import RouteTable, forwarding, ipv4_routes, ipv6_routes, policy_rules
+from probes.system.network.line_rate import Card, cards
+from probes.system.network.packet_rates import PacketRates
+from probes.system.network.routes import RouteTable, forwarding, ipv4_routes, ipv6_routes, policy_rules
 from probes.system.summary import entry
 from probes.types import Absent, Fact, Json, Unread
 from scenarios import events as ev

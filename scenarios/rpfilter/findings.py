@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from probes import units
-from probes.system.line_rate import Card
-from probes.system.packet_rates import PacketRates
+from probes.system.network.line_rate import Card
+from probes.system.network.packet_rates import PacketRates
 from probes.types import Absent
 from scenarios.finding import Evidence, Finding, Remedy
 from scenarios.rpfilter import remedies

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from probes.system.packet_rates import PacketRates
+from probes.system.network.packet_rates import PacketRates
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.experiment.wording import effect_cells

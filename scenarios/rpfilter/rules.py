@@ -9,7 +9,7 @@ from probes.host import Host
 from probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from probes.system.firewall.rp_filter import WORDS
 from probes.system.firewall.rules import Ruleset
-from probes.system.routes import RouteTable
+from probes.system.network.routes import RouteTable
 from probes.types import Absent
 from probes.units import counted
 from scenarios.finding import Evidence, Finding, Severity

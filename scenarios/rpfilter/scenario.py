@@ -14,7 +14,7 @@ from probes.bench.net.network import Network
 from probes.bench.net.route_set import MOST_ROUTES
 from probes.command import tool
 from probes.host import Host
-from probes.system.packet_rates import PacketRates, packet_counters, rates
+from probes.system.network.packet_rates import PacketRates, packet_counters, rates
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.experiment.blocks import Blocks

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from probes.host import Host
-from probes.system.distribution import distribution
+from probes.system.software.distribution import distribution
 from probes.types import Absent, present
 from scenarios.finding import Evidence, Finding, Remedy, Severity
 from scenarios.rule import Inapplicable, Rule, Unreadable

@@ -8,9 +8,9 @@ from contextlib import suppress
 from itertools import pairwise
 from statistics import median, stdev
 
-from probes.bench.cache import cache_check
+from probes.bench.disk.cache import cache_check
+from probes.bench.disk.storage import StorageBench
 from probes.bench.measured import Measured, NotApplicable
-from probes.bench.storage import StorageBench
 from probes.bench.workloads import load_of
 from scenarios.experiment.distributions import t_quantile
 from scenarios.plan import Metric, Workload

@@ -11,7 +11,7 @@ import msgspec
 from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.system.disk.block import BlockDevice
-from probes.system.disk.transport import virtual
+from probes.system.disk.drive.transport import virtual
 from probes.units import amount, duration, elapsed, listed, number
 from scenarios.finding import SEVERITIES, Evidence, Finding, Remedy
 from scenarios.knowledge.disks import (

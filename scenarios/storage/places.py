@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from probes.bench.refusals import suitability
+from probes.bench.disk.refusals import suitability
 from probes.host import Host
 from probes.system.disk.mounts import Placement, mounts
 from probes.types import Absent

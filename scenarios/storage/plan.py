@@ -10,9 +10,9 @@ from functools import cached_property, lru_cache
 import msgspec
 
 from probes import units
-from probes.bench.budget import GIB, MOST_WRITTEN_A_RUN
+from probes.bench.disk.budget import GIB, MOST_WRITTEN_A_RUN
+from probes.bench.disk.refusals import Suitability, keeps_inodes, suitability
 from probes.bench.members import group_folders
-from probes.bench.refusals import Suitability, keeps_inodes, suitability
 from probes.bench.workloads import FEW_PLACES, LOADS, Load, fio_equivalent, places, write_file_bytes
 from probes.host import Host
 from probes.types import Absent, present

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from probes.host import Host
 from probes.system.disk.arrays import mdstat
-from probes.system.disk.ata import ata_port
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.link import Link
+from probes.system.disk.drive.ata import ata_port
+from probes.system.disk.drive.link import Link
+from probes.system.disk.drive.transport import emulated
 from probes.system.disk.smart import physical, smart_reports
-from probes.system.disk.transport import emulated
 from probes.types import Absent, present
 from probes.units import counted
 from scenarios.finding import Evidence, Finding, Remedy

@@ -12,14 +12,14 @@ from contextlib import AsyncExitStack
 from typing import ClassVar
 
 from probes import units
-from probes.bench.budget import WriteBudget
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.disk.refusals import indirect
+from probes.bench.disk.storage import StorageBench
+from probes.bench.disk.trains import StorageTrains
 from probes.bench.engine.pool import Crew
 from probes.bench.job import JobWait as Waited
 from probes.bench.job import watch_job
 from probes.bench.measured import BenchRefused, Train
-from probes.bench.refusals import indirect
-from probes.bench.storage import StorageBench
-from probes.bench.trains import StorageTrains
 from probes.host import Host
 from probes.types import Absent
 from scenarios import events as ev

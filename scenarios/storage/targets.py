@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.bench.refusals import Suitability, suitability
+from probes.bench.disk.refusals import Suitability, suitability
 from probes.host import Host
 from probes.number_text import whole
 from probes.system.disk.block import BlockDevice, block_devices

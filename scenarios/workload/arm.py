@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from probes import units
-from probes.bench.device_bytes import LeafBytes
+from probes.bench.disk.device_bytes import LeafBytes
 from probes.bench.measured import Measured, NotApplicable, Spent
-from probes.bench.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
+from probes.bench.run.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
 from probes.units import duration, size
 from scenarios.model import Run
 from scenarios.plan import Metric

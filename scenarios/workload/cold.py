@@ -10,7 +10,7 @@ from string import Template
 
 from probes.action import Action
 from probes.bench.measured import NotApplicable
-from probes.bench.supervised import Order, Supervisors
+from probes.bench.run.supervised import Order, Supervisors
 from probes.named_file import kind, looked_at
 from probes.number_text import whole
 from probes.units import size
@@ -18,7 +18,7 @@ from scenarios.model import Run
 from scenarios.workload.variants import Job
 
 ALL = "all"
-_MODULE = "probes.bench.drop_cache"
+_MODULE = "probes.bench.run.drop_cache"
 _OUTPUT = 256
 
 WHOLE = Action(

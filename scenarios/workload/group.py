@@ -12,9 +12,9 @@ import msgspec
 from probes.action import Action
 from probes.host import Host
 from probes.number_text import wholes
-from probes.system.cgroup import folders_of, groups_of
-from probes.system.cpulist import as_list, parse_list
 from probes.system.disk.mounts import mounts
+from probes.system.processor.cpulist import as_list, parse_list
+from probes.system.running.cgroup import folders_of, groups_of
 from probes.types import Absent, present
 from probes.units import bytes_of, cpus, size
 from scenarios.model import Usage

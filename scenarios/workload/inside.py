@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from probes.bench.supervised import TreeSample
+from probes.bench.run.supervised import TreeSample
 from scenarios import events as ev
 from scenarios.model import Run
 

@@ -6,10 +6,10 @@ import shlex
 from os.path import normpath, realpath
 
 from probes.action import Action
-from probes.bench.energy import reach
-from probes.bench.perf_events import Counters
+from probes.bench.run.energy import reach
+from probes.bench.run.perf_events import Counters
 from probes.exposure import ruled_by_others
-from probes.secrets import digest, masked_tree
+from probes.secrecy.secrets import digest, masked_tree
 from probes.types import Absent
 from probes.units import size
 from scenarios.plan import Variant

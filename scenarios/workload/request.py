@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from probes import units
-from probes.bench.energy import readable
+from probes.bench.run.energy import readable
 from probes.safe_read import TooLarge, read_named
 from probes.units import bytes_of
 from scenarios.model import Options, Usage

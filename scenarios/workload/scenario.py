@@ -7,9 +7,9 @@ from contextlib import AsyncExitStack
 from itertools import chain
 from typing import ClassVar
 
-from probes.bench.device_bytes import LeafBytes, named_directories
+from probes.bench.disk.device_bytes import LeafBytes, named_directories
 from probes.bench.measured import BenchRefused, NotApplicable
-from probes.bench.supervised import Supervisors
+from probes.bench.run.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
 from scenarios.experiment.interleaved import compare

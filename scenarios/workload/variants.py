@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from probes.action import Action
-from probes.bench.supervised import Order
+from probes.bench.run.supervised import Order
 from probes.number_text import signed, whole
 from scenarios.model import Usage
 from scenarios.workload.group import LIMITS, limit

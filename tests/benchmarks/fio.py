@@ -32,10 +32,10 @@ from pathlib import Path
 
 import msgspec
 
-from probes.bench.budget import WriteBudget
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.disk.storage import StorageBench
+from probes.bench.disk.trains import StorageTrains
 from probes.bench.engine.files import TestFile
-from probes.bench.storage import StorageBench
-from probes.bench.trains import StorageTrains
 from probes.bench.workloads import Load, load_of
 from probes.host import Host
 from probes.system.disk.mounts import placement

@@ -28,7 +28,7 @@ from typing import Any
 
 import msgspec
 
-from probes.bench.storage import StorageBench
+from probes.bench.disk.storage import StorageBench
 from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.system.disk.mounts import placement

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from probes.imports import hep_suite, hepscore
+from probes.imports.hep import hep_suite, hepscore
 from probes.imports.model import Result
 
 NO_RESULT = ("README.md", "SOURCES.tsv", "expected.json")

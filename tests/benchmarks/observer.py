@@ -26,7 +26,7 @@ from pathlib import Path
 
 import msgspec
 
-from probes.bench.storage import StorageBench
+from probes.bench.disk.storage import StorageBench
 from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.system.disk.mounts import placement

@@ -16,7 +16,7 @@ import random
 import time
 from statistics import median
 
-from probes.bench.supervised import Order, Supervisors
+from probes.bench.run.supervised import Order, Supervisors
 from scenarios.experiment.stats import over_groups
 
 

@@ -29,8 +29,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from probes.bench.process_tree import children, descendants
-from probes.bench.supervised import Order, Supervisors, TreeSample
+from probes.bench.run.process_tree import children, descendants
+from probes.bench.run.supervised import Order, Supervisors, TreeSample
 from scenarios.experiment.stats import over_groups
 
 COUNTER = """

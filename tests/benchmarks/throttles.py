@@ -11,7 +11,7 @@ import asyncio
 import math
 import time
 
-from probes.bench.storage import StorageBench
+from probes.bench.disk.storage import StorageBench
 from probes.host import Host
 from probes.system.disk.mounts import placement
 from probes.types import present

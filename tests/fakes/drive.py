@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from probes.bench.disk.preparation import Progress
 from probes.bench.measured import Measured
-from probes.bench.preparation import Progress
 from scenarios.model import Clock
 from tests.fakes.noise import Noise, quiet
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from probes.system.cpulist import as_list
+from probes.system.processor.cpulist import as_list
 from tests.fakes.tree import Tree
 
 CPU = "/sys/devices/system/cpu"

@@ -6,9 +6,9 @@ import os
 from typing import ClassVar
 
 from probes.action import Action
-from probes.bench.command import CommandBench
+from probes.bench.run.command import CommandBench
 from probes.host import Host
-from probes.system.memory import memory
+from probes.system.nodes.memory import memory
 from probes.types import present
 from scenarios.experiment.interleaved import compare
 from scenarios.experiment.switch import Switch, SwitchedArm, setting

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from probes import archive as bounds
-from probes.archive import Refused, unpack
+from probes.captured import archive as bounds
+from probes.captured.archive import Refused, unpack
 
 
 def member(tar: tarfile.TarFile, name: str, data: bytes = b"x", **fields: object) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes.captured_paths import resolve
+from probes.captured.captured_paths import resolve
 from probes.host import Host
 from probes.types import Absent
 from tests.fakes.tree import Tree

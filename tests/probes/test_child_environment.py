@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from app.cli import main
-from probes import child_environment
+from probes.secrecy import child_environment
 from probes.system.bios.credentials import PASSWORD, USER, Credentials, credentials
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes import sosreport
+from probes.captured import sosreport
 from probes.types import Absent
 from tests.fakes.tree import Tree
 

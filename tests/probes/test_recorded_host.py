@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from probes.archive import unpack
+from probes.captured.archive import unpack
 from probes.host import Host
 from probes.recorded_host import RecordedHost, write
-from probes.redaction import Redaction, kept
+from probes.secrecy.redaction import Redaction, kept
 from probes.types import present
 
 

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from app.recording.writer import encoded
-from probes.secrets import masked, masked_tree, masked_words
+from probes.secrecy.secrets import masked, masked_tree, masked_words
 from probes.time_limit import alarm
 from scenarios import events as ev
 

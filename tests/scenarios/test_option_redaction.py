@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from probes.secrets import digest
+from probes.secrecy.secrets import digest
 from probes.types import Json
 from scenarios.option_redaction import Discretion
 from scenarios.plan import Option

@@ -14,10 +14,11 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from probes.bench.engine import calls, histogram, loops
+from probes.bench.engine import histogram, loops
 from probes.bench.engine.completions import completions
-from probes.bench.engine.metadata import Names
-from probes.bench.engine.new_files import NewFiles
+from probes.bench.engine.loads import calls
+from probes.bench.engine.loads.metadata import Names
+from probes.bench.engine.loads.new_files import NewFiles
 from probes.bench.engine.priority import set_priority
 
 POOL_BYTES = 4 << 20

@@ -42,7 +42,7 @@ from probes.bench.net.quiet_cpu import quietest
 from probes.bench.net.rules import Treatment
 from probes.bench.net.scheduling_delay import HeldUp
 from probes.bench.net.sender import Stop, send_packets, tcp_block, udp_block, udp_slices, udp_socket
-from probes.system.offload import segmentation, set_offload
+from probes.system.network.offload import segmentation, set_offload
 
 MOST_PAIRS = 16
 _CONF = Path("/proc/sys/net/ipv4/conf")
@@ -74,8 +74,11 @@ class Pair:
         self.sockets[protocol] = udp_socket(self.namespaces, ends[0], ends[1])
         self._spoofing[protocol] = udp_socket(self.namespaces, spoofed, ends[1])
 
-    def activate(self, treatment: Treatment, *, offload: bool) -> None:
-        """Loads the variant and proves it: honest packets arrive, and spoofed ones only where they should."""
+    def activate(self, treatment: Treatment, *, offload: bool) -> int:
+        """Loads the variant and proves it: honest packets arrive, and spoofed ones only where they should.
+
+        Returns how many of the spoofed packets were dropped.
+        """
         if treatment.protocol not in self.sockets:
             raise NotApplicable(f"no {treatment.protocol} in the private namespaces")
         self.namespaces.assert_private()
@@ -100,6 +103,7 @@ class Pair:
         if treatment.what == "check" and after.caught != _PROOF:
             raise NotApplicable(f"the check's own counter saw {after.caught} of {_PROOF} spoofed packets")
         self.treatment = treatment
+        return _PROOF - came_through
 
     def _set_offload(self, on: bool) -> None:
         if on == self._offload:
@@ -157,8 +161,7 @@ class Lab:
                 ipv6_routes=added[0],
                 ipv4_routes=added[1],
             )
-        pair.activate(request.treatment, offload=request.offload)
-        return Ready()
+        return Ready(spoofed=pair.activate(request.treatment, offload=request.offload))
 
     def _measure(self, request: Measure, pair: Pair) -> Moved:
         pair.namespaces.enter("receiver")

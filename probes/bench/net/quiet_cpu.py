@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from probes.system.cpu_times import SOURCE, CpuTimes, parse
+from probes.system.processor.cpu_times import SOURCE, CpuTimes, parse
 
 _LOOK_S = 0.1  # ten jiffies: enough to tell an idle CPU from one that serves a network card
 

@@ -7,12 +7,12 @@ import re
 import msgspec
 
 from probes.host import Host, once_if_still
-from probes.system.disk.ata import ata_port
-from probes.system.disk.link import Link, pcie_link, sas_link, sata_link
+from probes.system.disk.drive.ata import ata_port
+from probes.system.disk.drive.link import Link, pcie_link, sas_link, sata_link
+from probes.system.disk.drive.transport import controllers, kind, transport, virtual
+from probes.system.disk.drive.udev import udev_property
 from probes.system.disk.queue import QueueLimits, queue_limits
 from probes.system.disk.scheduler import bracketed
-from probes.system.disk.transport import controllers, kind, transport, virtual
-from probes.system.disk.udev import udev_property
 from probes.types import Absent, present
 
 SECTOR_BYTES = 512  # sysfs counts in these whatever the device's own block is

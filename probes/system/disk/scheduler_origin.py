@@ -14,7 +14,7 @@ import msgspec
 
 from probes.host import Host
 from probes.system.disk.scheduler import Scheduling, kernel_default
-from probes.system.kernel import kernel
+from probes.system.software.kernel import kernel
 from probes.types import Absent, present
 from probes.units import counted
 

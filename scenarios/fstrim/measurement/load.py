@@ -7,12 +7,12 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from probes import units
-from probes.bench.budget import WriteBudget
-from probes.bench.churn import ChurnBench
-from probes.bench.command import CommandBench
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.disk.churn import ChurnBench
+from probes.bench.disk.preparation import Progress
+from probes.bench.disk.storage import StorageBench
 from probes.bench.measured import Measured, NotApplicable
-from probes.bench.preparation import Progress
-from probes.bench.storage import StorageBench
+from probes.bench.run.command import CommandBench
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from probes.system.disk.diskstats import leaf_counters

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from probes.bench.cache import cache_check
+from probes.bench.disk.cache import cache_check
 from probes.bench.measured import Measured, NotApplicable
 from scenarios import events as ev
 from scenarios.experiment.guarded import GuardedBlocks

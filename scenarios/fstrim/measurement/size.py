@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from probes import units
-from probes.bench.budget import WriteBudget
+from probes.bench.disk.budget import WriteBudget
 from scenarios.experiment.before_after import LEAST_BLOCKS
 from scenarios.fstrim.layout import MOST_A_BLOCK, Layout
 from scenarios.fstrim.measurement.durations import LEAST_BLOCK_S, Pattern

@@ -15,10 +15,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.bench.perf_events import Clocks
 from probes.bench.placement import PlacedSlice, Placement, PlacementBench, Seat
+from probes.bench.run.perf_events import Clocks
 from probes.host import Host
-from probes.system.topology import ROOT, Topology, distinct
+from probes.system.processor.topology import ROOT, Topology, distinct
 from probes.types import Absent, present
 from scenarios.numa.measurement.figures import Figure, Told, figure, ratio
 

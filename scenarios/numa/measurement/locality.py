@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from probes.bench.budget import WriteBudget
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.disk.refusals import Suitability, suitability
+from probes.bench.disk.storage import StorageBench
 from probes.bench.engine.pool import Crew
 from probes.bench.measured import BenchRefused, NotApplicable
-from probes.bench.refusals import Suitability, suitability
-from probes.bench.storage import StorageBench
 from probes.bench.workloads import load_of, prepared_bytes
 from probes.host import Host
 from probes.system.disk.block import block_devices
-from probes.system.numa import Numa
+from probes.system.nodes.numa import Numa
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.experiment.blocks import Blocks

@@ -16,9 +16,9 @@ import msgspec
 from probes.bench.engine.pool import WorkerFailed
 from probes.bench.placement import Placement, PlacementBench, Seat
 from probes.host import Host
-from probes.system.caches import Cache, caches
-from probes.system.numa import Numa
-from probes.system.topology import Topology, distinct
+from probes.system.nodes.numa import Numa
+from probes.system.processor.caches import Cache, caches
+from probes.system.processor.topology import Topology, distinct
 from probes.types import present
 from scenarios.numa.measurement.figures import Figure, Told, figure
 
@@ -225,7 +225,7 @@ def _free(host: Host, table: Numa | None) -> int:
     known = [free for free in frees if isinstance(free, int)]
     if known:
         return min(known)
-    from probes.system.memory import memory
+    from probes.system.nodes.memory import memory
 
     available = memory(host).available
     return available if isinstance(available, int) else 1 << 30

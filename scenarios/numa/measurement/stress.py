@@ -9,7 +9,7 @@ import random
 from collections import defaultdict
 
 from probes.bench.stress import LOADS, StressLoad, bogo_rate, installed
-from probes.system.topology import Topology
+from probes.system.processor.topology import Topology
 from scenarios.numa.measurement.cpu import CROWDS, CpuLoad, CpuRow, Crowd, crowds
 from scenarios.numa.measurement.figures import Told, figure
 

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 import msgspec
 
 from probes.host import Host
-from probes.system.cgroup import cgroup, cpu_quota
-from probes.system.cpu_times import CpuTimes, cpu_times
-from probes.system.culprit import Culprit, busiest
-from probes.system.power import Package, packages, watts
-from probes.system.processes import Process, look, own_family
-from probes.system.throttle import ThrottleCounters, ThrottleReader, quota_files
-from probes.system.topology import topology
+from probes.system.processor.cpu_times import CpuTimes, cpu_times
+from probes.system.processor.power import Package, packages, watts
+from probes.system.processor.throttle import ThrottleCounters, ThrottleReader, quota_files
+from probes.system.processor.topology import topology
+from probes.system.running.cgroup import cgroup, cpu_quota
+from probes.system.running.culprit import Culprit, busiest
+from probes.system.running.processes import Process, look, own_family
 from probes.types import Absent, present
 from scenarios.numa.settings import Held, held_by, highest_khz, limited_khz
 

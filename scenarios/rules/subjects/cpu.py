@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import partial
 
 from probes.host import Host
-from probes.system.cpu import cpu, flags
-from probes.system.cpu_times import SOURCE, proc_stat
 from probes.system.disk.scheduler_origin import tuned_profile
-from probes.system.frequency import ROOT, frequency
-from probes.system.idle import idle
-from probes.system.kernel import kernel
-from probes.system.memory import meminfo, memory
-from probes.system.numa import numa
-from probes.system.power import packages
+from probes.system.nodes.memory import meminfo, memory
+from probes.system.nodes.numa import numa
+from probes.system.processor.cpu import cpu, flags
+from probes.system.processor.cpu_times import SOURCE, proc_stat
+from probes.system.processor.frequency import ROOT, frequency
+from probes.system.processor.idle import idle
+from probes.system.processor.power import packages
+from probes.system.processor.topology import topology
 from probes.system.pulse import uptime_s
-from probes.system.topology import topology
+from probes.system.software.kernel import kernel
 from probes.system.virtualisation import Virtualisation, virtualisation
 from probes.types import Absent, present
 from scenarios.knowledge.kernels import family, numbers, upstream

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from probes.host import Host
-from probes.system.cpulist import parse_list, parse_mask
-from probes.system.numa import numa
+from probes.system.nodes.numa import numa
+from probes.system.processor.cpulist import parse_list, parse_mask
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
 

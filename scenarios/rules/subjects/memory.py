@@ -6,11 +6,11 @@ import re
 from functools import partial
 
 from probes.host import Host
-from probes.system.cgroup import folders_of, groups_of
-from probes.system.cpulist import parse_list
 from probes.system.disk.mounts import mounts
-from probes.system.numa import numa
-from probes.system.topology import topology
+from probes.system.nodes.numa import numa
+from probes.system.processor.cpulist import parse_list
+from probes.system.processor.topology import topology
+from probes.system.running.cgroup import folders_of, groups_of
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.rules.expression import Value

@@ -7,10 +7,10 @@ from functools import partial
 
 from probes.host import Host
 from probes.number_text import hexadecimals
-from probes.system.disk.link import Link, pcie_link
-from probes.system.ethtool import channels, features, own_counters, rings, settings_text
-from probes.system.nic import ROOT, Nic, nics
-from probes.system.offload import offload
+from probes.system.disk.drive.link import Link, pcie_link
+from probes.system.network.ethtool import channels, features, own_counters, rings, settings_text
+from probes.system.network.nic import ROOT, Nic, nics
+from probes.system.network.offload import offload
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from scenarios.rules.expression import Value

@@ -6,7 +6,7 @@ import re
 from functools import partial
 
 from probes.host import Host
-from probes.system.nic import nics
+from probes.system.network.nic import nics
 from probes.types import Absent, present
 from scenarios.rules.expression import Value
 from scenarios.rules.table import Row

@@ -7,9 +7,9 @@ from statistics import fmean
 
 import msgspec
 
-from probes.bench.storage import LARGE_BYTES
+from probes.bench.disk.storage import LARGE_BYTES
 from probes.bench.workloads import load_of
-from probes.system.cgroup import IoLimit
+from probes.system.running.cgroup import IoLimit
 from scenarios.storage.throttling.course import LEAST_BLOCKS, Cap, Course, cap_of
 
 SAME = 0.05  # two loads at one cap

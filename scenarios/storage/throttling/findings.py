@@ -10,10 +10,10 @@ import msgspec
 from probes.bench.engine.summary import in_unit
 from probes.bench.workloads import load_of
 from probes.host import Host
-from probes.system.cgroup import Cgroup, cgroup
 from probes.system.disk.block import block_devices
-from probes.system.disk.ebs import ebs_counters
-from probes.system.disk.transport import virtual
+from probes.system.disk.drive.ebs import ebs_counters
+from probes.system.disk.drive.transport import virtual
+from probes.system.running.cgroup import Cgroup, cgroup
 from probes.types import present
 from probes.units import amount, duration, elapsed, number, prefixed, rate
 from scenarios.finding import Evidence, Finding, Remedy

@@ -25,7 +25,7 @@ from app.undo.supervisor import Guardian
 from probes.action import Action, private_directory
 from probes.bench.measured import BenchRefused
 from probes.host import Host
-from probes.system.processes import Process
+from probes.system.running.processes import Process
 from scenarios import events as ev
 from scenarios.finding import Finding
 from scenarios.model import Options, Refused, Run, Usage

@@ -13,7 +13,7 @@ import pytest
 from app.failure import NotDone
 from app.undo import effects, own_groups
 from probes.action import Action
-from probes.bench.supervised import Order, Supervisors
+from probes.bench.run.supervised import Order, Supervisors
 from probes.host import Host
 from probes.types import Absent
 from scenarios.workload.group import group_action, place
@@ -75,7 +75,7 @@ AS_USER = f"""
 import os, subprocess, sys
 from pathlib import Path
 from app.undo import effects
-from probes.bench.group_counters import enter
+from probes.bench.run.group_counters import enter
 from probes.host import Host
 from scenarios.workload.group import group_action, lacking, place
 enter(sys.argv[1] + "/shell")

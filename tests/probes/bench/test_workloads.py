@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes import units
+from probes.bench.disk.size import SHARE_OF_FREE, SMALLEST, choose_size, largest_size
 from probes.bench.measured import BenchRefused
-from probes.bench.size import SHARE_OF_FREE, SMALLEST, choose_size, largest_size
 from probes.bench.workloads import (
     IDS,
     LOADS,

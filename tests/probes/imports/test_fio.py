@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from probes.imports.fio import Fio
 from probes.imports.model import Refused, Result
+from probes.imports.storage.fio import Fio
 from tests.probes.imports import originals as made
 from tests.probes.imports.test_kinds import imported, value
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from probes.imports.io500 import Io500
-from probes.imports.io500_score import _hash, matching_hash
+from probes.imports.storage.io500 import Io500
+from probes.imports.storage.io500_score import _hash, matching_hash
 from tests.probes.imports import originals as made
 from tests.probes.imports.test_kinds import imported, value
 

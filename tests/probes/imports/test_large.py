@@ -12,9 +12,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from probes.imports import json_text, kinds, numbers, prmon, refuse, sar, sysstat_table, vmstat
+from probes.imports import json_text, kinds, numbers, refuse
+from probes.imports.hep import prmon
 from probes.imports.model import Refused, Result
 from probes.imports.source import Source
+from probes.imports.sysstat import sar, sysstat_table, vmstat
 
 ROWS = 25_000
 VMSTAT = (

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from probes.imports.darshan import Darshan
-from probes.imports.hepscore import HepScore
-from probes.imports.ior import Ior
-from probes.imports.mdtest import Mdtest
+from probes.imports.hep.hepscore import HepScore
+from probes.imports.hep.prmon import PrmonJson, PrmonText, pair
 from probes.imports.model import Refused
-from probes.imports.prmon import PrmonJson, PrmonText, pair
-from probes.imports.sysstat_table import Sysstat
+from probes.imports.storage.darshan import Darshan
+from probes.imports.storage.ior import Ior
+from probes.imports.storage.mdtest import Mdtest
+from probes.imports.sysstat.sysstat_table import Sysstat
 from tests.probes.imports import originals as made
 from tests.probes.imports.test_kinds import imported, value
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from probes.imports.io500_table import columns
 from probes.imports.model import Refused
 from probes.imports.source import Source
+from probes.imports.storage.io500_table import columns
 
 
 def _columns(text: str) -> dict[str, dict[str, float]]:

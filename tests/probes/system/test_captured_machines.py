@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.system.cpu import cpu
 from probes.system.disk.block import block_devices, leaves
 from probes.system.disk.mounts import placement
-from probes.system.frequency import frequency
-from probes.system.nic import nics
-from probes.system.numa import numa
+from probes.system.network.nic import nics
+from probes.system.nodes.numa import numa
+from probes.system.processor.cpu import cpu
+from probes.system.processor.frequency import frequency
 from probes.system.summary import summary_facts
 from probes.types import Absent, present
 from tests.needs import not_here

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from probes.host import Host
-from probes.system.distribution import distribution, os_release
-from probes.system.kernel import kernel
-from probes.system.memory import meminfo, memory
+from probes.system.nodes.memory import meminfo, memory
+from probes.system.software.distribution import distribution, os_release
+from probes.system.software.kernel import kernel
 from probes.system.virtualisation import virtualisation
 from probes.types import Absent, present
 from tests.fakes.tree import Tree

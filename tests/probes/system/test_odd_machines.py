@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.system.cpu import cpu
-from probes.system.nodes_per_socket import nodes_per_socket
-from probes.system.numa import numa
+from probes.system.nodes.nodes_per_socket import nodes_per_socket
+from probes.system.nodes.numa import numa
+from probes.system.processor.cpu import cpu
 from probes.types import Absent, present
 from scenarios.model import Options
 from scenarios.numa.rules import RULES

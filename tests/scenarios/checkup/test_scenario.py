@@ -12,7 +12,7 @@ import pytest
 from app.recording.session import Session
 from app.report.checkup import beside
 from probes.action import Action
-from probes.bench.refusals import Suitability
+from probes.bench.disk.refusals import Suitability
 from probes.host import Host
 from probes.types import Json
 from scenarios import events as ev

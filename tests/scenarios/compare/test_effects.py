@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.imports.io500_table import columns
 from probes.imports.source import Source
+from probes.imports.storage.io500_table import columns
 from probes.types import Json
 from scenarios.compare.effects import Effect, effects
 from scenarios.compare.groups import group_means, matching, score_means

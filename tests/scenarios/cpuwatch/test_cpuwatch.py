@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from probes.host import Host
-from probes.system.job import JobLook, JobTarget, JobUse
-from probes.system.quota_groups import QuotaGroup
+from probes.system.running.job import JobLook, JobTarget, JobUse
+from probes.system.running.quota_groups import QuotaGroup
 from scenarios.cpuwatch import scenario
 from scenarios.cpuwatch.findings import Job, findings
 from scenarios.cpuwatch.scenario import Cpuwatch

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.system.tasks import Task
+from probes.system.running.tasks import Task
 from probes.types import Absent
 from scenarios.dstate.cause import Cause, Limit, Stuck, cause_of
 from scenarios.dstate.devices import Devices, DeviceState, scheduler_holds, suspended

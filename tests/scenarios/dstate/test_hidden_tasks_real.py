@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from probes.host import Host
-from probes.system.tasks import Scan, tasks_hidden, tasks_in_d
+from probes.system.running.tasks import Scan, tasks_hidden, tasks_in_d
 from probes.types import Absent
 from scenarios.dstate.rules import tasks_now
 from scenarios.rule import Rule

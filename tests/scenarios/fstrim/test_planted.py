@@ -10,7 +10,7 @@ import pytest
 
 from probes.action import private_directory
 from probes.host import Host
-from probes.system.disk.trim_timer import trim_timer
+from probes.system.disk.trim.trim_timer import trim_timer
 from scenarios import events as ev
 from scenarios.fstrim.course import Course
 from scenarios.fstrim.findings import idling

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from probes.host import Host
-from probes.system.disk.discard import discard_chain
 from probes.system.disk.mounts import mounts
-from probes.system.disk.trim_timer import trim_timer
+from probes.system.disk.trim.discard import discard_chain
+from probes.system.disk.trim.trim_timer import trim_timer
 from probes.types import Absent
 from scenarios import events as ev
 from scenarios.fstrim.layout import Layout

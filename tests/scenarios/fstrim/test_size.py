@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from probes.bench.budget import WriteBudget
+from probes.bench.disk.budget import WriteBudget
 from probes.host import Host
 from scenarios.experiment.before_after import LEAST_BLOCKS
 from scenarios.fstrim.layout import MOST_A_BLOCK, MOST_BYTES, Layout

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from probes.system.cpu_times import CpuTimes
 from probes.system.disk.diskstats import DiskCounters
+from probes.system.processor.cpu_times import CpuTimes
+from probes.system.processor.throttle import ThrottleCounters
 from probes.system.pulse import Counters
-from probes.system.throttle import ThrottleCounters
 from scenarios.guards.interference import (
     Excess,
     Others,

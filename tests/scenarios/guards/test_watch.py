@@ -8,7 +8,7 @@ import pytest
 
 from probes.bench.measured import Measured
 from probes.host import Host
-from probes.system.throttle import ThrottleReader, quota_files
+from probes.system.processor.throttle import ThrottleReader, quota_files
 from scenarios import events as ev
 from scenarios.disturbance import Culprit, Disturbance
 from scenarios.guards.watch import Watch, told, watch_for

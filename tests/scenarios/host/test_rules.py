@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from probes.host import Host
-from probes.system import quota_groups
-from probes.system.cpulist import parse_list
-from probes.system.processes import Look, look
+from probes.system.processor.cpulist import parse_list
+from probes.system.running import quota_groups
+from probes.system.running.processes import Look, look
 from scenarios.host import priority, rules
 from scenarios.host.culprit_visibility import INITIAL, Cause, Unseen
 from scenarios.host.culprit_visibility import cause as reason

@@ -12,7 +12,7 @@ SOURCES = Path(probes.imports.__file__).parent
 
 
 def test_every_id_has_its_sentence() -> None:
-    text = "".join(path.read_text() for path in sorted(SOURCES.glob("*.py")))
+    text = "".join(path.read_text() for path in sorted(SOURCES.rglob("*.py")))
     raised = set(re.findall(r'"((?:io500|fio|hepscore|suite|prmon|ior|mdtest|sysstat|iperf3|sysbench|stream|'
                             r'stress-ng|perf|darshan|numactl|unixbench)\.[a-z0-9-]+)"', text))  # fmt: skip
     assert len(raised) > 60
@@ -20,6 +20,6 @@ def test_every_id_has_its_sentence() -> None:
 
 
 def test_no_sentence_without_its_id() -> None:
-    text = "".join(path.read_text() for path in sorted(SOURCES.glob("*.py")))
+    text = "".join(path.read_text() for path in sorted(SOURCES.rglob("*.py")))
     own = {name for name in (*CONTRADICTIONS, *TROUBLES) if not name.startswith("import.")}
     assert not [name for name in own if f'"{name}"' not in text]

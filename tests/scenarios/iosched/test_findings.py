@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.bench.mixes import MIXES
+from probes.bench.disk.mixes import MIXES
 from probes.host import Host
 from probes.system.disk.scheduler_origin import Why
 from scenarios import events as ev

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from probes.bench.budget import MOST_WRITTEN_A_RUN, WriteBudget
-from probes.bench.mixes import files_bytes
+from probes.bench.disk.budget import MOST_WRITTEN_A_RUN, WriteBudget
+from probes.bench.disk.mixes import files_bytes
 from probes.host import Host
 from probes.types import Absent
 from scenarios.experiment.budget import Budget, Need, share

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from probes.action import Action
-from probes.bench.budget import WriteBudget
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.disk.mixes import MIXES, Mix, fio_equivalent
 from probes.bench.measured import Measured
-from probes.bench.mixes import MIXES, Mix, fio_equivalent
 from probes.host import Host
 from probes.system.disk.mounts import Mount, Placement
 from probes.system.disk.scheduler import Scheduling, scheduling

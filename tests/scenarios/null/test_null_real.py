@@ -12,7 +12,7 @@ import pytest
 from app.run.runner import Monotonic
 from probes.bench.workloads import places
 from probes.host import Host
-from probes.system.processes import family_of
+from probes.system.running.processes import family_of
 from probes.types import Json
 from scenarios import events as ev
 from scenarios.null.scenario import Null

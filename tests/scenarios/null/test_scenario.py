@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from probes.bench.disk.refusals import Suitability
 from probes.bench.measured import BenchRefused
-from probes.bench.refusals import Suitability
 from probes.bench.workloads import prepared_bytes
 from probes.host import Host
 from probes.system.disk.mounts import Mount, Placement

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.system.clocksource import ROOT
+from probes.system.processor.clocksource import ROOT
 from scenarios.numa.rules import clock
 from tests.fakes.tree import Tree
 

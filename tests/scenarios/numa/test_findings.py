@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from probes.system.clocksource import Clocksource
-from probes.system.culprit import Culprit
-from probes.system.disk.link import Link
+from probes.system.disk.drive.link import Link
 from probes.system.pci import PciDevice
 from probes.system.pcie_tags import Tags
-from probes.system.throttle import ThrottleCounters
+from probes.system.processor.clocksource import Clocksource
+from probes.system.processor.throttle import ThrottleCounters
+from probes.system.running.culprit import Culprit
 from probes.types import Absent
 from scenarios.finding import Finding
 from scenarios.host import rules

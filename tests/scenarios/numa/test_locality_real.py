@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.run.runner import Monotonic
-from probes.bench.refusals import suitability
+from probes.bench.disk.refusals import suitability
 from probes.host import Host
 from scenarios import events as ev
 from scenarios.numa.measurement import locality

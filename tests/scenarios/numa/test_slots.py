@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.system.caches import Cache
-from probes.system.numa import Numa, NumaNode
-from probes.system.topology import Topology
+from probes.system.nodes.numa import Numa, NumaNode
+from probes.system.processor.caches import Cache
+from probes.system.processor.topology import Topology
 from scenarios.numa.placements import (
     APART_OWN,
     RANDOM,

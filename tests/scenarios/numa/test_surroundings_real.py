@@ -16,8 +16,8 @@ import pytest
 
 from probes.bench.placement import PlacementBench
 from probes.host import Host
-from probes.system.cgroup import groups_of
-from probes.system.topology import topology
+from probes.system.processor.topology import topology
+from probes.system.running.cgroup import groups_of
 from scenarios.numa.findings import cpu_findings
 from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuBench
 from scenarios.numa.measurement.surroundings import Surveyor
@@ -32,7 +32,7 @@ from probes.host import Host
 from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuResult
 from scenarios.numa.findings import cpu_findings
 from scenarios.numa.measurement.surroundings import Surveyor
-from probes.system.throttle import ThrottleReader
+from probes.system.processor.throttle import ThrottleReader
 host = Host()
 reader = ThrottleReader(host)
 surveyor = Surveyor(host, lambda: ())

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from probes.bench.measured import BenchRefused
-from probes.system.line_rate import Card
-from probes.system.offload import Offload
-from probes.system.packet_rates import PacketRates
+from probes.system.network.line_rate import Card
+from probes.system.network.offload import Offload
+from probes.system.network.packet_rates import PacketRates
 from probes.types import Absent, Json
 from scenarios import events as ev
 from scenarios.model import Options, Refused, Usage

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from probes.system.cgroup import IoLimit
+from probes.system.running.cgroup import IoLimit
 from scenarios.storage.throttling.caps import Limit, limits_of, throttles, watched_s
 from scenarios.storage.throttling.course import Course
 from scenarios.storage.throttling.findings import cap_words

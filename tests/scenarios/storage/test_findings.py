@@ -11,7 +11,7 @@ import pytest
 
 from probes.host import Host
 from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.link import Link
+from probes.system.disk.drive.link import Link
 from probes.system.disk.mounts import Mount, Placement
 from probes.system.disk.queue import QueueLimits
 from probes.types import Absent

@@ -10,7 +10,7 @@ import pytest
 
 from probes.host import Host
 from probes.system.disk.block import BlockDevice
-from probes.system.disk.ebs import COUNTED
+from probes.system.disk.drive.ebs import COUNTED
 from scenarios.finding import Finding, Remedy, Severity
 from scenarios.knowledge.disks import DiskClass, JobKind, Offer, disk_class, offers
 from scenarios.knowledge.load import load

@@ -6,8 +6,8 @@ from typing import cast
 
 import pytest
 
+from probes.bench.disk.storage import StorageBench
 from probes.bench.measured import Measured, NotApplicable, Spent
-from probes.bench.storage import StorageBench
 from probes.bench.workloads import load_of
 from scenarios import events as ev
 from scenarios.experiment.budget import Budget

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from probes.bench.measured import Measured, NotApplicable
-from probes.bench.supervised import Supervisors
+from probes.bench.run.supervised import Supervisors
 from scenarios import events as ev
 from scenarios.experiment.guarded import GuardedBlocks
 from scenarios.workload.arm import CPU, SCORE, USER, WAITING, WALL, JobArm

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench import drop_cache
 from probes.bench.measured import NotApplicable, Spent
-from probes.bench.supervised import JobRun, Supervisors
+from probes.bench.run import drop_cache
+from probes.bench.run.supervised import JobRun, Supervisors
 from probes.host import Host
 from probes.named_file import looked_at
 from scenarios import events as ev

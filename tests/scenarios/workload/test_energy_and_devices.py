@@ -7,11 +7,12 @@ import random
 from pathlib import Path
 
 import pytest
+from tests.probes.bench.test_energy import zone
 
-from probes.bench import energy
-from probes.bench.device_bytes import LeafBytes, Moved, named_directories
+from probes.bench.disk.device_bytes import LeafBytes, Moved, named_directories
 from probes.bench.measured import Measured
-from probes.bench.supervised import JobRun
+from probes.bench.run import energy
+from probes.bench.run.supervised import JobRun
 from probes.host import Host
 from scenarios.experiment.interleaved import compare
 from scenarios.model import Options
@@ -19,7 +20,6 @@ from scenarios.workload import request as asked
 from scenarios.workload.arm import CPU, ENERGY, LEAST_J, WALL, values_of
 from tests.fakes import FakeRun
 from tests.fakes.clock import FakeClock
-from tests.probes.bench.test_energy import zone
 
 
 def ran(package_j: float | None, dram_j: float | None) -> JobRun:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench import group_counters
+from probes.bench.run import group_counters
 from probes.host import Host
 from probes.types import Absent
 from scenarios.model import Options

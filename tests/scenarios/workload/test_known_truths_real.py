@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from app.run.runner import Monotonic
-from probes.bench.supervised import Supervisors
+from probes.bench.run.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent, Json
 from scenarios import events as ev

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from probes.host import Host
-from probes.secrets import digest
+from probes.secrecy.secrets import digest
 from probes.types import Absent
 from scenarios.model import Options, Usage
 from scenarios.registry import load

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from probes.bench.measured import Measured
-from probes.bench.supervised import Supervisors
+from probes.bench.run.supervised import Supervisors
 from scenarios import events as ev
 from scenarios.model import Options
 from scenarios.plan import Plan

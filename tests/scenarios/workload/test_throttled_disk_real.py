@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.supervised import Supervisors
+from probes.bench.run.supervised import Supervisors
 from probes.host import Host
 from probes.types import Absent
 from scenarios.workload.arm import BLOCKED, OTHER_D, WALL, JobArm

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from probes.bench.engine import fill, loops, metadata, operations
+from probes.bench.engine import fill, loops, operations
+from probes.bench.engine.loads import metadata
 from probes.bench.engine.operations import POOL_BYTES, Source, run_block
 
 PAGE = 4096

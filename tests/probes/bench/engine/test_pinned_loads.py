@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.engine import pinned_loads as engine
-from probes.bench.engine.chase import LINE, Chain, _successors
-from probes.bench.engine.memory_policy import NoPolicy, bind, nodes_of
+from probes.bench.engine.loads import pinned_loads as engine
+from probes.bench.engine.loads.chase import LINE, Chain, _successors
+from probes.bench.engine.loads.memory_policy import NoPolicy, bind, nodes_of
 from probes.bench.engine.pool import WorkerFailed
 from probes.bench.placement import Placement, PlacementBench, Seat
 from tests.needs import not_here

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from probes.bench.disk.storage import StorageBench
+from probes.bench.disk.trains import StorageTrains
 from probes.bench.engine.pool import Crew
-from probes.bench.storage import StorageBench
-from probes.bench.trains import StorageTrains
 from probes.bench.workloads import load_of
 from probes.host import Host
 from tests.fakes.held import held

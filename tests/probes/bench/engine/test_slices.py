@@ -16,7 +16,7 @@ import pytest
 
 from probes.bench.engine import histogram
 from probes.bench.engine.barrier import Meeting
-from probes.bench.engine.metadata import LINKED
+from probes.bench.engine.loads.metadata import LINKED
 from probes.bench.engine.operations import Source
 from probes.bench.engine.slices import quarters, run_train
 

@@ -16,12 +16,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from probes.bench.budget import WriteBudget
+from probes.bench.disk.budget import WriteBudget
+from probes.bench.disk.storage import StorageBench
+from probes.bench.disk.trains import StorageTrains
 from probes.bench.engine import files
 from probes.bench.engine.pool import Crew, WorkerFailed
 from probes.bench.measured import BenchRefused, NotApplicable, Spent
-from probes.bench.storage import StorageBench
-from probes.bench.trains import StorageTrains
 from probes.bench.workloads import IDS, load_of
 from probes.host import Host
 from tests.fakes.held import held
@@ -304,7 +304,7 @@ async def test_the_onset_is_kept_apart(bench: StorageBench) -> None:
 async def test_quiescing_on_a_busy_device_is_bounded(
     bench: StorageBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("probes.bench.storage.QUIET_AT_MOST_S", 0.05)
+    monkeypatch.setattr("probes.bench.disk.storage.QUIET_AT_MOST_S", 0.05)
     bench.leaves = ("busy0",)
     bench._quiet_s = 0.05
     monkeypatch.setattr(bench.host, "text", lambda *_a, **_k: "       3        1")

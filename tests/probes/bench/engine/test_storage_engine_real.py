@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from probes.bench.cache import cache_check
+from probes.bench.disk.cache import cache_check
+from probes.bench.disk.refusals import keeps_inodes, suitability
+from probes.bench.disk.storage import StorageBench
+from probes.bench.disk.trains import StorageTrains
 from probes.bench.engine import histogram
 from probes.bench.engine.pool import Crew
 from probes.bench.measured import BenchRefused
-from probes.bench.refusals import keeps_inodes, suitability
-from probes.bench.storage import StorageBench
-from probes.bench.trains import StorageTrains
 from probes.bench.workloads import load_of
 from probes.host import Host
 from probes.process_stat import own_stat
@@ -298,7 +298,7 @@ async def test_a_latency_20_percent_longer_is_measured_as_such(tmp_path: Path) -
 
 RUNNER = """
 import asyncio, os, sys
-from probes.bench.storage import StorageBench
+from probes.bench.disk.storage import StorageBench
 from probes.bench.workloads import load_of
 from probes.host import Host
 

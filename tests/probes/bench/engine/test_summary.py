@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.bench.cache import cache_check
+from probes.bench.disk.cache import cache_check
 from probes.bench.engine import histogram
 from probes.bench.engine.summary import engine_bound, slice_ends, summed
 from probes.bench.measured import Measured

@@ -12,7 +12,7 @@ from probes.bench.net.quiet_cpu import choose
 from probes.bench.net.route_set import MOST_ROUTES, scaled
 from probes.bench.net.rules import Treatment
 from probes.bench.net.scheduling_delay import numbers, softirq_thread
-from probes.system.cpu_times import parse
+from probes.system.processor.cpu_times import parse
 
 
 def test_only_the_rule_differs_between_the_variants() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from probes.host import Host
 from probes.system.disk.arrays import md_array, md_arrays, parse_thin_status, thin_pool
-from probes.system.nic import nics
+from probes.system.network.nic import nics
 from probes.types import Absent, present
 from tests.fakes.tree import Tree
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from probes.host import Host
-from probes.system.disk.discard import DiscardChain, discard_chains
+from probes.system.disk.trim.discard import DiscardChain, discard_chains
 from probes.types import Absent, present
 from tests.fakes.tree import Tree
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from probes.system.disk.block import block_devices
-from probes.system.disk.link import Link, pcie_bytes_per_s, pcie_link, sata_link
+from probes.system.disk.drive.link import Link, pcie_bytes_per_s, pcie_link, sata_link
 from probes.types import Absent, present
 from tests.fakes.tree import Tree
 

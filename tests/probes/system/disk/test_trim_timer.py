@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.system.disk.trim_jobs import (
+from probes.system.disk.trim.trim_jobs import (
     TrimJob,
     asked_not_to,
     calls,
@@ -14,7 +14,7 @@ from probes.system.disk.trim_jobs import (
     passed_over,
     service_jobs,
 )
-from probes.system.disk.trim_timer import timer_schedule, timer_would_miss, trim_timer, untrimmed_because
+from probes.system.disk.trim.trim_timer import timer_schedule, timer_would_miss, trim_timer, untrimmed_because
 from probes.types import Absent
 from tests.fakes.answering import Answering
 from tests.fakes.tree import Tree

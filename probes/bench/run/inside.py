@@ -1,0 +1,93 @@
+"""What a run's process tree holds and has done, once a second, by prmon's columns. Standard library only.
+
+Sums are since the command's start: a process that has ended is in those of the parent that waited for it
+(proc_pid_stat(5), /proc/PID/io). A run of less than LEAST samples tells none; after MOST samples they are taken half as
+often, and so on.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import TypeAlias
+
+from probes.bench.run import process_tree
+from probes.bench.run.thermal_sampler import Climate
+from probes.process_stat import own_stat
+
+EVERY_S = 1.0
+COST = 200  # and at least so often as long as a sample takes: half a per cent of one CPU
+LEAST = 3
+MOST = 300
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+Sample: TypeAlias = dict[str, float | None]
+
+
+class Inside:
+    """`take` where it is `due`; `tell` gets the samples as they are taken, the first LEAST of them at once."""
+
+    def __init__(self, tell: Callable[[Sample], None], every_s: float = EVERY_S, root: str = "/sys") -> None:
+        self._tell = tell
+        self._root = root
+        self._climate: Climate | None = None  # most runs are over before their first sample
+        self._every_s = self._next_s = every_s
+        self._kept: list[Sample] = []
+        self._taken = 0
+        self._cpu_s = 0.0
+        self._io = (0, 0)
+
+    def due(self, at_s: float) -> bool:
+        return at_s >= self._next_s
+
+    def take(
+        self,
+        at_s: float,
+        pids: list[int],
+        pss_bytes: int | None,
+        reaped_s: float,
+        reaped_io: list[int] | None,
+    ) -> None:
+        """`pids`: the tree, parents first; `reaped_*`: what those had spent that the caller waited for itself."""
+        began = time.process_time()
+        self._climate = self._climate or Climate(self._root)
+        ticks = threads = living = 0
+        io = (0, 0) if reaped_io is None else (reaped_io[0], reaped_io[1])
+        readable = reaped_io is not None
+        for pid in pids:
+            stat = own_stat(pid)
+            if stat is None:
+                continue
+            ticks += stat.user_ticks + stat.system_ticks + stat.children_ticks
+            if not stat.ended:
+                living += 1
+                threads += stat.threads
+            both = process_tree.read_and_written(pid)
+            if both is not None:
+                io = (io[0] + both[0], io[1] + both[1])
+            elif not stat.ended:
+                readable = False
+        # one that ended between two readings is in neither: a sum never falls
+        self._cpu_s = max(self._cpu_s, reaped_s + ticks / _TICKS)
+        self._io = (max(self._io[0], io[0]), max(self._io[1], io[1]))
+        self._kept.append(
+            {
+                "at_s": round(at_s, 3),
+                "pss_bytes": pss_bytes,
+                "cpu_s": round(self._cpu_s, 2),
+                "processes": living,
+                "threads": threads,
+                "read_bytes": self._io[0] if readable else None,
+                "written_bytes": self._io[1] if readable else None,
+                **self._climate.read(),
+            }
+        )
+        self._taken += 1
+        if self._taken % MOST == 0:
+            self._every_s *= 2
+        self._next_s = max(self._next_s + self._every_s, at_s + COST * (time.process_time() - began))
+        if self._taken >= LEAST:
+            for sample in self._kept:
+                self._tell(sample)
+            self._kept.clear()

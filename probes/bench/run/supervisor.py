@@ -1,0 +1,375 @@
+"""Runs one command with all that it starts, in a process of its own (`probes.bench.run.run_server`).
+
+Standard library only.
+
+The order is a JSON line on stdin, the answer a JSON line on stdout, after one for each sample inside a long run. As
+their subreaper (prctl(2)) it gets what daemonises; when the command has ended, the time is up, or stdin ends (who
+ordered it wants no more, or was killed), all that is left is ended. So nothing outlives the run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import select
+import signal
+import time
+from typing import Any
+
+from probes.bench.engine.lifetime import tie_to
+from probes.bench.engine.loads.memory_policy import prefer_node
+from probes.bench.engine.priority import set_priority
+from probes.bench.run import energy, group_counters, perf_events, process_tree, taskstats
+from probes.bench.run.inside import Inside, Sample
+from probes.number_text import whole
+
+GRACE_S = 0.5
+BLOCK_BYTES = 512  # of getrusage(2), whatever the file system
+LOOK_S = 0.05  # between two looks at the tree, and at least so often as long as a look takes:
+LOOK_COST = 200
+NICE_TO_READ = 1 << 16  # bytes a read
+ENERGY_S = 1.0
+PSS_S = 0.2  # between two samples of the tree's PSS, and at least so often as long as one takes:
+PSS_COST = 200
+PSS_SAMPLES = 3  # with fewer, a short run's start would pass for its peak
+_DELAYS = "/proc/sys/kernel/task_delayacct"
+
+
+class Tail:
+    """The end of what a pipe brings, `keep` bytes of it at most; the rest is read and dropped."""
+
+    def __init__(self, keep: int) -> None:
+        self.keep = keep
+        self.bytes = 0
+        self._text = bytearray()
+        self.fd, self.write_fd = os.pipe()
+        os.set_blocking(self.fd, False)
+
+    def hear(self) -> bool:
+        """Whether there may be more."""
+        try:
+            data = os.read(self.fd, NICE_TO_READ)
+        except BlockingIOError:
+            return False
+        self.bytes += len(data)
+        self._text += data
+        if len(self._text) > self.keep + max(self.keep, NICE_TO_READ):  # seldom: each time it is copied
+            del self._text[: -self.keep]
+        return bool(data)
+
+    def rest(self) -> str:
+        for _ in range(64):
+            if not self.hear():
+                break
+        return self._text[-self.keep :].decode("utf-8", "backslashreplace")
+
+
+class Supervisor:
+    def __init__(self, order: dict[str, Any]) -> None:
+        self.order = order
+        self.look = process_tree.Look()
+        self.user_s = self.system_s = 0.0
+        self.faults = [0, 0, 0, 0]  # minor, major; voluntary, involuntary switches
+        self.peak_rss = 0
+        self.peak_pss = self.pss_samples = 0
+        self.pss: int | None = None  # since the last sample inside the run
+        self.inside = Inside(_tell)
+        self.exits = taskstats.Exits()
+        self.reaped: set[int] = set()
+        self.began_ns = 0
+        self.next_pss = self.next_energy = 0.0
+        self.last_look = 0.0
+        self.d_s: float | None = 0.0  # thread seconds in state D
+        self.io: list[int] | None = [0, 0] if os.access("/proc/self/io", os.R_OK) else None
+        self.status: int | None = None
+        self.ended_ns = 0
+        self.child = 0
+        self.wakeup, write = os.pipe()
+        os.set_blocking(self.wakeup, False)
+        os.set_blocking(write, False)
+        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._told)
+        self.told = False
+        self.errors = Tail(4096)
+        self.output = Tail(order["keep"]) if order["keep"] else None
+
+    def _told(self, *_: object) -> None:
+        self.told = True
+
+    def run(self) -> dict[str, Any]:
+        floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        group = self.order.get("group", "")
+        before = group_counters.counted(group)
+        counters = perf_events.Counters()
+        self.energy = energy.Energy()
+        self.began_ns, problem = self._start()
+        if problem:
+            self._reap()
+            return {"problem": problem}
+        stopped = self._watch()
+        ended_ns = self.ended_ns or time.perf_counter_ns()
+        self.energy.look()
+        stalls = group_counters.since(before, group_counters.counted(group))
+        left, survivors = process_tree.end(os.getpid(), GRACE_S, self._reap)
+        self._reap()
+        spent = self.look.total
+        cpu_s = self.user_s + self.system_s
+        looked = min(1.0, spent.ran_ns / 1e9 / cpu_s) if cpu_s > 0 else 1.0
+        self.exits.hear()
+        told = taskstats.spent(self.exits.of(os.getpid()), self.reaped, cpu_s)
+        self.exits.end()
+        delays = _delays_on()
+        blocked_s = spent.blocked_ticks / os.sysconf("SC_CLK_TCK") if told is None else told.blocked_s
+        return {
+            "problem": "",
+            "stopped": stopped,
+            "status": self.status,
+            "wall_s": (ended_ns - self.began_ns) / 1e9,
+            "user_s": self.user_s,
+            "system_s": self.system_s,
+            "peak_rss_bytes": self.peak_rss if self.peak_rss > floor else None,
+            "minor_faults": self.faults[0],
+            "major_faults": self.faults[1],
+            "voluntary_switches": self.faults[2],
+            "involuntary_switches": self.faults[3],
+            "read_bytes": None if self.io is None else self.io[0],
+            "written_bytes": None if self.io is None else self.io[1],
+            "waited_s": spent.waited_ns / 1e9 if told is None else told.waited_s,
+            "blocked_s": blocked_s if delays else None,
+            "refetching_s": told.refetching_s if told is not None and delays else None,
+            "reclaiming_s": told.reclaiming_s if told is not None and delays else None,
+            "d_s": self.d_s,
+            "seen": looked if told is None else 1.0,
+            "looked": looked,
+            "peak_pss_bytes": self.peak_pss if self.pss_samples >= PSS_SAMPLES else None,
+            "migrations": self.look.migrations,
+            **stalls,
+            **self.energy.joules(),
+            **counters.end(),
+            "left": left,
+            "survivors": survivors,
+            "errors": self.errors.rest(),
+            "output": self.output.rest() if self.output is not None else "",
+            "output_bytes": self.output.bytes if self.output is not None else 0,
+        }
+
+    def _start(self) -> tuple[int, str]:
+        """When it began (perf_counter_ns) and why it could not."""
+        told, tell = os.pipe()
+        group = self.order.get("group", "")
+        placed = group_counters.fork_into(group) if group else None
+        self.child = os.fork() if placed is None else placed
+        if self.child == 0:
+            self._become(tell, enter=group if placed is None else "")
+        os.close(tell)
+        os.close(self.errors.write_fd)
+        if self.output is not None:
+            os.close(self.output.write_fd)
+        said = b""
+        while data := os.read(told, 4096):  # ends when the command replaces the child, or with it
+            said += data
+        os.close(told)
+        began, _, problem = said.partition(b"\n")
+        at_ns = whole(began.decode("ascii", "replace"))
+        if at_ns is None or problem:
+            return 0, (problem or began).decode("utf-8", "backslashreplace").strip() or "it ended at once"
+        return at_ns, ""
+
+    def _become(self, tell: int, enter: str) -> None:
+        """In the child: never returns. The time just before the command is told, then an error if there is one."""
+        order = self.order
+        try:
+            tie_to(os.getppid())
+            os.setpgid(0, 0)
+            signal.set_wakeup_fd(-1)
+            for number in (
+                signal.SIGPIPE,
+                signal.SIGHUP,
+                signal.SIGINT,
+                signal.SIGTERM,
+                signal.SIGCHLD,
+                signal.SIGXFSZ,
+            ):
+                signal.signal(number, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_SETMASK, [])
+            null = os.open("/dev/null", os.O_RDWR)
+            os.dup2(null, 0)
+            os.dup2(self.output.write_fd if self.output is not None else null, 1)
+            os.dup2(self.errors.write_fd, 2)
+            os.chdir(order["cwd"])
+            if enter:
+                group_counters.enter(enter)
+            if order["cpus"]:
+                os.sched_setaffinity(0, order["cpus"])
+            if order["node"] is not None:
+                prefer_node(order["node"])
+            if order["ionice"]:
+                set_priority(order["ionice"])
+            if order["nice"]:
+                os.nice(order["nice"])
+            argv, environment = order["argv"], order["env"]
+            os.write(tell, b"%d\n" % time.perf_counter_ns())
+            os.execvpe(argv[0], argv, environment)
+        except OSError as error:
+            os.write(tell, b"\n" + (error.strerror or str(error)).encode())
+        except BaseException as error:
+            os.write(tell, b"\n" + repr(error).encode())
+        finally:
+            os._exit(127)
+
+    def _watch(self) -> str:
+        """Until the command ended: ""; or why it was stopped: `time`, `bytes`, `told`."""
+        poll = select.poll()
+        for fd in (0, self.wakeup):
+            poll.register(fd, select.POLLIN | select.POLLHUP)
+        tails = {tail.fd: tail for tail in (self.errors, self.output) if tail is not None}
+        for fd in tails:
+            poll.register(fd, select.POLLIN | select.POLLHUP)
+        until = time.monotonic() + self.order["at_most_s"]
+        self.last_look = time.monotonic()
+        next_look = self.last_look + LOOK_S / 5
+        while True:
+            self._reap()
+            if self.status is not None:
+                return ""
+            now = time.monotonic()
+            if now >= until:
+                return "time"
+            if now >= next_look:
+                began = time.process_time()  # not by the clock: on a busy host that counts the waiting too
+                pids = process_tree.descendants(os.getpid())
+                self.look.at(pids)
+                self.exits.hear()
+                cost_s = time.process_time() - began
+                self._sample(pids)
+                if self._wrote_too_much(pids):
+                    return "bytes"
+                next_look = time.monotonic() + max(LOOK_S, LOOK_COST * cost_s)
+            ready = poll.poll(max(0, min(until, next_look) - time.monotonic()) * 1000 + 1)
+            for fd, _ in ready:
+                if fd == 0:
+                    return "told"
+                if fd == self.wakeup:
+                    self._drain()
+                elif not tails[fd].hear():
+                    self._maybe_over(poll, tails, fd)
+            if self.told:
+                return "told"
+
+    def _wrote_too_much(self, pids: list[int]) -> bool:
+        most = self.order.get("most_bytes", 0)
+        if not most:
+            return False
+        living = (process_tree.read_and_written(pid) for pid in pids)
+        written = (0 if self.io is None else self.io[1]) + sum(both[1] for both in living if both)
+        return bool(written > most)
+
+    def _sample(self, pids: list[int]) -> None:
+        """After a look at the threads; what has a bound of its own."""
+        now = time.monotonic()
+        many = len(pids) > process_tree.FEW
+        self.d_s = None if many or self.d_s is None else self.d_s + self.look.in_d * (now - self.last_look)
+        self.last_look = now
+        if now >= self.next_energy:
+            self.energy.look()
+            self.next_energy = now + ENERGY_S
+        if now >= self.next_pss:
+            began = time.process_time()
+            pss = process_tree.pss(pids)
+            if pss is not None:
+                self.peak_pss = max(pss, self.peak_pss)
+                self.pss_samples += 1
+                self.pss = pss
+            self.next_pss = now + max(PSS_S, PSS_COST * (time.process_time() - began))
+        if self.inside.due(at_s := (time.perf_counter_ns() - self.began_ns) / 1e9):
+            self.inside.take(at_s, pids, self.pss, self.user_s + self.system_s, self.io)
+            self.pss = None
+
+    def _maybe_over(self, poll: select.poll, tails: dict[int, Tail], fd: int) -> None:
+        """Nothing was read: the other end is closed, or it was taken already."""
+        try:
+            over = not os.read(fd, 1)
+        except BlockingIOError:
+            return
+        if over:
+            poll.unregister(fd)
+            del tails[fd]
+
+    def _drain(self) -> None:
+        try:
+            os.read(self.wakeup, 4096)
+        except BlockingIOError:
+            pass
+
+    def _reap(self) -> None:
+        """Waits for all that ended, the command and orphans of it; each is looked at before."""
+        while True:
+            try:
+                found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            if found is None:
+                return
+            pid = found.si_pid
+            if pid == self.child:
+                self.ended_ns = time.perf_counter_ns()
+                self.look.at(process_tree.descendants(os.getpid()))
+            else:
+                self.look.at([pid])
+            _, status, used = os.wait4(pid, 0)
+            if (
+                self.io is not None
+            ):  # getrusage(2) tells all users what /proc/PID/io of the dead tells root alone
+                moved = (used.ru_inblock * BLOCK_BYTES, used.ru_oublock * BLOCK_BYTES)
+                self.io = [have + more for have, more in zip(self.io, moved, strict=True)]
+            self.reaped.add(pid)
+            self.user_s += used.ru_utime
+            self.system_s += used.ru_stime
+            self.peak_rss = max(self.peak_rss, used.ru_maxrss * 1024)
+            more = (used.ru_minflt, used.ru_majflt, used.ru_nvcsw, used.ru_nivcsw)
+            self.faults = [have + one for have, one in zip(self.faults, more, strict=True)]
+            if pid == self.child:
+                self.status = os.waitstatus_to_exitcode(status)
+
+
+def _tell(sample: Sample) -> None:
+    """Left out where nobody reads them: one that is stopped must not hold up who watches the command."""
+    if select.select((), (1,), (), 0)[1]:
+        _say(sample)
+
+
+def _say(what: dict[str, Any]) -> None:
+    data = memoryview(json.dumps(what).encode() + b"\n")
+    try:
+        while data:
+            data = data[os.write(1, data) :]
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+
+
+def _delays_on() -> bool:
+    """Since Linux 5.14 delay accounting is off until kernel.task_delayacct is set (Documentation/accounting)."""
+    try:
+        with open(_DELAYS, encoding="ascii") as file:  # noqa: PTH123
+            return file.read().strip() == "1"
+    except OSError:
+        return False
+
+
+def warm_up() -> None:
+    """What a first call loads (codecs, patterns, `ctypes`): once before many are forked."""
+    energy.Energy()
+    perf_events.Counters().end()
+    _delays_on()
+
+
+def supervise() -> None:
+    """Nothing is started where the order does not come whole."""
+    said = b""
+    while not said.endswith(b"\n"):
+        if not (data := os.read(0, NICE_TO_READ)):
+            return
+        said += data
+    _say(Supervisor(json.loads(said)).run())

@@ -1,0 +1,154 @@
+"""The hep-benchmark-suite's document: the host and a profile a benchmark; and what it prints at its end."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from probes.imports import json_text
+from probes.imports.dates import iso
+from probes.imports.hep import hepscore
+from probes.imports.json_text import mapping, text
+from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble, noted
+from probes.imports.numbers import number, truncated
+from probes.imports.source import Source
+
+_UNKNOWN = ("not_available", "not_defined", "")
+_PRINTED = re.compile(
+    r"^(.+?) Benchmark = (\S+)(?: \((.+?)\))?(?: over benchmarks (?:dict_keys\()?\[(.*?)\])?"
+)
+_HOST = re.compile(r"^BENCHMARK RESULTS FOR (\S+)")
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    name: str
+    value: float | None = None
+    unit: str | None = None
+    hepscore: hepscore.HepScore | None = None
+
+
+class Suite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    hostname: str | None = None
+    cpu_model: str | None = None
+    cpus: str | None = None
+    sockets: str | None = None
+    threads_per_core: str | None = None
+    smt: bool | None = None
+    json_version: str | None = None
+    suite_version: str | None = None
+    start: str | None = None
+    end: str | None = None
+    profiles: tuple[Profile, ...] = ()
+
+
+def recognised(source: Source) -> bool:
+    head = source.data[: 1 << 20]
+    return b'"profiles"' in head and b'"host"' in head
+
+
+def text_recognised(source: Source) -> bool:
+    return source.has(b"BENCHMARK RESULTS FOR")
+
+
+def parse(source: Source) -> Result:
+    document = json_text.untyped(source.data, "hep-benchmark-suite")
+    if not isinstance(document, dict) or not isinstance(document.get("profiles"), dict):
+        raise Refused('hep-benchmark-suite: no "profiles" in it', "import the suite's result document")
+    host = mapping(document.get("host"))
+    cpu = mapping(mapping(host.get("HW")).get("CPU"))
+    suite = mapping(document.get("suite"))
+    profiles: list[Profile] = []
+    measures: list[Measure] = []
+    contradictions: list[Contradiction] = []
+    troubles: list[Trouble] = []
+    for name, body in list(document["profiles"].items())[:100]:
+        body = mapping(body)
+        if isinstance(body.get("benchmarks"), dict):
+            detail = hepscore.scored(body)
+            more, contradicted, doubts = hepscore.judged(detail)
+            measures += more
+            contradictions += contradicted
+            troubles += doubts
+            profiles.append(Profile(name=str(name)[:80], value=detail.score, hepscore=detail))
+            continue
+        value = number(body.get("value", body.get("score")))
+        unit = body.get("unit")
+        profiles.append(
+            Profile(name=str(name)[:80], value=value, unit=unit[:40] if isinstance(unit, str) else None)
+        )
+        if value is None or value <= 0:
+            troubles.append(Trouble(id="suite.profile-without-score", subject=str(name)[:80]))
+        else:
+            measures.append(Measure(workload=str(name)[:80], metric="score", value=value, unit=""))
+    memory = mapping(mapping(host.get("HW")).get("MEMORY"))
+    software = mapping(host.get("SW"))
+    detail_suite = Suite(
+        hostname=_known(host.get("hostname")), cpu_model=_known(cpu.get("CPU_Model")), cpus=_known(cpu.get("CPU")),
+        sockets=_known(cpu.get("Sockets")), threads_per_core=_known(cpu.get("Threads_per_core")),
+        smt=smt if isinstance(smt := cpu.get("SMT_Enabled?"), bool) else None,
+        json_version=_known(document.get("json_version")), suite_version=_known(suite.get("version")),
+        start=_known(document.get("_timestamp")), end=_known(document.get("_timestamp_end")),
+        profiles=tuple(profiles),
+    )  # fmt: skip
+    kib = number(memory.get("Mem_Total"))
+    facts = noted(
+        ("CPU model", detail_suite.cpu_model),
+        ("CPUs", truncated(detail_suite.cpus)),
+        ("sockets", truncated(detail_suite.sockets)),
+        ("threads per core", truncated(detail_suite.threads_per_core)),
+        ("memory", int(kib * 1024) if kib is not None else None),
+        ("kernel", _known(software.get("kernel_version"))),
+        ("operating system", _known(software.get("os_version"))),
+        ("microcode", _known(cpu.get("Microcode"))),
+        ("power policy", _known(cpu.get("Power_Policy"))),
+    )
+    if not measures:
+        troubles.append(Trouble(id="suite.nothing", fatal=True))
+    return Result(
+        kind="hep-suite", tool="hep-benchmark-suite", version=detail_suite.suite_version, facts=tuple(facts),
+        host=detail_suite.hostname, began=iso(detail_suite.start), measures=tuple(measures),
+        contradictions=tuple(contradictions), troubles=tuple(troubles),
+        recomputed=("score from the runs",) if any(p.hepscore for p in profiles) else (), detail=detail_suite,
+    )  # fmt: skip
+
+
+def parse_text(source: Source) -> Result:
+    host = cpu = start = None
+    profiles: list[Profile] = []
+    measures: list[Measure] = []
+    facts: list[Noted] = []
+    for line in source.lines():
+        if found := _HOST.match(line):
+            host = found[1]
+        elif line.startswith("Machine CPU Model:"):
+            cpu = line.partition(":")[2].strip()[:200]
+        elif line.startswith("Suite start:"):
+            start = line.partition(":")[2].strip()
+        elif (
+            (found := _PRINTED.match(line))
+            and (value := number(found[2])) is not None
+            and len(profiles) < 100
+        ):
+            profiles.append(Profile(name=found[1], value=value, unit=found[3]))
+            if value > 0:
+                measures.append(Measure(workload=found[1], metric="score", value=value, unit=""))
+            if found[4]:
+                facts.append(
+                    Noted(name="workloads", value=found[4].replace("'", ""), subject=f"profile:{found[1]}")
+                )
+    if not measures:
+        raise Refused("hep-benchmark-suite: no score in its printed summary", "import its JSON document")
+    if cpu:
+        facts.append(Noted(name="CPU model", value=cpu))
+    return Result(
+        kind="hep-suite-text", tool="hep-benchmark-suite", host=host, began=iso(start),
+        measures=tuple(measures), facts=tuple(facts),
+        detail=Suite(hostname=host, cpu_model=cpu, start=start, profiles=tuple(profiles)),
+    )  # fmt: skip
+
+
+def _known(value: Any) -> str | None:
+    """Text or a number as text; what the suite fills in for "could not be read" is absent."""
+    return None if value in _UNKNOWN else text(value)

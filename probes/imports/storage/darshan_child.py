@@ -1,0 +1,80 @@
+"""The child that loads libdarshan-util: reads one log and writes its sums as JSON. It may die at any moment.
+
+Everything is imported before it gives up its rights: an environment below /root is closed to others.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from probes.imports.confinement import confine
+from probes.imports.storage.darshan import MODULES, Darshan, Sums
+
+_NAMES = {"MPIIO": "MPI-IO"}
+
+
+def main(log: str, answer: str) -> None:
+    """Writes {"detail": …, "damaged": …} or {"error": …} to the descriptor `answer`; nothing at all where the library
+    kills the process. `log` lies in the working directory.
+    """
+    try:
+        darshan, *_ = map(
+            import_module, ("darshan", "darshan.backend.cffi_backend", "numpy.linalg", "pandas")
+        )
+        confine()
+        made = _read(darshan, log)
+    except Exception as error:  # whatever numpy, pandas or the library raise on a damaged log
+        made = {"error": f"{type(error).__name__}: {error}"}
+    with os.fdopen(int(answer), "wb") as file:
+        file.write(msgspec.json.encode(made))
+
+
+def _read(darshan: Any, log: str) -> dict[str, Any]:
+    report = darshan.DarshanReport(log, read_all=False)
+    sums = Sums()
+    counts: dict[str, int] = {}
+    damaged = False
+    for module, about in report.modules.items():
+        name = _NAMES.get(module, module)
+        if name not in MODULES:
+            continue
+        report.mod_read_all_records(module, dtype="dict")
+        records = report.records[module]
+        counts[name] = len(records)
+        damaged = damaged or not len(records)
+        for record in records:
+            _add(sums, name, record)
+        if name in sums.io and isinstance(about, dict):
+            sums.io[name].partial = bool(about.get("partial_flag"))
+    job = report.metadata["job"]
+    detail = Darshan(
+        exe=str(report.metadata.get("exe", "")).partition(" ")[0][:500] or None,
+        command=str(report.metadata.get("exe", ""))[:2000] or None,
+        nprocs=int(job["nprocs"]),
+        jobid=int(job["jobid"]),
+        run_time_s=float(job["run_time"]),
+        start=int(job.get("start_time_sec", job.get("start_time", 0))),
+        end=int(job.get("end_time_sec", job.get("end_time", 0))),
+        log_version=str(job.get("log_ver", ""))[:20] or None,
+        lib_version=str(job.get("metadata", {}).get("lib_ver", ""))[:40] or None,
+        modules=counts,
+        io=sums.io,
+    )
+    return {"detail": detail, "damaged": damaged}
+
+
+def _add(sums: Sums, module: str, record: Any) -> None:
+    rank, identifier = int(record["rank"]), str(record["id"])
+    sums.record(module, rank, identifier)
+    for part in ("counters", "fcounters"):
+        for counter, value in record[part].items():
+            sums.counter(module, str(counter), float(value), f"{rank} {identifier}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

@@ -1,0 +1,139 @@
+"""A fio job as it is imported, and what its own numbers say of each other."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import msgspec
+
+from probes.imports.model import Contradiction, compared
+from probes.imports.numbers import KIB, integer, number
+from probes.imports.storage import fio_json
+
+DIRECTIONS = ("read", "write", "trim", "mixed")
+_RATE_SLACK = 0.01  # relative: fio rounds run times to a millisecond
+ALL_CLIENTS = "All clients"  # the sum over the clients, printed as an entry of its own
+
+
+class Rate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One direction of one job. Bandwidth as printed in KiB/s; latencies in ns; None: not in the file."""
+
+    iops: float | None = None
+    bw_kib_s: float | None = None
+    bytes: int | None = None
+    bytes_exact: bool = True
+    runtime_ms: float | None = None
+    total_ios: int | None = None
+    clat_mean_ns: float | None = None
+    lat_mean_ns: float | None = None
+    percentiles_ns: dict[str, float] = {}  # "50", "99", "99.9": as in the file, without its zeros
+    bins: int = 0
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`rw` … `direct` are None where the file does not say; `options_known`: it has options at all."""
+
+    name: str
+    group: int = 0
+    error: int = 0
+    rw: str | None = None
+    bs: str | None = None
+    iodepth: int | None = None
+    numjobs: int | None = None
+    ioengine: str | None = None
+    direct: str | None = None
+    options_known: bool = False
+    elapsed_s: float | None = None
+    hostname: str | None = None
+    rates: dict[str, Rate] = {}
+
+
+def job(entry: fio_json.Entry, common: dict[str, object], *, whole: bool = True) -> Job:
+    """`whole`: with its percentiles and options; else only what is summed up."""
+    own = entry.options or {}
+    options = {**common, **own} if whole else {}
+
+    def option(*names: str) -> str | None:
+        return next((str(options[n])[:80] for n in names if n in options), None)
+
+    rates = {d: r for d in DIRECTIONS if (r := _rate(getattr(entry, d), whole)) is not None}
+    return Job(
+        name=str(entry.jobname)[:200],
+        group=integer(entry.groupid) or 0,
+        error=integer(entry.error) or 0,
+        rw=option("rw", "readwrite"),
+        bs=option("bs", "blocksize"),
+        iodepth=integer(option("iodepth")),
+        numjobs=integer(option("numjobs")),
+        ioengine=option("ioengine"),
+        direct=option("direct"),
+        options_known=bool(options),
+        elapsed_s=number(entry.elapsed),
+        hostname=str(entry.hostname)[:200] if entry.hostname else None,
+        rates=rates,
+    )
+
+
+def _rate(part: fio_json.Direction | None, whole: bool) -> Rate | None:
+    """None where this direction moved nothing."""
+    if part is None:
+        return None
+    iops, moved = number(part.iops), part.bytes
+    if not iops and not moved:
+        return None
+    clat, lat = part.latency_ns("clat"), part.latency_ns("lat")
+    ranked = clat if clat is not None and clat.percentile else lat
+    to_ns = part.to_ns
+    if not whole:
+        ranked = None
+    percentiles: dict[str, float] = {}
+    for key, value in (ranked.percentile if ranked is not None else {}).items():
+        rank, ns = _rank(key), number(value)
+        if rank and ns is not None and len(percentiles) < 40:
+            percentiles[rank] = ns * to_ns
+    bins = ranked.bins if ranked is not None else msgspec.Raw(b"")
+    return Rate(
+        iops=iops,
+        bw_kib_s=part.bandwidth_kib,
+        bytes=moved,
+        bytes_exact=part.bytes_exact,
+        runtime_ms=number(part.runtime),
+        total_ios=integer(part.total_ios),
+        clat_mean_ns=_mean(clat, to_ns),
+        lat_mean_ns=_mean(lat, to_ns),
+        percentiles_ns=percentiles,
+        bins=bytes(bins).count(b":"),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _rank(key: str) -> str:
+    """ "99.000000" → "99"; "" for what is none: "0.00" fills the unused places of the list."""
+    value = number(key[:40])
+    return f"{value:g}" if value else ""
+
+
+def _mean(latency: fio_json.Latency | None, to_ns: float) -> float | None:
+    mean = number(latency.mean) if latency is not None else None
+    return mean * to_ns if mean else None
+
+
+def contradictions(job: Job) -> list[Contradiction]:
+    """Bandwidth × run time against the bytes, operations ÷ run time against the IOPS."""
+    found: list[Contradiction] = []
+    for direction, rate in job.rates.items():
+        subject = f"{job.name} {direction}"
+        seconds = (rate.runtime_ms or 0.0) / 1000
+        if seconds < 0.05:
+            continue
+        if rate.bytes is not None and rate.bw_kib_s is not None:
+            found += compared(
+                "fio.bandwidth", subject, rate.bw_kib_s * KIB, rate.bytes / seconds, "bytes moved ÷ run time",
+                _RATE_SLACK, 1.5 * KIB, unit="B/s",
+            )  # fmt: skip
+        if rate.total_ios and rate.iops is not None:
+            found += compared(
+                "fio.iops", subject, rate.iops, rate.total_ios / seconds, "operations ÷ run time", _RATE_SLACK, 1.0,
+                unit="IOPS",
+            )  # fmt: skip
+    return found

@@ -1,0 +1,285 @@
+"""IO500: `result_summary.txt` and stdout of the script (to 2020) and of the program, and the program's `result.txt`.
+
+"GB/s" of the script is GiB/s (its ior files say MiB/s ÷ 1024). A line that begins with `[      ]` never counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from probes.imports.model import Contradiction, Measure, Missing, Noted, Refused, Result, Trouble
+from probes.imports.numbers import GIB, number, printed
+from probes.imports.source import Source
+from probes.imports.storage import io500_score as score
+
+_TAG = r"\[(RESULT|SCOREX?|\s*)(-invalid)?\s*\]"
+_PHASE = re.compile(
+    rf"^{_TAG}\s+(?:(?:BW|IOPS)\s+phase\s+\w+\s+)?([A-Za-z][\w.-]*)\s+(\S+)\s+(GiB/s|GB/s|kIOPS|kiops)"
+    r"\s*:\s*time\s+(\S+)\s+seconds(.*)$"
+)
+_SCORE = re.compile(
+    rf"^{_TAG}\s+Bandwidth\s+(\S+)\s+(GiB/s|GB/s)\s*:\s*IOPS\s+(\S+)\s+kiops\s*:\s*TOTAL\s+(\S+)(.*)$"
+)
+_VERSION = re.compile(r"^IO500 version ?(.*?)\s*(?:\((standard|extended)\))?\s*$")
+_SECTION = re.compile(r"^\[([A-Za-z][\w-]*)\]\s*$")
+_PAIR = re.compile(r"^([A-Za-z][\w-]*)\s*=\s?(.*?)\s*$")
+_MOST_PHASES = 1000
+_MOST_NOTES = 50
+
+
+class Phase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`value` in GiB/s (IOR) or thousand operations a second; `text` as printed; `counted`: part of the score."""
+
+    name: str
+    value: float
+    half: float
+    text: str
+    unit: str
+    seconds: float | None = None
+    counted: bool = True
+    invalid: bool = False
+
+
+class Io500(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """`layout`: "script", "app" or "result.txt". Scores: GiB/s, kIOPS and their mean, printed and recomputed."""
+
+    layout: str
+    version: str | None = None
+    mode: str | None = None
+    phases: tuple[Phase, ...] = ()
+    printed: score.Scores | None = None
+    extended: score.Scores | None = None
+    recomputed: score.Scores | None = None
+    agrees: dict[str, bool] = {}
+    missing: tuple[str, ...] = ()
+    invalid: bool = False
+    errors: tuple[str, ...] = ()
+    runs: int = 1
+
+
+class _Hashed(NamedTuple):
+    """A hash of `result.txt`, and what it is over: texts as printed. `version` is None where it is not part of it."""
+
+    section: str
+    version: str | None
+    phases: dict[str, str]
+    totals: dict[str, str]
+    hash: str
+
+
+def recognised(source: Source) -> bool:
+    if source.has(b"[ior-easy-write]", b"score") or source.has(b"config-hash", b"[ior-"):
+        return True
+    return b"[RESULT" in source.data and (b"ior" in source.data or b"mdtest" in source.data)
+
+
+def parse(source: Source) -> Result:
+    if b"\n[RESULT" in b"\n" + source.data:
+        return _of_summary(source)
+    return _of_result(source)
+
+
+def _of_summary(source: Source) -> Result:
+    phases: dict[str, Phase] = {}
+    scores: list[tuple[str, score.Scores]] = []
+    version, mode, script, runs = None, None, False, 1
+    errors: list[str] = []
+    broken: list[str] = []
+    for line in source.lines():
+        text = line.strip()
+        if found := _PHASE.match(text):
+            phase = _phase(found)
+            if phase is None:
+                broken.append(text[:200])
+                continue
+            script = script or "phase" in text.split(found[3])[0]
+            if scores and scores[-1][0] == "SCORE" and phase.counted and phase.name == "ior-easy-write":
+                runs += 1  # another run's output follows: the last one stands
+                phases, scores = {}, []
+            if len(phases) < _MOST_PHASES:
+                phases[phase.name] = phase
+        elif found := _SCORE.match(text):
+            scores.append(
+                (found[1], score.Scores.of(found[3], found[5], found[6], found[7], found[2], found[4]))
+            )
+        elif (found := _VERSION.match(text)) and not phases:
+            version, mode = found[1], found[2]
+        elif "ERROR" in text and len(errors) < _MOST_NOTES:
+            errors.append(text.lstrip("; ")[:300])
+        elif text.startswith("[RESULT") and len(broken) < _MOST_NOTES:
+            broken.append(text[:200])
+    layout = "script" if script else "app"
+    return _result(
+        layout, phases, scores, version=version, mode=mode, errors=errors, broken=broken, runs=runs
+    )
+
+
+def _phase(found: re.Match[str]) -> Phase | None:
+    value = printed(found[4], significant=6)
+    if value is None:
+        return None
+    counted = found[1] == "RESULT"
+    name = found[3].replace("_", "-")
+    bad = found[2] is not None or "INVALID" in found[7].upper()
+    unit = "kIOPS" if found[5].lower() == "kiops" else "GiB/s"
+    return Phase(
+        name=name, value=value.value, half=value.half, text=found[4], unit=unit,
+        seconds=number(found[6]), counted=counted, invalid=bad,
+    )  # fmt: skip
+
+
+def _of_result(source: Source) -> Result:
+    """The program's `result.txt`: a section a phase, `score = …`, and a hash over the scores."""
+    section = ""
+    head: dict[str, str] = {}
+    sections: dict[str, dict[str, str]] = {}
+    errors: list[str] = []
+    began: str | None = None
+    for line in source.lines():
+        text = line.strip()
+        if found := _SECTION.match(text):
+            section = found[1]
+            if len(sections) < _MOST_PHASES:
+                sections.setdefault(section, {})
+        elif text.startswith(";"):
+            if "ERROR" in text and len(errors) < _MOST_NOTES:
+                errors.append(text.lstrip("; ")[:300])
+            elif "START" in text:
+                began = text.partition("START")[2].strip()[:40] or None
+        elif found := _PAIR.match(text):
+            (sections.get(section, {}) if section and section != "run" else head)[found[1]] = found[2]
+    phases: dict[str, Phase] = {}
+    for name, pairs in sections.items():
+        if name in ("SCORE", "SCOREX", "run") or "score" not in pairs:
+            continue
+        word, _, rest = pairs["score"].partition(" ")
+        value = printed(word)
+        if value is not None and (name in score.BW or name in score.MD or value.value > 0):
+            phases[name] = Phase(
+                name=name, value=value.value, half=value.half, text=word, seconds=number(pairs.get("t_delta")),
+                unit="GiB/s" if name.startswith("ior") else "kIOPS",
+                counted=name in score.BW or name in score.MD, invalid="INVALID" in rest.upper(),
+            )  # fmt: skip
+    scores = [
+        (name, score.Scores.of(s.get("BW", ""), s.get("MD", ""), *_first(s.get("SCORE", ""))))
+        for name in ("SCORE", "SCOREX")
+        if (s := sections.get(name)) is not None
+    ]
+    version = head.get("version")
+    return _result(
+        "result.txt", phases, scores, version=version, mode=head.get("mode"), errors=errors, broken=[],
+        hashes=_hashes(version or "", sections), began=began, processes=number(head.get("procs")),
+    )  # fmt: skip
+
+
+def _hashes(version: str, sections: dict[str, dict[str, str]]) -> list[_Hashed]:
+    """Of the score and, in an extended run, of SCOREX: that one is over the optional phases, without the version."""
+    found = []
+    for section, belong, of in (
+        ("SCORE", (*score.BW, *score.MD), version),
+        ("SCOREX", score.EXTENDED, None),
+    ):
+        totals = sections.get(section, {})
+        if stored := totals.get("hash"):
+            texts = {
+                name: sections[name]["score"].partition(" ")[0]
+                for name in belong
+                if "score" in sections.get(name, {})
+            }
+            found.append(_Hashed(section, of, texts, totals, stored))
+    return found
+
+
+def _first(text: str) -> tuple[str, str]:
+    word, _, rest = text.partition(" ")
+    return word, rest
+
+
+def _result(
+    layout: str, phases: dict[str, Phase], scores: list[tuple[str, score.Scores]], *, version: str | None,
+    mode: str | None, errors: list[str], broken: list[str], runs: int = 1, hashes: Sequence[_Hashed] = (),
+    began: str | None = None, processes: float | None = None,
+) -> Result:  # fmt: skip
+    if not any(p.counted for p in phases.values()):
+        raise Refused(
+            "IO500: no phase has a value", "import result_summary.txt or result.txt of a finished run"
+        )
+    plain = next((s for tag, s in reversed(scores) if tag == "SCORE"), None)
+    extended = next((s for tag, s in reversed(scores) if tag == "SCOREX"), None)
+    again = score.recomputed({n: (p.value, p.half) for n, p in phases.items()})
+    lost = tuple(n for n in (*score.BW, *score.MD) if n not in phases)
+    contradictions, agrees = score.contradictions(plain, again)
+    bad = [n for n, p in phases.items() if p.invalid]
+    invalid = bool(bad) or (plain is not None and plain.invalid)
+    troubles = [Trouble(id="io500.phase-invalid", subject=n) for n in bad]
+    if plain is not None and plain.invalid:
+        troubles.append(Trouble(id="io500.run-invalid", subject="TOTAL"))
+    if plain is None:
+        troubles.append(Trouble(id="io500.no-score"))
+    dropped = [n for n, p in phases.items() if p.value <= 0 and (n in score.BW or n in score.MD)]
+    troubles += [Trouble(id="io500.phase-dropped", subject=n, said=phases[n].text) for n in dropped]
+    troubles += [Trouble(id="io500.error-line", said=line) for line in errors]
+    troubles += [Trouble(id="io500.line-broken", said=line) for line in broken[:5]]
+    if runs > 1:
+        troubles.append(Trouble(id="io500.several-runs", said=str(runs)))
+    if extended is not None:
+        beyond = score.recomputed({n: (p.value, p.half) for n, p in phases.items()}, extended=True)
+        contradictions += score.contradictions(extended, beyond, "SCOREX ")[0]
+    hashed = None
+    for stored in hashes:
+        hashed = score.matching_hash(
+            stored.version, stored.phases, stored.totals, stored.hash,
+            invalid="INVALID" in stored.totals.get("SCORE", "").upper(),
+        )  # fmt: skip
+        if hashed != stored.hash.upper():
+            contradictions.append(
+                Contradiction(
+                    id="io500.hash", subject=stored.section, claimed=stored.hash, recomputed=hashed,
+                    rule=f"hash over {'version, ' if stored.version is not None else ''}phase scores, MD, BW and SCORE",
+                )
+            )  # fmt: skip
+    detail = Io500(
+        layout=layout, version=version, mode=mode, phases=tuple(phases.values()), printed=plain,
+        extended=extended, recomputed=again, agrees=agrees, missing=lost, invalid=invalid,
+        errors=tuple(errors), runs=runs,
+    )  # fmt: skip
+    facts = [Noted(name="processes", value=int(processes))] if processes is not None else []
+    if mode:
+        facts.append(Noted(name="mode", value=mode))
+    return Result(
+        kind="io500", tool="IO500", version=version or None, began=began, measures=_measures(phases, again),
+        seconds=sum(p.seconds or 0.0 for p in phases.values()), facts=tuple(facts),
+        missing=tuple(Missing(name=n, reason="no such phase in the file") for n in lost),
+        contradictions=tuple(contradictions), troubles=tuple(troubles),
+        recomputed=("bandwidth score", "metadata score", "total score", *(("hash",) if hashes else ())),
+        detail=detail,
+    )  # fmt: skip
+
+
+def _measures(phases: dict[str, Phase], again: score.Scores) -> tuple[Measure, ...]:
+    made = [
+        Measure(
+            workload=p.name,
+            metric="bandwidth" if p.unit == "GiB/s" else "IOPS",
+            value=p.value * GIB if p.unit == "GiB/s" else p.value * 1000,
+            unit="B/s" if p.unit == "GiB/s" else "IOPS",
+            seconds=p.seconds or 0.0,
+        )
+        for p in phases.values()
+        if p.value > 0
+    ]
+    for name, score_value, scale, unit in (
+        ("io500 total", again.total, 1, ""),
+        ("io500 bandwidth", again.bw, GIB, "B/s"),
+        ("io500 metadata", again.md, 1000, "IOPS"),
+    ):
+        if score_value is not None:
+            # follows from the phases, so it is not judged beside them
+            made.append(
+                Measure(workload=name, metric="score", value=score_value * scale, unit=unit, judged=False)
+            )
+    return tuple(made)

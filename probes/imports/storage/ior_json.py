@@ -1,0 +1,126 @@
+"""IOR's `-O summaryFormat=json` (`Results` nested in 3.3.0, flat in 3.4.0) and `summaryFormat=CSV`."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any
+
+from probes.imports import json_text
+from probes.imports.json_text import mapping, text
+from probes.imports.model import Refused, Result
+from probes.imports.numbers import integer, number
+from probes.imports.source import Source
+from probes.imports.storage.ior import Row, Run, result
+
+_CSV_HEAD = b"access,bw(MiB/s)"
+_MOST = 10_000
+
+
+def recognised(source: Source) -> bool:
+    return source.has(b'"Command line"', b'"tests"') or (
+        b'"bwMiB"' in source.head and b'"access"' in source.head
+    )
+
+
+def csv_recognised(source: Source) -> bool:
+    return _CSV_HEAD in source.head
+
+
+def parse(source: Source) -> Result:
+    document = json_text.untyped(source.data, "IOR")
+    if not isinstance(document, dict) or not isinstance(document.get("tests"), list):
+        raise Refused('IOR: no "tests" in its JSON', "import the file that IOR's summaryFile names")
+    runs = []
+    for test in document["tests"][:_MOST]:
+        if not isinstance(test, dict):
+            continue
+        parameters, options = mapping(test.get("Parameters")), mapping(test.get("Options"))
+        run = Run(
+            version=str(document.get("Version", ""))[:40],
+            began=text(document.get("Began")),
+            command=text(document.get("Command line"), 2000),
+            machine=text(document.get("Machine")),
+            api=text(parameters.get("api")),
+            access=text(options.get("access")),
+            tasks=integer(options.get("tasks")),
+            tasks_per_node=integer(parameters.get("tasksPerNode")),
+            nodes=integer(parameters.get("nodes")),
+            transfer_bytes=integer(parameters.get("transferSize")),
+            block_bytes=integer(parameters.get("blockSize")),
+            segments=integer(parameters.get("segmentCount")),
+            repetitions=integer(parameters.get("repetitions")),
+            stonewall_s=number(parameters.get("deadlineForStonewall")) or None,
+            finished="Finished" in document,
+        )
+        run.rows = [row for item in _flat(test.get("Results")) if (row := _row(item)) is not None]
+        _add_summary(run, document.get("summary"), test.get("TestID"))
+        runs.append(run)
+    return result(runs, "ior-json")
+
+
+def _flat(results: Any) -> list[dict[str, Any]]:
+    """Rows, whether in lists of their own or not."""
+    if not isinstance(results, list):
+        return []
+    rows: list[Any] = []
+    for item in results[:_MOST]:
+        rows += item[:_MOST] if isinstance(item, list) else [item]
+    return [row for row in rows if isinstance(row, dict)][:_MOST]
+
+
+def _row(item: dict[str, Any]) -> Row | None:
+    rate = number(item.get("bwMiB"))
+    if rate is None or item.get("access") not in ("write", "read"):
+        return None
+    return Row(
+        op=item["access"], mib_s=rate, iops=number(item.get("iops")), latency_s=number(item.get("latency")),
+        open_s=number(item.get("openTime")), io_s=number(item.get("wrRdTime")),
+        close_s=number(item.get("closeTime")), total_s=number(item.get("totalTime")),
+    )  # fmt: skip
+
+
+def _add_summary(run: Run, summary: Any, test: Any) -> None:
+    for item in summary[:_MOST] if isinstance(summary, list) else []:
+        if not isinstance(item, dict) or item.get("TestID") != test:
+            continue
+        op = item.get("operation")
+        best, ops = number(item.get("bwMaxMIB")), number(item.get("OPsMax"))
+        if op in ("write", "read") and best is not None:
+            run.max[op] = best
+        if op in ("write", "read") and ops is not None:
+            run.max_ops[op] = ops
+        run.tasks = run.tasks if run.tasks is not None else integer(item.get("numTasks"))
+
+
+def parse_csv(source: Source) -> Result:
+    """No unit beyond the header; `numTasks` may be missing from it or from the rows."""
+    run = Run(version="")
+    header: list[str] = []
+    try:
+        for fields in csv.reader(source.lines()):
+            names = [field.strip() for field in fields]
+            if names[:1] == ["access"]:
+                header = names
+            elif header and names[:1] in (["write"], ["read"]) and len(run.rows) < _MOST:
+                shorter = [n for n in header if n != "numTasks"] if len(names) == len(header) - 1 else header
+                _add(run, dict(zip(shorter, names, strict=False)))
+    except csv.Error as error:
+        raise Refused(f"IOR: CSV cannot be read: {error}", "check the file") from None
+    return result([run], "ior-csv")
+
+
+def _add(run: Run, fields: dict[str, str]) -> None:
+    rate = number(fields.get("bw(MiB/s)"))
+    if rate is None:
+        return
+    turn = integer(fields.get("iter"))
+    tasks = integer(fields.get("numTasks"))
+    run.tasks = tasks if tasks is not None else run.tasks
+    run.rows.append(
+        Row(
+            op=fields["access"], mib_s=rate, iops=number(fields.get("IOPS")), iter=turn,
+            latency_s=number(fields.get("Latency")), open_s=number(fields.get("open(s)")),
+            io_s=number(fields.get("wr/rd(s)")), close_s=number(fields.get("close(s)")),
+            total_s=number(fields.get("total(s)")),
+        )
+    )  # fmt: skip

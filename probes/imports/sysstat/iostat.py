@@ -1,0 +1,64 @@
+"""`iostat` as text, with or without -x. The first report is the mean since boot; columns are read by name.
+
+Columns changed from sysstat 10 to 12 and follow the options (kB/s, MB/s, blocks), "Device:" became "Device".
+"""
+
+from __future__ import annotations
+
+from probes.imports.model import Refused, Result
+from probes.imports.source import Source
+from probes.imports.sysstat.sysstat_table import Header, Sysstat, Tables, floats, header, result
+
+
+def recognised(source: Source) -> bool:
+    """With the header line, or a device table alone: such output is often cut out of a longer one."""
+    lines = source.head.split(b"\n")
+    tables = [line for line in lines if line.startswith((b"Device:", b"Device "))]
+    return any(b"r/s" in line or b"tps" in line for line in tables)
+
+
+def parse(source: Source) -> Result:
+    head: Header | None = None
+    tables = Tables()
+    columns: list[str] = []
+    cpu_columns: list[str] = []
+    table, blocks, cpu_blocks = "", 0, 0
+    for line in source.lines():
+        fields = line.split()
+        if not fields:
+            table = ""
+        elif head is None and fields[0] == "Linux" and (head := header(line)) is not None:
+            continue
+        elif fields[0] == "avg-cpu:":
+            cpu_columns, table = fields[1:200], "cpu"
+            if cpu_blocks == 1 and blocks <= 1:
+                tables.forget()
+            cpu_blocks += 1
+        elif fields[0] in ("Device:", "Device"):
+            if blocks == 1 and cpu_blocks == 0:
+                tables.forget()
+            columns, table, blocks = fields[:200], "disk", blocks + 1
+        elif table == "cpu":
+            values = floats(dict(zip(cpu_columns, fields, strict=False)))
+            tables.add("avg-cpu", "all", values)
+            tables.point(float(cpu_blocks - 1), values)
+            table = ""
+        elif table == "disk" and len(fields) == len(columns):
+            tables.add(
+                "disk", f"disk:{fields[0][:120]}", floats(dict(zip(columns[1:], fields[1:], strict=True)))
+            )
+    if not blocks or not tables.tables.get("disk"):
+        raise Refused("iostat: no device table with values", "import the output from its first line on")
+    detail = Sysstat(
+        tool="iostat-text",
+        host=head.host if head else None,
+        kernel=head.kernel if head else None,
+        arch=head.arch if head else None,
+        cpus=head.cpus if head else None,
+        date=head.date if head else None,
+        samples=blocks,
+        keys=tuple(sorted(tables.tables)),
+        columns=tuple(columns),
+        tables=tables.tables,
+    )
+    return result(detail, tables, since_boot=blocks == 1)

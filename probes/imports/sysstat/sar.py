@@ -1,0 +1,170 @@
+"""sar and mpstat as text: activities follow one another, headings repeat, averages at the end.
+
+12- or 24-hour clock, decimal point or comma, date by locale: columns are read by the name in their heading. "all"
+also stands in front of MHz (sar -m): the heading decides.
+"""
+
+from __future__ import annotations
+
+import re
+
+from probes.imports.model import Refused, Result
+from probes.imports.numbers import plain
+from probes.imports.source import Source
+from probes.imports.sysstat.sysstat_table import Header, Sysstat, Tables, floats, header, result
+
+_TIME = re.compile(r"^(?:(\d\d):(\d\d):(\d\d)(?: ([AP]M))?|Average:|Summary:)\s+(.*)$")
+_KEYS = {
+    "CPU": "", "DEV": "disk:", "IFACE": "net:", "INTR": "irq:", "TTY": "tty:", "FAN": "fan:", "TEMP": "temp:",
+    "IN": "in:", "BUS": "usb:",
+}  # fmt: skip
+_MOST_HEADINGS = 500
+_MOST_WAITING = 10_000  # rows
+_DAY = 86400
+
+
+def recognised(source: Source) -> bool:
+    lines = source.head.split(b"\n", 40)
+    begins = any(b" CPU)" in line and b"(" in line for line in lines[:3])
+    return begins and any(_TIME.match(line.decode("latin-1")) for line in lines[1:])
+
+
+def parse(source: Source) -> Result:
+    reader = _Reader()
+    for line in source.lines():
+        reader.read(line)
+    reader.read_waiting()
+    head = reader.header
+    if head is None:
+        raise Refused(
+            "sar: no header line with the host and its CPUs", "import the output from its first line on"
+        )
+    cpu = reader.tables.tables.get("CPU", {}).get("all", {})
+    samples = max((s.count for s in cpu.values()), default=0)
+    detail = Sysstat(
+        tool="sar", host=head.host, kernel=head.kernel, arch=head.arch, cpus=head.cpus, date=head.date,
+        samples=samples or max(reader.rows.values(), default=0), keys=tuple(reader.headings),
+        headings=len(reader.headings), restarts=reader.restarts, tables=reader.tables.tables,
+    )  # fmt: skip
+    return result(detail, reader.tables)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.header: Header | None = None
+        self.tables = Tables()
+        self.headings: dict[str, None] = {}
+        self.rows: dict[str, int] = {}
+        self.restarts = 0
+        self._columns: list[str] = []
+        self._activity = ""
+        self._prefix: str | None = None
+        self._waiting: list[str] = []
+        self._fresh = True  # the next line with a time is a heading
+        self._began: float | None = None
+        self._days = 0.0
+        self._clock = 0.0
+
+    def read(self, line: str) -> None:
+        """Rows under a heading wait for what follows them, and are read at once."""
+        if line[2:3] == ":" and not self._fresh and self.tables.full and len(self._waiting) < _MOST_WAITING:
+            self._waiting.append(line)
+            return
+        self.read_waiting()
+        self._read(line)
+
+    def read_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        if waiting and not self._read_all(waiting):
+            for line in waiting:
+                self._read(line)
+
+    def _read_all(self, lines: list[str]) -> bool:
+        """False where they are not all alike. Where the points are full no row's time is asked for any more."""
+        named = self._prefix is not None
+        try:
+            columns = list(zip(*map(str.split, lines), strict=True))
+            body = columns[2 if columns[1][0] in ("AM", "PM") else 1 :]
+            subjects = body[0] if named else ("",) * len(lines)
+            values = {n: plain(c) for n, c in zip(self._columns[named:], body[named:], strict=True)}
+        except (ValueError, IndexError):
+            return False
+        if not "".join(columns[0]).replace(":", "").isdecimal():
+            return False
+        places: dict[str, list[int]] = {}
+        for place, subject in enumerate(subjects):
+            places.setdefault(subject, []).append(place)
+        for subject, own in places.items():
+            name = subject if subject in ("", "all") else f"{self._prefix or 'cpu:'}{subject[:120]}"
+            each = {n: [v[place] for place in own] for n, v in values.items()} if len(places) > 1 else values
+            self.tables.add_columns(self._activity, name, each)
+        whole = len(places.get("all" if named else "", ()))
+        self.rows[self._activity] = self.rows.get(self._activity, 0) + whole
+        if self._activity == "CPU":
+            self.tables.points_left_out(values, whole)
+        return True
+
+    def _read(self, line: str) -> None:
+        if not line.strip():
+            self._fresh = True
+            return
+        if self.header is None:
+            self.header = header(line)
+            return
+        found = _TIME.match(line)
+        if found is None:
+            return
+        rest = found[5]
+        if not rest.split():
+            return
+        if "LINUX RESTART" in rest:
+            self.restarts += 1
+            self._fresh = True
+        elif self._fresh or (self._columns and rest.split() == self._columns):
+            self._heading(rest)
+            self._fresh = False
+        else:
+            self._row(rest, found)
+
+    def _heading(self, rest: str) -> None:
+        self._columns = rest.split()[:200]
+        first = self._columns[0]
+        self._prefix = _KEYS.get(first)
+        second = self._columns[1] if len(self._columns) > 1 else ""
+        self._activity = first
+        if first == "CPU" and not second.startswith("%"):
+            self._activity = f"CPU {second}"  # MHz, interrupts: "all" is no utilisation there
+        elif first in ("IFACE", "TTY") or self._prefix is None:
+            self._activity = f"{first} {second}".strip()
+        if len(self.headings) < _MOST_HEADINGS:
+            self.headings[" ".join(self._columns)] = None
+
+    def _row(self, rest: str, found: re.Match[str]) -> None:
+        fields = rest.split()
+        average = found[1] is None
+        subject, columns, values = "", self._columns, fields
+        if self._prefix is not None and fields:
+            subject = "all" if fields[0] == "all" else f"{self._prefix or 'cpu:'}{fields[0][:120]}"
+            columns, values = columns[1:], fields[1:]
+        elif columns and columns[-1] == "FILESYSTEM" and len(fields) == len(columns):
+            subject, columns, values = f"fs:{fields[-1][:200]}", columns[:-1], fields[:-1]
+        if len(values) < len(columns):
+            return
+        read = floats(dict(zip(columns, values, strict=False)))
+        self.tables.add(self._activity, subject, read, average)
+        if not average:
+            self.rows[self._activity] = self.rows.get(self._activity, 0) + (subject in ("", "all"))
+            if self._activity == "CPU" and subject == "all":
+                self.tables.point(self._seconds(found), read)
+
+    def _seconds(self, found: re.Match[str]) -> float:
+        """Since the first row, over midnight too."""
+        hour = int(found[1]) % 12 + (12 if found[4] == "PM" else 0) if found[4] else int(found[1])
+        now = hour * 3600 + int(found[2]) * 60 + int(found[3]) + self._days
+        if self._began is None:
+            self._began = now
+        elif now < self._clock:
+            self._days += _DAY
+            now += _DAY
+        self._clock = now
+        return now - self._began

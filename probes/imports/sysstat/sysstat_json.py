@@ -1,0 +1,108 @@
+"""`sadf -j`, `iostat -o JSON` and `mpstat -o JSON`. One sample after another is decoded, so that a day's file fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from probes.imports import json_text
+from probes.imports.json_text import mapping
+from probes.imports.model import Refused, Result
+from probes.imports.source import Source
+from probes.imports.sysstat.sysstat_table import Sysstat, Tables, floats, result
+
+_SUBJECT = {
+    "cpu": "", "disk-device": "disk:", "disk_device": "disk:", "iface": "net:", "filesystem": "fs:",
+    "intr": "irq:", "line": "tty:", "number": "cpu:", "device": "device:",
+}  # fmt: skip
+_EACH_REPORT_SINCE_BOOT = ("iostat", "mpstat")
+
+
+class _Host(msgspec.Struct):
+    nodename: Any = None
+    release: Any = None
+    machine: Any = None
+    cpus: Any = msgspec.field(name="number-of-cpus", default=None)
+    file_date: Any = msgspec.field(name="file-date", default=None)
+    date: Any = None
+    statistics: list[msgspec.Raw] = []
+
+
+class _Hosts(msgspec.Struct):
+    hosts: list[_Host]
+
+
+class _Top(msgspec.Struct):
+    sysstat: _Hosts
+
+
+def recognised(source: Source) -> bool:
+    return source.has(b'"sysstat"', b'"hosts"')
+
+
+def parse(source: Source) -> Result:
+    top, _ = json_text.first(source.data, _Top, "sysstat")
+    if not top.sysstat.hosts:
+        raise Refused("sysstat: no host in it", "export it again: sadf -j FILE -- -A")
+    host = top.sysstat.hosts[0]
+    tables = Tables()
+    keys: set[str] = set()
+    tool = "sadf"
+    clock = 0.0
+    for index, raw in enumerate(host.statistics):
+        sample = mapping(json_text.decode(bytes(raw), dict, "sysstat"))
+        keys |= {str(k)[:60].strip() for k in list(sample)[:100]}
+        if index == 0:
+            tool = "iostat" if "avg-cpu" in sample else "sadf"
+            if isinstance(sample.get("timestamp"), str) and "cpu-load" in sample:
+                tool = "mpstat"
+        if index == 1 and tool in _EACH_REPORT_SINCE_BOOT:
+            tables.forget()
+        interval = mapping(sample.get("timestamp")).get("interval")
+        clock += float(interval) if isinstance(interval, int | float) else 1.0
+        for activity, body in list(sample.items())[:100]:
+            _activity(tables, str(activity)[:60].strip(), body, clock)
+    samples = len(host.statistics)
+    detail = Sysstat(
+        tool=tool,
+        host=json_text.text(host.nodename),
+        kernel=json_text.text(host.release),
+        arch=json_text.text(host.machine),
+        cpus=host.cpus if isinstance(host.cpus, int) else None,
+        date=json_text.text(host.file_date or host.date, 30),
+        samples=samples,
+        keys=tuple(sorted(keys)),
+        tables=tables.tables,
+    )
+    return result(detail, tables, since_boot=tool in _EACH_REPORT_SINCE_BOOT and samples == 1)
+
+
+def _activity(tables: Tables, name: str, body: Any, clock: float, depth: int = 0) -> None:
+    """An object is one subject, a list of objects one each; an activity can hold others ("network", "psi")."""
+    if isinstance(body, list):
+        for item in body[:5000]:
+            if isinstance(item, dict):
+                _subject(tables, name, item, clock)
+    elif isinstance(body, dict) and name != "timestamp":
+        values = floats(body)
+        if values:
+            is_cpu = name == "avg-cpu"
+            tables.add(name, "all" if is_cpu else "", values)
+            if is_cpu:
+                tables.point(clock, values)
+        if depth < 3:
+            for inner, part in list(body.items())[:100]:
+                if isinstance(part, dict | list):
+                    _activity(tables, str(inner)[:60], part, clock, depth + 1)
+
+
+def _subject(tables: Tables, activity: str, item: dict[str, Any], clock: float) -> None:
+    key = next((k for k in _SUBJECT if k in item), None)
+    subject = "" if key is None else f"{_SUBJECT[key]}{str(item[key])[:120]}"
+    values = floats({k: v for k, v in item.items() if k != key})
+    if key == "cpu":
+        subject = "all" if subject in ("all", "-1") else f"cpu:{subject}"
+        if subject == "all" and activity == "cpu-load":
+            tables.point(clock, values)
+    tables.add(activity, subject, values)

@@ -1,0 +1,170 @@
+"""The link between a disk and its controller: how fast it runs now, and how fast it could."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import msgspec
+
+from probes.host import Host
+from probes.number_text import real
+from probes.system.disk.drive.ata import ata_port, gigabits
+from probes.types import Absent, present
+
+# Payload share of the line rate. PCIe: 8b/10b up to 5 GT/s, 128b/130b to 32 GT/s, then FLITs: 236 of 256 bytes
+# (PCI Express Base Specification 6.0, 4.2.3: 236 bytes of packets, 6 of link layer, 8 of CRC, 6 of FEC).
+_PCIE_EIGHT_OF_TEN_GTS = 5.0
+_PCIE_FLIT_GTS = 64.0
+_SERIAL_EIGHT_OF_TEN = 0.8  # SATA (all three generations) and SAS up to 12 Gb/s
+
+
+class Link(msgspec.Struct, frozen=True, kw_only=True):
+    """`bytes_per_s` is after the line encoding, before protocol overhead.
+
+    `at_most` is what the device and its port can both do; where only one is known, that one. `degraded` is
+    true only where both are known, or where the kernel itself lowered the limit.
+    """
+
+    kind: Literal["sata", "sas", "pcie"]
+    now: str
+    at_most: str
+    bytes_per_s: int | Absent
+    most_bytes_per_s: int | Absent
+    degraded: bool
+    source: str = ""
+    device_most: str = ""  # what the device could do, empty where unknown
+    port_most: str = ""  # what the port or slot could do, empty where unknown
+    limited_by: str = ""  # in words, what holds it back; empty where nothing does
+
+
+def pcie_bytes_per_s(gigatransfers: float, width: int) -> int:
+    """Payload of a PCIe link of `width` lanes at so many GT/s."""
+    if gigatransfers <= _PCIE_EIGHT_OF_TEN_GTS:
+        share = 8 / 10
+    elif gigatransfers < _PCIE_FLIT_GTS:
+        share = 128 / 130
+    else:
+        share = 236 / 256
+    return round(gigatransfers * 1e9 * share / 8 * width)
+
+
+def pcie_link(host: Host, folder: str) -> Link | Absent:
+    """Of the PCI device at the sysfs folder: `8.0 GT/s PCIe` (kernels before 5.x: `8 GT/s`), width `4`."""
+    now = _pcie_pair(host, folder, "current")
+    if isinstance(now, Absent):
+        return now
+    most = _pcie_pair(host, folder, "max")
+    port = _pcie_pair(host, folder.rsplit("/", 1)[0], "max")
+    both = [pair for pair in (most, port) if not isinstance(pair, Absent)]
+    best = (min(p[0] for p in both), min(p[1] for p in both)) if both else None
+    below = best is not None and len(both) == 2 and pcie_bytes_per_s(*now) < pcie_bytes_per_s(*best)
+    limited = ""
+    if below:
+        limited = "runs below what the device and its slot can both do"
+    elif len(both) == 2 and present(most) and best is not None and best != most:
+        limited = "the slot can do less than the device"
+    return Link(
+        kind="pcie",
+        now=_pcie_words(*now),
+        at_most=_pcie_words(*best) if best else "",
+        bytes_per_s=pcie_bytes_per_s(*now),
+        most_bytes_per_s=pcie_bytes_per_s(*best) if best else Absent("no max_link_speed", "missing", folder),
+        degraded=below,
+        source=f"{folder}/current_link_speed",
+        device_most=_pcie_words(*most) if present(most) else "",
+        port_most=_pcie_words(*port) if present(port) else "",
+        limited_by=limited,
+    )
+
+
+def sata_link(host: Host, path: str) -> Link | Absent:
+    """From the ata_link of the port. udev is no help here: ata_id never prints ID_ATA_SATA_SIGNAL_RATE_GEN3."""
+    port = ata_port(host, path)
+    if isinstance(port, Absent):
+        return port
+    if port.now is None:
+        return Absent("the kernel does not know the link's speed", "unsupported", f"{port.folder}/sata_spd")
+    known = [speed for speed in (port.controller, port.drive) if speed]
+    best = min(known) if known else None
+    below = len(known) == 2 and port.now < min(known)
+    held = port.imposed is not None and port.now <= port.imposed and (best is None or port.imposed < best)
+    limited = ""
+    if held and port.lowered:
+        limited = "the kernel lowered the speed after errors"
+    elif held and below:
+        limited = "firmware or libata.force limits the port"
+    elif below:
+        limited = "runs below what drive and controller can do: a slower port, the cable or the backplane"
+    elif port.controller and port.drive and port.controller < port.drive:
+        limited = "the controller can do less than the drive"
+    return Link(
+        kind="sata",
+        now=_gigabit_words(port.now),
+        at_most=_gigabit_words(best) if best else "",
+        bytes_per_s=_serial(port.now),
+        most_bytes_per_s=_serial(best)
+        if best
+        else Absent("neither drive nor port reports a speed", "missing", port.folder),
+        degraded=below or (held and port.lowered),
+        source=f"{port.folder}/sata_spd",
+        device_most=_gigabit_words(port.drive) if port.drive else "",
+        port_most=_gigabit_words(port.controller) if port.controller else "",
+        limited_by=limited,
+    )
+
+
+def sas_link(host: Host, path: str) -> Link | Absent:
+    """From the first phy of the device's port (scsi_transport_sas): `12.0 Gbit`."""
+    found = re.match(r"(.*/port-[\d:]+)/end_device-", path)
+    if found is None:
+        return Absent(f"{path} is not behind a SAS port", "unsupported", path)
+    names = host.listing(found[1])
+    phys = [n for n in names if n.startswith("phy-")] if present(names) else []
+    if not phys:
+        return Absent(f"{found[1]} lists no phy", "missing", found[1])
+    folder = f"/sys/class/sas_phy/{phys[0]}"
+    now = host.text(f"{folder}/negotiated_linkrate")
+    if isinstance(now, Absent):
+        return now
+    limit = host.text(f"{folder}/maximum_linkrate_hw")
+    rate, most = gigabits(now), gigabits(limit) if present(limit) else None
+    if rate is None:
+        return Absent(f"no link rate: {now.strip()[:40]}", "unsupported", folder)
+    return Link(
+        kind="sas",
+        now=_gigabit_words(rate),
+        at_most=_gigabit_words(most) if most else "",
+        bytes_per_s=_serial(rate),
+        most_bytes_per_s=_serial(most) if most else Absent("no limit is reported", "missing", folder),
+        degraded=False,  # the drive's own limit is not in sysfs: a 6 Gb/s drive on a 12 Gb/s phy is in order
+        source=f"{folder}/negotiated_linkrate",
+        port_most=_gigabit_words(most) if most else "",
+    )
+
+
+def _pcie_pair(host: Host, folder: str, which: str) -> tuple[float, int] | Absent:
+    speed = host.text(f"{folder}/{which}_link_speed")
+    width = host.integer(f"{folder}/{which}_link_width")
+    if isinstance(speed, Absent):
+        return speed
+    if isinstance(width, Absent):
+        return width
+    found = re.match(r"([0-9.]+)\s*GT/s", speed)
+    rate = real(found[1]) if found else None
+    # Width 0 and 255 and "Unknown" are what a link that is down shows.
+    if rate is None or not 0 < width <= 32:
+        return Absent(f"the link is down or unknown: {speed.strip()[:40]} x{width}", "unsupported", folder)
+    return rate, width
+
+
+def _pcie_words(gigatransfers: float, width: int) -> str:
+    return f"{gigatransfers:.1f} GT/s x{width}"
+
+
+def _gigabit_words(speed: float) -> str:
+    return f"{speed:.1f} Gb/s"
+
+
+def _serial(gigabit: float) -> int:
+    return round(gigabit * 1e9 * _SERIAL_EIGHT_OF_TEN / 8)

@@ -1,0 +1,155 @@
+"""The way of a discard from a file system down to the drive, and who in between swallows it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.host import Host
+from probes.system.disk.block import BlockDevice, block_devices, layers, leaves, under
+from probes.system.disk.drive.ata import links_of
+from probes.system.disk.mounts import Mount, btrfs_members, mounts, source_device
+from probes.types import Absent, present
+
+# File systems that can hand free space down (FITRIM): fs/*/ioctl.c of these.
+TRIMMING = frozenset(
+    {"ext4", "ext3", "xfs", "btrfs", "f2fs", "jfs", "ocfs2", "nilfs2", "bcachefs", "exfat", "vfat", "ntfs3"}
+)
+
+
+class DiscardLayer(msgspec.Struct, frozen=True, kw_only=True):
+    """One device of the stack. `max_bytes` 0 means that it takes no discards (queue/discard_max_bytes)."""
+
+    device: str
+    kind: str
+    max_bytes: int | Absent
+    granularity_bytes: int | Absent
+
+    @property
+    def swallows(self) -> bool:
+        # The granularity may be non-zero while nothing is taken: only the limit tells.
+        return self.max_bytes == 0
+
+
+class DiscardChain(msgspec.Struct, frozen=True, kw_only=True):
+    """From the mount to the leaves. `online` is the mount's own option ("", "discard", "discard=async", ...).
+
+    `mountpoints`: every place where the file system is mounted; `read_only`: nowhere for writing.
+    `tops`: what it lies on directly, one device except for btrfs. `queued` maps each SATA leaf to `queued`, `unqueued`,
+    `forced_unqueued`, `unsupported` (/sys/class/ata_device/dev*/trim, Documentation/ABI/testing/sysfs-ata).
+    """
+
+    mount: Mount
+    device: str
+    online: str
+    layers: tuple[DiscardLayer, ...]
+    leaves: tuple[str, ...]
+    queued: dict[str, str] = {}
+    tops: tuple[str, ...] = ()
+    mountpoints: tuple[str, ...] = ()
+    read_only: bool = False
+
+    @property
+    def swallowed_by(self) -> str:
+        """The lowest device that takes no discards: what lies on it can take none either; "" where all are taken."""
+        return next((layer.device for layer in reversed(self.layers) if layer.swallows), "")
+
+    @property
+    def known(self) -> bool:
+        return all(present(layer.max_bytes) for layer in self.layers) and bool(self.layers)
+
+
+def discard_chains(host: Host) -> tuple[DiscardChain, ...] | Absent:
+    """One for each mounted file system that can trim and lies on a block device, each device once."""
+    table = mounts(host)
+    if isinstance(table, Absent):
+        return table
+    found: dict[str, DiscardChain] = {}
+    for mount in table:
+        if mount.fstype not in TRIMMING:
+            continue
+        chain = discard_chain(host, mount)
+        if chain is not None:
+            found.setdefault(chain.device, chain)
+    return tuple(found.values())
+
+
+def discard_chain(host: Host, mount: Mount) -> DiscardChain | None:
+    """None where the mount lies on no block device that sysfs knows."""
+    devices = host.once(block_devices)
+    top = next((d.name for d in devices.values() if mount.devno and d.devno == mount.devno), None)
+    if top is None:
+        named = source_device(host, mount.source)
+        if isinstance(named, Absent):
+            return None
+        top = named
+    tops: tuple[str, ...] = (top,)
+    if mount.fstype == "btrfs":
+        tops = (top, *(n for n in btrfs_members(host, top) if n != top))
+    same = _same(host, mount)
+    names = [n for n in dict.fromkeys(n for t in tops for n in layers(host, t)) if n in devices]
+    ends = tuple(dict.fromkeys(n for t in tops for n in leaves(host, t)))
+    return DiscardChain(
+        mount=mount,
+        device=top,
+        online=next((o for o in mount.options if o == "discard" or o.startswith("discard=")), ""),
+        layers=tuple(_layer(devices[name]) for name in names),
+        leaves=ends,
+        queued={n: mode for n in ends if n in devices and (mode := _sata_mode(host, devices[n]))},
+        tops=tops,
+        mountpoints=tuple(dict.fromkeys((mount.mountpoint, *(m.mountpoint for m in same)))),
+        read_only=all("ro" in m.options for m in (mount, *same)),
+    )
+
+
+def _same(host: Host, mount: Mount) -> list[Mount]:
+    """All mounts of a file system; the subvolumes of a btrfs have numbers of their own, but one source."""
+    table = host.once(mounts)
+    return [
+        m
+        for m in (() if isinstance(table, Absent) else table)
+        if m.fstype == mount.fstype
+        and ((m.devno and m.devno == mount.devno) or (m.source.startswith("/") and m.source == mount.source))
+    ]
+
+
+def own_devices(host: Host, chain: DiscardChain) -> tuple[str, ...]:
+    """The devices whose counters of discards are this file system's alone: its partition, its logical volume.
+
+    Not an md array's: raid0_make_request hands discards down before they are counted (drivers/md/raid0.c).
+    """
+    devices = host.once(block_devices)
+    found: dict[str, None] = {}
+    waiting = list(chain.tops or (chain.device,))
+    while waiting:
+        name = waiting.pop(0)
+        below = under(host, name) if name in devices and devices[name].kind.startswith("md") else ()
+        waiting += [n for n in below if n not in found]
+        if not below:
+            found[name] = None
+    return tuple(found)
+
+
+def _layer(device: BlockDevice) -> DiscardLayer:
+    return DiscardLayer(
+        device=device.name,
+        kind=device.kind,
+        max_bytes=device.queue.discard_max_bytes,
+        granularity_bytes=device.queue.discard_granularity_bytes,
+    )
+
+
+def _sata_mode(host: Host, device: BlockDevice) -> str:
+    """`forced_unqueued` and its kin; "" where it is no SATA disk or the kernel does not say."""
+    if device.transport != "sata":
+        return ""
+    found = links_of(device.path)
+    if found is None:
+        return ""
+    port, _, links = found
+    for link in links:
+        name = f"dev{link}.0"
+        for folder in (f"{port}/link{link}/{name}/ata_device/{name}", f"/sys/class/ata_device/{name}"):
+            text = host.text(f"{folder}/trim")
+            if present(text) and text.strip():
+                return text.strip()
+    return ""

@@ -1,0 +1,148 @@
+"""Who trims periodically: fstrim.timer and cron jobs; and whether they reach a file system."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from probes.host import Host
+from probes.system.disk.trim.trim_jobs import UNITS, TrimJob, cron_jobs, passed_over, service_jobs, unit_texts
+from probes.types import Absent, present
+
+_WANTS = "/etc/systemd/system/timers.target.wants/fstrim.timer"
+_STAMP = "/var/lib/systemd/timers/stamp-fstrim.timer"
+
+
+class TrimTimer(msgspec.Struct, frozen=True, kw_only=True):
+    """`enabled` and `active` as systemd says; without systemd running, whether the link that enables it is there.
+
+    `last` is when it last ran in systemd's own words; `service` what it calls then; `jobs` what cron and other timers
+    call; `exists`: this system has the timer.
+    """
+
+    enabled: bool | Absent
+    active: bool | Absent
+    last: str | Absent
+    schedule: str | Absent
+    jobs: tuple[TrimJob, ...] = ()
+    service: tuple[TrimJob, ...] = ()
+    exists: bool = True
+    source: str = ""
+
+    @property
+    def cron(self) -> tuple[str, ...]:
+        """The files that call fstrim."""
+        return tuple(dict.fromkeys(job.where for job in self.jobs))
+
+    @property
+    def trims(self) -> bool | Absent:
+        """Whether something trims by itself, whatever it reaches."""
+        return True if self.jobs else self.on
+
+    @property
+    def on(self) -> bool | Absent:
+        """Whether the timer itself fires."""
+        if self.active is True or (self.enabled is True and isinstance(self.active, Absent)):
+            return True
+        return self.enabled if isinstance(self.enabled, Absent) else False
+
+
+def trim_timer(host: Host) -> TrimTimer:
+    jobs = cron_jobs(host)
+    schedule = timer_schedule(host)
+    service = service_jobs(host)
+    show = host.command(
+        "systemctl", "show", "fstrim.timer", "-p", "LoadState,ActiveState,UnitFileState,LastTriggerUSec"
+    )
+    if present(show) and "LoadState=" in show:
+        values = dict(line.split("=", 1) for line in show.splitlines() if "=" in line)
+        if values.get("LoadState") == "not-found":
+            off = Absent("this system has no fstrim.timer", "missing", "systemctl show fstrim.timer")
+            return TrimTimer(
+                enabled=False,
+                active=False,
+                last=off,
+                schedule=off,
+                jobs=jobs,
+                exists=False,
+                source="systemctl",
+            )
+        last = values.get("LastTriggerUSec", "")
+        return TrimTimer(
+            enabled=values.get("UnitFileState", "").startswith("enabled"),
+            active=values.get("ActiveState") == "active",
+            last=last if last and last != "n/a" else stamp(host),
+            schedule=schedule,
+            jobs=jobs,
+            service=service,
+            source="systemctl show fstrim.timer",
+        )
+    why = (
+        show if isinstance(show, Absent) else Absent("systemd does not run here", "unsupported", "systemctl")
+    )
+    known = any(host.exists(f"{folder}/fstrim.timer") for folder in UNITS)
+    enabled: bool | Absent = host.exists(_WANTS) or present(host.link(_WANTS)) if known else why
+    return TrimTimer(
+        enabled=enabled,
+        active=why,
+        last=stamp(host),
+        schedule=schedule,
+        jobs=jobs,
+        service=service,
+        exists=known,
+        source=_WANTS,
+    )
+
+
+def stamp(host: Host) -> str | Absent:
+    """When a persistent timer last fired: its stamp file's time (systemd.timer(5)); a captured file's is another."""
+    if not host.exists(_STAMP):
+        return Absent("no record of a run", "missing", _STAMP)
+    fired = stamp_time(host)
+    return f"{fired:%Y-%m-%d %H:%M:%S} UTC" if fired is not None else "once at least"
+
+
+def stamp_time(host: Host) -> datetime | None:
+    """None where it never fired, or where this is not the live host."""
+    if not host.live or host.root is not None:
+        return None
+    try:
+        return datetime.fromtimestamp(Path(_STAMP).stat().st_mtime, UTC)
+    except (OSError, ValueError, OverflowError):
+        return None
+
+
+def timer_schedule(host: Host) -> str | Absent:
+    """The unit's OnCalendar, drop-ins last (systemd.timer(5): an empty assignment clears those before)."""
+    found: list[str] = []
+    for text in unit_texts(host, "fstrim.timer"):
+        for value in re.findall(r"^[ \t]*OnCalendar[ \t]*=[ \t]*(.*?)[ \t]*$", text, re.MULTILINE):
+            found = [*found, value] if value else []
+    return ", ".join(found) if found else Absent("no fstrim.timer", "missing", f"{UNITS[2]}/fstrim.timer")
+
+
+def untrimmed_because(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> str | Absent:
+    """Why nothing trims the file system that is mounted at `mountpoints`; "" where something does, or may."""
+    called = timer.service or (TrimJob(where="fstrim.service", reach="listed"),)
+    missed = [passed_over(host, job, mountpoints) for job in timer.jobs]
+    if "" in missed:
+        return ""
+    if isinstance(timer.on, Absent):
+        return timer.on
+    if timer.on:
+        by_timer = [passed_over(host, job, mountpoints) for job in called]
+        return "" if "" in by_timer else "; ".join(dict.fromkeys((*by_timer, *missed)))
+    off = "fstrim.timer is off" if timer.exists else "this system has no fstrim.timer"
+    cron = "; ".join(dict.fromkeys(missed)) or "no cron job calls fstrim"
+    return f"{off}, {cron}, and it is mounted without online discard"
+
+
+def timer_would_miss(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> str:
+    """Why the timer, on or off, would pass over it; "" where it would not."""
+    called = timer.service or (TrimJob(where="fstrim.service", reach="listed"),)
+    missed = [passed_over(host, job, mountpoints) for job in called]
+    return "" if "" in missed else "; ".join(dict.fromkeys(missed))

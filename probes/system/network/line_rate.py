@@ -1,0 +1,48 @@
+"""The network cards with what bounds their packets: line rate, MTU, and whether received frames are merged."""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.host import Host
+from probes.system.network.offload import Offload, offload
+from probes.types import Absent
+
+NET = "/sys/class/net"
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """A network card with its link up. Virtual ones (bridges, veths, tunnels) are none."""
+
+    name: str
+    mbit_per_s: int | Absent  # one direction, as the driver says
+    mtu: int | Absent
+    offload: Offload | Absent
+
+    @property
+    def merges(self) -> bool | None:
+        """Whether GRO or LRO merge frames before the firewall; None where it is not known."""
+        return None if isinstance(self.offload, Absent) else self.offload.merges
+
+
+def cards(host: Host) -> tuple[Card, ...]:
+    """The cards that have a device behind them and are not down, fastest first, those of unknown speed last."""
+    names = host.listing(NET)
+    found = []
+    for name in names if not isinstance(names, Absent) else ():
+        if not host.exists(f"{NET}/{name}/device") or host.text(f"{NET}/{name}/operstate") == "down":
+            continue
+        speed = host.integer(f"{NET}/{name}/speed")  # EINVAL while the link is down
+        if not isinstance(speed, Absent) and speed <= 0:
+            speed = Absent(f"the driver of {name} reports no speed", "unsupported", f"{NET}/{name}/speed")
+        found.append(
+            Card(
+                name=name,
+                mbit_per_s=speed,
+                mtu=host.integer(f"{NET}/{name}/mtu"),
+                offload=offload(host, name),
+            )
+        )
+    return tuple(
+        sorted(found, key=lambda c: (0 if isinstance(c.mbit_per_s, Absent) else -c.mbit_per_s, c.name))
+    )

@@ -1,0 +1,82 @@
+"""Whether an interface merges received frames before the firewall sees them (GRO, LRO).
+
+The reverse-path check runs once for what GRO has merged, so this decides whether it is met 45 times as often.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from probes.host import Host
+from probes.system.network.ethtool import asked
+from probes.types import Absent
+
+_GGRO, _SGRO = 0x2B, 0x2C  # linux/ethtool.h
+_GTSO, _STSO = 0x1E, 0x1F
+_GGSO, _SGSO = 0x23, 0x24
+_GFLAGS = 0x25
+_LRO = 1 << 15  # ETH_FLAG_LRO
+_FEATURE = re.compile(
+    r"^\s*(generic-receive-offload|large-receive-offload|rx-gro-hw): (on|off)", re.MULTILINE
+)
+
+
+class Offload(msgspec.Struct, frozen=True, kw_only=True):
+    """Merging of received frames, as set now."""
+
+    gro: bool | Absent
+    lro: bool | Absent
+    source: str
+
+    @property
+    def merges(self) -> bool | None:
+        """None where it is not known."""
+        known = [v for v in (self.gro, self.lro) if not isinstance(v, Absent)]
+        return any(known) if known else None
+
+
+def offload(host: Host, interface: str) -> Offload | Absent:
+    """By the kernel's own answer on a live host, by `ethtool -k` in a captured tree."""
+    if host.live:
+        return _live(interface)
+    text = host.command("ethtool", "-k", interface)
+    if isinstance(text, Absent):
+        return text
+    said = {name: value == "on" for name, value in _FEATURE.findall(text)}
+    missing = Absent("ethtool -k does not name it", "invalid", f"ethtool -k {interface}")
+    gro = said.get("generic-receive-offload")
+    return Offload(
+        gro=missing if gro is None else gro or said.get("rx-gro-hw", False),
+        lro=said.get("large-receive-offload", missing),
+        source=f"ethtool -k {interface}",
+    )
+
+
+def _live(interface: str) -> Offload | Absent:
+    source = f"ioctl SIOCETHTOOL, {interface}"
+    try:
+        gro: bool | Absent = bool(_get(interface, _GGRO))
+    except OSError as error:
+        return Absent(f"{interface}: {error.strerror}", "unsupported", source)
+    try:
+        lro: bool | Absent = bool(_get(interface, _GFLAGS) & _LRO)
+    except OSError as error:
+        lro = Absent(f"{interface}: {error.strerror}", "unsupported", source)
+    return Offload(gro=gro, lro=lro, source=source)
+
+
+def set_offload(interface: str, *, tso: bool, gso: bool, gro: bool) -> None:
+    """Sets an interface of the caller's network namespace. Only the measurement calls it, inside its own."""
+    for command, value in ((_STSO, tso), (_SGSO, gso), (_SGRO, gro)):
+        asked(interface, command, int(value))
+
+
+def segmentation(interface: str) -> tuple[bool, bool]:
+    """TSO and GSO as set, of an interface of the caller's own network namespace."""
+    return bool(_get(interface, _GTSO)), bool(_get(interface, _GGSO))
+
+
+def _get(interface: str, command: int) -> int:
+    return asked(interface, command, 0)[1]

@@ -1,0 +1,185 @@
+"""How many packets this host receives, by CPU, protocol, interface: counters, and rates between reads."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from probes.host import Host
+from probes.number_text import hexadecimals, whole
+from probes.system.processor.cpu_times import CpuTimes, proc_stat
+from probes.types import Absent
+
+SOFTNET = "/proc/net/softnet_stat"
+SNMP6 = "/proc/net/snmp6"
+SNMP6_LO = "/proc/net/dev_snmp6/lo"
+SNMP = "/proc/net/snmp"
+LO = "/sys/class/net/lo/statistics/rx_packets"
+
+
+class PacketCounters(msgspec.Struct, frozen=True, kw_only=True):
+    """Totals since boot at `time_s` (monotonic seconds). All are after GRO: an aggregate of 45 frames counts
+    once, except the interfaces', which most drivers count by frame.
+
+    `ipv6` and `ipv4` are without loopback: no check looks a packet up that came in by lo (nft_fib.h,
+    nft_fib_is_loopback; xt_rpfilter.c, rpfilter_is_loopback). What came by lo and was not IPv6 is taken for IPv4.
+    `loopback` is True where lo's share could not be read and is still in them.
+    """
+
+    time_s: float
+    processed: tuple[int, ...] | Absent  # packets by CPU (softnet_stat, column 1)
+    backlog_drops: int | Absent = 0  # column 2
+    squeezes: int | Absent = 0  # column 3: softirq ran out of budget with work left
+    ipv6: int | Absent = 0  # Ip6InReceives
+    ipv4: int | Absent = 0  # InReceives
+    loopback: bool = False
+    interfaces: dict[str, tuple[int, int]] = {}  # name -> received packets, received bytes
+    cpus: dict[int, CpuTimes] = {}
+
+
+class PacketRates(msgspec.Struct, frozen=True, kw_only=True):
+    """Per second. `busiest_softirq` is the largest share (0..1) of one CPU's time that went to softirqs."""
+
+    seconds: float
+    ipv6: float | Absent
+    ipv4: float | Absent
+    processed: float | Absent
+    backlog_drops: float | Absent
+    squeezes: float | Absent
+    interfaces: dict[str, tuple[float, float]]
+    loopback: bool = False  # as in the counters
+    busiest_cpu: int | None = None
+    busiest_softirq: float | None = None
+
+    @property
+    def ipv6_share(self) -> float | None:
+        """IPv6 packets of all IP packets, 0..1."""
+        if isinstance(self.ipv6, Absent) or isinstance(self.ipv4, Absent) or self.ipv6 + self.ipv4 <= 0:
+            return None
+        return self.ipv6 / (self.ipv6 + self.ipv4)
+
+
+def packet_counters(host: Host, now: float | None = None) -> PacketCounters:
+    """All counters in one go; what cannot be read is Absent with its reason."""
+    softnet = _softnet(host)
+    columns = softnet if not isinstance(softnet, Absent) else ()
+    by_lo6, by_lo = _by_lo(host)
+    stat = proc_stat(host)
+    return PacketCounters(
+        time_s=time.monotonic() if now is None else now,
+        processed=tuple(row[0] for row in columns) if not isinstance(softnet, Absent) else softnet,
+        backlog_drops=sum(row[1] for row in columns) if not isinstance(softnet, Absent) else softnet,
+        squeezes=sum(row[2] for row in columns) if not isinstance(softnet, Absent) else softnet,
+        ipv6=_less(_ipv6(host), by_lo6),
+        ipv4=_less(_ipv4(host), None if by_lo is None or by_lo6 is None else by_lo - by_lo6),
+        loopback=by_lo is None or by_lo6 is None,
+        interfaces=_interfaces(host),
+        cpus={} if isinstance(stat, Absent) else stat.cpus,
+    )
+
+
+def rates(before: PacketCounters, after: PacketCounters) -> PacketRates | Absent:
+    """Rates between two reads; Absent where no time passed. A counter that ran backwards gives 0."""
+    seconds = after.time_s - before.time_s
+    if seconds <= 0:
+        return Absent("no time passed between the two reads", "invalid")
+    busiest = _busiest(before, after)
+    return PacketRates(
+        seconds=seconds,
+        ipv6=_rate(before.ipv6, after.ipv6, seconds),
+        ipv4=_rate(before.ipv4, after.ipv4, seconds),
+        processed=_rate(_total(before.processed), _total(after.processed), seconds),
+        backlog_drops=_rate(before.backlog_drops, after.backlog_drops, seconds),
+        squeezes=_rate(before.squeezes, after.squeezes, seconds),
+        interfaces={
+            name: (max(0, now[0] - then[0]) / seconds, max(0, now[1] - then[1]) / seconds)
+            for name, now in after.interfaces.items()
+            if (then := before.interfaces.get(name)) is not None
+        },
+        loopback=before.loopback or after.loopback,
+        busiest_cpu=busiest[0] if busiest else None,
+        busiest_softirq=busiest[1] if busiest else None,
+    )
+
+
+def _total(values: tuple[int, ...] | Absent) -> int | Absent:
+    return values if isinstance(values, Absent) else sum(values)
+
+
+def _rate(before: int | Absent, after: int | Absent, seconds: float) -> float | Absent:
+    if isinstance(before, Absent):
+        return before
+    if isinstance(after, Absent):
+        return after
+    return max(0, after - before) / seconds
+
+
+def _softnet(host: Host) -> list[list[int]] | Absent:
+    """Rows by CPU, hexadecimal; 10 columns on old kernels, 15 on new ones: only the first three are used."""
+    text = host.text(SOFTNET)
+    if isinstance(text, Absent):
+        return text
+    lines = (line.split()[:15] for line in text.splitlines() if line.strip())
+    rows = [row if (row := hexadecimals(words)) is not None else [] for words in lines]
+    if not rows or any(len(row) < 3 for row in rows):
+        return Absent(f"{SOFTNET} is not in a known form", "invalid", SOFTNET)
+    return rows
+
+
+def _ipv6(host: Host) -> int | Absent:
+    text = host.text(SNMP6)
+    if isinstance(text, Absent):
+        return text if text.kind != "missing" else Absent("this kernel runs without IPv6", "missing", SNMP6)
+    counted = _in_receives(text)
+    return Absent(f"{SNMP6} does not count Ip6InReceives", "invalid", SNMP6) if counted is None else counted
+
+
+def _in_receives(text: str) -> int | None:
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 2 and words[0] == "Ip6InReceives":
+            return whole(words[1])
+    return None
+
+
+def _by_lo(host: Host) -> tuple[int | None, int | None]:
+    """Packets that came in by lo: of IPv6, and of all protocols. None where that is not told."""
+    text, total = host.text(SNMP6_LO), host.integer(LO)
+    six = _in_receives(text) if not isinstance(text, Absent) else None
+    if isinstance(text, Absent) and text.kind == "missing" and not isinstance(total, Absent):
+        six = 0  # lo is there, and has no IPv6
+    return six, None if isinstance(total, Absent) else total
+
+
+def _less(count: int | Absent, part: int | None) -> int | Absent:
+    return count if isinstance(count, Absent) or part is None else max(0, count - max(0, part))
+
+
+def _ipv4(host: Host) -> int | Absent:
+    text = host.text(SNMP)
+    if isinstance(text, Absent):
+        return text
+    lines = [line.split() for line in text.splitlines() if line.startswith("Ip:")]
+    counted = whole(dict(zip(*lines[:2], strict=False)).get("InReceives", "")) if len(lines) > 1 else None
+    return Absent(f"{SNMP} does not count InReceives", "invalid", SNMP) if counted is None else counted
+
+
+def _interfaces(host: Host) -> dict[str, tuple[int, int]]:
+    found: dict[str, tuple[int, int]] = {}
+    names = host.listing("/sys/class/net")
+    for name in names if not isinstance(names, Absent) else ():
+        folder = f"/sys/class/net/{name}/statistics"
+        packets, size = host.integer(f"{folder}/rx_packets"), host.integer(f"{folder}/rx_bytes")
+        if name != "lo" and not isinstance(packets, Absent) and not isinstance(size, Absent):
+            found[name] = (packets, size)
+    return found
+
+
+def _busiest(before: PacketCounters, after: PacketCounters) -> tuple[int, float] | None:
+    shares = {
+        cpu: (now.softirq_s - then.softirq_s) / (now.total_s - then.total_s)
+        for cpu, now in after.cpus.items()
+        if (then := before.cpus.get(cpu)) is not None and now.total_s > then.total_s
+    }
+    return max(shares.items(), key=lambda item: item[1]) if shares else None

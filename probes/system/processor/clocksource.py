@@ -1,0 +1,37 @@
+"""What the kernel reads the time from. Not every source can be read without a system call.
+
+Documentation/timers/timekeeping.rst. tsc, kvm-clock, hyperv_clocksource_tsc_page and arch_sys_counter are read in the
+process (vDSO); hpet, acpi_pm, jiffies and xen's cost a system call, hpet and acpi_pm also a slow device register.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from probes.host import Host
+from probes.system.software.kernel import kernel
+from probes.types import Absent, present
+
+ROOT = "/sys/devices/system/clocksource/clocksource0"
+SLOW = {"hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"}
+
+
+class Clocksource(msgspec.Struct, frozen=True):
+    """`asked`: the boot parameter's value (Documentation/admin-guide/kernel-parameters.txt); empty without one."""
+
+    current: str
+    available: tuple[str, ...]
+    asked: str = ""
+
+    @property
+    def slow(self) -> bool:
+        return self.current in SLOW
+
+
+def clocksource(host: Host) -> Clocksource | Absent:
+    current = host.word(f"{ROOT}/current_clocksource")
+    if isinstance(current, Absent):
+        return current
+    others = host.text(f"{ROOT}/available_clocksource", 4096)
+    asked = kernel(host).parameters().get("clocksource", "")
+    return Clocksource(current, tuple(others.split()) if present(others) else (), asked)

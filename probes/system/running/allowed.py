@@ -1,0 +1,66 @@
+"""What this process may use of the CPUs and memory nodes: affinity and cpuset. A container sees all and gets a part."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from probes.host import Host
+from probes.system.processor.cpulist import parse_list
+from probes.system.running.cgroup import cgroup
+from probes.types import Absent, present
+
+_STATUS = "/proc/self/status"
+
+
+class Allowed(msgspec.Struct, frozen=True, kw_only=True):
+    """`cpus` and `nodes` by the kernel's own answer (affinity and cpuset already intersected).
+
+    `quota_cores` is the smallest CPU quota of our control groups (1.5 is one and a half CPUs), None for no limit.
+    """
+
+    cpus: frozenset[int] | Absent
+    nodes: frozenset[int] | Absent
+    quota_cores: float | Absent | None
+
+
+def allowed(host: Host) -> Allowed:
+    """Of the process that asks; in a captured tree of the one that captured it."""
+    text = host.text(_STATUS, 1 << 16)
+    group = cgroup(host)
+    cpus, nodes = _listed(text, "Cpus_allowed_list"), _listed(text, "Mems_allowed_list")
+    return Allowed(
+        cpus=cpus if present(cpus) else _cpuset(host, "cpus") or cpus,
+        nodes=nodes if present(nodes) else _cpuset(host, "mems") or nodes,
+        quota_cores=group if isinstance(group, Absent) else group.cpu_cores,
+    )
+
+
+def _listed(text: str | Absent, name: str) -> frozenset[int] | Absent:
+    if isinstance(text, Absent):
+        return text
+    found = re.search(rf"^{name}:\s*(\S+)", text, re.MULTILINE)
+    values = parse_list(found[1]) if found else None
+    return (
+        values if present(values) and values else Absent(f"{_STATUS} reports no {name}", "missing", _STATUS)
+    )
+
+
+def _cpuset(host: Host, what: str) -> frozenset[int] | None:
+    """From the cpuset of the process, in trees that hold no status: cpuset(7), and cgroups that mount it."""
+    path, table = host.text("/proc/self/cpuset", 4096), host.text("/proc/mounts", 1 << 20)
+    if isinstance(path, Absent) or isinstance(table, Absent):
+        return None
+    below = path.strip().strip("/")
+    for line in table.splitlines():
+        words = line.split()
+        if len(words) < 4 or not (words[2] in ("cpuset", "cgroup2") or "cpuset" in words[3].split(",")):
+            continue
+        folder = "/".join(part for part in (words[1].rstrip("/"), below) if part)
+        for name in (f"cpuset.{what}.effective", f"cpuset.effective_{what}", f"cpuset.{what}", what):
+            text = host.text(f"{folder}/{name}", 1 << 16)
+            found = parse_list(text) if present(text) and text.strip() else None
+            if found:
+                return found
+    return None

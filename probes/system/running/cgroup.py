@@ -1,0 +1,246 @@
+"""What the control group that we (or another process) run in is allowed to use; version 1, version 2 and both at
+once.
+
+A limit holds for everything below it, so that each group up to the root counts and the smallest wins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TypeVar
+
+import msgspec
+
+from probes.host import Host
+from probes.system.disk.mounts import Mount, mounts
+from probes.system.processor.cpulist import parse_list
+from probes.types import Absent, present
+
+N = TypeVar("N", int, float)
+
+_NUMBER = re.compile(r"[0-9]{1,19}")  # 64 bits; int() refuses what has thousands of digits
+_UNIT = re.compile(r".+\.(?:service|scope|slice)")
+_NO_LIMIT_BYTES = 1 << 60  # version 1 writes the highest page-aligned number for "none"
+_MOST_MEMBERS = 100_000
+_LONGEST_PATH, _DEEPEST = 4096, 64
+_V1_IO = {"read_bps": "rbps", "write_bps": "wbps", "read_iops": "riops", "write_iops": "wiops"}
+
+
+class IoLimit(msgspec.Struct, frozen=True):
+    """`what` is rbps, wbps (bytes per second), riops or wiops, as in io.max, or latency; `devno` is major:minor."""
+
+    devno: str
+    what: str
+    value: int
+    group: str
+    file: str = ""
+
+
+class Cgroup(msgspec.Struct, frozen=True, kw_only=True):
+    """None means that there is no limit. `cpu_cores` is quota over period: 1.5 is one and a half CPUs.
+
+    `path` is the group in version 2 (or of version 1's cpu controller); `cpus` what cpuset allows.
+    """
+
+    version: str
+    path: str
+    cpu_cores: float | Absent | None
+    memory_bytes: int | Absent | None
+    io: tuple[IoLimit, ...]
+    cpus: frozenset[int] | Absent
+    latency_targets: tuple[IoLimit, ...] = ()  # in µs: others are held back where these I/Os take longer
+
+
+def cgroup(host: Host, pid: str = "self") -> Cgroup | Absent:
+    """Of a process. Absent where control groups are not mounted or the process is gone."""
+    text = host.text(f"/proc/{pid}/cgroup", may_hang=pid != "self")
+    if isinstance(text, Absent):
+        return text
+    table = mounts(host)
+    if isinstance(table, Absent):
+        return table
+    groups = groups_of(text)
+    folders = {name: folders_of(host, table, name, path) for name, path in groups.items()}
+    version = "v2" if set(groups) == {""} else "hybrid" if folders.get("") else "v1"
+    memory = _bytes(host, folders.get("", ()), "memory.max")
+    first = folders.get("memory", ())
+    return Cgroup(
+        version=version,
+        path=groups.get("cpu") or groups.get("", "/"),
+        cpu_cores=_least(_quota_v2(host, folders.get("", ())), _quota_v1(host, folders.get("cpu", ()))),
+        memory_bytes=_least(memory, _bytes(host, first, "memory.limit_in_bytes")),
+        io=(*_io_v2(host, folders.get("", ())), *_io_v1(host, folders.get("blkio", ()))),
+        cpus=_cpuset(host, (*folders.get("", ()), *folders.get("cpuset", ()))),
+        latency_targets=tuple(_latency_targets(host, folders.get("", ()))),
+    )
+
+
+def groups_of(text: str) -> dict[str, str]:
+    """The group by controller; the empty name is version 2's. `4:cpu,cpuacct:/user.slice`, `0::/user.slice`."""
+    groups: dict[str, str] = {}
+    for line in text.splitlines():
+        parts = line.split(":", 2)
+        if len(parts) == 3:
+            groups.update(dict.fromkeys(parts[1].split(","), parts[2]))
+    return groups
+
+
+def folders_of(host: Host, table: tuple[Mount, ...], controller: str, path: str) -> tuple[str, ...]:
+    """The group's folder and those above it, up to where the hierarchy is mounted."""
+    for mount in reversed(table):
+        right = (
+            mount.fstype == "cgroup2"
+            if not controller
+            else mount.fstype == "cgroup" and controller in mount.options
+        )
+        if not right or not host.exists(mount.mountpoint):
+            continue
+        # In a container without a namespace of its own a part of the hierarchy is mounted, and the path has the
+        # whole.
+        below = path.removeprefix(mount.root) if mount.root != "/" and path.startswith(mount.root) else path
+        # the kernel's paths have at most 4096 characters: a file that says otherwise is none of its
+        parts = [part for part in below[:_LONGEST_PATH].split("/") if part not in ("", "..")][:_DEEPEST]
+        return tuple("/".join((mount.mountpoint, *parts[:n])) for n in range(len(parts), -1, -1))
+    return ()
+
+
+def cpu_quota(host: Host, folder: str) -> float | None:
+    """The quota of one group, by its folder, in CPUs; None: it has none of its own."""
+    limit = _least(_quota_v2(host, (folder,)), _quota_v1(host, (folder,)))
+    return limit if isinstance(limit, float) else None
+
+
+def unit_of(folder: str) -> str:
+    """The systemd unit that a control group is or lies in: the last name of one in its path; "" where none is."""
+    return next((name for name in reversed(folder.split("/")) if _UNIT.fullmatch(name)), "")
+
+
+def _least(*limits: N | Absent | None) -> N | Absent | None:
+    found = [limit for limit in limits if not isinstance(limit, Absent)]
+    if not found:
+        return limits[0]
+    return min((limit for limit in found if limit is not None), default=None)
+
+
+def _each(host: Host, folders: tuple[str, ...], name: str) -> list[str] | Absent:
+    """The file in every group that has it: the root has no limits, nor has a group without the controller."""
+    if not folders:
+        return Absent("this version of control groups is not mounted", "unsupported", name)
+    texts = (host.text(f"{folder}/{name}") for folder in folders)
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _quota_v2(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
+    texts = _each(host, folders, "cpu.max")
+    if isinstance(texts, Absent):
+        return texts
+    pairs = (re.fullmatch(r"([0-9]{1,19}) ([0-9]{1,19})", text.strip()) for text in texts)
+    return min((int(p[1]) / int(p[2]) for p in pairs if p and int(p[2])), default=None)
+
+
+def _quota_v1(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
+    found: list[float] = []
+    seen = False
+    for folder in folders:
+        quota, period = (
+            host.integer(f"{folder}/cpu.cfs_quota_us"),
+            host.integer(f"{folder}/cpu.cfs_period_us"),
+        )
+        if present(quota) and present(period):
+            seen = True
+            if quota > 0 and period > 0:
+                found.append(quota / period)
+    if not seen:
+        return Absent("the cpu controller of version 1 is not mounted", "unsupported", "cpu.cfs_quota_us")
+    return min(found, default=None)
+
+
+def _bytes(host: Host, folders: tuple[str, ...], name: str) -> int | Absent | None:
+    texts = _each(host, folders, name)
+    if isinstance(texts, Absent):
+        return texts
+    numbers = [int(text) for text in texts if _NUMBER.fullmatch(text.strip())]
+    return min((number for number in numbers if number < _NO_LIMIT_BYTES), default=None)
+
+
+def _io_v2(host: Host, folders: tuple[str, ...]) -> list[IoLimit]:
+    """`8:16 rbps=2097152 wbps=max riops=max wiops=120` (Documentation/admin-guide/cgroup-v2.rst)."""
+    limits: list[IoLimit] = []
+    for folder in folders:
+        text = host.text(f"{folder}/io.max")
+        for line in text.splitlines() if isinstance(text, str) else ():
+            devno, _, rest = line.partition(" ")
+            pairs = re.findall(r"(rbps|wbps|riops|wiops)=([0-9]{1,19})\b", rest)
+            limits += [IoLimit(devno, what, int(value), folder, "io.max") for what, value in pairs]
+    return limits
+
+
+def _latency_targets(host: Host, folders: tuple[str, ...]) -> Iterator[IoLimit]:
+    """`8:16 target=75000`, in µs (Documentation/admin-guide/cgroup-v2.rst)."""
+    for folder in folders:
+        text = host.text(f"{folder}/io.latency")
+        for devno, value in (
+            re.findall(r"^(\d+:\d+) target=([0-9]{1,19})$", text, re.M) if present(text) else ()
+        ):
+            yield IoLimit(devno, "latency", int(value), folder, "io.latency")
+
+
+def _io_v1(host: Host, folders: tuple[str, ...]) -> list[IoLimit]:
+    limits: list[IoLimit] = []
+    for folder in folders:
+        for name, what in _V1_IO.items():
+            text = host.text(f"{folder}/blkio.throttle.{name}_device")
+            for devno, value in (
+                re.findall(r"^(\d+:\d+) ([0-9]{1,19})$", text, re.M) if isinstance(text, str) else ()
+            ):
+                limits.append(IoLimit(devno, what, int(value), folder, f"blkio.throttle.{name}_device"))
+    return limits
+
+
+def _cpuset(host: Host, folders: tuple[str, ...]) -> frozenset[int] | Absent:
+    for folder in folders:
+        for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"):
+            text = host.text(f"{folder}/{name}")
+            cpus = parse_list(text) if present(text) and text.strip() else None
+            if cpus:
+                return cpus
+    return Absent("the cpuset controller lists no CPUs", "unsupported", "cpuset.cpus.effective")
+
+
+def cgroup_folders(host: Host, path: str) -> tuple[str, ...]:
+    """Where a control group is, without symlinks; several where both versions, or two controllers, have one of that
+    name. `path`: a folder, or as /proc/PID/cgroup tells it.
+    """
+    roots = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu")
+    wanted = path.strip().rstrip("/")
+    folders = (
+        [wanted] if wanted.startswith("/sys/fs/cgroup") else [f"{r}/{wanted.lstrip('/')}" for r in roots]
+    )
+    there = (f for f in folders if ".." not in f.split("/") and host.exists(f"{f}/cgroup.procs"))
+    return tuple(dict.fromkeys(f for folder in there if present(f := host.real(folder))))
+
+
+def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:
+    """The processes of a control group and of the groups below it. `path`: a folder, or as /proc/PID/cgroup tells
+    it.
+    """
+    folder = next(iter(cgroup_folders(host, path)), None)
+    if folder is None:
+        return Absent(f"there is no control group {path}", "missing", path)
+    return group_pids(host, folder)
+
+
+def group_pids(host: Host, folder: str) -> tuple[int, ...]:
+    """As `cgroup_processes`, of a folder that is there."""
+    found: set[int] = set()
+    waiting = [folder]
+    while waiting and len(found) < _MOST_MEMBERS:
+        at = waiting.pop()
+        text = host.text(f"{at}/cgroup.procs", 8 << 20)
+        found.update(int(word) for word in (text.split() if present(text) else ()) if _NUMBER.fullmatch(word))
+        names = host.listing(at)
+        waiting += [
+            f"{at}/{n}" for n in (names if present(names) else ()) if host.exists(f"{at}/{n}/cgroup.procs")
+        ]
+    return tuple(sorted(found))

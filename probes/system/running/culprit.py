@@ -1,0 +1,155 @@
+"""Who used most of the CPUs or the disks between two looks at the processes.
+
+wait(2) adds the whole life of a child to its parent's account, hours of CPU in the moment of the reaping: what such a
+child had used by the first look is taken off again. Children that were born and reaped in between count for their
+parent: nobody else is there to be named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+
+from probes.system.processor.cpu_times import TICKS_PER_S
+from probes.system.running.processes import Look, Process, same
+
+Resource = Literal["cpu", "io"]
+
+LEAST_CPUS = 0.05
+LEAST_BYTES_A_SECOND = 65536.0
+ROUNDED_S = 0.03  # both parts of a child's time, at both looks: whole ticks of 10 ms
+# Children of two CPUs' worth may seem to have used a little more than two: ticks and uptime are rounded to 10 ms, and a
+# look takes its time. What lies beyond that was used before, by a child that was reaped while a look was under way.
+MORE_THAN_ALL_CPUS = 1.25
+
+
+class Culprit(msgspec.Struct, frozen=True):
+    """`rate`: CPUs (1.0 is one whole CPU) or bytes a second, between the two looks."""
+
+    pid: int
+    name: str
+    rate: float
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} [{self.pid}]"
+
+
+def busiest(
+    before: Look, after: Look, resource: Resource, ours: frozenset[int], least: float | None = None
+) -> Culprit | None:
+    """The process outside `ours` that used most in between, its short-lived children included.
+
+    One of the kernel's own threads, which may work for us, only where no other did. None where nobody used `least` (a
+    twentieth of a CPU, or 64 KiB/s), or where it cannot be read.
+    """
+    found = ranking(before, after, resource, ours, least)
+    users = (one for one in found if not after.processes[one.pid].kernel_thread)
+    return next(users, found[0] if found else None)
+
+
+def ranking(
+    before: Look, after: Look, resource: Resource, ours: frozenset[int], least: float | None = None
+) -> list[Culprit]:
+    """As `busiest`, all that used `least`: who used most first."""
+    usual = LEAST_CPUS if resource == "cpu" else LEAST_BYTES_A_SECOND
+    floor = usual if least is None else max(least, usual)
+    found = (one for one in _users(before, after, resource, ours) if one.rate > floor)
+    return sorted(found, key=lambda one: -one.rate)
+
+
+def _users(before: Look, after: Look, resource: Resource, ours: frozenset[int]) -> Iterator[Culprit]:
+    between_s = max(after.uptime_s - before.uptime_s, 0.01)
+    all_cpus = between_s * after.cpus if after.cpus else float("inf")
+    inherited = _inherited(before, after)
+    for pid, process in after.processes.items():
+        if pid in ours:
+            continue
+        earlier = before.processes.get(pid)
+        if not same(earlier, process):
+            earlier = None
+            if process.start_ticks / TICKS_PER_S < before.uptime_s - 1.0:
+                continue  # older than the first look, which could not see it
+        used = _used(earlier, process, resource, inherited.get(pid), all_cpus)
+        if used:
+            yield Culprit(pid, process.name, used / between_s)
+
+
+def used_by_others(before: Look, after: Look, ours: frozenset[int]) -> tuple[float, float | None]:
+    """CPUs and bytes a second that all processes outside `ours` used in between, without the kernel's own threads.
+
+    The bytes are at least so many: None where some may not be read, and the others moved nothing.
+    """
+    resources: tuple[Resource, ...] = ("cpu", "io")
+    rates = {
+        resource: sum(
+            one.rate
+            for one in _users(before, after, resource, ours)
+            if not after.processes[one.pid].kernel_thread
+        )
+        for resource in resources
+    }
+    return rates["cpu"], rates["io"] if rates["io"] or not after.unreadable else None
+
+
+class _Inherited(msgspec.Struct):
+    """What processes that are gone had used by the first look: whoever reaped them did not use it in between."""
+
+    cpu_s: float = 0.0
+    io: int = 0
+    io_known: bool = True
+
+    def add(self, gone: Process) -> None:
+        self.cpu_s += gone.cpu_s
+        self.io += sum(gone.io or (0, 0))
+        self.io_known = self.io_known and gone.io is not None
+
+
+def _inherited(before: Look, after: Look) -> dict[int, _Inherited]:
+    """By the process that may have reaped them."""
+    found: dict[int, _Inherited] = {}
+    for pid, gone in before.processes.items():
+        if same(gone, after.processes.get(pid)):
+            continue
+        for reaper in _reapers(gone, before, after):
+            found.setdefault(reaper, _Inherited()).add(gone)
+    return found
+
+
+def _reapers(gone: Process, before: Look, after: Look) -> Iterator[int]:
+    """Its parent. Where that is gone as well: any ancestor, for a subreaper adopts (prctl(2)), or init."""
+    seen = {gone.pid}
+    at = gone
+    while at.parent not in seen and (parent := before.processes.get(at.parent)) is not None:
+        seen.add(parent.pid)
+        if same(parent, after.processes.get(parent.pid)):
+            yield parent.pid
+            if at is gone:
+                return
+        at = parent
+
+
+def _used(
+    earlier: Process | None,
+    now: Process,
+    resource: Resource,
+    inherited: _Inherited | None,
+    all_cpus: float,
+) -> float | None:
+    """CPU seconds or bytes since `earlier` (None: since its start, which lies in between); None: cannot be told."""
+    own = now.own_s - (earlier.own_s if earlier else 0.0)
+    children = now.children_s - (earlier.children_s if earlier else 0.0)
+    reaped = inherited or _Inherited()
+    of_children = max(0.0, children - reaped.cpu_s)
+    impossible = of_children > MORE_THAN_ALL_CPUS * all_cpus
+    if resource == "cpu":
+        return min(max(0.0, own) + (0.0 if impossible else of_children), all_cpus)
+    if children < ROUNDED_S and reaped.cpu_s > 2 * ROUNDED_S:
+        reaped = _Inherited()  # it did not wait for them: it ignores SIGCHLD, or another one adopted them
+    if impossible or now.io is None or not reaped.io_known:
+        return None
+    if earlier is None:
+        return float(sum(now.io))
+    return None if earlier.io is None else max(0.0, float(sum(now.io) - sum(earlier.io) - reaped.io))

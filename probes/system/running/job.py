@@ -1,0 +1,192 @@
+"""A job's use of the CPUs: a process tree, a control group or a user's processes, looked at twice.
+
+From /proc/PID/stat and, for each thread, schedstat (how long it could run and did not: Documentation/scheduler/
+sched-stats.rst) and sched (migrations; needs CONFIG_SCHED_DEBUG). A child that ended in between counts through its
+parent's times.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from probes.host import Host
+from probes.number_text import whole
+from probes.process_stat import stat_at
+from probes.system.processor.cpu_times import TICKS_PER_S
+from probes.system.running.cgroup import cgroup_processes
+from probes.system.running.processes import Process, family_of, look, same
+from probes.types import Absent, present
+
+JobKind: TypeAlias = Literal["pid", "cgroup", "user"]
+MOST_THREADS = 4096  # each costs three small files; a larger job is told by its processes alone
+
+
+class JobTarget(msgspec.Struct, frozen=True):
+    """`value`: a process id, a path below /sys/fs/cgroup, or a user id."""
+
+    kind: JobKind
+    value: str
+
+
+class JobLook(msgspec.Struct, frozen=True, kw_only=True):
+    """`times`: by process, user and system seconds of its own threads.
+
+    `threads` are thread ids with (seconds waited for a CPU, migrations or -1, CPU that ran it last).
+    """
+
+    at_s: float
+    processes: dict[int, Process]
+    times: dict[int, tuple[float, float]]
+    threads: dict[int, tuple[float, int, int]]
+    others_waited_s: float | None
+
+
+class JobUse(msgspec.Struct, frozen=True, kw_only=True):
+    """Between two looks. `waited` is the mean number of its threads that could run and had no CPU; `others_waited`
+    of all others. `migrations_per_s` None: the kernel does not tell; then `moved` counts threads seen on another CPU.
+    """
+
+    seconds: float
+    cores: float
+    user_share: float
+    waited: float | None
+    others_waited: float | None
+    migrations_per_s: float | None
+    moved: int
+    cpus: frozenset[int]
+    processes: int
+    threads: int
+
+
+def job_look(host: Host, target: JobTarget) -> JobLook | Absent:
+    """Absent where no such process, group or user's process can be seen."""
+    at = look(host, io=False)
+    members = _members(host, target, at.processes)
+    if isinstance(members, Absent):
+        return members
+    if not members:
+        return Absent(f"no process of {target.kind} {target.value} can be seen", "missing", "/proc")
+    times: dict[int, tuple[float, float]] = {}
+    threads: dict[int, tuple[float, int, int]] = {}
+    for pid in members:
+        used = _user_system(host, f"/proc/{pid}/stat")
+        if used is not None:
+            times[pid] = used
+        names = host.listing(f"/proc/{pid}/task")
+        for tid in names if present(names) else ():
+            if len(threads) >= MOST_THREADS:
+                break
+            if (one := _thread(host, f"/proc/{pid}/task/{tid}")) is not None:
+                threads[int(tid)] = one
+    return JobLook(
+        at_s=at.uptime_s,
+        processes=members,
+        times=times,
+        threads=threads,
+        others_waited_s=_all_waited(host),
+    )
+
+
+def job_use(before: JobLook, after: JobLook) -> JobUse:
+    """What happened between; threads that were born or ended in between count with what can be seen of them."""
+    seconds = max(after.at_s - before.at_s, 0.01)
+    own = children = 0.0
+    gone = sum(p.cpu_s for pid, p in before.processes.items() if not same(p, after.processes.get(pid)))
+    for pid, process in after.processes.items():
+        earlier = before.processes.get(pid)
+        earlier = earlier if same(earlier, process) else None
+        own += process.own_s - (earlier.own_s if earlier else 0.0)
+        children += process.children_s - (earlier.children_s if earlier else 0.0)
+    # What an ended child had used by the first look came into its parent's account only now.
+    cores = max(0.0, own + max(0.0, children - gone)) / seconds
+    both = after.threads.keys() & before.threads.keys()
+    waited = sum(max(0.0, after.threads[t][0] - before.threads[t][0]) for t in both)
+    known = [t for t in both if after.threads[t][1] >= 0 and before.threads[t][1] >= 0]
+    migrated = sum(max(0, after.threads[t][1] - before.threads[t][1]) for t in known)
+    user, system = (
+        sum(max(0.0, times[at] - _earlier(before, after, pid)[at]) for pid, times in after.times.items())
+        for at in (0, 1)
+    )
+    all_waited = (
+        None
+        if after.others_waited_s is None or before.others_waited_s is None
+        else max(0.0, after.others_waited_s - before.others_waited_s)
+    )
+    return JobUse(
+        seconds=seconds,
+        cores=cores,
+        user_share=user / (user + system) if user + system else 0.0,
+        waited=waited / seconds if both else None,
+        others_waited=None if all_waited is None else max(0.0, all_waited - waited) / seconds,
+        migrations_per_s=migrated / seconds if known else None,
+        moved=sum(after.threads[t][2] != before.threads[t][2] for t in both),
+        cpus=frozenset(t[2] for t in after.threads.values()),
+        processes=len(after.processes),
+        threads=len(after.threads),
+    )
+
+
+def _members(host: Host, target: JobTarget, everybody: dict[int, Process]) -> dict[int, Process] | Absent:
+    if target.kind == "pid":
+        found = family_of(host, int(target.value)) if re.fullmatch(r"[0-9]{1,9}", target.value) else {}
+        # A child that was adopted by init left the tree; the list of parents finds those whose parent still lives.
+        return found | _descendants(everybody, set(found))
+    if target.kind == "cgroup":
+        pids = cgroup_processes(host, target.value)
+        return pids if isinstance(pids, Absent) else {p: everybody[p] for p in pids if p in everybody}
+    return {pid: process for pid, process in everybody.items() if _owner(host, pid) == target.value}
+
+
+def _descendants(everybody: dict[int, Process], found: set[int]) -> dict[int, Process]:
+    more: dict[int, Process] = {}
+    growing = True
+    while growing:
+        new = {p.pid: p for p in everybody.values() if p.parent in found and p.pid not in found}
+        more |= new
+        found |= new.keys()
+        growing = bool(new)
+    return more
+
+
+def _owner(host: Host, pid: int) -> str:
+    """The effective user id."""
+    text = host.text(f"/proc/{pid}/status", 1 << 16)
+    found = re.search(r"^Uid:\s+\d+\s+(\d+)", text, re.MULTILINE) if present(text) else None
+    return found[1] if found else ""
+
+
+def _earlier(before: JobLook, after: JobLook, pid: int) -> tuple[float, float]:
+    known = same(before.processes.get(pid), after.processes.get(pid))
+    return before.times.get(pid, (0.0, 0.0)) if known else (0.0, 0.0)
+
+
+def _user_system(host: Host, path: str) -> tuple[float, float] | None:
+    stat = stat_at(host, path)
+    return None if stat is None else (stat.user_ticks / TICKS_PER_S, stat.system_ticks / TICKS_PER_S)
+
+
+def _thread(host: Host, folder: str) -> tuple[float, int, int] | None:
+    waits = host.text(f"{folder}/schedstat", 256)
+    stat = stat_at(host, f"{folder}/stat")
+    moves = host.text(f"{folder}/sched", 1 << 16)
+    found = re.search(r"nr_migrations\s*:\s*([0-9]{1,19})\b", moves) if present(moves) else None
+    waited = whole(waits.split(" ", 2)[1]) if present(waits) and " " in waits else None
+    if stat is None or (waited is None and present(waits)):
+        return None
+    return ((waited or 0) / 1e9, int(found[1]) if found else -1, stat.last_cpu)
+
+
+def _all_waited(host: Host) -> float | None:
+    """run_delay of all CPUs: the eighth number of a cpu line of /proc/schedstat, in ns (version 15 and later)."""
+    text = host.text("/proc/schedstat", 16 << 20)
+    total = 0
+    found = False
+    for line in text.splitlines() if present(text) else ():
+        words = line.split()
+        waited = whole(words[8]) if len(words) >= 9 and re.fullmatch(r"cpu[0-9]+", words[0]) else None
+        if waited is not None:
+            total, found = total + waited, True
+    return total / 1e9 if found else None

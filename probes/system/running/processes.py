@@ -1,0 +1,186 @@
+"""Looks at all processes: what each has used of the CPUs and the disks until then.
+
+Only /proc/PID/stat, /proc/PID/io and the list of children are read: none of them waits for a process's memory
+map, as cmdline does behind a stuck page fault. io waits for a process that hangs inside execve (proc_pid_io takes its
+lock): one in D state is asked through a child process that can be abandoned.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import msgspec
+
+from probes.host import Host
+from probes.number_text import whole, wholes
+from probes.process_stat import parse_stat
+from probes.safe_read import decode
+from probes.system.processor.cpu_times import TICKS_PER_S, proc_stat
+from probes.system.pulse import uptime_s
+from probes.types import Absent, present
+
+COMMAND = "hostdx"
+
+
+class Process(msgspec.Struct, frozen=True):
+    """One look at a process. The kernel adds to `cpu_s` and `io` the whole life of every child that was waited for."""
+
+    pid: int
+    name: str  # the kernel's 15 characters: data from the host
+    state: str
+    parent: int
+    start_ticks: int
+    cpu_s: float
+    own_s: float  # the part of `cpu_s` that its own threads used
+    io: tuple[int, int] | None = None  # bytes read and written; None: not readable
+    kernel_thread: bool = False
+
+    @property
+    def children_s(self) -> float:
+        return self.cpu_s - self.own_s
+
+
+class Look(msgspec.Struct, frozen=True):
+    """All processes that could be seen at one time."""
+
+    uptime_s: float
+    processes: dict[int, Process]
+    cpus: int = 0  # 0: not known
+    unreadable: int = 0  # processes whose I/O we may not read
+    hung: bool = False  # one in D state did not tell its I/O in time: the others were not asked
+
+
+def look(host: Host, *, io: bool, waiting: bool = True) -> Look:
+    """Every process that can be seen; 7 microseconds each, 14 with its I/O.
+
+    waiting  False: processes in D state are not asked for their I/O (an earlier look hung there).
+    """
+    names = host.listing("/proc")
+    processes: dict[int, Process] = {}
+    unreadable = 0
+    hung = not waiting
+    for name in () if isinstance(names, Absent) else names:
+        process = _process(host, name) if name.isdecimal() else None
+        if process is None:
+            continue
+        if io:
+            used, why = _io(host, process.pid, process.state == "D", hung)
+            unreadable += why == "permission"
+            hung = hung or why == "timeout"
+            if used is not None:
+                process = msgspec.structs.replace(process, io=used)
+        processes[process.pid] = process
+    up_s = uptime_s(host)
+    return Look(up_s if present(up_s) else 0.0, processes, host.once(_cpus), unreadable, hung)
+
+
+def family_of(host: Host, pid: int | None = None) -> dict[int, Process]:
+    """A process and its descendants (children of its threads, and of the descendants' first threads)."""
+    top = os.getpid() if pid is None else pid
+    found: dict[int, Process] = {}
+    waiting = [top]
+    while waiting:
+        at = waiting.pop()
+        process = _process(host, str(at)) if at not in found else None
+        if process is None:
+            continue
+        found[at] = process
+        threads = host.listing(f"/proc/{at}/task") if at == top else (str(at),)
+        for thread in () if isinstance(threads, Absent) else threads:
+            children = host.text(f"/proc/{at}/task/{thread}/children", 1 << 16)
+            if isinstance(children, str):
+                waiting.extend(wholes(children.split()) or ())
+    return found
+
+
+def same(one: Process | None, other: Process | None) -> bool:
+    """Ids are used again: a process is its id and the time of its start."""
+    return one is not None and other is not None and one.start_ticks == other.start_ticks
+
+
+def own_family(host: Host, pid: int | None = None) -> dict[int, Process]:
+    """As `family_of`, from the topmost hostdx that we were started by: the app that waits for a child of its own and
+    follows a run is nobody else either.
+
+    Such a parent runs the same program file under the name of the command, or of the interpreter as we do.
+    """
+    top = os.getpid() if pid is None else pid
+    own = _process(host, str(top))
+    program = host.link(f"/proc/{top}/exe")
+    while own is not None and own.parent > 1 and not isinstance(program, Absent):
+        parent = _process(host, str(own.parent))
+        if parent is None or host.link(f"/proc/{parent.pid}/exe") != program:
+            break
+        if parent.name not in (COMMAND, own.name):
+            break
+        own = parent
+    return family_of(host, top if own is None else own.pid)
+
+
+def cpu_seconds(processes: dict[int, Process]) -> float:
+    """Summed, children that were reaped included: it never falls while the topmost process lives."""
+    return sum(process.cpu_s for process in processes.values())
+
+
+def _process(host: Host, pid: str) -> Process | None:
+    data = _read(host, f"/proc/{pid}/stat")
+    stat = None if isinstance(data, Absent) else parse_stat(decode(data))
+    number = whole(pid)
+    if stat is None or number is None:
+        return None
+    own = stat.user_ticks + stat.system_ticks
+    return Process(
+        number,
+        stat.name,
+        stat.state,
+        stat.parent,
+        stat.start_ticks,
+        (own + stat.children_ticks) / TICKS_PER_S,
+        own / TICKS_PER_S,
+        kernel_thread=stat.kernel_thread,
+    )
+
+
+def _io(host: Host, pid: int, waits: bool, hung: bool) -> tuple[tuple[int, int] | None, str]:
+    """Its bytes, else why not: "permission", "timeout" (it hangs, or another one did), or something else."""
+    path = f"/proc/{pid}/io"
+    if waits and host.live:
+        if hung:
+            return None, "timeout"
+        text = host.text(path, 4096, may_hang=True)
+        data = text if isinstance(text, Absent) else text.encode()
+    else:
+        data = _read(host, path)
+    if isinstance(data, Absent):
+        # Of a captured tree nobody knows who was allowed what: a missing file was not readable.
+        return None, "permission" if data.kind in ("permission", "container", "captured") else data.kind
+    counts = dict(line.partition(b": ")[::2] for line in data.splitlines())
+    moved = wholes(decode(counts.get(name, b"")) for name in (b"read_bytes", b"write_bytes"))
+    return (None, "invalid") if moved is None else ((moved[0], moved[1]), "")
+
+
+def io_bytes(host: Host, pid: int) -> tuple[int, int] | None:
+    """Bytes that a process made storage read and write (proc_pid_io(5)); None where that cannot be read."""
+    return _io(host, pid, False, False)[0]
+
+
+def _read(host: Host, path: str) -> bytes | Absent:
+    """A small file of /proc. On the live host without `Host`'s checks, which cost three times as much as the file."""
+    if not host.live:
+        text = host.text(path, 4096)
+        return text if isinstance(text, Absent) else text.encode()
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return os.read(fd, 4096)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        denied = error.errno in (errno.EACCES, errno.EPERM)
+        return Absent(f"{path}: {error.strerror}", "permission" if denied else "missing", path)
+
+
+def _cpus(host: Host) -> int:
+    stat = proc_stat(host)
+    return 0 if isinstance(stat, Absent) else len(stat.cpus)

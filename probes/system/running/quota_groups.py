@@ -1,0 +1,106 @@
+"""The control groups of this host that have a CPU quota of their own (v1 and v2), and how often it stopped them."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import msgspec
+
+from probes.host import Host
+from probes.system.disk.mounts import Mount, mounts
+from probes.system.processor.throttle import quota_counts
+from probes.system.running.cgroup import cgroup_folders, cpu_quota, folders_of, groups_of
+from probes.system.running.job import JobTarget
+from probes.types import Absent, present
+
+DEEPEST = 4  # kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podX.slice/cri-containerd-Y.scope
+MOST_GROUPS = 500  # each costs three small files: some ten ms in all
+
+
+class QuotaGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """`cores`: quota over period; `stopped` of `periods`: since the group was made."""
+
+    folder: str
+    name: str  # below the mount, without a slash at its start
+    cores: float
+    stopped: int
+    periods: int
+
+    @property
+    def share(self) -> float:
+        return self.stopped / self.periods if self.periods > 0 else 0.0
+
+
+def quota_groups(host: Host, without: frozenset[str] = frozenset()) -> tuple[tuple[QuotaGroup, ...], bool]:
+    """Those with a quota, the highest first, but for the folders `without`; and whether all groups were looked at."""
+    table = mounts(host)
+    if isinstance(table, Absent):
+        return (), True
+    waiting = deque((root, "", 0) for root in _roots(table))
+    found: dict[str, QuotaGroup] = {}
+    looked = 0
+    while waiting:
+        root, above, depth = waiting.popleft()
+        names = host.subfolders(f"{root}{above}")
+        for name in names if present(names) else ():
+            path = f"{above}/{name}"
+            folder = f"{root}{path}"
+            # a group without the controller has none below it that has it (cgroup-v2.rst, Top-down Constraint)
+            if not any(host.exists(f"{folder}/{file}") for file in ("cpu.max", "cpu.cfs_quota_us")):
+                continue
+            if looked >= MOST_GROUPS:
+                return tuple(found.values()), False
+            looked += 1
+            if depth + 1 < DEEPEST:
+                waiting.append((root, path, depth + 1))
+            if folder not in without and (one := quota_group(host, root, folder)) is not None:
+                found[folder] = one
+    return tuple(found.values()), True
+
+
+def quotas_of(host: Host, target: JobTarget) -> tuple[QuotaGroup, ...]:
+    """The groups with a quota that a job is in: its own and those above it. A user's processes may be in any: none."""
+    table = mounts(host)
+    if isinstance(table, Absent) or target.kind == "user":
+        return ()
+    if target.kind == "cgroup":
+        folders = cgroup_folders(host, target.value)
+    else:
+        text = host.text(f"/proc/{target.value}/cgroup", may_hang=True)
+        groups = groups_of(text) if present(text) else {}
+        chains = (folders_of(host, table, kind, groups[kind]) for kind in ("", "cpu") if kind in groups)
+        folders = tuple(chain[0] for chain in chains if chain)
+    found: dict[str, QuotaGroup] = {}
+    for root in _roots(table):
+        for folder in (f for f in folders if f.startswith(f"{root}/")):
+            while folder != root:
+                if (one := quota_group(host, root, folder)) is not None:
+                    found[folder] = one
+                folder = folder.rpartition("/")[0]
+    return tuple(found.values())
+
+
+def since(host: Host, earlier: QuotaGroup) -> QuotaGroup | None:
+    """What was counted since then, of the same group; None: it is gone."""
+    counts = quota_counts(host, earlier.folder)
+    if counts is None:
+        return None
+    stopped, periods = max(0, counts[0] - earlier.stopped), max(0, counts[1] - earlier.periods)
+    return msgspec.structs.replace(earlier, stopped=stopped, periods=periods)
+
+
+def quota_group(host: Host, root: str, folder: str) -> QuotaGroup | None:
+    cores, counts = cpu_quota(host, folder), quota_counts(host, folder)
+    if cores is None or counts is None:
+        return None
+    name = folder.removeprefix(f"{root}/")
+    return QuotaGroup(folder=folder, name=name, cores=cores, stopped=counts[0], periods=counts[1])
+
+
+def _roots(table: tuple[Mount, ...]) -> tuple[str, ...]:
+    """Each hierarchy once, where it was mounted first: a container's tree may hold it again."""
+    found: dict[tuple[str, str], str] = {}
+    for m in table:
+        if m.fstype == "cgroup2" or (m.fstype == "cgroup" and "cpu" in m.options):
+            found.setdefault((m.devno or m.mountpoint, m.root), m.mountpoint)
+    return tuple(dict.fromkeys(found.values()))

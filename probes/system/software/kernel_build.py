@@ -1,0 +1,107 @@
+"""How the running kernel was built: its configuration, preemption model, tick, modules and live patches."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+
+import msgspec
+
+from probes.host import Host
+from probes.system.software.kernel import kernel
+from probes.types import Absent, present
+
+# Options that change how fast a kernel is (the help texts in its Kconfig files). Of the others only the digest is kept.
+TELLING = """
+    HZ NO_HZ_FULL NO_HZ_IDLE PREEMPT PREEMPT_VOLUNTARY PREEMPT_NONE PREEMPT_DYNAMIC PREEMPT_RT NUMA_BALANCING
+    TRANSPARENT_HUGEPAGE_ALWAYS TRANSPARENT_HUGEPAGE_MADVISE SLUB_DEBUG_ON DEBUG_LOCK_ALLOC PROVE_LOCKING
+    DEBUG_SPINLOCK DEBUG_ATOMIC_SLEEP DEBUG_PAGEALLOC_ENABLE_DEFAULT KASAN UBSAN KCSAN LOCKDEP SCHED_DEBUG
+    SCHED_AUTOGROUP SCHED_CORE CFS_BANDWIDTH RT_GROUP_SCHED HARDENED_USERCOPY INIT_ON_ALLOC_DEFAULT_ON
+    INIT_ON_FREE_DEFAULT_ON SLAB_FREELIST_HARDENED FORTIFY_SOURCE STACKPROTECTOR_STRONG VMAP_STACK
+    RANDOMIZE_KSTACK_OFFSET_DEFAULT CFI_CLANG PAGE_TABLE_ISOLATION MITIGATION_PAGE_TABLE_ISOLATION RETPOLINE
+    MITIGATION_RETPOLINE CPU_MITIGATIONS SPECULATION_MITIGATIONS LRU_GEN_ENABLED MEMCG PSI PSI_DEFAULT_DISABLED
+    BLK_WBT BLK_CGROUP_IOCOST MQ_IOSCHED_DEADLINE IOSCHED_BFQ AUDITSYSCALL SECURITY_SELINUX SECURITY_APPARMOR
+    IOMMU_DEFAULT_PASSTHROUGH IOMMU_DEFAULT_DMA_LAZY IOMMU_DEFAULT_DMA_STRICT CC_OPTIMIZE_FOR_SIZE
+    LTO_CLANG_THIN GENERIC_CPU MNATIVE
+""".split()  # noqa: SIM905
+_OPTION = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
+MOST_BYTES = 4 << 20
+
+
+class Build(msgspec.Struct, frozen=True, kw_only=True):
+    """`config`: of `TELLING` those that are set. `digest`: CRC-32 of all options, order and comments left out."""
+
+    config: dict[str, str] | Absent
+    digest: str | Absent
+    source: str
+    preemption: str | Absent
+    clock_source: str | Absent
+    modules: tuple[str, ...] | Absent
+    live_patches: tuple[str, ...]
+
+
+def kernel_build(host: Host) -> Build:
+    """From /boot/config-RELEASE or /proc/config.gz, /sys/kernel and /proc/modules."""
+    text, source = _config(host)
+    options = dict(_OPTION.findall(text)) if present(text) else {}
+    lines = sorted(f"{name}={value}" for name, value in options.items())
+    modules = host.text("/proc/modules")
+    patches = host.listing("/sys/kernel/livepatch")
+    return Build(
+        config=text if isinstance(text, Absent) else {n: options[n] for n in TELLING if n in options},
+        digest=f"{zlib.crc32(chr(10).join(lines).encode()):08x}" if present(text) else text,
+        source=source,
+        preemption=_preemption(host, options),
+        clock_source=host.text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        modules=modules if isinstance(modules, Absent) else tuple(sorted(_first_words(modules))),
+        live_patches=patches if present(patches) else (),
+    )
+
+
+def _first_words(text: str) -> list[str]:
+    return [line.split()[0] for line in text.splitlines() if line.strip()]
+
+
+def _config(host: Host) -> tuple[str | Absent, str]:
+    release = kernel(host).release
+    if present(release):
+        path = f"/boot/config-{release}"
+        text = host.text(path, MOST_BYTES)
+        if present(text):
+            return text, path
+    if host.live:
+        try:
+            with Path("/proc/config.gz").open("rb") as file:
+                packed = file.read(MOST_BYTES)
+            # bounded: a file of ours would unpack to 300 kB
+            text = (
+                zlib.decompressobj(wbits=31).decompress(packed, MOST_BYTES).decode(errors="backslashreplace")
+            )
+            return text, "/proc/config.gz"
+        except (OSError, zlib.error):
+            pass
+    return Absent("neither /boot/config-RELEASE nor /proc/config.gz can be read", "missing"), "/boot/config-*"
+
+
+def _preemption(host: Host, options: dict[str, str]) -> str | Absent:
+    """none, voluntary, full, lazy or rt: as chosen at boot, else as built, else as `uname -v` tells."""
+    now = host.text("/sys/kernel/debug/sched/preempt")
+    chosen = re.search(r"\((\w+)\)", now) if present(now) else None
+    if chosen:
+        return chosen[1]
+    asked = kernel(host).parameters().get("preempt")
+    if asked:
+        return asked
+    for option, word in (
+        ("PREEMPT_RT", "rt"),
+        ("PREEMPT_LAZY", "lazy"),
+        ("PREEMPT", "full"),
+        ("PREEMPT_VOLUNTARY", "voluntary"),
+        ("PREEMPT_NONE", "none"),
+    ):
+        if options.get(option) == "y":
+            return word
+    build = kernel(host).build
+    found = re.search(r"\bPREEMPT(_\w+)?\b", build) if present(build) else None
+    return found[0] if found else Absent("the kernel does not report its preemption model", "unsupported")

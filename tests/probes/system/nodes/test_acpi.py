@@ -1,0 +1,107 @@
+"""The firmware's tables of nodes: from their bytes, whole, cut short and absent."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from probes.system.nodes.acpi import ROOT, acpi_tables
+from probes.types import Absent, present
+from scenarios.numa.settings import lost_nodes
+from scenarios.numa.settings import settings as all_settings
+from tests.fakes.tree import Tree
+
+NODE = "/sys/devices/system/node"
+
+
+def _table(name: str, body: bytes) -> bytes:
+    return struct.pack("<4sI28x", name.encode(), 36 + len(body)) + body
+
+
+def _processor(domain: int, flags: int = 1) -> bytes:
+    parts = (domain >> 8 & 0xFF, domain >> 16 & 0xFF, domain >> 24 & 0xFF)
+    return struct.pack("<BBBBIBBBBI", 0, 16, domain & 0xFF, 0, flags, 0, *parts, 0)
+
+
+def _x2apic(domain: int, flags: int = 1) -> bytes:
+    return struct.pack("<BBHIIII4x", 2, 24, 0, domain, 0, flags, 0)
+
+
+def _arm(domain: int, flags: int = 1) -> bytes:
+    return struct.pack("<BBIIII", 3, 18, domain, 0, flags, 0)
+
+
+def _memory(domain: int, length: int = 1 << 30, flags: int = 1) -> bytes:
+    return struct.pack("<BBIHQQII8x", 1, 40, domain, 0, 0, length, 0, flags)
+
+
+def _srat(*entries: bytes) -> bytes:
+    return _table("SRAT", bytes(12) + b"".join(entries))
+
+
+def _slit(*rows: tuple[int, ...]) -> bytes:
+    return _table("SLIT", struct.pack("<Q", len(rows)) + b"".join(bytes(row) for row in rows))
+
+
+def _nodes(tree: Tree, *rows: str) -> Tree:
+    for number, row in enumerate(rows):
+        tree.files(f"{NODE}/node{number}", cpulist=number, distance=row)
+    return tree
+
+
+@pytest.mark.parametrize("processor", [_processor, _x2apic, _arm])
+def test_domains_and_distances(tree: Tree, processor: object) -> None:
+    assert callable(processor)
+    entries = [processor(0), processor(0x1234), processor(7, 0), _memory(0), _memory(0x1234), _memory(9, 0)]
+    tree.put(f"{ROOT}/SRAT", _srat(*entries, _memory(8, flags=3)))  # room to plug memory in is no memory
+    tree.put(f"{ROOT}/SLIT", _slit((10, 21), (21, 10)))
+    it = acpi_tables(_nodes(tree, "10 21", "21 10").host())
+    assert present(it) and present(it.srat)
+    assert it.srat.with_cpus == it.srat.with_memory == {0, 0x1234}
+    assert it.distances == ((10, 21), (21, 10))
+    assert isinstance(it.hmat_bytes, Absent) and "no HMAT table" in it.hmat_bytes.reason
+    told = {s.name: s.value for s in all_settings(tree.host())}
+    assert told["firmware_domains"] == "2 domains with CPUs, 2 with memory"
+    assert told["firmware_distances"] == "10 21; 21 10 (as the kernel uses them)"
+
+
+def test_distances_that_the_kernel_did_not_take(tree: Tree) -> None:
+    tree.put(f"{ROOT}/SLIT", _slit((10, 5), (5, 10)))
+    told = {s.name: s.value for s in all_settings(_nodes(tree, "10 20", "20 10").host())}
+    assert told["firmware_distances"] == "10 5; 5 10 (not as the kernel uses them)"
+
+
+def test_speeds_of_memory(tree: Tree) -> None:
+    tree.put(f"{ROOT}/HMAT", _table("HMAT", bytes(4)))
+    assert isinstance({s.name: s.value for s in all_settings(tree.host())}["firmware_speeds"], Absent)
+    _nodes(tree, "10").files(f"{NODE}/node0/access0/initiators", read_latency=90, read_bandwidth=120000)
+    told = {s.name: s.value for s in all_settings(tree.host())}
+    assert told["firmware_speeds"] == ["node 0: 90 ns, 120000 MB/s"]
+
+
+def test_nodes_that_the_kernel_refused(tree: Tree) -> None:
+    whole = [_processor(0), _processor(1), _memory(0), _memory(1)]
+    _nodes(tree.put(f"{ROOT}/SRAT", _srat(*whole)), "10")
+    assert lost_nodes(tree.host()) == (2, 1)
+    assert lost_nodes(tree.put("/proc/cmdline", "ro numa=off\n").host()) is None
+    tree.put("/proc/cmdline", "ro\n").put(f"{ROOT}/SRAT", _srat(*whole[:3]))  # the second has no memory
+    assert lost_nodes(tree.host()) is None
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"SRAT", bytes(60), _srat(), _srat(b"\0\0"), _srat(_memory(0)[:20]), _srat(b"\1\xff")]
+)
+def test_what_is_no_table(tree: Tree, data: bytes) -> None:
+    it = acpi_tables(tree.put(f"{ROOT}/SRAT", data).put(f"{ROOT}/SLIT", data).host())
+    assert present(it) and isinstance(it.srat, Absent) and isinstance(it.distances, Absent)
+
+
+def test_a_slit_that_claims_more_than_it_holds(tree: Tree) -> None:
+    tree.put(f"{ROOT}/SLIT", _table("SLIT", struct.pack("<Q", 1 << 60) + bytes(100)))
+    it = acpi_tables(tree.host())
+    assert present(it) and isinstance(it.distances, Absent)
+
+
+def test_a_machine_without_acpi(tree: Tree) -> None:
+    assert isinstance(acpi_tables(tree.host()), Absent)

@@ -1,0 +1,124 @@
+"""A job's use of the CPUs between two looks: threads, reaped children, waits; and who is pinned where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from probes.host import Host
+from probes.system.processor.clocksource import clocksource
+from probes.system.processor.cpu_times import CpuTimes, cpu_times
+from probes.system.processor.power import packages, watts
+from probes.system.running.job import JobLook, JobTarget, job_look, job_use
+from probes.system.running.pinned import pinned
+from probes.types import Absent, present
+from tests.fakes.tree import Tree
+
+
+def _stat(pid: int, parent: int, user: int, system: int, children: int = 0, cpu: int = 0) -> str:
+    fields = ["S", str(parent), *["0"] * 9, str(user), str(system), str(children), "0"]
+    fields += ["0"] * 4 + ["100"] + ["0"] * 16 + [str(cpu)] + ["0"] * 13
+    return f"{pid} (a) b) {' '.join(fields)}\n"
+
+
+def _process(tree: Tree, pid: int, parent: int, user: int, system: int, **more: int) -> None:
+    waited = more.pop("waited_ms", 0)
+    moves = more.pop("moves", 0)
+    stat = _stat(pid, parent, user, system, **more)
+    tree.put(f"/proc/{pid}/stat", stat)
+    tree.put(f"/proc/{pid}/status", "Name:\tx\nUid:\t1000\t1000\t1000\t1000\n")
+    folder = f"/proc/{pid}/task/{pid}"
+    tree.put(f"{folder}/stat", stat).put(f"{folder}/schedstat", f"5 {waited * 1_000_000} 9\n")
+    tree.put(f"{folder}/sched", f"se.nr_migrations   :   {moves}\n")
+
+
+def _look(tree: Tree, target: JobTarget, uptime: float) -> JobLook:
+    tree.put("/proc/uptime", f"{uptime} 1\n")
+    found = job_look(tree.host(), target)
+    assert present(found)
+    return found
+
+
+def test_a_tree_with_a_child(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    tree.put("/proc/stat", "cpu0 0 0 0 0 0 0 0 0\n")
+    _process(tree, 10, 1, 100, 0)
+    _process(tree, 11, 10, 100, 100, waited_ms=100, moves=3)
+    _process(tree, 12, 1, 900, 0)
+    before = _look(tree, JobTarget("pid", "10"), 50.0)
+    _process(tree, 10, 1, 200, 0)
+    _process(tree, 11, 10, 150, 150, waited_ms=1100, moves=7, cpu=1)
+    use = job_use(before, _look(tree, JobTarget("pid", "10"), 52.0))
+    assert (use.processes, use.threads, use.cores, use.user_share) == (2, 2, 1.0, 0.75)
+    assert (use.waited, use.migrations_per_s, use.moved, use.cpus) == (0.5, 2.0, 1, frozenset({0, 1}))
+
+
+def test_a_child_that_was_reaped_counts_once(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    _process(tree, 10, 1, 0, 0)
+    _process(tree, 11, 10, 300, 0)
+    before = _look(tree, JobTarget("pid", "10"), 50.0)
+    for path in sorted((tmp_path / "proc/11").rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+    (tmp_path / "proc/11").rmdir()
+    _process(tree, 10, 1, 0, 0, children=400)  # 3 s of which were used before the first look
+    assert job_use(before, _look(tree, JobTarget("pid", "10"), 51.0)).cores == pytest.approx(1.0)
+
+
+def test_a_user_and_a_group(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    _process(tree, 10, 1, 0, 0)
+    _process(tree, 11, 1, 0, 0)
+    tree.put("/proc/11/status", "Uid:\t7\t7\t7\t7\n")
+    tree.put("/sys/fs/cgroup/a/cgroup.procs", "10\n").put("/sys/fs/cgroup/a/b/cgroup.procs", "11\n")
+    assert set(_look(tree, JobTarget("user", "7"), 1.0).processes) == {11}
+    assert set(_look(tree, JobTarget("cgroup", "/a"), 1.0).processes) == {10, 11}
+    for target in (
+        JobTarget("pid", "99"),
+        JobTarget("cgroup", "/none"),
+        JobTarget("user", "5"),
+        JobTarget("pid", "x"),
+    ):
+        assert isinstance(job_look(tree.host(), target), Absent)
+
+
+def test_who_is_pinned(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    for n in range(4):
+        tree.files(f"/sys/devices/system/cpu/cpu{n}/topology", core_cpus_list=n)
+    for pid, cpus, memory in ((5, "0-1", True), (6, "0-3", True), (7, "2", False), (8, "3", True)):
+        size = "VmSize: 1 kB\n" if memory else ""
+        tree.put(f"/proc/{pid}/status", f"Name:\tjob\n{size}Cpus_allowed_list:\t{cpus}\n")
+    assert [(p.pid, p.cpus) for p in pinned(tree.host(), frozenset({8}))] == [(5, frozenset({0, 1}))]
+
+
+def test_times_of_each_cpu(tmp_path: Path) -> None:
+    tree = Tree(tmp_path).put(
+        "/proc/stat", "cpu 9 9 9 9 9 9 9 9 9\ncpu3 100 0 50 700 100 20 10 30 0 0\nctxt 4\n"
+    )
+    found = cpu_times(tree.host())
+    assert present(found) and set(found) == {3}
+    assert found[3] == CpuTimes(1.0, 0.5, 7.0, 1.0, 0.2, 0.1, 0.3)
+    assert (found[3].tasks_s, found[3].busy_s, found[3].total_s) == pytest.approx((1.5, 1.8, 10.1))
+
+
+def test_power_with_a_counter_that_wraps(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    zone = "/sys/class/powercap/intel-rapl:0"
+    tree.files(zone, name="package-0", energy_uj=9_000_000, max_energy_range_uj=10_000_000)
+    tree.files(zone, constraint_0_power_limit_uw=120_000_000)
+    tree.files("/sys/class/powercap/intel-rapl:0:0", name="core")
+    before = packages(tree.host())
+    tree.files(zone, energy_uj=4_000_000)
+    after = packages(tree.host())
+    assert present(before) and present(after) and len(before) == 1 and before[0].limit_w == 120.0
+    assert watts(before[0], after[0], 2.0) == 2.5
+
+
+def test_clocksources(tmp_path: Path) -> None:
+    place = "/sys/devices/system/clocksource/clocksource0"
+    tree = Tree(tmp_path).files(place, current_clocksource="hpet", available_clocksource="hpet acpi_pm")
+    found = clocksource(tree.host())
+    assert present(found) and found.slow and found.available == ("hpet", "acpi_pm")
+    assert isinstance(clocksource(Host(str(tmp_path / "sys"))), Absent)
