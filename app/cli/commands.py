@@ -45,6 +45,7 @@ NEED_THE_APP = frozenset({"attach", "replay"})
 FOR_THE_SCREEN = frozenset({"pulse", "places"})  # what it asks a child for; nobody types them
 
 
+LIKE = 0.7  # below it a name is another word: `nosuch` was taken for `iosched`
 THEMES = ("dark", "light", "terminal")
 
 
@@ -71,7 +72,7 @@ class Lazy(click.Group):
             from scenarios import registry
 
             meant = {name: name for name in known} | {name: f"run {name}" for name in registry.names()}
-            near = get_close_matches(args[0], meant, n=1)
+            near = get_close_matches(args[0], meant, n=1, cutoff=LIKE)
             instead = (
                 f"did you mean `hostdx {meant[near[0]]}`?" if near else "`hostdx --help` lists the commands"
             )
@@ -82,6 +83,16 @@ class Lazy(click.Group):
         with formatter.section("Commands"):
             named = [name for name in self.list_commands(ctx) if name not in FOR_THE_SCREEN]
             formatter.write_dl([(name, COMMANDS[name][1]) for name in named])
+
+
+def _hand_on(ctx: click.Context, command: str, **look: object) -> None:
+    """What was said of the app's look before a command that opens it. Raises UsageError where no app is opened."""
+    given = {name: value for name, value in look.items() if value}
+    if given and command not in NEED_THE_APP:
+        raise click.UsageError(
+            f"--ascii, --no-mouse and --theme are the app's, and `{command}` does not open it"
+        )
+    ctx.default_map = {command: given}
 
 
 def _version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
@@ -107,6 +118,7 @@ def _version(ctx: click.Context, _parameter: click.Parameter, value: bool) -> No
 def hostdx(ctx: click.Context, ascii_only: bool, no_mouse: bool, theme: str | None) -> int | None:
     """Finds out why this host is slower than it should be, and proves it. Without a command: the app."""
     if ctx.invoked_subcommand is not None:
+        _hand_on(ctx, ctx.invoked_subcommand, ascii_only=ascii_only, no_mouse=no_mouse, theme=theme)
         return None
     if not screen_exists():
         out(ctx.get_help())

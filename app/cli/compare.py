@@ -9,7 +9,7 @@ import msgspec
 
 from app.cli.color_option import color_option
 from app.cli.options import Number
-from app.failure import USAGE, Failure
+from app.failure import COULD_NOT, USAGE, Failure
 from app.output_file import deliver
 from app.report.result import encoded
 from scenarios import events as ev
@@ -75,7 +75,8 @@ def compare(
         from app.report.delivery import deliver_document
 
         deliver_document("compare", output, comparison(found), form)
-    return 0
+    shown = form == "document" or found.effects or found.scores
+    return 0 if shown else COULD_NOT
 
 
 compare.params.append(color_option())

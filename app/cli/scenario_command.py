@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from app.cli.commands import LIKE
 from app.cli.options import chosen, declared, parameters
 from app.failure import USAGE, Failure
 from app.state import state_dir
@@ -106,7 +107,7 @@ def found(command: str, name: str) -> Scenario | None:
 
 def unknown(command: str, name: str) -> Failure:
     """What was meant, or where the names are."""
-    near = get_close_matches(name, registry.names(), n=1)
+    near = get_close_matches(name, registry.names(), n=1, cutoff=LIKE)
     if near:
         instead = f"did you mean `{near[0]}`?"
     elif "/" in name:

@@ -56,6 +56,10 @@ class Shell(Errands):
     def __init__(
         self, *, triage: EventChild | None = None, feed: RunFeed | None = None, ascii_only: bool = False
     ) -> None:
+        if (
+            os.environ.get("NO_COLOR") == ""
+        ):  # empty it asks for nothing (no-color.org), textual takes it as set
+            del os.environ["NO_COLOR"]
         poor = "NO_COLOR" in os.environ or not _many_colours()
         super().__init__(ansi_color=True if poor else None)
         for one in theme.themes():

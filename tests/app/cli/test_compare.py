@@ -41,6 +41,12 @@ def test_sides_and_options_stand_where_people_put_them(
     assert status == 0 and "ior-hard-read" in out
 
 
+@pytest.mark.parametrize("form", ["md", "json"])
+def test_nothing_in_common_is_said_and_is_no_success(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = typed(capsys, "compare", "demo:storage", "demo:iosched", "--format", form)
+    assert status == 3 and out
+
+
 def test_json_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     _, out, _ = typed(capsys, "compare", OLD, NEW, "--format", "json")
     document = json.loads(out)

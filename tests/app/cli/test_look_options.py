@@ -1,0 +1,24 @@
+"""`--ascii`, `--no-mouse` and `--theme` before a command that opens the app."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.cli.entry import run_command_line
+
+
+@pytest.mark.parametrize("command", ["replay", "attach"])
+def test_the_look_may_stand_before_the_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, object]] = []
+
+    def opened(*_mode: object, **look: object) -> int:
+        asked.append(look)
+        return 0
+
+    monkeypatch.setattr("app.cli.screen.open_screen", opened)
+    name = "demo:storage"
+    assert run_command_line(["--ascii", "--theme", "light", command, name]) == 0
+    assert run_command_line([command, "--ascii", "--theme", "light", name]) == 0
+    assert run_command_line(["--theme", "light", command, "--theme", "dark", name]) == 0
+    assert asked[0] == asked[1] and (asked[0]["ascii_only"], asked[0]["theme"]) == (True, "light")
+    assert asked[2]["theme"] == "dark"
