@@ -75,7 +75,7 @@ async def test_the_first_screen_is_painted_at_most_twice(
         display(self, screen, renderable)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Shell, "_display", counted)
-    async with opened(tmp_path, size=size) as (app, pilot):
+    async with opened(tmp_path, size=size, drawn=True) as (app, pilot):
         await pilot.pause(0.1)
         assert 1 <= len(paints) <= 2
         assert isinstance(app.screen, HomeScreen)
