@@ -240,13 +240,14 @@ async def test_a_slow_disk_is_judged_within_the_whole_budget() -> None:
     assert words["first"] == "slower" and run.clock.now() <= 110
 
 
-async def test_blocks_that_stay_undecided_get_what_is_left_and_are_made_active_again() -> None:
-    run = FakeRun(seed=5)
+@pytest.mark.parametrize("seed", range(6))
+async def test_blocks_that_stay_undecided_get_what_is_left_and_are_made_active_again(seed: int) -> None:
+    run = FakeRun(seed=seed)
     calls: list[tuple[str, str]] = []
     spent: dict[str, float] = {}
 
     def entry(name: str, sigma: float) -> Entry:
-        noise = white(5, sigma)
+        noise = white(seed, sigma)
         arms = [FakeArm(f"{name}-{v}", run.clock, noise=noise, calls=calls) for v in "AB"]
 
         def done(experiment: Experiment) -> None:
