@@ -49,6 +49,18 @@ def bucket(rate: float, size: float) -> Meter:
     return may
 
 
+def serial(mean: float, scatter: float, seed: int) -> Meter:
+    """No meter: a disk that serves one operation after another, each in its own time."""
+    state = {"free": 0.0}
+    rng = random.Random(seed)
+
+    def may(now: float) -> float:
+        state["free"] = max(now, state["free"]) + max(mean / 10, rng.gauss(mean, scatter * mean))
+        return state["free"]
+
+    return may
+
+
 def _ends(
     meter: Meter, began: float, seconds: float, mean: float, scatter: float, workers: int, rng: random.Random
 ) -> np.ndarray:  # fmt: skip

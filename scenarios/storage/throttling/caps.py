@@ -72,7 +72,7 @@ def throttles(
     """
     loads = looked_at(courses)
     told = loads if turns == 1 and cpu_unmetered(courses) else []
-    seen = {name: cap for name in told if (cap := cap_of(courses[name])) is not None}
+    seen = {name: cap for name in told if (cap := cap_of(courses[name], load_of(name).workers))}
     held = {name: cap for name, cap in seen.items() if _credible(name, cap, seen, limits, virtual)}
     found: list[Throttle] = []
     for name, cap in held.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby, pairwise
-from statistics import median
+from statistics import fmean, median
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -33,6 +33,8 @@ LEAST_BLOCKS = 6
 TAIL = 0.6  # of a block: what a bucket saved between two blocks is used up before
 LEAST_IN_A_PIECE = 24  # operations
 MORE_OR_LESS = 3  # operations and a step's, from the tenth to the ninetieth of the pieces
+TURNS, LEAST_TURNS = 32, 4  # of a stretch: so many completions are held against the clock
+KEPT = 0.9  # twice the share of what one is off the clock that the next one is not; see `_keeps_to_the_clock`
 LONG_S, CUT_S = 1.5, 0.5  # a block that lasts for its operations' sake would hide a burst's end
 LEAST_STEP = 1.3
 
@@ -89,20 +91,20 @@ class Cap(msgspec.Struct, frozen=True, kw_only=True):
         return self.burst_operations / self.rate
 
 
-def cap_of(blocks: Sequence[Course]) -> Cap | None:
+def cap_of(blocks: Sequence[Course], workers: int = 1) -> Cap | None:
     """What held these blocks of one load, in the order measured; None where nothing is seen.
 
     `even` alone proves no throttle: a link or an idle hard disk is even too. See `scenarios.storage.throttling.caps`.
     """
     blocks = [part for block in blocks if block.operations and block.seconds > 0 for part in block.cut()]
     at = _step(blocks)
-    if at and (held := _held(blocks[at:])):
+    if at and (held := _held(blocks[at:], workers)):
         return _with_burst(held, blocks, at)
-    return _held(blocks)
+    return _held(blocks, workers)
 
 
-def _held(blocks: Sequence[Course]) -> Cap | None:
-    return _pauses(blocks) or _even(blocks)
+def _held(blocks: Sequence[Course], workers: int) -> Cap | None:
+    return _pauses(blocks) or _even(blocks, workers)
 
 
 def _pauses(blocks: Sequence[Course]) -> Cap | None:
@@ -209,7 +211,7 @@ def _deviation(values: Sequence[float], middle: float) -> float:
     return median(abs(value - middle) for value in values)
 
 
-def _even(blocks: Sequence[Course]) -> Cap | None:
+def _even(blocks: Sequence[Course], workers: int) -> Cap | None:
     """Every block's tail at the same rate, give or take an operation; a slow disk's tails some together."""
     tails = [_tail(before, block) for before, block in pairwise(blocks)]
     usual = median(sum(tail) for tail in tails) if tails else 0
@@ -224,16 +226,59 @@ def _even(blocks: Sequence[Course]) -> Cap | None:
     edge = len(rates) // 10
     middle = median(rates)
     few = (MORE_OR_LESS * math.sqrt(together) + middle * STEP_S) / median(seconds for _, seconds in pieces)
-    if rates[-1 - edge] - rates[edge] > max(EVEN * middle, few):
+    if rates[-1 - edge] - rates[edge] > max(EVEN * middle, few) or not _keeps_to_the_clock(blocks, workers):
         return None
     return Cap(form="even", rate=sum(n for n, _ in pieces) / sum(s for _, s in pieces), seconds=_span(blocks))
+
+
+def _keeps_to_the_clock(blocks: Sequence[Course], workers: int) -> bool:
+    """Whether a late completion makes the next one no later, as where a meter gives each its turn.
+
+    A disk that serves one after another begins with the next when the one before has ended: its own scatter, however
+    small, adds up. Of a walk like that the ratio of Durbin and Watson (Sargan and Bhargava's test) is near 6 / TURNS,
+    of independent deviations from the clock near 2. As many at once are as many such walks: a turn is one of each.
+    """
+    lines: list[list[int]] = []
+    for before, block in pairwise(blocks):
+        if not lines or not _goes_on(before, block):
+            lines.append([])
+        lines[-1] += _tail(before, block)
+    strides = [workers * max(1, sum(line) // (TURNS * workers)) for line in lines]
+    ends = [
+        (n, own) for n, line in zip(strides, lines, strict=True) if len(own := _ends(line, n)) >= LEAST_TURNS
+    ]
+    if not ends:
+        return False
+    period_s = sum(own[-1] - own[0] for _, own in ends) / sum(n * (len(own) - 1) for n, own in ends)
+    between = whole = 0.0
+    for stride, own in ends:
+        off = [at - turn * stride * period_s for turn, at in enumerate(own)]
+        middle = fmean(off)
+        whole += sum((one - middle) ** 2 for one in off)
+        between += sum((later - one) ** 2 for one, later in pairwise(off))
+    rounded = (
+        sum(len(own) for _, own in ends) * STEP_S**2 / 9
+    )  # a little more than what counting in steps leaves
+    return between >= KEPT * whole or whole <= rounded
+
+
+def _ends(counts: Sequence[int], stride: int) -> list[float]:
+    """When every `stride`-th operation ended; those of one step evenly within it."""
+    found, done = [], 0
+    for step, count in enumerate(counts):
+        found += [(step + (n + 0.5) / count) * STEP_S for n in range(-done % stride, count, stride)]
+        done += count
+    return found
+
+
+def _goes_on(before: Course, block: Course) -> bool:
+    return block.began_s - before.began_s - before.seconds < STEP_S
 
 
 def _tail(before: Course, block: Course) -> Sequence[int]:
     """A block's whole steps; without the first of them where it does not go on from the one before."""
     steps = int(block.seconds / STEP_S)
-    goes_on = block.began_s - before.began_s - before.seconds < STEP_S
-    return block.completions[0 if goes_on else round((1 - TAIL) * steps) : steps]
+    return block.completions[0 if _goes_on(before, block) else round((1 - TAIL) * steps) : steps]
 
 
 def _step(blocks: Sequence[Course]) -> int:

@@ -10,7 +10,7 @@ from probes.system.running.cgroup import IoLimit
 from scenarios.storage.throttling.caps import Limit, limits_of, throttles, watched_s
 from scenarios.storage.throttling.course import Course
 from scenarios.storage.throttling.findings import cap_words
-from tests.fakes.throttled_disk import Meter, bucket, courses, slices, unmetered
+from tests.fakes.throttled_disk import Meter, bucket, courses, serial, slices, unmetered
 
 MIB = 1 << 20
 READS, QD16, STREAM, WRITES = "randread-4k-qd1", "randread-4k-qd16", "read-1m-qd8", "write-1m-qd8"
@@ -104,3 +104,37 @@ def test_a_cpu_quota_is_not_the_disk_and_only_the_control_tells_them_apart() -> 
 @pytest.mark.parametrize("seed", range(20))
 def test_unmetered_disks_have_no_cap(seed: int) -> None:
     assert throttles(measured(seed), (), virtual=True) == []
+
+
+def streams(rate: float, operation_s: float, first: int, *meters: Meter) -> dict[str, Sequence[Course]]:
+    """Reads and writes as a run of one directory has them: blocks of 200 operations, half a second to five each."""
+    block_s = min(5.0, max(0.5, 200 / rate))
+    found = {"cpu": courses(unmetered, operation_s=2e-3, workers=1, blocks=7)}
+    for seed, (name, meter) in enumerate(zip((STREAM, WRITES), meters, strict=True), first):
+        found[name] = courses(
+            meter,
+            operation_s=operation_s,
+            workers=8,
+            blocks=max(2, round(8.5 / block_s)),
+            block_s=block_s,
+            seed=seed,
+        )
+    return found
+
+
+@pytest.mark.parametrize("scatter", [0.1, 0.2, 0.3, 0.5])
+@pytest.mark.parametrize("rate", [24, 57, 190])
+def test_a_disk_that_serves_one_after_another_is_not_capped(rate: int, scatter: float) -> None:
+    """Its reads and writes have the same rate by themselves, and the slower it is the more even it looks."""
+    for seed in range(20):
+        own = (serial(1 / rate, scatter, 2 * seed + side) for side in range(2))
+        assert throttles(streams(rate, 1e-4, 2 * seed, *own), (), virtual=True) == []
+
+
+@pytest.mark.parametrize("busy", [0.02, 0.1])  # of the time, were the disk not held back
+@pytest.mark.parametrize("rate", [24, 57, 190])
+def test_a_slow_cap_stays_found(rate: int, busy: float) -> None:
+    for seed in range(10):
+        own = (bucket(rate, rate / 10) for _ in range(2))
+        [one] = throttles(streams(rate, busy * 8 / rate, 2 * seed, *own), (), virtual=True)
+        assert (one.unit, one.value) == ("MB/s", pytest.approx(rate * MIB / 1e6, rel=0.05))
