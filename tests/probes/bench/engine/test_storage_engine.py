@@ -295,10 +295,10 @@ def test_a_file_that_cannot_be_made(
 
 
 async def test_the_onset_is_kept_apart(bench: StorageBench) -> None:
-    measured = await bench.block("randread-4k-qd1", 0.3, onset_s=0.1)
+    measured = await bench.block("randread-4k-qd1", 0.3, onset_s=0.1, min_operations=8)
     assert measured.onset is not None
-    assert measured.onset.operations > 0
-    assert measured.seconds >= 0.15
+    # no time: where the CPUs are busy a worker may stand still for longer than the onset takes
+    assert measured.onset.operations + measured.operations == sum(measured.completions) >= 8
 
 
 async def test_quiescing_on_a_busy_device_is_bounded(
