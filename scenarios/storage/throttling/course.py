@@ -34,7 +34,7 @@ TAIL = 0.6  # of a block: what a bucket saved between two blocks is used up befo
 LEAST_IN_A_PIECE = 24  # operations
 MORE_OR_LESS = 3  # operations and a step's, from the tenth to the ninetieth of the pieces
 TURNS, LEAST_TURNS = 32, 4  # of a stretch: so many completions are held against the clock
-KEPT = 0.9  # twice the share of what one is off the clock that the next one is not; see `_keeps_to_the_clock`
+KEPT = 1.0  # twice the share of what one is off the clock that the next one is not; see `_keeps_to_the_clock`
 LONG_S, CUT_S = 1.5, 0.5  # a block that lasts for its operations' sake would hide a burst's end
 LEAST_STEP = 1.3
 
