@@ -28,7 +28,7 @@ _MASKED = re.compile(
     r"|/proc/(acpi|asound|kcore|keys|latency_stats|timer_list|timer_stats|sched_debug|scsi)\b|/dev/"
 )
 # Inode number of the first PID namespace (include/linux/proc_ns.h, PROC_PID_INIT_INO).
-_FIRST_PID = "pid:[4026531836]"
+FIRST_PID_NAMESPACE = "pid:[4026531836]"
 _ALL_IDS = ["0", "0", "4294967295"]
 
 
@@ -36,7 +36,7 @@ _ALL_IDS = ["0", "0", "4294967295"]
 def in_container() -> bool:
     """True where our processes are not the machine's own, or our root is not its root (ids are mapped)."""
     try:
-        if os.readlink("/proc/self/ns/pid") != _FIRST_PID:
+        if os.readlink("/proc/self/ns/pid") != FIRST_PID_NAMESPACE:
             return True
         with open("/proc/self/uid_map", encoding="ascii") as file:
             return file.read(200).split() != _ALL_IDS

@@ -106,13 +106,11 @@ class Battery:
         if self._disk is None:
             raise NotApplicable("no directory to measure in")
         wanted = self._loads[load, slot]
-        measured = await self._disk.block(self._renamed(wanted, slot), DISK_SLICE_S, min_operations=1)
+        # The write budget reckons by load: one and all CPUs write at different rates.
+        renamed = msgspec.structs.replace(wanted, id=f"{load} {slot}")
+        measured = await self._disk.block(renamed, DISK_SLICE_S, min_operations=1)
         await self._disk.quiesce()
         return measured
-
-    def _renamed(self, load: Load, slot: Slot) -> Load:
-        """The write budget reckons by load: one and all CPUs write at different rates."""
-        return msgspec.structs.replace(load, id=f"{load.id} {slot}")
 
     async def _call(self, call: Call, slot: Slot) -> Measured:
         count = self.workers(slot)

@@ -11,6 +11,7 @@ import re
 import msgspec
 
 from probes.host import Host, once_if_still
+from probes.rights import FIRST_PID_NAMESPACE
 from probes.system.disk.mounts import mount_of
 from probes.system.processor.cpu import cpu
 from probes.types import Absent, present
@@ -37,8 +38,6 @@ _DMI: tuple[tuple[str, str], ...] = (
 )
 _CLOUDS = ("Amazon EC2", "Google Compute", "OpenStack")
 _RUNTIME_NAMES = frozenset({"lxc", "docker", "podman", "none", "systemd-nspawn"})
-# The first PID and user namespaces have fixed inode numbers (include/linux/proc_ns.h, since 3.8).
-_FIRST_PID = "pid:[4026531836]"
 _RUNTIMES = (
     ("docker", "docker"),
     ("libpod", "podman"),
@@ -165,7 +164,7 @@ def _container(host: Host, seen: list[str]) -> str | Absent:
     space = host.link("/proc/self/ns/pid")
     if isinstance(space, Absent):
         return runtime or space
-    if space != _FIRST_PID:
+    if space != FIRST_PID_NAMESPACE:
         seen.append("its PID namespace is not the machine's first")
         return runtime or "unknown"
     # A container that shares the PID namespace (--pid=host) still has mounts of its own.

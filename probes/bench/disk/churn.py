@@ -21,7 +21,7 @@ from probes.bench.measured import Measured, NotApplicable
 from probes.bench.workloads import MIB, Load
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
-from probes.system.disk.diskstats import leaf_counters
+from probes.system.disk.diskstats import grown, leaf_counters
 from probes.system.disk.failing import whose_error
 
 LEAD_S = 0.003
@@ -81,8 +81,7 @@ class ChurnBench:
                 f"{self.private.path}, new files: {error}{whose_error(self.private.path, error.errno)}",
                 error.errno,
             ) from error
-        now = self._written()
-        moved = None if before is None or now is None else max(0, now - before)
+        moved = grown(before, self._written())
         self.budget.spend(sum(reply["n"] for reply in replies) * STEP_BYTES, moved, CHURN.id)
         return summed(CHURN, replies, slice_ends(seconds), False, moved)
 

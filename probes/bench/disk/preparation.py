@@ -12,6 +12,7 @@ from probes.bench.disk.budget import WriteBudget
 from probes.bench.engine.files import TestFile
 from probes.bench.engine.pool import Pool, WorkerFailed
 from probes.bench.measured import BenchRefused
+from probes.system.disk.diskstats import grown
 from probes.system.disk.failing import whose_error
 
 Progress: TypeAlias = Callable[[int, int], None]  # bytes written so far, bytes to write
@@ -57,7 +58,7 @@ async def fill(
     def spend(written: int) -> None:
         nonlocal spent, seen
         now = device_bytes()
-        budget.spend(written - spent, None if now is None or seen is None else max(0, now - seen))
+        budget.spend(written - spent, grown(seen, now))
         spent, seen = written, now
 
     def tell(written: int) -> None:

@@ -37,7 +37,7 @@ from probes.bench.workloads import places as usual_places
 from probes.host import Host
 from probes.private_directory import PrivateDirectory
 from probes.system.disk.backing import served_by_memory
-from probes.system.disk.diskstats import moved_bytes
+from probes.system.disk.diskstats import grown, moved_bytes
 from probes.system.disk.failing import whose_error
 from probes.system.disk.scheduler import inflight
 from probes.types import present
@@ -289,7 +289,7 @@ class StorageBench:
             raise WorkerFailed(
                 f"{self.directory}, {load.id}: {error}{whose_error(self.directory, error.errno)}", error.errno
             ) from error
-        moved = self._moved(load.kind, device)
+        moved = grown(device, self.device_bytes(load.kind))
         self._account(load, replies, moved)
         ended = most is not None and any(reply["n"] >= most for reply in replies)
         as_declared = load.most_bytes is not None and most_bytes == load.most_bytes
@@ -360,10 +360,6 @@ class StorageBench:
         if kind not in ("read", "write"):
             return None
         return moved_bytes(self.host, self.leaves, kind)
-
-    def _moved(self, kind: str, before: int | None) -> int | None:
-        now = self.device_bytes(kind)
-        return None if now is None or before is None else max(0, now - before)
 
     async def quiesce(self) -> None:
         """fdatasync of what was written, then until the leaves have nothing in flight; at most 2 s.

@@ -18,6 +18,7 @@ from probes.bench.engine.slices import TRAIN_AT_LEAST_S, TRAIN_OVERRUN
 from probes.bench.engine.summary import in_unit
 from probes.bench.measured import Measured, NotApplicable, Train, Unfit
 from probes.bench.workloads import Load, load_of
+from probes.system.disk.diskstats import grown
 from probes.system.disk.failing import whose_error
 
 FIRST_SLICE_S = 0.02
@@ -112,7 +113,7 @@ class StorageTrains:
             whose = "".join(dict.fromkeys(whose_error(b.directory, error.errno) for b in failed))
             raise WorkerFailed(f"{_where(failed)}, {load.id}: {error}{whose}", error.errno) from error
         took = time.perf_counter() - began
-        moved = {leaves: _difference(before[leaves], now) for leaves, now in self._counters().items()}
+        moved = {leaves: grown(before[leaves], now) for leaves, now in self._counters().items()}
         replies = [reply | {"h": self._by_side(reply["h"], visited)} for reply in replies]
         measured = self._summed(order, slice_s, replies, moved, took)
         self._account(measured, sum(reply["uncounted"] for reply in replies), slice_s)
@@ -276,7 +277,3 @@ def _on_cpu(reply: dict[str, Any]) -> list[int]:
 
 def _rate(operations: float, ns: int) -> float:
     return operations / ns * 1e9 if ns > 0 else 0.0
-
-
-def _difference(before: int | None, now: int | None) -> int | None:
-    return None if before is None or now is None else max(0, now - before)

@@ -19,7 +19,7 @@ from probes.host import Host
 from probes.number_text import whole
 from probes.private_directory import PrivateDirectory
 from probes.safe_read import decode
-from probes.system.disk.diskstats import leaf_counters
+from probes.system.disk.diskstats import grown, leaf_counters
 
 GRACE_S = 0.5  # from SIGTERM to SIGKILL
 STDERR_BYTES = 4096
@@ -73,12 +73,11 @@ class CommandBench:
             raise BenchRefused(f"{self.argv[0]} did not end within {self.at_most_s:.0f} s") from None
         finally:
             await run.end()
-        now = self._device_bytes()
         return Measured(
             seconds=seconds,
             values={"seconds": seconds},
             operations=1,
-            device_bytes=None if device is None or now is None else max(0, now - device),
+            device_bytes=grown(device, self._device_bytes()),
             cpu_s=cpu_s,
         )
 

@@ -8,7 +8,7 @@ import msgspec
 
 from probes.imports import json_text
 from probes.imports.dates import epoch
-from probes.imports.model import Contradiction, Measure, Noted, Refused, Result, Trouble
+from probes.imports.model import Measure, Noted, Refused, Result, Trouble
 from probes.imports.numbers import integer, number
 from probes.imports.source import Source
 from probes.imports.storage import fio_json
@@ -76,7 +76,7 @@ def parse(source: Source) -> Result:
         seconds=max((j.elapsed_s or 0.0 for j in sums.jobs), default=0.0) or None,
         measures=tuple(measures),
         facts=tuple(_facts(sums.jobs)),
-        contradictions=tuple(_without_repeats(found)),
+        contradictions=tuple({(c.id, c.subject, str(c.claimed)): c for c in found}.values())[:100],
         troubles=tuple(_troubles(sums, messages, len(documents), len(runs), bool(measures))),
         recomputed=("bandwidth from bytes and run time", "IOPS from operations and run time"),
         detail=detail,
@@ -178,10 +178,6 @@ def _troubles(sums: Sums, messages: list[str], documents: int, runs: int, measur
             if p99 is not None and mean is not None and 0 < p99 < mean:
                 found.append(Trouble(id="fio.p99-below-mean", subject=f"{one.name} {direction}"))
     return found[:100]
-
-
-def _without_repeats(found: list[Contradiction]) -> list[Contradiction]:
-    return list({(c.id, c.subject, str(c.claimed)): c for c in found}.values())[:100]
 
 
 def _host(jobs: list[Job]) -> str | None:

@@ -94,7 +94,7 @@ def _rate(part: fio_json.Direction | None, whole: bool) -> Rate | None:
     bins = ranked.bins if ranked is not None else msgspec.Raw(b"")
     return Rate(
         iops=iops,
-        bw_kib_s=part.bandwidth_kib,
+        bw_kib_s=number(part.bw),
         bytes=moved,
         bytes_exact=part.bytes_exact,
         runtime_ms=number(part.runtime),

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from probes.imports.numbers import KIB, integer, number
+from probes.imports.numbers import KIB, integer
 
 
 class Latency(msgspec.Struct, frozen=True):
@@ -50,10 +50,6 @@ class Direction(msgspec.Struct, frozen=True):
     def bytes(self) -> int | None:
         moved = integer(self.io_bytes)
         return moved if moved is None or self.bytes_exact else moved * KIB
-
-    @property
-    def bandwidth_kib(self) -> float | None:
-        return number(self.bw)
 
     def latency_ns(self, name: str) -> Latency | None:
         chosen: Latency | None = getattr(self, f"{name}_ns") or getattr(self, name)

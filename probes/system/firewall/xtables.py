@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import msgspec
 
-from probes.system.firewall.reverse_path import Chains, Form, Hook, Key, Protocol, ReversePathRule
+from probes.system.firewall.reverse_path import PRIORITIES, Chains, Form, Hook, Key, Protocol, ReversePathRule
 from probes.types import Absent
 
 # Where the built-in chains sit: linux/netfilter_ipv6.h, enum nf_ip6_hook_priorities.
-_PRIORITY = {"raw": -300, "mangle": -150, "nat": -100, "filter": 0, "security": 50}
+_PRIORITY = PRIORITIES | {"nat": PRIORITIES["dstnat"]}
 _BUILT_IN = {"PREROUTING": "prerouting", "INPUT": "input", "FORWARD": "forward", "OUTPUT": "output"}
 _COUNTED = re.compile(r"^\[([0-9]{1,20}):[0-9]{1,20}\] ")
 
@@ -47,7 +47,7 @@ def rules_from_save(
         if target:
             end = next(i for i, w in enumerate(words) if w in ("-j", "-g"))
             chains.jump(key, (table, target), _only_new(words), " ".join(_conditions(words[2:end])))
-        if _has_match(words, "rpfilter"):
+        if ("-m", "rpfilter") in pairwise(words):
             rule = _rule(protocol, form, key, words, key in chains.spared, source)
             counter = int(counted[1]) if counted else None
             found.append((key, chains.stands(key, msgspec.structs.replace(rule, packets=counter))))
@@ -66,10 +66,6 @@ def _words(line: str) -> list[str]:
         return line.split()
 
 
-def _has_match(words: list[str], name: str) -> bool:
-    return any(w == "-m" and n == name for w, n in pairwise(words))
-
-
 def _neighbours(words: list[str], target: str) -> bool:
     """Neighbour discovery let past (types 133 to 137): connection tracking calls it untracked, never new."""
     kinds = [value for word, value in pairwise(words) if word == "--icmpv6-type"]
@@ -78,10 +74,6 @@ def _neighbours(words: list[str], target: str) -> bool:
         and bool(kinds)
         and all(kind in ("133", "134", "135", "136", "137") for kind in kinds)
     )
-
-
-def _place(words: list[str]) -> int:
-    return next(i for i, pair in enumerate(pairwise(words)) if pair == ("-m", "rpfilter"))
 
 
 def _conditions(words: list[str]) -> list[str]:
@@ -131,6 +123,6 @@ def _rule(
         new_only=guarded or _only_new(words),
         statement=shlex.join(words),
         source=source,
-        conditions=tuple(_conditions(words[2 : _place(words)])),
+        conditions=tuple(_conditions(words[2 : list(pairwise(words)).index(("-m", "rpfilter"))])),
         exact=True,
     )

@@ -16,12 +16,12 @@ import msgspec
 from probes.host import Host
 from probes.number_text import hexadecimal, whole
 from probes.process_stat import ProcessStat, parse_stat
+from probes.rights import FIRST_PID_NAMESPACE
 from probes.types import Absent, present
 
 # A vfork parent sleeps in D for the few milliseconds until its child has called exec (kernel/fork.c).
 HARMLESS_WAITS = frozenset({"kernel_clone", "wait_for_vfork_done", "do_fork", "_do_fork"})
 _FRAME = re.compile(r"\s*(?:\[<[0-9a-fx]+>\]\s*)?(?:\?\s*)?([A-Za-z_][\w.]*)\+0x[0-9a-f]+(?:/0x[0-9a-f]+)?")
-_FIRST_PID_NAMESPACE = "pid:[4026531836]"  # PROC_PID_INIT_INO, include/linux/proc_ns.h: the machine's own
 _NO_WCHAN = frozenset({"0", "-", ""})
 
 
@@ -65,7 +65,7 @@ def tasks_hidden(host: Host) -> Absent | None:
     if not host.live:
         return None
     own = host.link("/proc/self/ns/pid")
-    if present(own) and own != _FIRST_PID_NAMESPACE:
+    if present(own) and own != FIRST_PID_NAMESPACE:
         reason = "other users' tasks are hidden: this pid namespace (a container's) shows only its own; run on the host"
         return Absent(reason, "container", "/proc/self/ns/pid")
     if isinstance(host.text("/proc/1/stat", 4096), Absent):

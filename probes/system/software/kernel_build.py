@@ -54,13 +54,11 @@ def kernel_build(host: Host) -> Build:
         source=source,
         preemption=_preemption(host, options),
         clock_source=host.text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        modules=modules if isinstance(modules, Absent) else tuple(sorted(_first_words(modules))),
+        modules=modules
+        if isinstance(modules, Absent)
+        else tuple(sorted(line.split()[0] for line in modules.splitlines() if line.strip())),
         live_patches=patches if present(patches) else (),
     )
-
-
-def _first_words(text: str) -> list[str]:
-    return [line.split()[0] for line in text.splitlines() if line.strip()]
 
 
 def _config(host: Host) -> tuple[str | Absent, str]:
